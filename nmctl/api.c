@@ -121,22 +121,6 @@ int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret)
     return nm_api_call(ctl, "GET", target, NULL, ret);
 }
 
-/* No time-out, and a restart of nmd in between is told as what it is. */
-int nm_api_wait(struct nm_ctl *ctl, const char *id, json_t **ret)
-{
-    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
-    char target[128];
-    const struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
-    int r = nm_api_container_target(id, "/wait", target, sizeof target);
-
-    if (r != NM_CTL_OK)
-        return r;
-    r = nm_client_fetch(&q, UINT64_MAX, &a);
-    if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
-    return a.status == 200 ? nm_api_parse(ctl, &a, ret) : nm_api_say_refused(ctl, &a);
-}
-
 /* For what is an extra (a reason, a candidate): its failure is nobody's concern. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret)
 {

@@ -32,9 +32,6 @@ int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret);
 /* The same without words; no more than some. */
 int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret);
 
-/* A container when it has ended, however long that takes. */
-int nm_api_wait(struct nm_ctl *ctl, const char *id, json_t **ret);
-
 /* Says why nmd can't be reached (r: from rpc/local/client.h). Returns NM_CTL_UNREACHABLE. */
 int nm_api_say_unreachable(const struct nm_ctl *ctl, int r);
 /* Says what nmd says in the answer of an error status. Returns NM_CTL_FAILED. */

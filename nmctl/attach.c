@@ -60,6 +60,7 @@ struct attach {
     bool was_connected, kill_sent, until, until_over;
     uint64_t lost_usec;     /* since when nmd is gone; 0: it is there */
     uint64_t retry_usec;
+    uint64_t deadline_usec; /* or NEVER */
     uint64_t progress_usec; /* when the last byte or the end came */
     int status;             /* NM_CTL_OK while all is well */
 };
@@ -376,7 +377,7 @@ static bool is_finished(const struct attach *a)
 {
     bool output = stream_is_open(&a->streams[0]) || stream_is_open(&a->streams[1]);
 
-    if (a->status != NM_CTL_OK || a->until)
+    if (a->status != NM_CTL_OK || a->until || nm_now_usec() >= a->deadline_usec)
         return true;
     if (a->p->want_end && !a->container)
         return false;
@@ -393,6 +394,7 @@ static int timeout_msec(const struct attach *a)
 
     if (a->lost_usec > 0)
         at = a->retry_usec;
+    at = NM_MIN(at, a->deadline_usec);
     if (a->container)
         at = NM_MIN(at, a->progress_usec + DRAIN_USEC + NM_USEC_PER_MSEC);
     if (at == NEVER)
@@ -477,10 +479,11 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
+    a->deadline_usec = p->deadline_usec > 0 ? p->deadline_usec : NEVER;
     /* The container comes from an nmd that was there a moment ago. */
     a->was_connected = p->want_end;
     if (p->narrate)
-        nm_narrate_init(&a->narrate);
+        nm_narrate_init(&a->narrate, p->waits);
     r = open_calls(a);
     if (r < 0)
         lose(a, r);

@@ -74,7 +74,23 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
 
 const char *nm_container_state_word(const char *state)
 {
-    return nm_streq(state, "SCHEDULED") ? "QUEUED" : state;
+    return nm_streq(state, "SCHEDULED") ? "QUEUED" : nm_streq(state, "COMPLETED") ? "ENDED" : state;
+}
+
+const char *nm_container_shown_state(const json_t *c, char *buf, size_t size)
+{
+    const char *text = nm_json_str(c, "state_text"), *reason = nm_json_str(c, "exit_reason");
+
+    if (*text)
+        return text;
+    (void)snprintf(buf, size, "%s%s%s%s", nm_container_state_word(nm_json_str(c, "state")), *reason ? " (" : "", reason,
+                   *reason ? ")" : "");
+    return buf;
+}
+
+const char *nm_container_type_word(const json_t *c)
+{
+    return nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED") ? "guaranteed" : "opportunistic";
 }
 
 /* Green is what runs, red what failed, yellow all on its way; what ended well needs nobody's

@@ -13,8 +13,13 @@ char *nm_container_command(const json_t *c);
 /* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
  * returned. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
-/* A state as people read it: what waits is queued, in whichever list it is met. */
+/* Returns a state's name (JSON's "state") as people read it: SCHEDULED is QUEUED, COMPLETED is ENDED. */
 const char *nm_container_state_word(const char *state);
+/* Returns the state of this one: "QUEUED", "RUNNING"; of one that has ended how: "Succeeded", "Failed (3)", "Killed
+ * (preempted)". The words are nmd's; buf is for what an nmd without them says. Borrowed from c or buf. */
+const char *nm_container_shown_state(const json_t *c, char *buf, size_t size);
+/* "guaranteed", "opportunistic" */
+const char *nm_container_type_word(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);
 /* "was stopped through systemd: ...", "exited with status 0"; "" of one that has not ended. The buffer is returned. */
 const char *nm_container_end(const json_t *c, char *buf, size_t size);

@@ -34,6 +34,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/verb-run.c \
 	%D%/verb-show.c \
 	%D%/verb-status.c \
+	%D%/verb-wait.c %D%/wait.h \
 	%D%/verbs.c
 libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)
 

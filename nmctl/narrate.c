@@ -22,13 +22,42 @@
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 
+/* Which one it is, before the first thing that is told of it. */
+static const char *begin(struct nm_narrate *n, const json_t *c, char *buf, size_t size)
+{
+    char title[160];
+
+    buf[0] = '\0';
+    if (n->waits && !n->told)
+        (void)snprintf(buf, size, "waiting for %s, which is ", nm_container_title(c, title, sizeof title));
+    n->told = true;
+    return buf;
+}
+
+/* What neither waits in the queue nor is paused: how it is, once. */
+static void tell_state(struct nm_narrate *n, const json_t *c)
+{
+    const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
+    char title[200], age[32];
+
+    if (!n->waits || n->told)
+        return;
+    (void)begin(n, c, title, sizeof title);
+    if (nm_streq(state, "RUNNING"))
+        nm_say("%sRUNNING, for %s so far", title, nm_container_age(c, age, sizeof age));
+    else if (nm_streq(state, "KILLING"))
+        nm_say("%sbeing killed, and has not ended yet", title);
+    else
+        nm_say("%s%s%s%s", title, nm_container_state_word(state), *progress ? ": " : "", progress);
+}
+
 /* Figures are fetched only when there is something to tell. */
 static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
     uint64_t position = nm_json_u64(c, "queue_position");
     const char *hold = nm_json_str(c, "hold");
-    char why[256];
+    char why[1024], title[200];
 
     /* No reason: it has just come and no round has looked at it, and most are started by the first.
      */
@@ -39,9 +68,10 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     (void)nm_api_try_get(ctl, "/v1/status", TIMEOUT_USEC, &status);
     nm_hold_text(hold, status, why, sizeof why);
     if (position > 0)
-        nm_say("queued at position %llu%s%s", (unsigned long long)position, *why ? ": " : "", why);
+        nm_say("%squeued at position %llu%s%s", begin(n, c, title, sizeof title), (unsigned long long)position,
+               *why ? ": " : "", why);
     else
-        nm_say("queued: %s", why);
+        nm_say("%squeued: %s", begin(n, c, title, sizeof title), why);
     n->told_waiting = true;
     n->position = position;
     (void)snprintf(n->hold, sizeof n->hold, "%s", hold);
@@ -70,14 +100,16 @@ static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
         tell_started(n, c);
     if (paused && !n->paused) {
         uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
-        char left[32];
+        char left[32], title[200];
 
         nm_format_duration(deadline > now ? deadline - now : 0, left, sizeof left);
-        nm_say("paused%s%s%s; 'nmctl explain %s' tells why",
-               deadline > now ? "; killed if that lasts for another " : "",
-               deadline > now ? left : "", "", nm_json_str(c, "id"));
+        nm_say("%spaused%s%s; 'nmctl explain %s' tells why", begin(n, c, title, sizeof title),
+               deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "",
+               nm_json_str(c, "id"));
     } else if (n->paused && nm_streq(state, "RUNNING"))
         nm_say("resumed");
+    else if (n->started || nm_streq(state, "LOCALIZING"))
+        tell_state(n, c);
     n->paused = paused;
 }
 
@@ -94,9 +126,10 @@ static void plan(struct nm_narrate *n)
 
 /* Without a terminal the pauses are left out: a log file wants the queue and the end, not each
  * turn. */
-void nm_narrate_init(struct nm_narrate *n)
+void nm_narrate_init(struct nm_narrate *n, bool waits)
 {
     *n = (struct nm_narrate){
+        .waits = waits,
         .tty = isatty(STDERR_FILENO),
         .next_usec = nm_now_usec() + GRACE_USEC,
     };

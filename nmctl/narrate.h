@@ -12,10 +12,12 @@ struct nm_narrate {
     uint64_t position;       /* as told; 0: not queued */
     char hold[32];           /* as told */
     bool told_waiting, started, paused;
+    bool waits;              /* it isn't ours: say first which one it is, and how it is */
+    bool told;               /* that has been said */
     bool tty;
 };
 
-void nm_narrate_init(struct nm_narrate *n);
+void nm_narrate_init(struct nm_narrate *n, bool waits);
 /* When to look again; UINT64_MAX: no need. */
 uint64_t nm_narrate_next(const struct nm_narrate *n);
 /* Asks nmd and tells what is new. */

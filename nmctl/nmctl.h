@@ -20,6 +20,7 @@ enum nm_ctl_exit {
     NM_CTL_FAILED = 1,       /* nmd refused, or the action failed */
     NM_CTL_USAGE = 2,
     NM_CTL_UNREACHABLE = 3,  /* no nmd there, or not in a state to answer */
+    NM_CTL_TIMED_OUT = 124,  /* `wait --timeout`, as timeout(1) has it */
     NM_CTL_NOT_RUN = 125,    /* `run`: the command was never started */
 };
 
@@ -36,7 +37,7 @@ struct nm_args {
     bool only_stdout, only_stderr, kill_opportunistic, reload, changed, quiet, dry_run, replace, timestamps;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
-    uint64_t tail, last, after, since_usec;
+    uint64_t tail, last, after, since_usec, timeout_usec;
     const char *name, *app, *workdir, *user, *sort, *state;
     const char **env; /* n_env strings "K=V", ours to free */
     size_t n_env;
@@ -56,6 +57,7 @@ enum nm_complete {
     NM_COMPLETE_VERB,
     NM_COMPLETE_SORT,
     NM_COMPLETE_STATE,
+    NM_COMPLETE_KEY, /* of the configuration */
 };
 
 enum nm_option_kind {

@@ -21,8 +21,8 @@
 
 const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
 const size_t nm_n_sort_keys = NM_ARRAY_SIZE(nm_sort_keys);
-const char *const nm_state_words[] = {"NEW",    "LOCALIZING", "QUEUED",    "SCHEDULED", "RUNNING",
-                                      "PAUSING", "PAUSED",    "RESUMING",  "KILLING",   "COMPLETED"};
+const char *const nm_state_words[] = {"NEW",      "LOCALIZING", "QUEUED", "RUNNING",   "PAUSING", "PAUSED",
+                                      "RESUMING", "KILLING",    "ENDED",  "SUCCEEDED", "FAILED",  "KILLED"};
 const size_t nm_n_state_words = NM_ARRAY_SIZE(nm_state_words);
 
 /* The verb's options and the global ones as one list, and as getopt wants them. */
@@ -37,7 +37,7 @@ struct merged {
 void nm_args_init(struct nm_args *a)
 {
     *a = (struct nm_args){.tail = NM_CTL_UNSET, .last = NM_CTL_UNSET, .after = NM_CTL_UNSET, .since_usec = NM_CTL_UNSET,
-                          .deadline_usec = NM_CTL_UNSET, .interval_usec = NM_CTL_UNSET};
+                          .deadline_usec = NM_CTL_UNSET, .interval_usec = NM_CTL_UNSET, .timeout_usec = NM_CTL_UNSET};
 }
 
 void nm_args_done(struct nm_args *a)
@@ -87,7 +87,8 @@ static const char *what_is_allowed(enum nm_option_kind kind)
     case NM_OPTION_SORT:
         return "cpu, memory, time, age or name";
     case NM_OPTION_STATE:
-        return "new, localizing, scheduled, running, pausing, paused, resuming, killing or completed";
+        return "new, localizing, queued, running, pausing, paused, resuming, killing, ended, succeeded, failed or "
+               "killed";
     default:
         return "K=V, or the name of a variable that is set here";
     }
@@ -125,6 +126,22 @@ static const char *find_word(const char *value, const char *const *words, size_t
     return NULL;
 }
 
+/* Also by the names that JSON has, which somebody may have copied from there. */
+static const char *find_state(const char *value)
+{
+    if (strcasecmp(value, "SCHEDULED") == 0)
+        value = "QUEUED";
+    else if (strcasecmp(value, "COMPLETED") == 0)
+        value = "ENDED";
+    return find_word(value, nm_state_words, nm_n_state_words);
+}
+
+bool nm_option_state_has_ended(const char *word)
+{
+    return word && (nm_streq(word, "ENDED") || nm_streq(word, "SUCCEEDED") || nm_streq(word, "FAILED") ||
+                    nm_streq(word, "KILLED"));
+}
+
 /* For the kinds that are one word of some; NULL: it isn't. */
 static const char *word_of(enum nm_option_kind kind, const char *value)
 {
@@ -132,7 +149,7 @@ static const char *word_of(enum nm_option_kind kind, const char *value)
     case NM_OPTION_SORT:
         return find_word(value, nm_sort_keys, nm_n_sort_keys);
     case NM_OPTION_STATE:
-        return find_word(value, nm_state_words, nm_n_state_words);
+        return find_state(value);
     default:
         return nm_name_is_valid(value) ? value : NULL;
     }

@@ -23,6 +23,8 @@ const struct nm_option *nm_option_find(const struct nm_verb *verb, const char *w
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;
-/* Of containers, as nmd spells them. */
+/* Of containers, as lists show them; the last ones tell how they have ended. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
+/* Is it one that only ended containers are in? NULL: none. */
+bool nm_option_state_has_ended(const char *word);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill,
- * update; and waiting for the end of each. */
+ * update. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/say.h"
+#include "nmctl/wait.h"
 
 /* One line for a container that something was done to. */
 static void report(const struct nm_ctl *ctl, const json_t *c)
 {
-    char title[160];
+    char title[160], state[64];
 
     if (ctl->args.json) {
         nm_api_print_json(c, true);
         return;
     }
-    printf("%s: %s", nm_container_title(c, title, sizeof title),
-           nm_container_state_word(nm_json_str(c, "state")));
+    printf("%s: %s", nm_container_title(c, title, sizeof title), nm_container_shown_state(c, state, sizeof state));
     if (nm_streq(ctl->verb->name, "promote") || nm_streq(ctl->verb->name, "demote"))
-        printf(", %s", nm_json_str(c, "execution_type"));
+        printf(", %s", nm_container_type_word(c));
     (void)fputc('\n', stdout);
 }
 
@@ -50,8 +50,7 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     if (r == NM_CTL_OK)
         r = nm_api_call(ctl, "POST", target, make_body(ctl), &c);
     if (r == NM_CTL_OK && ctl->args.wait)
-        /* by id: the name may be somebody else's by now */
-        r = nm_api_wait(ctl, *nm_json_str(c, "id") ? nm_json_str(c, "id") : id, &ended);
+        r = nm_wait_for_end(ctl, c, UINT64_MAX, &ended);
     if (r == NM_CTL_OK)
         report(ctl, ended ? ended : c);
     return r;
@@ -90,7 +89,7 @@ static int end_first(struct nm_ctl *ctl, const char *id)
         if (r == NM_CTL_OK)
             r = nm_api_call(ctl, "POST", target, json_incref(now), &killed);
         if (r == NM_CTL_OK)
-            r = nm_api_wait(ctl, nm_json_str(c, "id"), &ended);
+            r = nm_wait_for_end(ctl, c, UINT64_MAX, &ended);
     }
     json_decref(now);
     return r;
@@ -130,38 +129,6 @@ int nm_remove_verb(struct nm_ctl *ctl)
 int nm_kill_verb(struct nm_ctl *ctl)
 {
     return nm_act_verb(ctl);
-}
-
-/* How it ended, and what that is as an exit status. */
-static int wait_for(struct nm_ctl *ctl, const char *id)
-{
-    _cleanup_json_ json_t *c = NULL;
-    char title[160], end[512];
-    int r = nm_api_wait(ctl, id, &c);
-
-    if (r != NM_CTL_OK)
-        return r;
-    if (ctl->args.json)
-        nm_api_print_json(c, true);
-    else
-        printf("%s %s\n", nm_container_title(c, title, sizeof title), nm_container_end(c, end, sizeof end));
-    (void)fflush(stdout); /* the next one may take its time */
-    return nm_container_exit_status(c);
-}
-
-/* One after the other: they end in the meantime all the same. */
-int nm_wait_verb(struct nm_ctl *ctl)
-{
-    int first = NM_CTL_OK;
-
-    for (unsigned i = 0; i < ctl->n_operands; i++) {
-        int r = wait_for(ctl, ctl->operands[i]);
-
-        first = first != NM_CTL_OK ? first : r;
-        if (r == NM_CTL_UNREACHABLE)
-            break;
-    }
-    return first;
 }
 
 /* What isn't given stays as it is. */

@@ -8,7 +8,10 @@
  * a completion that fails is an empty one.
  */
 
+#include <ctype.h>
+
 #include "nmctl/api.h"
+#include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/option.h"
@@ -33,10 +36,10 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
         return;
     json_array_foreach(list, i, c) {
         const char *name = nm_json_str(c, "name");
-        char meaning[128];
+        char meaning[128], state[64];
 
-        (void)snprintf(meaning, sizeof meaning, "%s %s", nm_json_str(c, "state"),
-                       nm_json_str(c, "execution_type"));
+        (void)snprintf(meaning, sizeof meaning, "%s, %s", nm_container_shown_state(c, state, sizeof state),
+                       nm_container_type_word(c));
         if (*name)
             offer(prefix, name, meaning);
         offer(prefix, nm_json_str(c, "id"), *name ? name : meaning);
@@ -49,6 +52,42 @@ static void offer_verbs(const char *prefix)
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
         if (!v->hidden)
             offer(prefix, v->name, v->summary);
+}
+
+/* In letters such as were begun with. */
+static void offer_states(const char *prefix)
+{
+    for (size_t i = 0; i < nm_n_state_words; i++) {
+        char word[32];
+        size_t n = 0;
+
+        for (const char *p = nm_state_words[i]; *p && n + 1 < sizeof word; p++)
+            word[n++] = isupper((unsigned char)*prefix) ? *p : (char)tolower((unsigned char)*p);
+        word[n] = '\0';
+        offer(prefix, word, "");
+    }
+}
+
+/* A key may be begun with its section or without it: both are parts of what `config` looks in. */
+static void offer_keys(struct nm_ctl *ctl, const char *prefix)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    const json_t *keys, *key;
+    size_t i;
+
+    if (nm_api_try_get(ctl, "/v1/config", TIMEOUT_USEC, &answer) < 0)
+        return;
+    keys = json_is_array(answer) ? answer : nm_json_at(answer, "config");
+    json_array_foreach(keys, i, key) {
+        const char *section = nm_json_str(key, "section"), *all = nm_json_str(key, "meaning"), *end = strstr(all, ". ");
+        char name[160], meaning[160]; /* its first sentence */
+
+        (void)snprintf(name, sizeof name, "%s.%s", section, nm_json_str(key, "key"));
+        (void)snprintf(meaning, sizeof meaning, "%.*s", (int)(end ? (size_t)(end - all) : strlen(all)), all);
+        offer(prefix, name, meaning);
+        if (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
+            offer(prefix, nm_json_str(key, "key"), meaning);
+    }
 }
 
 /* What only the shell knows (files, users, commands) is left to it. */
@@ -79,8 +118,10 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
             offer(prefix, nm_sort_keys[i], "");
         break;
     case NM_COMPLETE_STATE:
-        for (size_t i = 0; i < nm_n_state_words; i++)
-            offer(prefix, nm_state_words[i], "");
+        offer_states(prefix);
+        break;
+    case NM_COMPLETE_KEY:
+        offer_keys(ctl, prefix);
         break;
     case NM_COMPLETE_NOTHING:
         break;

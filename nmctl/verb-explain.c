@@ -96,7 +96,7 @@ static void print_preparing(const json_t *c)
 static void print_now(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
-    char target[128], message[512];
+    char target[128], message[512], state[64];
 
     if (nm_api_container_target(id, "", target, sizeof target) != NM_CTL_OK ||
         nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) < 0)
@@ -109,7 +109,7 @@ static void print_now(struct nm_ctl *ctl, const char *id)
     else if (nm_streq(nm_json_str(c, "state"), "NEW") || nm_streq(nm_json_str(c, "state"), "LOCALIZING"))
         print_preparing(c);
     else if (*message)
-        printf("\nnow %s: %s\n", nm_json_str(c, "state"), nm_term_clean(message));
+        printf("\nnow %s: %s\n", nm_container_shown_state(c, state, sizeof state), nm_term_clean(message));
 }
 
 /* nmd gives no more than so many at a time: those before the oldest that is known are asked for until there are enough,

@@ -26,24 +26,22 @@ static void add_names(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_BOLD, "%" PRIu64, nm_json_u64(c, "number"));
     nm_table_add(t, NM_STYLE_NONE, "%s", nm_json_str(c, "id"));
     nm_table_add(t, NM_STYLE_NONE, "%s", *nm_json_str(c, "name") ? nm_json_str(c, "name") : "-");
-    nm_table_add(t, guaranteed ? NM_STYLE_GUARANTEED : NM_STYLE_OPPORTUNISTIC, "%s",
-                 guaranteed ? "guaranteed" : "opportunistic");
+    nm_table_add(t, guaranteed ? NM_STYLE_GUARANTEED : NM_STYLE_OPPORTUNISTIC, "%s", nm_container_type_word(c));
 }
 
-/* "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "COMPLETED 0", "COMPLETED preempted" */
+/* "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "Succeeded", "Killed (preempted)" */
 static void add_state(struct nm_table *t, const json_t *c)
 {
-    const char *state = nm_container_state_word(nm_json_str(c, "state")), *reason = nm_json_str(c, "exit_reason");
+    char buf[64];
+    const char *state = nm_container_shown_state(c, buf, sizeof buf);
     enum nm_style style = nm_container_state_style(c);
 
     if (*nm_json_str(c, "progress"))
         nm_table_add(t, style, "%s %s", state, nm_json_str(c, "progress"));
     else if (nm_json_has(c, "queue_position"))
         nm_table_add(t, style, "%s #%" PRIu64, state, nm_json_u64(c, "queue_position"));
-    else if (nm_streq(reason, "exited"))
-        nm_table_add(t, style, "%s %" PRIu64, state, nm_json_u64(c, "exit_code"));
     else
-        nm_table_add(t, style, "%s%s%s", state, *reason ? " " : "", reason);
+        nm_table_add(t, style, "%s", state);
 }
 
 /* Of an ended container the peak is what is left to tell. */
@@ -64,10 +62,20 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
 }
 
+/* `wanted` is a state's word, or the first word of how one has ended. */
+static bool is_in_state(const json_t *c, const char *wanted)
+{
+    char buf[64];
+    const char *shown = nm_container_shown_state(c, buf, sizeof buf);
+    size_t len = strcspn(shown, " ");
+
+    return nm_streq(wanted, nm_container_state_word(nm_json_str(c, "state"))) ||
+           (strlen(wanted) == len && strncasecmp(wanted, shown, len) == 0);
+}
+
 static bool is_wanted(const struct nm_args *a, const json_t *c)
 {
-    return (!a->app || nm_streq(a->app, nm_json_str(c, "app"))) &&
-           (!a->state || nm_streq(nm_container_state_word(a->state), nm_container_state_word(nm_json_str(c, "state"))));
+    return (!a->app || nm_streq(a->app, nm_json_str(c, "app"))) && (!a->state || is_in_state(c, a->state));
 }
 
 static void keep_wanted(const struct nm_args *a, json_t *list)
@@ -101,7 +109,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     struct nm_term term;
     const json_t *c;
     size_t i;
-    bool ended = ctl->args.all || (ctl->args.state && nm_streq(ctl->args.state, "COMPLETED"));
+    bool ended = ctl->args.all || nm_option_state_has_ended(ctl->args.state);
     int r = nm_api_get_containers(ctl, ended, &list);
 
     if (r != NM_CTL_OK)

@@ -79,13 +79,13 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     _cleanup_json_ json_t *status = NULL;
     const char *hold = nm_json_str(c, "hold");
     enum nm_style style = nm_container_state_style(c);
-    char why[256];
+    char why[1024], state[64];
 
-    line(term, "type", "%s%s", nm_json_str(c, "execution_type"),
+    line(term, "type", "%s%s", nm_container_type_word(c),
          nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
     printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state",
            nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style),
-           nm_container_state_word(nm_json_str(c, "state")),
+           nm_container_shown_state(c, state, sizeof state),
            nm_term_off(term, style));
     line_text(term, "progress", c, "progress");
     if (nm_json_has(c, "queue_position"))

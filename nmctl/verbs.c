@@ -119,6 +119,9 @@ static const struct nm_option kill_options[] = {
     FLAG('w', "wait", wait, "return when it has ended"), JSON, END};
 static const struct nm_option remove_options[] = {
     FLAG('f', "force", force, "kill it at once, if it hasn't ended"), JSON, END};
+static const struct nm_option wait_options[] = {
+    VALUE('t', "timeout", "TIME", NM_OPTION_DURATION, timeout_usec,
+          "give up after so long, with status 124 (default: never)"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
@@ -158,9 +161,9 @@ const struct nm_verb nm_verbs[] = {
     {"inspect", NULL, "CONTAINER...", "all about a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_inspect_verb},
     {"wait", NULL, "CONTAINER...", "wait until containers have ended",
-     "Tells how each of them ended. Its exit status is that of the first one that failed, as 'nmctl run' would return "
-     "it, or 0.",
-     json_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
+     "Tells how each of them ended, and meanwhile on stderr what it waits for and why. Its exit status is that of the\n"
+     "first one that failed, as 'nmctl run' would return it, 124 if the time of --timeout is over, or 0.",
+     wait_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
     {"top", NULL, "", "containers by use, live",
      "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name.", top_options, 0, 0,
      NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
@@ -194,7 +197,7 @@ const struct nm_verb nm_verbs[] = {
      "After a kill for want of memory or CPU nothing opportunistic starts for a while. This ends it.",
      json_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_close_breaker_verb},
     {"config", NULL, "[WORD]", "the settings in force", "With WORD: only keys with WORD in their name.",
-     config_options, 0, 1, NULL, false, false, NM_COMPLETE_NOTHING, nm_config_verb},
+     config_options, 0, 1, NULL, false, false, NM_COMPLETE_KEY, nm_config_verb},
     {"version", NULL, "", "versions of nmctl and nmd", NULL, json_options, 0, 0, NULL, false, false,
      NM_COMPLETE_NOTHING, nm_version_verb},
     {"help", NULL, "[VERB]", "this help, or a verb's", NULL, NULL, 0, 1, NULL, false, false,

@@ -132,6 +132,13 @@ try nmctl run --name over -m 16M -c 0.1 -- sh -c 'exit 7'
 is "an ended one that ran" "$(field_of over '[.state, .exit_code, .exit_reason, .started_usec > 0,
     .finished_usec >= .started_usec] | tojson')" '["COMPLETED",7,"exited",true,true]'
 is "it is counted" "$(status_of .containers.completed)" 3
+is "list shows how they ended, before all else" \
+    "$(nmctl list --all | sed -nE 's/.* (over|waits) +(guaranteed|opportunistic) +([^ ]+ \([^)]*\)) .*/\1: \3/p')" \
+    $'waits: Killed (on request)\nover: Failed (7)'
+is "JSON has the same words, beside its own" "$(field_of over '[.state, .state_text] | tojson')" '["COMPLETED","Failed (7)"]'
+is "they choose, too" "$(nmctl list --state failed --json | jq -r '.[].name') $(nmctl list -q --state succeeded | wc -l)" "over 0"
+try nmctl pause over
+like "and refusals have them" "$err" 'over.* has ended \(Failed \(7\)\)|container_[0-9_]+ has ended \(Failed \(7\)\)'
 
 # ---- the other verbs ----
 try nmctl show busy
@@ -144,7 +151,7 @@ last=$(nmctl events --json | tail -n 1 | jq .number)
 nmctl events -f --after "$last" >"$dir/events" &
 follower=$!
 submit follow-me -m 16M -c 0.1 -- true
-check "events -f goes on" wait_until 10 grep -q 'follow-me).*COMPLETED' "$dir/events"
+check "events -f goes on" wait_until 10 grep -q 'follow-me).*ENDED: exited' "$dir/events"
 kill "$follower"
 wait "$follower" 2>/dev/null
 is "explain: of one container" "$(nmctl explain --json busy | jq -r '[.[].container_name] | unique[]')" busy

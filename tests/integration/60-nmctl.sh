@@ -181,7 +181,7 @@ is "ps -q has ids alone" "$(nmctl ps -q)" "$web"
 is "of an application" "$(nmctl list -q --app shop) $(nmctl list -q --app other)" "$web "
 is "in a state" "$(nmctl list -q --state running) $(nmctl list -q --state paused)" "$web "
 is "ended ones, too, where they are asked for" \
-    "$(nmctl list --state completed --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
+    "$(nmctl list --state ended --json | jq -r '[.[].state] | unique | join(" ")')" COMPLETED
 all=$(nmctl events --json | jq -s length)
 is "events --last" "$(nmctl events --json --last 3 | jq -r .number)" "$(nmctl events --json | jq -r .number | tail -n 3)"
 is "of a container alone" "$(nmctl events --json --last 2 web | jq -r .container_id)" "$web"$'\n'"$web"
@@ -192,14 +192,15 @@ events=$!
 check "followed, the newest comes first" wait_until 10 test -s "$out"
 like "version" "$(nmctl version)" "^nmd [0-9]"
 like "completion knows containers" "$(nmctl __complete -- kill w)" "^web"
-like "kill --wait" "$(nmctl kill --now --wait web)" "COMPLETED"
+like "and the configuration's keys" "$(nmctl __complete -- config queue.max-l)" "^queue.max-length"$'\t'"[A-Za-z]"
+is "kill --wait" "$(nmctl kill --now --wait web)" "$web (web): Killed (on request)"
 is "and it was" "$(field_of "$web" .exit_reason)" killed
 is "wait tells it, and returns what run would" "$(nmctl wait web; echo $?)" "$web (web) was killed"$'\n'137
 check "and those who follow events hear of it" wait_until 10 grep -q '"to": *"COMPLETED"' "$out"
 kill "$events"
 wait "$events" 2>/dev/null
 is "of which none is told twice" "$(jq -r .number "$out" | sort | uniq -d)" ''
-like "stop is kill" "$(nmctl run --detach --name s -- sleep 1000; nmctl stop --wait s)" "COMPLETED"
+like "stop is kill" "$(nmctl run --detach --name s -- sleep 1000; nmctl stop --wait s)" 's\): Killed \(on request\)$'
 status=0
 nmctl run --detach --name five -- sh -c 'sleep 0.2; exit 5' >/dev/null
 nmctl run --detach --name none -- true >/dev/null
@@ -216,6 +217,16 @@ pid=$!
 check "a queued run says where and why" wait_until 10 said "queued at position 1: "
 like "list shows the position" "$(nmctl list)" "patient +opportunistic +QUEUED #1"
 like "show says why" "$(nmctl show patient)" "^queued +."
+status=0
+nmctl wait --timeout 1s patient fill >"$out" 2>"$err.wait" || status=$?
+is "wait gives up in time, with a status of its own" "$status $(cat "$out")" "124 "
+like "having said what it waits for, and why" "$(cat "$err.wait")" \
+    'waiting for container_[0-9_]+ \(patient\), which is queued at position 1: [a-z]'
+like "and in the end that of each" "$(cat "$err.wait")" '\(fill\) has not ended in time: it is RUNNING, and goes on'
+status=0
+nmctl pause patient 2>"$err.pause" || status=$?
+like "what can't be done to what waits is told in the same word, with what can" "$status $(cat "$err.pause")" \
+    "^1 .* is QUEUED and can't be paused: .*'nmctl explain' tells why, and 'nmctl kill'"
 nmctl kill patient >/dev/null
 status=0; wait "$pid" || status=$?
 is "killed in the queue: it was never run" "$status" 125

@@ -1,5 +1,6 @@
 # unit tests of nmctl and of its HTTP client
-nmctl_tests = test-reply test-client test-nmctl test-nmctl-parts
+nmctl_tests = test-reply test-client test-nmctl test-nmctl-verbs test-nmctl-parts
+nmctl_run = %D%/fake-nmd.c %D%/fake-nmd.h %D%/nmctl-run.c %D%/nmctl-run.h
 check_PROGRAMS += $(nmctl_tests)
 TESTS += $(nmctl_tests)
 
@@ -13,10 +14,15 @@ test_client_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) -Wl,--wrap=socket -Wl,--wr
 	-Wl,--wrap=recv -Wl,--wrap=__recv_chk -Wl,--wrap=poll -Wl,--wrap=__poll_chk
 test_client_LDADD = libnm-client.la $(SYSTEMD_LIBS) $(unit_libs)
 
-test_nmctl_SOURCES = %D%/test-nmctl.c %D%/fake-nmd.c %D%/fake-nmd.h
+test_nmctl_SOURCES = %D%/test-nmctl.c $(nmctl_run)
 test_nmctl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_nmctl_LDADD = $(unit_libs)
 EXTRA_test_nmctl_DEPENDENCIES = nmctl/nmctl
+
+test_nmctl_verbs_SOURCES = %D%/test-nmctl-verbs.c $(nmctl_run)
+test_nmctl_verbs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_nmctl_verbs_LDADD = $(unit_libs)
+EXTRA_test_nmctl_verbs_DEPENDENCIES = nmctl/nmctl
 
 test_nmctl_parts_SOURCES = %D%/test-nmctl-parts.c
 test_nmctl_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -17,118 +17,9 @@
 #include <sys/wait.h>
 
 #include "fake-nmd.h"
+#include "nmctl-run.h"
 #include "util/clock.h"
 #include "util/macros.h"
-
-#define DEADLINE_USEC (30 * NM_USEC_PER_SEC)
-
-#define OK(body) "HTTP/1.1 200 OK\r\n\r\n" body
-#define CREATED(body) "HTTP/1.1 201 Created\r\n\r\n" body
-#define ID "container_1763769112_000001"
-#define RUNNING                                                                                    \
-    "{\"id\":\"" ID "\",\"name\":\"web\",\"execution_type\":\"GUARANTEED\",\"state\":\"RUNNING\"," \
-    "\"memory_bytes\":536870912,\"vcores\":0.5,\"cpu_request_millicores\":1000,\"memory_used_bytes\":104857600," \
-    "\"cpu_used_millicores\":250,"                                                                  \
-    "\"submitted_usec\":1763769112000000,\"started_usec\":1763769112000000,\"finished_usec\":"     \
-    "null,\"exit_code\":null,"                                                                     \
-    "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
-#define QUEUED \
-    "{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"
-#define ENDED(code, reason)                                                                        \
-    "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_code\":" code ",\"exit_reason\":\"" reason  \
-    "\",\"message\":null}"
-#define REFUSED(status, message)                                                                   \
-    "HTTP/1.1 " status " Refused\r\n\r\n{\"error\":{\"code\":\"x\",\"thing\":\"y\",\"value\":"     \
-                       "\"z\",\"message\":\"" message "\"}}"
-
-/* ---- running it ------------------------------------------------------------------------------ */
-
-struct result {
-    int status;
-    char out[16384], err[16384];
-};
-
-struct started {
-    pid_t pid;
-    FILE *out, *err;
-};
-
-static void start(struct started *s, const char *const *argv)
-{
-    const char *program = getenv("NMCTL");
-
-    s->out = tmpfile();
-    s->err = tmpfile();
-    assert_true(s->out && s->err);
-    s->pid = fork();
-    assert_true(s->pid >= 0);
-    if (s->pid == 0) {
-        /* A background job of a shell without job control ignores it, and nmctl would keep to that. */
-        (void)signal(SIGINT, SIG_DFL);
-        (void)dup2(fileno(s->out), STDOUT_FILENO);
-        (void)dup2(fileno(s->err), STDERR_FILENO);
-        (void)execv(program ? program : "nmctl/nmctl", (char *const *)argv);
-        _exit(99);
-    }
-}
-
-static void read_back(FILE *f, char *buf, size_t size)
-{
-    ssize_t n = pread(fileno(f), buf, size - 1, 0);
-
-    buf[n > 0 ? n : 0] = '\0';
-}
-
-static void finish(struct started *s, struct result *ret)
-{
-    uint64_t end = nm_now_usec() + DEADLINE_USEC;
-    int status = -1;
-
-    while (waitpid(s->pid, &status, WNOHANG) == 0) {
-        if (nm_now_usec() > end) {
-            (void)kill(s->pid, SIGKILL);
-            fail_msg("nmctl did not end");
-        }
-        (void)poll(NULL, 0, 1);
-    }
-    ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    read_back(s->out, ret->out, sizeof ret->out);
-    read_back(s->err, ret->err, sizeof ret->err);
-    (void)fclose(s->out);
-    (void)fclose(s->err);
-}
-
-/* Waits until it has said something. */
-static void await(FILE *f, const char *text)
-{
-    uint64_t end = nm_now_usec() + DEADLINE_USEC;
-    char said[4096];
-
-    for (;;) {
-        read_back(f, said, sizeof said);
-        if (strstr(said, text))
-            return;
-        if (nm_now_usec() > end)
-            fail_msg("'%s' was not said, but '%s'", text, said);
-        (void)poll(NULL, 0, 1);
-    }
-}
-
-#define RUN(ret, ...) run(ret, (const char *const[]){"nmctl", __VA_ARGS__, NULL})
-
-static void run(struct result *ret, const char *const *argv)
-{
-    struct started s;
-
-    start(&s, argv);
-    finish(&s, ret);
-}
-
-static void expect(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in '%s'", part, text);
-}
 
 /* ---- without nmd ----------------------------------------------------------------------------- */
 
@@ -217,8 +108,15 @@ static const struct {
     {{"nmctl", "ps", "--filter", "name=x"}, 2, "", "--app and --state choose"},
     {{"nmctl", "stop", "-t", "5", "web"}, 2, "", "kill-grace in nmd.conf"},
     {{"nmctl", "stats"}, 2, "", "there is no verb 'stats': 'nmctl top' shows"},
+    {{"nmctl", "describe", "web"}, 2, "", "no verb 'describe': 'nmctl show' tells all about a container, 'nmctl explain'"},
+    {{"nmctl", "get", "containers"}, 2, "", "no verb 'get': 'nmctl list' shows containers, 'nmctl show' one"},
+    {{"nmctl", "journal"}, 2, "", "no verb 'journal': 'nmctl events' shows what happened"},
+    {{"nmctl", "delete", "web"}, 2, "", "'nmctl kill' ends a container, 'nmctl rm' removes"},
+    {{"nmctl", "uncordon"}, 2, "", "'nmctl undrain'"},
+    {{"nmctl", "wait", "--timeout", "soon", "web"}, 2, "", "--timeout 'soon' is not valid; allowed is a time"},
     {{"nmctl", "help", "pull"}, 2, "", "there are no images"},
     {{"nmctl", "__complete", "--", "ls", "--state", "RUN"}, 0, "RUNNING", ""},
+    {{"nmctl", "__complete", "--", "ls", "--state", "ki"}, 0, "killing\nkilled\n", ""},
     {{"nmctl", "__complete", "--", "run", "--opp"}, 0, "--opportunistic\t", ""},
     {{"nmctl", "__complete", "--", "run", "make", "--opp"}, 0, ":file", ""},
     {{"nmctl", "__complete", "--", "--socket=/nonexistent/s", "kill", ""}, 0, "", ""},
@@ -226,16 +124,16 @@ static const struct {
 
 static void test_words(void **state)
 {
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++) {
-        run(&r, words[i].argv);
+        nmctl_run(&r, words[i].argv);
         if (r.status != words[i].status)
             fail_msg("case %zu: status %d, not %d; stderr: %s", i, r.status, words[i].status,
                      r.err);
-        expect(r.out, words[i].out);
-        expect(r.err, words[i].err);
+        nmctl_expect(r.out, words[i].out);
+        nmctl_expect(r.err, words[i].err);
         /* one error is one line, and says whose it is */
         assert_true(!*r.err || strncmp(r.err, "nmctl: ", 7) == 0);
         assert_true(!*r.err || strchr(r.err, '\n') == r.err + strlen(r.err) - 1);
@@ -243,12 +141,6 @@ static void test_words(void **state)
 }
 
 /* ---- with canned replies --------------------------------------------------------------------- */
-
-static void serve(struct fake_nmd *f, const struct fake_exchange *x, size_t n)
-{
-    fake_nmd_start(f, x, n, 0);
-    (void)setenv("NMD_SOCKET", f->path, 1);
-}
 
 static void test_shows(void **state)
 {
@@ -275,41 +167,41 @@ static void test_shows(void **state)
         {"GET /v1/containers/evil HTTP", REFUSED("404", "\\u001b[2Jgone"), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "list");
     assert_int_equal(r.status, 0);
     /* a quarter of a CPU, where half a vcore is a whole one */
-    expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB   0.25     0.5");
+    nmctl_expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB   0.25     0.5");
     assert_null(strchr(r.out, '\033')); /* not to a file, and not a container's either */
-    expect(r.out, "sh -c 'echo ?[31mred'");
+    nmctl_expect(r.out, "sh -c 'echo ?[31mred'");
     RUN(&r, "list", "--json");
-    expect(r.out, "\"vcores\": 0.5");
+    nmctl_expect(r.out, "\"vcores\": 0.5");
     RUN(&r, "list", "--all", "--json");
     assert_string_equal(r.out, "[]\n");
     RUN(&r, "show", "web");
-    expect(r.out, "memory      100 MiB of 512 MiB");
+    nmctl_expect(r.out, "memory      100 MiB of 512 MiB");
     RUN(&r, "show", "nix", "web");
     assert_int_equal(r.status, 1);
     assert_string_equal(r.err, "nmctl: There is no container nix.\n");
-    expect(r.out, ID);
+    nmctl_expect(r.out, ID);
     RUN(&r, "status");
     assert_int_equal(r.status, 0);
-    expect(r.out, "running, direct backend");
+    nmctl_expect(r.out, "running, direct backend");
     RUN(&r, "top");
-    expect(r.out, ID);
+    nmctl_expect(r.out, ID);
     RUN(&r, "explain");
-    expect(r.out, "decision 7");
-    expect(r.out, "  why\n  so\n");
+    nmctl_expect(r.out, "decision 7");
+    nmctl_expect(r.out, "  why\n  so\n");
     RUN(&r, "events");
-    expect(r.out, "draining");
-    expect(r.err, "3 were no longer to be had");
+    nmctl_expect(r.out, "draining");
+    nmctl_expect(r.err, "3 were no longer to be had");
     RUN(&r, "version");
     assert_string_equal(r.out, "nmctl " NM_VERSION "\nnmd 9.9\n");
     RUN(&r, "config", "queue");
-    expect(r.out, "queue.max_length  7      10");
+    nmctl_expect(r.out, "queue.max_length  7      10");
     RUN(&r, "logs", "web");
     assert_string_equal(r.out, "to stdout\n");
     assert_string_equal(r.err, "to stderr\n");
@@ -318,13 +210,13 @@ static void test_shows(void **state)
     assert_string_equal(r.err, "tail\n");
     RUN(&r, "show", "bad");
     assert_int_equal(r.status, 3);
-    expect(r.err, "does not answer as nmd does");
+    nmctl_expect(r.err, "does not answer as nmd does");
     RUN(&r, "show", "worse");
     assert_int_equal(r.status, 3);
     RUN(&r, "show", "evil");
     assert_string_equal(r.err, "nmctl: ?[2Jgone\n");
     RUN(&r, "__complete", "--", "kill", "w");
-    assert_string_equal(r.out, "web\tRUNNING GUARANTEED\n");
+    assert_string_equal(r.out, "web\tRUNNING, guaranteed\n");
     fake_nmd_stop(&f);
 }
 
@@ -338,14 +230,14 @@ static void test_answers_that_are_none_of_nmds(void **state)
     static const char *const verbs[][4] = {
         {"nmctl", "list", NULL}, {"nmctl", "explain", NULL}, {"nmctl", "explain", ID, NULL}};
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     for (size_t i = 0; i < NM_ARRAY_SIZE(verbs); i++) {
-        run(&r, verbs[i]);
+        nmctl_run(&r, verbs[i]);
         assert_int_equal(r.status, 3);
-        expect(r.err, "does not answer as nmd does");
+        nmctl_expect(r.err, "does not answer as nmd does");
     }
     fake_nmd_stop(&f);
 }
@@ -371,20 +263,20 @@ static void test_explains_what_others_did(void **state)
          OK("{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"exit_reason\":\"exited\",\"exit_code\":3}"), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "explain", "stopped");
-    expect(r.out, "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
+    nmctl_expect(r.out, "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
                   "for\n  What you can do: submit it again");
     RUN(&r, "explain", "deaf");
-    expect(r.out, "\nnow RUNNING: systemd is stopping its scope\n");
+    nmctl_expect(r.out, "\nnow RUNNING: systemd is stopping its scope\n");
     RUN(&r, "explain", "shot");
-    expect(r.out,
+    nmctl_expect(r.out,
            "\nnow ended: it was ended by signal 9 (Killed): the SIGKILL wasn't nmd's\n  What you can do: ");
     RUN(&r, "explain", "done");
-    expect(r.out, "now ended: it exited with status 3\n");
+    nmctl_expect(r.out, "now ended: it exited with status 3\n");
     assert_null(strstr(r.out, "What you can do"));
     fake_nmd_stop(&f);
 }
@@ -410,20 +302,20 @@ static void test_explains_placements(void **state)
         {"GET /v1/containers/" NOWHERE "/decisions", REFUSED("404", "There is none."), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "explain", HERE);
     assert_int_equal(r.status, 0);
-    expect(r.out, "placement, 19");
-    expect(r.out, "\n  It went to n7.\n  It was number 1.\n\ndecision 4, ");
+    nmctl_expect(r.out, "placement, 19");
+    nmctl_expect(r.out, "\n  It went to n7.\n  It was number 1.\n\ndecision 4, ");
     RUN(&r, "explain", THERE);
     assert_int_equal(r.status, 0);
-    expect(r.out, "\n  It went to n7.\n");
+    nmctl_expect(r.out, "\n  It went to n7.\n");
     RUN(&r, "explain", "--json", THERE);
     assert_int_equal(r.status, 0);
-    expect(r.out, "\"summary\": \"placed on n7:1, any\"");
+    nmctl_expect(r.out, "\"summary\": \"placed on n7:1, any\"");
     RUN(&r, "explain", NOWHERE);
     assert_int_equal(r.status, 1);
     assert_string_equal(r.err, "nmctl: There is none.\n");
@@ -442,13 +334,13 @@ static void test_status_of_masters(void **state)
             "\"last_allocate_usec\":null}]}}}"), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "status");
     assert_int_equal(r.status, 0);
-    expect(r.out, "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
+    nmctl_expect(r.out, "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
                   "that were named, 2 in such racks, 3 anywhere\n"
                   "             appattempt_1_0001_000001 of al?ice, running: 7 wait, 10 nodes; placed 0 on hosts that "
                   "were named, 0 in such racks, 3 anywhere\n");
@@ -460,7 +352,7 @@ static void test_acts(void **state)
     static const struct fake_exchange x[] = {
         {"POST /v1/containers/web/kill HTTP", OK(RUNNING), "{\"now\":false}"},
         {"POST /v1/containers/now/kill HTTP", OK(RUNNING), "{\"now\":true}"},
-        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED("143", "killed")), NULL},
+        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED_AS("143", "killed", "Killed (on request)")), NULL},
         {"POST /v1/containers/web/promote HTTP", OK(RUNNING), NULL},
         {"POST /v1/containers/done/pause HTTP", REFUSED("409", "It has ended."), NULL},
         {"PATCH /v1/containers/web HTTP", OK(RUNNING),
@@ -476,17 +368,17 @@ static void test_acts(void **state)
         {"POST /v1/reload HTTP", REFUSED("400", "nmd.conf:3: no."), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "kill", "web");
     assert_int_equal(r.status, 0);
     assert_string_equal(r.out, ID " (web): RUNNING\n");
     RUN(&r, "kill", "--now", "--wait", "now");
-    assert_string_equal(r.out, ID ": COMPLETED\n");
+    assert_string_equal(r.out, ID ": Killed (on request)\n");
     RUN(&r, "promote", "web");
-    assert_string_equal(r.out, ID " (web): RUNNING, GUARANTEED\n");
+    assert_string_equal(r.out, ID " (web): RUNNING, guaranteed\n");
     RUN(&r, "pause", "done");
     assert_int_equal(r.status, 1);
     assert_string_equal(r.err, "nmctl: It has ended.\n");
@@ -516,14 +408,14 @@ static void run_and_check(const char *end, int status, const char *said)
         {"GET /v1/containers/" ID "/logs?stream=stderr&follow=true HTTP", OK("err\n"), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "run", "echo", "-m");
     assert_int_equal(r.status, status);
     assert_string_equal(r.out, "out\n");
-    expect(r.err, "err\n");
-    expect(r.err, said);
+    nmctl_expect(r.err, "err\n");
+    nmctl_expect(r.err, said);
     fake_nmd_stop(&f);
 }
 
@@ -552,11 +444,11 @@ static void test_run_sends_what_was_asked(void **state)
          "\"user\":\"nobody\",\"workdir\":\"/tmp\",\"env\":{\"A\":\"b=c\",\"HERE\":\"there\"}}"},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
     (void)setenv("HERE", "there", 1);
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "run", "--opportunistic", "-m", "512M", "-c", "0.5", "--name", "n", "--app", "a", "-e",
         "A=b=c", "-e", "HERE", "-d", "/tmp", "-u", "nobody", "--min-runtime", "1min", "--expect",
         "500ms", "--detach", "--", "make", "-j4");
@@ -573,10 +465,10 @@ static void test_run_names_root(void **state)
          geteuid() == 0 ? "\"command\":[\"id\"],\"user\":\"root\"}" : "\"command\":[\"id\"]}"},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "run", "--detach", "id");
     assert_int_equal(r.status, 0);
     fake_nmd_stop(&f);
@@ -588,10 +480,10 @@ static void test_run_refused(void **state)
         {"POST /v1/containers HTTP", REFUSED("422", "It is larger than the node."), NULL},
     };
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "run", "true");
     assert_int_equal(r.status, 125);
     assert_string_equal(r.err, "nmctl: It is larger than the node.\n");
@@ -611,23 +503,23 @@ static void test_run_tells_that_it_is_queued(void **state)
         {"GET /v1/containers/" ID, NULL, NULL},
     };
     const char *const argv[] = {"nmctl", "run", "true", NULL};
-    struct started s;
+    struct nmctl_started s;
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
-    start(&s, argv);
-    await(s.err, "\n");
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_start(&s, argv);
+    nmctl_await(s.err, "\n");
     fake_nmd_stop(&f); /* and now nmd dies: the container goes on, until Ctrl-C gives it up */
-    await(s.err, "lost nmd at");
+    nmctl_await(s.err, "lost nmd at");
     (void)kill(s.pid, SIGINT);
-    finish(&s, &r);
+    nmctl_finish(&s, &r);
     assert_int_equal(r.status, 3);
-    expect(r.err,
+    nmctl_expect(r.err,
            "nmctl: queued at position 2: memory is 82 % used or reserved, over the over-allocation threshold of "
            "80 %\n");
-    expect(r.err, "it may go on");
+    nmctl_expect(r.err, "it may go on");
 }
 
 /* Nothing ever ends here: each Ctrl-C goes one step further, and the third leaves. */
@@ -640,20 +532,20 @@ static void test_ctrl_c(void **state)
         {"GET /v1/containers/" ID, NULL, NULL},
     };
     const char *const argv[] = {"nmctl", "run", "sleep", "1000", NULL};
-    struct started s;
+    struct nmctl_started s;
     struct fake_nmd f;
-    struct result r;
+    struct nmctl_result r;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
-    start(&s, argv);
-    await(s.out, "started");
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_start(&s, argv);
+    nmctl_await(s.out, "started");
     (void)kill(s.pid, SIGINT);
-    await(s.err, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
+    nmctl_await(s.err, "nmctl: Ctrl-C: killing " ID " (again: at once)\n");
     (void)kill(s.pid, SIGINT);
-    await(s.err, "nmctl: killing " ID " at once\n");
+    nmctl_await(s.err, "nmctl: killing " ID " at once\n");
     (void)kill(s.pid, SIGINT);
-    finish(&s, &r);
+    nmctl_finish(&s, &r);
     assert_int_equal(r.status, 130);
     fake_nmd_stop(&f);
 }
@@ -663,14 +555,14 @@ static void test_ctrl_c_before_the_answer(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /v1/containers HTTP", NULL, NULL}};
     const char *const argv[] = {"nmctl", "run", "sleep", "1000", NULL};
-    struct started s;
+    struct nmctl_started s;
     struct fake_nmd f;
-    struct result r;
-    uint64_t end = nm_now_usec() + DEADLINE_USEC;
+    struct nmctl_result r;
+    uint64_t end = nm_now_usec() + NMCTL_DEADLINE_USEC;
 
     (void)state;
-    serve(&f, x, NM_ARRAY_SIZE(x));
-    start(&s, argv);
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_start(&s, argv);
     /* until its second signal has been taken; a first one may come before it listens, and end it */
     while (kill(s.pid, SIGTERM) == 0 && nm_now_usec() < end) {
         siginfo_t info = {0};
@@ -679,10 +571,10 @@ static void test_ctrl_c_before_the_answer(void **state)
             break;
         (void)poll(NULL, 0, 20);
     }
-    finish(&s, &r);
+    nmctl_finish(&s, &r);
     assert_true(r.status == 128 + SIGTERM || r.status == -SIGTERM);
     if (r.status > 0)
-        expect(r.err, "interrupted before nmd answered");
+        nmctl_expect(r.err, "interrupted before nmd answered");
     fake_nmd_stop(&f);
 }
 

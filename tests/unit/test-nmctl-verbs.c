@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The nmctl program against canned replies, as test-nmctl.c: the words for states and ends, waiting for ends, and what
+ * completion learns from nmd. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nmctl-run.h"
+#include "util/clock.h"
+#include "util/macros.h"
+
+/* ---- one name for each state ------------------------------------------------------------------ */
+
+#define ONE(number, name, state, text, rest)                                                        \
+    "{\"id\":\"container_1_" number "\",\"number\":" number ",\"name\":\"" name "\",\"state\":\"" state      \
+    "\",\"state_text\":\"" text "\",\"execution_type\":\"OPPORTUNISTIC\"" rest "}"
+#define ALL                                                                                         \
+    "[" ONE("1", "waits", "SCHEDULED", "QUEUED", ",\"queue_position\":2") ","                             \
+    ONE("2", "good", "COMPLETED", "Succeeded", ",\"exit_reason\":\"exited\",\"exit_code\":0") ","         \
+    ONE("3", "bad", "COMPLETED", "Failed (3)", ",\"exit_reason\":\"exited\",\"exit_code\":3") ","         \
+    ONE("4", "taken", "COMPLETED", "Killed (preempted)", ",\"exit_reason\":\"preempted\"") ","            \
+    ONE("5", "dying", "KILLING", "KILLING", "") "]"
+
+/* Each list of names is what `list -q --state WORD` must have. */
+static void test_state_words(void **state)
+{
+    static const struct {
+        const char *word, *ids;
+    } cases[] = {
+        {"queued", "container_1_1\n"},    {"SCHEDULED", "container_1_1\n"},
+        {"succeeded", "container_1_2\n"}, {"failed", "container_1_3\n"},
+        {"killed", "container_1_4\n"},    {"killing", "container_1_5\n"},
+        {"ended", "container_1_2\ncontainer_1_3\ncontainer_1_4\n"},
+        {"completed", "container_1_2\ncontainer_1_3\ncontainer_1_4\n"},
+        {"running", ""},
+    };
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers?all=true&limit=250&after=0 HTTP", OK(ALL), NULL},
+        {"GET /v1/containers?limit=250&after=0 HTTP",
+         OK("[" ONE("1", "waits", "SCHEDULED", "QUEUED", "") ","
+            ONE("5", "dying", "KILLING", "KILLING", "") "]"), NULL},
+        {"GET /v1/containers/old HTTP",
+         OK("{\"id\":\"container_1_9\",\"state\":\"COMPLETED\",\"exit_reason\":\"shed\"}"), NULL},
+        {"GET /v1/events HTTP",
+         OK("{\"number\":1,\"kind\":\"state\",\"container_id\":\"container_1_4\",\"from\":\"SCHEDULED\","
+            "\"to\":\"COMPLETED\",\"text\":\"drained\"}\n"), NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "list", "--all");
+    nmctl_expect(r.out, "opportunistic  QUEUED #2 ");
+    nmctl_expect(r.out, "opportunistic  Succeeded ");
+    nmctl_expect(r.out, "opportunistic  Failed (3) ");
+    nmctl_expect(r.out, "opportunistic  Killed (preempted) ");
+    assert_null(strstr(r.out, "COMPLETED"));
+    assert_null(strstr(r.out, "SCHEDULED"));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        RUN(&r, "list", "-q", "--state", cases[i].word);
+        assert_int_equal(r.status, 0);
+        assert_string_equal(r.out, cases[i].ids);
+    }
+    RUN(&r, "show", "old"); /* of an nmd that has no word for it */
+    nmctl_expect(r.out, "state       ENDED (shed)\n");
+    RUN(&r, "events");
+    nmctl_expect(r.out, "  container_1_4  QUEUED -> ENDED: drained\n");
+    fake_nmd_stop(&f);
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+#define STATUS \
+    OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1}," \
+       "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}")
+
+/* What is waited for, and why, and that it isn't waited for ever. */
+static void test_wait_gives_up(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status HTTP", STATUS, NULL},
+        {"GET /v1/containers/web HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/container_1_7 HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/" ID " HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/", NULL, NULL}, /* the end */
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+    uint64_t begun = nm_now_usec();
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "wait", "--timeout", "800ms", "web", "runs");
+    assert_int_equal(r.status, 124);
+    assert_true(nm_now_usec() - begun >= 800 * NM_USEC_PER_MSEC);
+    assert_string_equal(r.out, "");
+    nmctl_expect(r.err, "nmctl: waiting for " ID ", which is queued at position 2: ");
+    nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and goes on. 'nmctl explain " ID
+                        "' tells why");
+    /* the time is that of both together */
+    nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and goes on.");
+    RUN(&r, "wait", "-t", "800ms", "runs");
+    nmctl_expect(r.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
+    fake_nmd_stop(&f);
+}
+
+/* Each is told, also after one whose own status is what nmctl's is without nmd. */
+static void test_wait_tells_ends(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/three HTTP", OK(ENDED_AS("3", "exited", "Failed (3)")), NULL},
+        {"GET /v1/containers/good HTTP", OK(RUNNING), NULL},
+        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED_AS("0", "exited", "Succeeded")), NULL},
+        {"GET /v1/containers/gone HTTP", REFUSED("404", "There is none."), NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "wait", "three", "good");
+    assert_int_equal(r.status, 3);
+    assert_string_equal(r.out, ID " exited with status 3\n" ID " exited with status 0\n");
+    assert_string_equal(r.err, "");
+    RUN(&r, "wait", "good");
+    assert_int_equal(r.status, 0);
+    RUN(&r, "wait", "--json", "three");
+    nmctl_expect(r.out, "\"exit_code\":3");
+    RUN(&r, "wait", "gone", "good");
+    assert_int_equal(r.status, 1);
+    assert_string_equal(r.err, "nmctl: There is none.\n");
+    nmctl_expect(r.out, "exited with status 0");
+    fake_nmd_stop(&f);
+}
+
+/* ---- completion ----------------------------------------------------------------------------- */
+
+static void test_completes_keys(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/config HTTP",
+         OK("[{\"section\":\"queue\",\"key\":\"max-length\",\"meaning\":\"how many. And more.\"},"
+            "{\"section\":\"queue\",\"key\":\"policy\",\"meaning\":\"which\"},"
+            "{\"section\":\"node\",\"key\":\"memory\",\"meaning\":\"how much\"}]"), NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "__complete", "--", "config", "");
+    assert_string_equal(r.out, "queue.max-length\thow many\nqueue.policy\twhich\nnode.memory\thow much\n");
+    RUN(&r, "__complete", "--", "config", "--changed", "queue.m");
+    assert_string_equal(r.out, "queue.max-length\thow many\n");
+    RUN(&r, "__complete", "--", "config", "mem");
+    assert_string_equal(r.out, "memory\thow much\n");
+    RUN(&r, "__complete", "--", "config", "node.memory", "");
+    assert_string_equal(r.out, "");
+    fake_nmd_stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state_words),
+        cmocka_unit_test(test_wait_gives_up),
+        cmocka_unit_test(test_wait_tells_ends),
+        cmocka_unit_test(test_completes_keys),
+    };
+
+    (void)setenv("LC_ALL", "C", 1);
+    (void)unsetenv("NMD_SOCKET");
+    (void)unsetenv("COLUMNS");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
