@@ -4,9 +4,33 @@
 
 #include "nmctl/help.h"
 
+#include <stdarg.h>
+
 #include "nmctl/habit.h"
 #include "nmctl/option.h"
 #include "nmctl/say.h"
+#include "nmctl/term.h"
+
+#define NO_TERMINAL 120 /* columns of help in a pipe, which is a pager as a rule */
+
+/* Lines that are broken between words, and go on behind so many blanks. */
+nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, ...)
+{
+    _cleanup_free_ char *text = NULL;
+    struct nm_term term;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vasprintf(&text, format, ap);
+    va_end(ap);
+    if (n < 0)
+        nm_say_oom();
+    nm_term_init(&term, STDOUT_FILENO, true);
+    if (term.width == 0)
+        term.width = NO_TERMINAL;
+    (void)nm_term_wrap(stdout, text, term.width, term.width < 80 ? NM_MIN(indent, term.width / 4) : indent);
+}
 
 /* A table of options, if there is one. */
 static void print_options(const char *title, const struct nm_option *options)
@@ -17,7 +41,7 @@ static void print_options(const char *title, const struct nm_option *options)
         return;
     printf("\n%s:\n", title);
     for (; options->name; options++)
-        printf("  %-26s %s\n", nm_option_label(options, label, sizeof label), options->help);
+        print_wrapped(29, "  %-26s %s\n", nm_option_label(options, label, sizeof label), options->help);
 }
 
 void nm_help_all(void)
@@ -26,12 +50,11 @@ void nm_help_all(void)
            "Runs containers on this node through nmd, and shows what it does.\n\nVerbs:\n");
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
         if (!v->hidden)
-            printf("  %-10s %s\n", v->name, v->summary);
+            print_wrapped(16, "  %-13s %s\n", v->name, v->summary);
     print_options("Options", nm_global_options);
-    printf("\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be "
-           "reached;\n"
-           "'run' and 'exec' return the command's own, or 125 when nmd refused it.\n"
-           "'nmctl VERB --help' tells more, nmctl(1) all.\n");
+    print_wrapped(0, "\nExit status: 0 done, 1 nmd refused or the action failed, 2 bad usage, 3 nmd can't be reached; "
+                     "'run' and 'exec' return the command's own, or 125 when nmd refused it.\n"
+                     "'nmctl VERB --help' tells more, nmctl(1) all.\n");
 }
 
 /* "Also: nmctl ps, nmctl ls." */
@@ -53,7 +76,7 @@ void nm_help_verb_usage(const struct nm_verb *verb)
            *verb->operands ? " " : "", verb->operands, verb->summary[0] - 'a' + 'A',
            verb->summary + 1);
     if (verb->details)
-        printf("%s\n", verb->details);
+        print_wrapped(0, "%s\n", verb->details);
     if (verb->also)
         print_also(verb);
     print_options("Options", verb->options);

@@ -31,7 +31,7 @@ static const struct {
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
-/* "memory use is 82 %, over ..." for each resource that is over alpha. */
+/* "82 % of the node's memory is used or reserved, over ..." for each resource that is over alpha. */
 static void over_alpha(const json_t *status, char *buf, size_t size)
 {
     static const char *const resources[] = {"memory", "cpu"}, *const names[] = {"memory", "CPU"};
@@ -47,8 +47,8 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
             continue;
         len +=
             (size_t)snprintf(buf + len, size - len,
-                             "%s%s is %.0f %% used or reserved, over the over-allocation threshold of %.0f %%",
-                             len > 0 ? ", and " : "", names[i], used * 100, alpha * 100);
+                             "%s%.0f %% of the node's %s is used or reserved, over the over-allocation threshold of "
+                             "%.0f %%", len > 0 ? ", and " : "", used * 100, names[i], alpha * 100);
     }
     if (len == 0) /* it was, when nmd last looked */
         (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
@@ -61,8 +61,8 @@ static void would_exceed_beta(const json_t *status, char *buf, size_t size)
     const json_t *node = nm_json_at(status, "node");
 
     (void)snprintf(buf, size,
-                   "with it the node would go over the preemption threshold (used or reserved are %.0f %% of memory, "
-                   "where the threshold is %.0f %%, and %.0f %% of CPU, where it is %.0f %%)",
+                   "with it the node would go over the preemption threshold (%.0f %% of its memory is used or "
+                   "reserved, where the threshold is %.0f %%, and %.0f %% of its CPU, where it is %.0f %%)",
                    nm_json_num(node, "utilization.memory") * 100,
                    nm_json_num(node, "preemption_threshold.memory") * 100,
                    nm_json_num(node, "utilization.cpu") * 100,

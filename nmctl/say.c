@@ -13,25 +13,41 @@
 #include "nmctl/nmctl.h"
 #include "nmctl/term.h"
 
-static FILE *sink;
+#define INDENT 7 /* columns of "nmctl: " */
 
-void nm_say_to(FILE *f)
+static FILE *sink;
+static unsigned sink_width;
+
+void nm_say_to(FILE *f, unsigned width)
 {
     sink = f;
+    sink_width = width;
+}
+
+/* Asked for each time: a message is rare, and the window may have changed since the last. */
+static unsigned width_of_stderr(void)
+{
+    struct nm_term term;
+
+    nm_term_init(&term, STDERR_FILENO, true);
+    return term.width;
 }
 
 void nm_say(const char *format, ...)
 {
-    char text[2048];
+    _cleanup_free_ char *text = NULL, *line = NULL;
     va_list ap;
+    int n;
 
     (void)setlocale(
         LC_CTYPE,
         ""); /* here and not at start: most commands never get this far, and are faster for it */
     va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
+    n = vasprintf(&text, format, ap);
     va_end(ap);
-    fprintf(sink ? sink : stderr, "nmctl: %s\n", nm_term_clean(text));
+    if (n < 0 || asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
+        nm_say_oom();
+    (void)nm_term_wrap(sink ? sink : stderr, line, sink ? sink_width : width_of_stderr(), INDENT);
 }
 
 void nm_say_oom(void)

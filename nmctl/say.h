@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What nmctl says about itself and its errors: "nmctl: <message>" on stderr, one line each. */
+/* What nmctl says about itself and its errors: "nmctl: <message>" on stderr. One message is one line, which a
+ * terminal has broken between words. */
 
 #include <stdio.h>
 
@@ -11,8 +12,9 @@
  */
 void nm_say(const char *format, ...) nm_printf(1, 2);
 
-/* Where it goes; NULL: stderr. A screen that is being redrawn shows errors in itself. */
-void nm_say_to(FILE *f);
+/* Where it goes, and how wide that is (0: not limited); NULL: stderr. A screen that is being redrawn shows errors in
+ * itself. */
+void nm_say_to(FILE *f, unsigned width);
 
 _Noreturn void nm_say_oom(void);
 

@@ -115,9 +115,9 @@ static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw
     if (!f)
         nm_say_oom();
     if (s->term.tty)
-        nm_say_to(f);
+        nm_say_to(f, s->term.width);
     status = draw(ctl, f, &s->term, userdata);
-    nm_say_to(NULL);
+    nm_say_to(NULL, 0);
     if (fclose(f) != 0)
         nm_say_oom();
     if (s->term.tty)

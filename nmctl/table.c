@@ -3,7 +3,8 @@
 /*
  * See table.h. When a row is wider than the terminal, the columns that may be cut give up width,
  * the widest first, down to their least; if that is not enough those are left out that can be
- * spared; and then the terminal wraps, which loses nothing.
+ * spared; and then the terminal wraps, which loses nothing. A last column of sentences loses nothing either: it is
+ * broken between words.
  */
 
 #include "nmctl/table.h"
@@ -166,16 +167,100 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
         fprintf(f, "%*s", (t->columns[column].right ? 0 : pad) + GAP, "");
 }
 
-/* Cells are cut in place: a table is printed once. */
+/* ---- a last column that wraps ---------------------------------------------------------------- */
+
+#define WRAPS_LEAST 30 /* columns; with fewer its text is put below */
+#define BELOW 4        /* columns in which it begins there */
+
+/* Where the column begins that is broken between words: 0: none is, or there is room for all of it; BELOW: on lines of
+ * its own. The others share what is left. */
+static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
+{
+    size_t last = t->n_columns - 1;
+    unsigned start = 0;
+
+    if (t->columns[last].least != NM_COLUMN_WRAPS || width == 0)
+        return 0;
+    for (size_t c = 0; c < last; c++)
+        start += widths[c] + GAP;
+    if (start + widths[last] <= width)
+        return 0;
+    if (start + WRAPS_LEAST <= width) {
+        widths[last] = width - start;
+        return start;
+    }
+    t->left_out[last] = true;
+    return BELOW;
+}
+
+/* `line`: the row as it would be printed on a line without an end. */
+static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct nm_term *term, const char *line,
+                               const struct cell *last, unsigned start)
+{
+    _cleanup_free_ char *below = NULL;
+
+    if (!t->left_out[t->n_columns - 1]) {
+        (void)nm_term_wrap(f, line, term->width, start);
+        return;
+    }
+    (void)fprintf(f, "%s\n", line);
+    if (asprintf(&below, "%*s%s%s%s", BELOW, "", nm_term_on(term, last->style), last->text,
+                 nm_term_off(term, last->style)) < 0)
+        nm_say_oom();
+    if (*last->text)
+        (void)nm_term_wrap(f, below, term->width, BELOW);
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* One row, without its newline. Cells are cut in place: a table is printed once. */
+static void print_row(struct nm_table *t, FILE *f, const struct nm_term *term, const unsigned *widths, struct cell *row,
+                      bool wraps)
+{
+    for (size_t c = 0; c < t->n_columns; c++) {
+        struct cell *cell = &row[c];
+        bool cuts = cell->width > widths[c] && !(wraps && c + 1 == t->n_columns);
+
+        if (cuts) {
+            nm_term_cut(term, cell->text, widths[c]);
+            cell->width = nm_term_columns(cell->text);
+        }
+        print_cell(t, f, term, c, NM_MAX(widths[c], cell->width), cell->text, cell->width, cell->style);
+    }
+}
+
+static void print_whole_row(struct nm_table *t, FILE *f, const struct nm_term *term, const unsigned *widths,
+                            struct cell *row, unsigned start)
+{
+    _cleanup_free_ char *line = NULL;
+    size_t size;
+    FILE *memory;
+
+    if (start == 0) {
+        print_row(t, f, term, widths, row, false);
+        (void)fputc('\n', f);
+        return;
+    }
+    memory = open_memstream(&line, &size);
+    if (!memory)
+        nm_say_oom();
+    print_row(t, memory, term, widths, row, true);
+    if (fclose(memory) != 0)
+        nm_say_oom();
+    print_wrapping_row(t, f, term, line, &row[t->n_columns - 1], start);
+}
+
 void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, size_t max_rows)
 {
     _cleanup_free_ unsigned *widths = calloc(t->n_columns, sizeof *widths);
     size_t rows = nm_table_rows(t);
+    unsigned start;
 
     assert(t->n_cells % t->n_columns == 0);
     if (!widths)
         nm_say_oom();
     measure(t, widths);
+    start = place_last(t, widths, term->width);
     if (term->width > 0) {
         leave_out(t, widths, term->width);
         fit(t, widths, term->width);
@@ -186,16 +271,6 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
     (void)fputc('\n', f);
     if (max_rows > 0)
         rows = NM_MIN(rows, max_rows);
-    for (size_t i = 0; i < rows * t->n_columns; i++) {
-        size_t c = i % t->n_columns;
-        struct cell *cell = &t->cells[i];
-
-        if (cell->width > widths[c]) {
-            nm_term_cut(term, cell->text, widths[c]);
-            cell->width = nm_term_columns(cell->text);
-        }
-        print_cell(t, f, term, c, widths[c], cell->text, cell->width, cell->style);
-        if (c + 1 == t->n_columns)
-            (void)fputc('\n', f);
-    }
+    for (size_t i = 0; i < rows; i++)
+        print_whole_row(t, f, term, widths, &t->cells[i * t->n_columns], start);
 }

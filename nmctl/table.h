@@ -3,6 +3,7 @@
 
 /* Tables whose columns are as wide as their widest cell, and that fit into the terminal. */
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "nmctl/term.h"
@@ -14,6 +15,9 @@ struct nm_column {
     unsigned least; /* columns it may be cut to when the terminal is narrow; 0: never cut */
     unsigned spare; /* left out where even that is too wide: the lowest first; 0: never */
 };
+
+/* As `least` of the last column: it is never cut, but broken between words; in a narrow terminal below its row. */
+#define NM_COLUMN_WRAPS UINT_MAX
 
 struct nm_table;
 

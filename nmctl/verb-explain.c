@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <time.h>
 
 #include "nmctl/api.h"
@@ -23,17 +24,33 @@
 #define LAST_MAX 10000
 #define PART 100u
 
-/* A text of several lines: each is cleaned on its own, so that the newlines stay. */
-static void print_text(const char *text, const char *indent)
+/* Prints a text of several lines. Each is cleaned on its own, so that the newlines stay. */
+static void print_text(const struct nm_term *term, const char *text, const char *indent)
 {
     while (*text) {
         size_t n = strcspn(text, "\n");
-        char line[1024];
+        _cleanup_free_ char *line = NULL, *whole = strndup(text, n);
 
-        (void)snprintf(line, sizeof line, "%.*s", (int)NM_MIN(n, sizeof line - 1), text);
-        printf("%s%s\n", indent, nm_term_clean(line));
+        if (!whole || asprintf(&line, "%s%s", indent, nm_term_clean(whole)) < 0)
+            nm_say_oom();
+        (void)nm_term_wrap(stdout, line, term->width, (unsigned)strlen(indent) + 2);
         text += n + (text[n] == '\n');
     }
+}
+
+nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const char *format, ...)
+{
+    _cleanup_free_ char *text = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vasprintf(&text, format, ap);
+    va_end(ap);
+    if (n < 0)
+        nm_say_oom();
+    (void)fputc('\n', stdout);
+    print_text(term, text, "");
 }
 
 /* Number and time, then nmd's own words. A placement has no number. */
@@ -49,67 +66,68 @@ static void print_decision(const struct nm_term *term, const json_t *d)
     if (nm_json_has(d, "number"))
         (void)snprintf(what, sizeof what, "decision %" PRIu64, nm_json_u64(d, "number"));
     printf("%s%s, %s%s\n", nm_term_on(term, NM_STYLE_BOLD), what, when, nm_term_off(term, NM_STYLE_BOLD));
-    print_text(*explanation ? explanation : nm_json_str(d, "summary"), "  ");
+    print_text(term, *explanation ? explanation : nm_json_str(d, "summary"), "  ");
 }
 
-static void print_wait(struct nm_ctl *ctl, const json_t *c)
+static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
-    char why[256];
+    char why[1024];
 
     (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
     nm_hold_text(nm_json_str(c, "hold"), status, why, sizeof why);
     if (nm_json_u64(c, "queue_position") > 0)
-        printf("\nnow queued at position %" PRIu64 ": %s\n", nm_json_u64(c, "queue_position"), why);
+        print_now_text(term, "now queued at position %" PRIu64 ": %s", nm_json_u64(c, "queue_position"), why);
     else
-        printf("\nnow %s: %s\n", nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", why);
+        print_now_text(term, "now %s: %s", nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", why);
 }
 
 /* What was done to it from outside is nobody's decision here, and has no record: it is told with the end. */
-static void print_end(const json_t *c)
+static void print_end(const struct nm_term *term, const json_t *c)
 {
     const char *reason = nm_json_str(c, "exit_reason");
     bool by_others = nm_streq(reason, "stopped") || (nm_streq(reason, "signaled") && *nm_json_str(c, "message"));
-    char text[512];
+    char text[1024];
 
     (void)nm_container_end(c, text, sizeof text);
-    printf("\nnow ended: it %s\n", nm_term_clean(text));
+    print_now_text(term, "now ended: it %s", text);
     if (by_others)
-        printf("  What you can do: submit it again, if it was not meant to end. To end one on purpose, 'nmctl kill' "
-               "asks nmd, which then tells who did it.\n");
+        print_text(term,
+                   "What you can do: submit it again, if it was not meant to end. To end one on purpose, 'nmctl kill' "
+                   "asks nmd, which then tells who did it.", "  ");
 }
 
 /* Its place is taken; that nothing of it runs is nobody's decision here. */
-static void print_preparing(const json_t *c)
+static void print_preparing(const struct nm_term *term, const json_t *c)
 {
     const char *progress = nm_json_str(c, "progress");
-    char text[256];
 
-    (void)snprintf(text, sizeof text, "%s made what it needs ready%s%s",
+    print_now_text(term, "now being prepared: %s %s made what it needs ready%s%s",
+                   *nm_json_str(c, "owner") ? nm_json_str(c, "owner") : "its owner",
                    nm_streq(nm_json_str(c, "state"), "NEW") ? "has not yet" : "has not", *progress ? ": " : "",
                    progress);
-    printf("\nnow being prepared: %s %s\n", *nm_json_str(c, "owner") ? nm_json_str(c, "owner") : "its owner",
-           nm_term_clean(text));
 }
 
 /* What no decision tells: why it waits at this moment, what somebody else is doing to it, and how it ended. */
 static void print_now(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
-    char target[128], message[512], state[64];
+    char target[128], state[64];
+    struct nm_term term;
 
     if (nm_api_container_target(id, "", target, sizeof target) != NM_CTL_OK ||
         nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) < 0)
         return;
-    (void)snprintf(message, sizeof message, "%s", nm_json_str(c, "message"));
+    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
     if (nm_json_has(c, "exit_reason"))
-        print_end(c);
+        print_end(&term, c);
     else if (*nm_json_str(c, "hold"))
-        print_wait(ctl, c);
+        print_wait(ctl, &term, c);
     else if (nm_streq(nm_json_str(c, "state"), "NEW") || nm_streq(nm_json_str(c, "state"), "LOCALIZING"))
-        print_preparing(c);
-    else if (*message)
-        printf("\nnow %s: %s\n", nm_container_shown_state(c, state, sizeof state), nm_term_clean(message));
+        print_preparing(&term, c);
+    else if (*nm_json_str(c, "message"))
+        print_now_text(&term, "now %s: %s", nm_container_shown_state(c, state, sizeof state),
+                       nm_json_str(c, "message"));
 }
 
 /* nmd gives no more than so many at a time: those before the oldest that is known are asked for until there are enough,

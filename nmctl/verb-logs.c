@@ -51,6 +51,8 @@ int nm_logs_verb(struct nm_ctl *ctl)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+#define EVENT_INDENT 10 /* columns of "HH:MM:SS  " */
+
 struct events {
     struct nm_ctl *ctl;
     struct nm_client *call;
@@ -76,8 +78,10 @@ static void print_event(const struct events *e, const json_t *j)
     const char *from = nm_container_state_word(nm_json_str(j, "from"));
     const char *to = nm_container_state_word(nm_json_str(j, "to"));
     const bool unsaved = nm_json_has(j, "durable") && !nm_json_bool(j, "durable");
-    char when[16] = "", line[1024];
+    _cleanup_free_ char *line = NULL, *whole = NULL;
+    char when[16] = "";
     struct tm tm;
+    int n;
 
     if (nm_json_has(j, "lost")) {
         nm_say("events: %" PRIu64 " were no longer to be had", nm_json_u64(j, "lost"));
@@ -86,13 +90,16 @@ static void print_event(const struct events *e, const json_t *j)
     if (localtime_r(&t, &tm))
         (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
     if (nm_streq(nm_json_str(j, "kind"), "state"))
-        (void)snprintf(line, sizeof line, "%s%s%s%s  %s%s%s%s%s", nm_json_str(j, "container_id"),
+        n = asprintf(&line, "%s%s%s%s  %s%s%s%s%s", nm_json_str(j, "container_id"),
                        *name ? " (" : "", name, *name ? ")" : "", nm_streq(from, to) ? "" : from,
                        nm_streq(from, to) ? "" : " -> ", to, *text ? ": " : "", text);
     else
-        (void)snprintf(line, sizeof line, "%s", text);
-    printf("%s%s%s  %s%s\n", nm_term_on(&e->term, NM_STYLE_DIM), when, nm_term_off(&e->term, NM_STYLE_DIM),
-           nm_term_clean(line), unsaved ? " [not on disk yet]" : "");
+        n = asprintf(&line, "%s", text);
+    if (n < 0 || asprintf(&whole, "%s%s%s  %s%s", nm_term_on(&e->term, NM_STYLE_DIM), when,
+                          nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line),
+                          unsaved ? " [not on disk yet]" : "") < 0)
+        nm_say_oom();
+    (void)nm_term_wrap(stdout, whole, e->term.width, EVENT_INDENT);
 }
 
 /* Events know no short numbers: the container's id stands for one. Of one that nmd has forgotten an id may still end in

@@ -236,7 +236,11 @@ static void print_meaning(struct nm_table *t, const json_t *key)
 static void print_keys(struct nm_ctl *ctl, const json_t *keys)
 {
     static const struct nm_column columns[] = {
-        {"KEY", false, 0, 0}, {"VALUE", false, 10, 0}, {"DEFAULT", false, 7, 0}, {"MEANING", false, 20, 0}};
+        {"KEY", false, 0, 0},
+        {"VALUE", false, 10, 0},
+        {"DEFAULT", false, 7, 0},
+        {"MEANING", false, NM_COLUMN_WRAPS, 0},
+    };
     _cleanup_(nm_table_freep) struct nm_table *t = nm_table_new(columns, NM_ARRAY_SIZE(columns));
     struct nm_term term;
     const json_t *key;

@@ -17,19 +17,36 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-static void line(const struct nm_term *term, const char *label, const char *format, ...)
-    nm_printf(3, 4);
+#define LABEL 12
 
-static void line(const struct nm_term *term, const char *label, const char *format, ...)
+/* What is copied (a command, a path) stays one line; a sentence is broken between words. */
+static void vline(const struct nm_term *term, bool sentence, const char *label, const char *format, va_list ap)
 {
-    char text[4096];
+    _cleanup_free_ char *text = NULL, *whole = NULL;
+
+    if (vasprintf(&text, format, ap) < 0 ||
+        asprintf(&whole, "%s%-*s%s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD),
+                 nm_term_clean(text)) < 0)
+        nm_say_oom();
+    (void)nm_term_wrap(stdout, whole, sentence ? term->width : 0, LABEL);
+}
+
+nm_printf(3, 4) static void line(const struct nm_term *term, const char *label, const char *format, ...)
+{
     va_list ap;
 
     va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
+    vline(term, false, label, format, ap);
     va_end(ap);
-    printf("%s%-12s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), label,
-           nm_term_off(term, NM_STYLE_BOLD), nm_term_clean(text));
+}
+
+nm_printf(3, 4) static void sentence(const struct nm_term *term, const char *label, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vline(term, true, label, format, ap);
+    va_end(ap);
 }
 
 /* "2025-11-22 12:00:01 (3m05s ago)" */
@@ -83,7 +100,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
 
     line(term, "type", "%s%s", nm_container_type_word(c),
          nm_json_bool(c, "exempt") ? ", exempt from preemption" : "");
-    printf("%s%-12s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), "state",
+    printf("%s%-*s%s%s%s%s\n", nm_term_on(term, NM_STYLE_BOLD), LABEL, "state",
            nm_term_off(term, NM_STYLE_BOLD), nm_term_on(term, style),
            nm_container_shown_state(c, state, sizeof state),
            nm_term_off(term, style));
@@ -93,7 +110,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     if (*hold) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
         nm_hold_text(hold, status, why, sizeof why);
-        line(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
+        sentence(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }
 
@@ -153,7 +170,8 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_time(term, "paused", c, "paused_usec");
     line_time(term, "kill at", c, "pause_deadline_usec");
     show_end(term, c);
-    line_text(term, "message", c, "message");
+    if (*nm_json_str(c, "message"))
+        sentence(term, "message", "%s", nm_json_str(c, "message"));
 }
 
 /* What docker's inspect is for. */

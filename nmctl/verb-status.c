@@ -53,28 +53,9 @@ static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
                 nm_json_str(node, "health_reason"), nm_term_off(term, NM_STYLE_BAD));
 }
 
-/* The rest of a line whose label is printed, broken between words and indented below itself. */
-static void print_wrapped(FILE *f, unsigned width, const char *text)
-{
-    unsigned room = width > LABEL + 20 ? width - LABEL : 20;
-
-    while (*text) {
-        size_t n = strlen(text);
-
-        if (n > room)
-            for (n = room; n > 1 && text[n] != ' '; n--)
-                ;
-        fprintf(f, "%.*s\n", (int)n, text);
-        text += n;
-        text += strspn(text, " ");
-        if (*text)
-            fprintf(f, "%*s", LABEL, "");
-    }
-}
-
 /* What this kernel or backend doesn't enforce comes before the figures: it changes what they mean.
  */
-static void print_notes(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
+static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const json_t *note;
     size_t i;
@@ -86,7 +67,7 @@ static void print_notes(FILE *f, const struct nm_term *term, unsigned width, con
                        json_string_value(note) ? json_string_value(note) : "");
         fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_WARN), LABEL, i == 0 ? "limits" : "",
                 nm_term_off(term, NM_STYLE_WARN));
-        print_wrapped(f, width, nm_term_clean(text));
+        fprintf(f, "%s\n", nm_term_clean(text));
     }
 }
 
@@ -154,28 +135,25 @@ static void print_bar_line(FILE *f, const struct nm_term *term, const struct gau
 
     print_label(f, term, label);
     nm_bar_print(b, f, term);
-    fprintf(f, " %s%3.0f %%%s  %s of %s%s\n", nm_term_on(term, style), share(figure, capacity) * 100,
-            nm_term_off(term, style), amount(g, figure, have, sizeof have),
-            amount(g, capacity, of, sizeof of), asked ? g->asked_unit : g->unit);
+    fprintf(f, " %s%3.0f %%%s of %s%s: %s%s\n", nm_term_on(term, style), share(figure, capacity) * 100,
+            nm_term_off(term, style), amount(g, capacity, of, sizeof of), asked ? g->asked_unit : g->unit,
+            amount(g, figure, have, sizeof have), asked ? "" : " used");
 }
 
 /* What the bar is made of, in the words that `nmctl explain` has for it. */
-static void print_parts(FILE *f, const struct gauge *g, unsigned width)
+static void print_parts(FILE *f, const struct gauge *g)
 {
     double containers = g->used[NM_BAR_GUARANTEED] + g->used[NM_BAR_OPPORTUNISTIC];
-    char a[32], b[32], c[32], reserved[80] = "", line[256];
+    char a[32], b[32], c[32], reserved[80] = "";
 
     if (g->used[NM_BAR_RESERVED] > 0)
         (void)snprintf(reserved, sizeof reserved, "%s reserved while they warm up, ",
                        amount(g, g->used[NM_BAR_RESERVED], b, sizeof b));
-    (void)snprintf(line, sizeof line, "%s used by containers, %s%s used by others on the node",
-                   amount(g, containers, a, sizeof a), reserved, amount(g, g->used[NM_BAR_OTHERS], c, sizeof c));
-    fprintf(f, "%*s", LABEL, "");
-    print_wrapped(f, width, line);
+    fprintf(f, "%*s%s used by containers, %s%s used by others on the node\n", LABEL, "",
+            amount(g, containers, a, sizeof a), reserved, amount(g, g->used[NM_BAR_OTHERS], c, sizeof c));
 }
 
-static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge *g, double top,
-                        unsigned bar_width, unsigned width)
+static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge *g, double top, unsigned bar_width)
 {
     struct nm_bar use = {.alpha = g->alpha, .beta = g->beta, .top = top, .width = bar_width};
     struct nm_bar allocated = {.top = top, .width = bar_width};
@@ -190,7 +168,7 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     (void)fputc('\n', f);
     /* What is reserved isn't used: it is in the bar and in its words, and never makes the figure more than there is. */
     print_bar_line(f, term, g, &use, g->label, g->total - g->used[NM_BAR_RESERVED], false);
-    print_parts(f, g, width);
+    print_parts(f, g);
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);
 }
 
@@ -210,17 +188,15 @@ static double scale_top(const struct gauge *g)
 /* Bars take what the terminal leaves beside label and figures, within reason. */
 static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
-    unsigned bar_width = width > LABEL + 70   ? NM_MIN(width - LABEL - 38, 150u)
-                         : width > LABEL + 50 ? width - LABEL - 34
-                                              : 20;
+    unsigned bar_width = width > LABEL + 58 ? NM_MIN(width - LABEL - 38, 150u) : 20;
     struct gauge g[2];
     double top;
 
     read_gauge(&g[0], node, true);
     read_gauge(&g[1], node, false);
     top = scale_top(g);
-    print_gauge(f, term, &g[0], top, bar_width, width);
-    print_gauge(f, term, &g[1], top, bar_width, width);
+    print_gauge(f, term, &g[0], top, bar_width);
+    print_gauge(f, term, &g[1], top, bar_width);
     print_label(f, term, "");
     nm_bar_print_legend(f, term);
     fprintf(f, "\n%*s%s over-allocation threshold  %s preemption threshold%s\n", LABEL, "",
@@ -228,12 +204,12 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
 }
 
 /* Who waits, and for what: the commonest question of all after "does it run?". */
-static void print_counts(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
+static void print_counts(FILE *f, const struct nm_term *term, const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
     const char *hold = nm_json_str(status, "queue.hold.reason"),
                *head = nm_json_str(status, "queue.hold.container_id");
-    char why[256], line[512], reclaimed[32], preparing[48] = "";
+    char why[1024], reclaimed[32], preparing[48] = "";
 
     if (nm_json_u64(c, "preparing") > 0)
         (void)snprintf(preparing, sizeof preparing, ", %" PRIu64 " being prepared", nm_json_u64(c, "preparing"));
@@ -245,11 +221,9 @@ static void print_counts(FILE *f, const struct nm_term *term, unsigned width, co
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), preparing, nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
     nm_hold_text(hold, status, why, sizeof why);
-    (void)snprintf(line, sizeof line, "%" PRIu64 " of %" PRIu64 "%s%s%s%s",
-                   nm_json_u64(status, "queue.length"), nm_json_u64(status, "queue.max_length"),
-                   *why ? "; " : "", *why ? *head ? head : "its head" : "", *why ? " is queued: " : "",
-                   why);
-    print_wrapped(f, width, line);
+    fprintf(f, "%" PRIu64 " of %" PRIu64 "%s%s%s%s\n", nm_json_u64(status, "queue.length"),
+            nm_json_u64(status, "queue.max_length"), *why ? "; " : "", *why ? *head ? head : "its head" : "",
+            *why ? " is queued: " : "", nm_term_clean(why));
     print_label(f, term, "preemptions");
     fprintf(f, "%" PRIu64 " paused, %" PRIu64 " resumed, %" PRIu64 " killed, %s reclaimed\n",
             nm_json_u64(p, "paused"), nm_json_u64(p, "resumed"), nm_json_u64(p, "killed"),
@@ -275,7 +249,7 @@ static void print_sample(FILE *f, const struct nm_term *term, const json_t *node
     fprintf(f, ", every %s, cost %s", nm_format_duration(period, b, sizeof b),
             nm_format_duration(nm_json_u64(node, "sample.cost_usec"), c, sizeof c));
     if (nm_json_has(node, "pressure"))
-        fprintf(f, "; pressure: memory %.1f %%, CPU %.1f %%",
+        fprintf(f, "; pressure: processes waited for memory in %.1f %% of the last 10 s, for CPU in %.1f %%",
                 nm_json_num(node, "pressure.memory_some_avg10"),
                 nm_json_num(node, "pressure.cpu_some_avg10"));
     (void)fputc('\n', f);
@@ -307,34 +281,29 @@ static void print_removable(FILE *f, const struct nm_term *term, const json_t *n
 }
 
 /* What the cluster counts on here, if it has set a size of its own, beside what there is. */
-static void print_size(FILE *f, unsigned width, const json_t *status)
+static void print_size(FILE *f, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *upstream = nm_json_at(status, "upstream");
     const json_t *configured = nm_json_at(node, "configured"), *machine = nm_json_at(node, "machine");
-    char wanted[32], own[32], total[32], line[300];
+    char wanted[32], own[32], total[32];
 
     if (!nm_json_has(upstream, "memory_bytes"))
         return;
-    (void)snprintf(line, sizeof line,
-                   "counts on %s and %" PRIu64 " vcores here, by a size of its own; configured are %s and %g vcores; "
-                   "the host has %s and %" PRIu64 " CPUs",
-                   nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted),
-                   nm_json_u64(upstream, "vcores"),
-                   nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own),
-                   nm_json_num(configured, "vcores"),
-                   nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total),
-                   nm_json_u64(machine, "cpus"));
-    fprintf(f, "%*s", LABEL, "");
-    print_wrapped(f, width, line);
+    fprintf(f,
+            "%*scounts on %s and %" PRIu64 " vcores here, by a size of its own; configured are %s and %g vcores; "
+            "the host has %s and %" PRIu64 " CPUs\n", LABEL, "",
+            nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted), nm_json_u64(upstream, "vcores"),
+            nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own), nm_json_num(configured, "vcores"),
+            nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total), nm_json_u64(machine, "cpus"));
 }
 
 /* The cluster that the node belongs to. */
-static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, const json_t *u)
+static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
 {
     const char *kind = nm_json_str(u, "kind"), *state = nm_json_str(u, "state");
     enum nm_style style = nm_streq(state, "running") ? NM_STYLE_GOOD : NM_STYLE_WARN;
     uint64_t now = nm_realtime_usec(), beat = nm_json_u64(u, "last_heartbeat_usec");
-    char trouble[300], ago[32], trip[32];
+    char trouble[1024], ago[32], trip[32];
 
     if (!*kind)
         return;
@@ -348,8 +317,7 @@ static void print_upstream(FILE *f, const struct nm_term *term, unsigned width, 
     (void)fputc('\n', f);
     if (nm_json_has(u, "trouble")) {
         (void)snprintf(trouble, sizeof trouble, "%s", nm_json_str(u, "trouble"));
-        fprintf(f, "%*s", LABEL, "");
-        print_wrapped(f, width, nm_term_clean(trouble));
+        fprintf(f, "%*s%s\n", LABEL, "", nm_term_clean(trouble));
     }
 }
 
@@ -393,7 +361,7 @@ static void print_masters(FILE *f, const struct nm_term *term, const json_t *mas
 }
 
 /* Lines that are there only while there is something to say. */
-static void print_measures(FILE *f, const struct nm_term *term, unsigned width, const json_t *status)
+static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node");
     uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
@@ -426,14 +394,13 @@ static void print_measures(FILE *f, const struct nm_term *term, unsigned width, 
                     nm_json_u64(link, "speed_mbit"));
         (void)fputc('\n', f);
     }
-    print_upstream(f, term, width, nm_json_at(status, "upstream"));
-    print_size(f, width, status);
+    print_upstream(f, term, nm_json_at(status, "upstream"));
+    print_size(f, status);
     print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 
-/* One line each, cut to the terminal; nmctl explain has the rest. */
-static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
-                            const json_t *decisions)
+/* In few words; nmctl explain has the rest. */
+static void print_decisions(FILE *f, const struct nm_term *term, const json_t *decisions)
 {
     const json_t *list = nm_json_at(decisions, "decisions"), *d;
     size_t i;
@@ -444,37 +411,34 @@ static void print_decisions(FILE *f, const struct nm_term *term, unsigned width,
             nm_term_off(term, NM_STYLE_BOLD));
     json_array_foreach(list, i, d) {
         time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
-        char when[16] = "", text[600];
+        char when[16] = "", text[1024];
         struct tm tm;
 
         if (localtime_r(&t, &tm))
             (void)strftime(when, sizeof when, "%H:%M:%S", &tm);
-        (void)snprintf(text, sizeof text - 4, "%s", nm_json_str(d, "summary"));
-        nm_term_clean(text);
-        if (width > 30)
-            nm_term_cut(term, text, width - 12);
-        fprintf(f, "  %s%s%s  %s\n", nm_term_on(term, NM_STYLE_DIM), when,
-                nm_term_off(term, NM_STYLE_DIM), text);
+        (void)snprintf(text, sizeof text, "%s", nm_json_str(d, "summary"));
+        fprintf(f, "  %s%s%s  %s\n", nm_term_on(term, NM_STYLE_DIM), when, nm_term_off(term, NM_STYLE_DIM),
+                nm_term_clean(text));
     }
 }
 
-/* From the general to the particular. Without a terminal it is as wide as a line of a mail. */
+/* From the general to the particular. Without a terminal bars are as wide as a line of a mail, and sentences are whole. */
 static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
     unsigned width = term->width > 0 ? term->width : 100;
 
     print_state(f, term, node);
-    print_notes(f, term, width, node);
+    print_notes(f, term, node);
     print_gauges(f, term, width, node);
     (void)fputc('\n', f);
-    print_counts(f, term, width, status);
+    print_counts(f, term, status);
     print_sample(f, term, node);
-    print_measures(f, term, width, status);
-    print_decisions(f, term, term->width, decisions);
+    print_measures(f, term, status);
+    print_decisions(f, term, decisions);
 }
 
-/* What doesn't know the width of the terminal, because it is short as a rule, is broken here. */
+/* Nothing above knows where the terminal ends, but for the bars: lines are broken here, between words. */
 static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     char *text = NULL;

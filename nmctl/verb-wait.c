@@ -28,7 +28,8 @@ static int say_timed_out(struct nm_ctl *ctl, const json_t *c)
     if (nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK)
         (void)nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &now);
     nm_say("%s has not ended in time: it is %s, and goes on. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
-           nm_container_title(c, title, sizeof title), nm_container_shown_state(now ? now : c, state, sizeof state), id, id);
+           nm_container_title(c, title, sizeof title), nm_container_shown_state(now ? now : c, state, sizeof state), id,
+           id);
     return NM_CTL_TIMED_OUT;
 }
 
@@ -58,11 +59,22 @@ int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, uint64_t deadline_usec, json_
     return r == NM_CTL_OK ? say_timed_out(ctl, c) : r;
 }
 
+static void print_end(const struct nm_ctl *ctl, const json_t *c)
+{
+    char title[160], end[512], line[700];
+    struct nm_term term;
+
+    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
+    (void)snprintf(line, sizeof line, "%s %s", nm_container_title(c, title, sizeof title),
+                   nm_container_end(c, end, sizeof end));
+    (void)nm_term_wrap(stdout, nm_term_clean(line), term.width, 2);
+}
+
 /* How it ended. *ret_status: what that is as an exit status. */
 static int wait_for(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, int *ret_status)
 {
     _cleanup_json_ json_t *c = NULL, *ended = NULL;
-    char target[128], title[160], end[512];
+    char target[128];
     int r = nm_api_container_target(id, "", target, sizeof target);
 
     if (r == NM_CTL_OK)
@@ -74,7 +86,7 @@ static int wait_for(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, 
     if (ctl->args.json)
         nm_api_print_json(ended, true);
     else
-        printf("%s %s\n", nm_container_title(ended, title, sizeof title), nm_container_end(ended, end, sizeof end));
+        print_end(ctl, ended);
     (void)fflush(stdout); /* the next one may take its time */
     *ret_status = nm_container_exit_status(ended);
     return NM_CTL_OK;

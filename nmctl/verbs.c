@@ -140,15 +140,15 @@ static const struct nm_option config_options[] = {
 const struct nm_verb nm_verbs[] = {
     {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
      "Everything from the first word that is no option, or from --, is the command. Unless "
-     "--detach is given its output\n"
+     "--detach is given its output "
      "is streamed, Ctrl-C kills it (twice: at once), and its exit status is nmctl's: 128 + N if "
-     "signal N ended it, 125 if\n"
+     "signal N ended it, 125 if "
      "nmd refused it. Without --memory and --vcores it gets what nmd.conf says (256M, 1 vcore).",
      run_options, 1, UINT32_MAX, "which command? Such as: nmctl run -m 512M -- make -j4", true,
      false, NM_COMPLETE_COMMAND, nm_run_verb},
     {"exec", NULL, "CONTAINER [--] COMMAND [ARG...]", "run another command in a container",
-     "In the container's cgroup, and with its user, working directory and environment: it counts as the\n"
-     "container's, and is paused and killed with it. Its exit status is nmctl's, as with 'run'. With a terminal:\n"
+     "In the container's cgroup, and with its user, working directory and environment: it counts as the "
+     "container's, and is paused and killed with it. Its exit status is nmctl's, as with 'run'. With a terminal: "
      "nmctl exec -it web bash",
      exec_options, 2, UINT32_MAX, "which container, and which command? Such as: nmctl exec web -- ps aux", true, false,
      NM_COMPLETE_CONTAINER, nm_exec_verb},
@@ -161,7 +161,7 @@ const struct nm_verb nm_verbs[] = {
     {"inspect", NULL, "CONTAINER...", "all about a container, as JSON", NULL, NULL, 1, UINT32_MAX, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_inspect_verb},
     {"wait", NULL, "CONTAINER...", "wait until containers have ended",
-     "Tells how each of them ended, and meanwhile on stderr what it waits for and why. Its exit status is that of the\n"
+     "Tells how each of them ended, and meanwhile on stderr what it waits for and why. Its exit status is that of the "
      "first one that failed, as 'nmctl run' would return it, 124 if the time of --timeout is over, or 0.",
      wait_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
     {"top", NULL, "", "containers by use, live",
@@ -188,7 +188,7 @@ const struct nm_verb nm_verbs[] = {
     {"update", NULL, "CONTAINER", "change a container's memory or vcores", NULL, update_options, 1, 1,
      A_CONTAINER, false, false, NM_COMPLETE_CONTAINER, nm_update_verb},
     {"drain", NULL, "", "admit nothing more, and empty the node",
-     "Without --deadline, what runs may run to its end; what waits in the queue is discarded. Draining again changes\n"
+     "Without --deadline, what runs may run to its end; what waits in the queue is discarded. Draining again changes "
      "the deadline.",
      drain_options, 0, 0, NULL, false, false, NM_COMPLETE_NOTHING, nm_drain_verb},
     {"undrain", NULL, "", "admit containers again", NULL, json_options, 0, 0, NULL, false, false,

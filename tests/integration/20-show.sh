@@ -78,8 +78,8 @@ check "so does CPU" wait_until 5 status_is \
 try nmctl status
 like "the text says the state" "$out" 'running, direct backend'
 like "the text says what is not enforced" "$out" 'memory limits: not enforced, this cgroup2 mount'
-like "the text says utilization" "$out" 'memory .* 18 % +180 MiB of 1000 MiB'
-like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % +1\.50 of 2\.00 cores'
+like "the text says utilization" "$out" 'memory .* 18 % of 1000 MiB: 180 MiB used'
+like "the text says CPU that is used in cores" "$out" 'CPU .* 75 % of 2\.00 cores: 1\.50 used'
 like "and what is asked for in vcores" "$out" 'allocated .* of 2\.00 vcores'
 like "and what use is made of" "$out" 'used by containers, .*used by others'
 like "the text marks the thresholds" "$out" 'α.*β'

@@ -9,15 +9,16 @@
 
 nmd_start || exit 1
 
-# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and 60 lines, types KEYS once it has drawn twice,
-# and prints its exit status, whether the terminal is as before, and what it wrote ($seen).
+# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, types KEYS once it has
+# drawn twice (what is behind a '~' when it has drawn twice more), and prints whether the terminal is as before; what it wrote
+# is in $seen.
 seen=$dir/seen
 on_terminal() {
     python3 - "$seen" "$NMCTL" "$@" <<'END'
 import fcntl, os, pty, select, signal, struct, sys, termios, time
-out, nmctl, keys, words = sys.argv[1], sys.argv[2], sys.argv[3].encode(), sys.argv[4:]
+out, nmctl, keys, words = sys.argv[1], sys.argv[2], sys.argv[3].encode().split(b"~"), sys.argv[4:]
 master, slave = pty.openpty()
-fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, int(os.environ.get("columns", 100)), 0, 0))
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", int(os.environ.get("rows", 60)), int(os.environ.get("columns", 100)), 0, 0))
 before = termios.tcgetattr(slave)
 pid = os.fork()
 if pid == 0:
@@ -28,13 +29,13 @@ if pid == 0:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
     os.execv(nmctl, [nmctl] + words)
-seen, end, status, typed = b"", time.time() + 20, None, False
+seen, end, status, due = b"", time.time() + 20, None, 2
 while status is None or select.select([master], [], [], 0)[0]:
     if select.select([master], [], [], 0.05)[0]:
         seen += os.read(master, 65536)
-    if not typed and seen.count(b"\033[?2026h") >= 2:
-        os.write(master, keys)
-        typed = True
+    if keys and seen.count(b"\033[?2026h") >= due:
+        due = seen.count(b"\033[?2026h") + 2
+        os.write(master, keys.pop(0))
     if status is None and os.waitpid(pid, os.WNOHANG)[0]:
         status = 0
     if time.time() > end:
@@ -97,7 +98,54 @@ for columns in 80 200; do
             "1  container_[0-9]+_000001  $name  guaranteed .*  sh -c 'exec sleep 1000' some words that make"
     fi
 done
+
+# ---- sentences -----------------------------------------------------------------------------------
+# prose WORD...: what nmctl says on a terminal of $columns columns, on stdout and stderr
+prose() {
+    python3 - "$NMCTL" "$@" <<'END'
+import fcntl, os, pty, struct, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, int(os.environ["columns"]), 0, 0))
+pid = os.fork()
+if pid == 0:
+    for fd in 1, 2:
+        os.dup2(slave, fd)
+    os.environ.update(TERM="dumb", LC_ALL="C.UTF-8")
+    os.execv(sys.argv[1], sys.argv[1:])
+os.close(slave)
+text = b""
+try:
+    while piece := os.read(master, 65536):
+        text += piece
+except OSError: # nobody has it open any more
+    pass
+os.waitpid(pid, 0)
+sys.stdout.write(text.decode().replace("\r", ""))
+END
+}
+words() { tr ' ' '\n' | sed '/^$/d'; }
+longest() { awk '{ if (length > n) n = length } END { print n + 0 }'; }
+columns=46
+for what in "explain $name" "show nobody-has-this-name" "frobnicate" "top --help" "events -n 3"; do
+    # shellcheck disable=SC2086 # words
+    prose $what >"$dir/narrow"
+    # shellcheck disable=SC2086
+    nmctl $what >"$dir/wide" 2>&1 || true
+    at_least "$what: there is something to break" "$(longest <"$dir/wide")" 47
+    at_least "it is" 46 "$(longest <"$dir/narrow")"
+    is "between words, and nothing is lost" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
+done
+prose config max-length >"$dir/narrow"
+at_least "config: no line is longer" 46 "$(longest <"$dir/narrow")"
+is "and what a key means is there to the last word" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
+    "$(nmctl config max-length | words | tail -n 6)"
 unset columns
+long=$(printf 'word%03d ' {1..60})
+# shellcheck disable=SC2086 # words
+nmctl run -D -m 16M -c 0.1 --name long -- sh -c 'exec sleep 1000' $long >/dev/null
+like "in a pipe a command is whole" "$(nmctl list)" 'word059 word060$'
+is "also where a terminal would be narrow" "$(nmctl list | grep -c 'long .*word060')" 1
+nmctl kill --now --wait long >/dev/null
 
 is "without a terminal: no escape sequences" "$(nmctl status | grep -c $'\e')" 0
 is "and plain ASCII where the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0

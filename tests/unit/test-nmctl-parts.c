@@ -90,6 +90,44 @@ static void check_spared(unsigned width, const char *expected)
     nm_table_free(t);
 }
 
+static void check_wrapping_table(unsigned width, const char *expected)
+{
+    static const struct nm_column columns[] = {
+        {"KEY", false, 0, 0}, {"N", true, 0, 0}, {"MEANING", false, NM_COLUMN_WRAPS, 0}};
+    struct nm_term term = {.width = width};
+    struct nm_table *t = nm_table_new(columns, 3);
+    _cleanup_free_ char *text = NULL;
+
+    nm_table_add(t, NM_STYLE_NONE, "a.key");
+    nm_table_add(t, NM_STYLE_NONE, "7");
+    nm_table_add(t, NM_STYLE_DIM, "what it means is told in more words than a line has");
+    nm_table_add(t, NM_STYLE_NONE, "b");
+    nm_table_add(t, NM_STYLE_NONE, "12");
+    nm_table_add(t, NM_STYLE_DIM, "little");
+    PRINTED(text, nm_table_print(t, f, &term, 0));
+    assert_string_equal(text, expected);
+    nm_table_free(t);
+}
+
+/* Sentences lose nothing, however narrow it is. */
+static void test_wrapping_column(void **state)
+{
+    (void)state;
+    check_wrapping_table(0, "KEY     N  MEANING\n"
+                            "a.key   7  what it means is told in more words than a line has\n"
+                            "b      12  little\n");
+    check_wrapping_table(45, "KEY     N  MEANING\n"
+                             "a.key   7  what it means is told in more\n"
+                             "           words than a line has\n"
+                             "b      12  little\n");
+    check_wrapping_table(30, "KEY     N\n"
+                             "a.key   7\n"
+                             "    what it means is told in\n"
+                             "    more words than a line has\n"
+                             "b      12\n"
+                             "    little\n");
+}
+
 static void test_spared_columns(void **state)
 {
     (void)state;
@@ -229,11 +267,11 @@ static void test_hold(void **state)
 
     (void)state;
     nm_hold_text("over-alpha", status, text, sizeof text);
-    assert_string_equal(text, "CPU is 93 % used or reserved, over the over-allocation threshold of 85 %");
+    assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 %");
     nm_hold_text("over-alpha", NULL, text, sizeof text);
     assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
     nm_hold_text("would-exceed-beta", status, text, sizeof text);
-    assert_non_null(strstr(text, "and 93 % of CPU, where it is 95 %"));
+    assert_non_null(strstr(text, "and 93 % of its CPU, where it is 95 %"));
     for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
         bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
 
@@ -282,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
+        cmocka_unit_test(test_wrapping_column),
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_json),    cmocka_unit_test(test_hold),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),

@@ -108,7 +108,7 @@ static const struct {
     {{"nmctl", "ps", "--filter", "name=x"}, 2, "", "--app and --state choose"},
     {{"nmctl", "stop", "-t", "5", "web"}, 2, "", "kill-grace in nmd.conf"},
     {{"nmctl", "stats"}, 2, "", "there is no verb 'stats': 'nmctl top' shows"},
-    {{"nmctl", "describe", "web"}, 2, "", "no verb 'describe': 'nmctl show' tells all about a container, 'nmctl explain'"},
+    {{"nmctl", "describe", "web"}, 2, "", "no verb 'describe': 'nmctl show' tells all about a container"},
     {{"nmctl", "get", "containers"}, 2, "", "no verb 'get': 'nmctl list' shows containers, 'nmctl show' one"},
     {{"nmctl", "journal"}, 2, "", "no verb 'journal': 'nmctl events' shows what happened"},
     {{"nmctl", "delete", "web"}, 2, "", "'nmctl kill' ends a container, 'nmctl rm' removes"},
@@ -268,7 +268,8 @@ static void test_explains_what_others_did(void **state)
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "explain", "stopped");
-    nmctl_expect(r.out, "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
+    nmctl_expect(r.out,
+                 "\nnow ended: it was stopped through systemd: systemd stopped its scope?, which nmd hadn't asked "
                   "for\n  What you can do: submit it again");
     RUN(&r, "explain", "deaf");
     nmctl_expect(r.out, "\nnow RUNNING: systemd is stopping its scope\n");
@@ -340,7 +341,8 @@ static void test_status_of_masters(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "status");
     assert_int_equal(r.status, 0);
-    nmctl_expect(r.out, "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
+    nmctl_expect(r.out,
+                 "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
                   "that were named, 2 in such racks, 3 anywhere\n"
                   "             appattempt_1_0001_000001 of al?ice, running: 7 wait, 10 nodes; placed 0 on hosts that "
                   "were named, 0 in such racks, 3 anywhere\n");
@@ -517,8 +519,8 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_finish(&s, &r);
     assert_int_equal(r.status, 3);
     nmctl_expect(r.err,
-           "nmctl: queued at position 2: memory is 82 % used or reserved, over the over-allocation threshold of "
-           "80 %\n");
+           "nmctl: queued at position 2: 82 % of the node's memory is used or reserved, over the over-allocation "
+           "threshold of 80 %\n");
     nmctl_expect(r.err, "it may go on");
 }
 
