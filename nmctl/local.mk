@@ -15,6 +15,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/hold.c %D%/hold.h \
 	%D%/input.c %D%/input.h \
 	%D%/json.c %D%/json.h \
+	%D%/list.h \
 	%D%/narrate.c %D%/narrate.h \
 	%D%/nmctl.h \
 	%D%/option.c %D%/option.h \
@@ -24,6 +25,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/screen.c %D%/screen.h \
 	%D%/table.c %D%/table.h \
 	%D%/term.c %D%/term.h \
+	%D%/top.c %D%/top.h \
 	%D%/verb-act.c \
 	%D%/verb-complete.c \
 	%D%/verb-exec.c \
@@ -34,6 +36,7 @@ libnm_nmctl_la_SOURCES = \
 	%D%/verb-run.c \
 	%D%/verb-show.c \
 	%D%/verb-status.c \
+	%D%/verb-top.c \
 	%D%/verb-wait.c %D%/wait.h \
 	%D%/verbs.c
 libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)

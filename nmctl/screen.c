@@ -151,17 +151,61 @@ static void on_signal(struct screen *s)
     }
 }
 
-/* Read byte by byte, as they come: a key is one, and what an arrow key sends means nothing here. */
-static void on_key(struct screen *s, nm_screen_key_t key, void *userdata)
-{
-    char c;
+/* ---- keys ------------------------------------------------------------------------------------ */
 
-    if (read(STDIN_FILENO, &c, 1) != 1)
+/* "ESC [ 5 ~" or "ESC [ A" (some terminals: "ESC O A"), from behind the bracket. */
+static int key_of_sequence(const char *parameter, char final)
+{
+    static const struct {
+        const char *parameters;
+        char final;
+        int key;
+    } keys[] = {
+        {"", 'A', NM_KEY_UP},    {"", 'B', NM_KEY_DOWN}, {"", 'C', NM_KEY_RIGHT},    {"", 'D', NM_KEY_LEFT},
+        {"", 'H', NM_KEY_HOME},  {"", 'F', NM_KEY_END},  {"5", '~', NM_KEY_PAGE_UP}, {"6", '~', NM_KEY_PAGE_DOWN},
+        {"17", '~', NM_KEY_HOME}, {"48", '~', NM_KEY_END},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
+        if (keys[i].final == final &&
+            (final == '~' ? *parameter && strchr(keys[i].parameters, *parameter) && !parameter[1] : !*parameter))
+            return keys[i].key;
+    return NM_KEY_OTHER;
+}
+
+/* What a key sends arrives in one piece as a rule, so that an ESC with nothing behind it is the key of that name. */
+int nm_screen_decode(const char *data, size_t n, size_t *ret_used)
+{
+    char parameter[8] = "";
+    size_t i = 2;
+
+    *ret_used = 1;
+    if (data[0] != '\033')
+        return (unsigned char)data[0];
+    if (n < 3 || (data[1] != '[' && data[1] != 'O'))
+        return NM_KEY_ESCAPE;
+    while (i + 1 < n && data[i] >= 0x20 && data[i] < 0x40)
+        i++;
+    *ret_used = i + 1;
+    (void)snprintf(parameter, sizeof parameter, "%.*s", (int)(i - 2), data + 2);
+    return key_of_sequence(parameter, data[i]);
+}
+
+/* All that has been typed. */
+static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
+{
+    char data[64];
+    ssize_t n = read(STDIN_FILENO, data, sizeof data);
+    size_t used;
+
+    if (n <= 0)
         s->raw = false; /* the terminal has gone; SIGHUP comes with it */
-    else if (c == 'q' || c == 'Q')
-        s->stop = true;
-    else if (key)
-        key(c, userdata);
+    for (size_t at = 0; n > 0 && at < (size_t)n && !s->stop; at += used) {
+        int k = nm_screen_decode(data + at, (size_t)n - at, &used);
+
+        if (!(key && key(k, userdata)) && (k == 'q' || k == 'Q'))
+            s->stop = true;
+    }
 }
 
 /* Until the next picture is due, or something asks for one now. */
@@ -178,7 +222,7 @@ static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key,
     if (p[0].revents)
         on_signal(s);
     if (p[1].revents)
-        on_key(s, key, userdata);
+        on_keys(s, key, userdata);
     if (p[2].revents)
         s->stop = true;
 }
@@ -199,7 +243,7 @@ static int hold_signals(void)
 /* What ends it is told by the status: q and Ctrl-C are the usual way out of a picture and no
  * failure; SIGTERM and SIGHUP are somebody else's wish. In a pipe the first failure ends it, on a
  * screen it is shown until nmd is back. */
-int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw,
+int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata)
 {
     struct screen s = {.signal_fd = hold_signals()};
@@ -211,7 +255,7 @@ int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t dra
         status = draw_once(&s, ctl, draw, userdata);
         if (status != NM_CTL_OK && !s.term.tty)
             break;
-        wait_for(&s, nm_now_usec() + period_usec, key, userdata);
+        wait_for(&s, nm_now_usec() + *period_usec, key, userdata);
     }
     leave(&s);
     (void)nm_close(s.signal_fd);

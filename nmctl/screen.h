@@ -13,13 +13,31 @@
 /* Draws one picture; errors said meanwhile land in it. Returns an exit status. */
 typedef int (*nm_screen_draw_t)(struct nm_ctl *ctl, FILE *f, const struct nm_term *term,
                                 void *userdata);
-/* A key was pressed ('q' is not handed on). */
-typedef void (*nm_screen_key_t)(char key, void *userdata);
+
+/* Keys are bytes as they come, or one of these, for which a terminal sends several. */
+enum nm_key {
+    NM_KEY_FIRST = 256, /* above every byte */
+    NM_KEY_UP = NM_KEY_FIRST,
+    NM_KEY_DOWN,
+    NM_KEY_LEFT,
+    NM_KEY_RIGHT,
+    NM_KEY_PAGE_UP,
+    NM_KEY_PAGE_DOWN,
+    NM_KEY_HOME,
+    NM_KEY_END,
+    NM_KEY_ESCAPE, /* by itself */
+    NM_KEY_OTHER,  /* one of which nothing is known */
+};
+/* The first key in what was read, at least one byte; *ret_used: of how many bytes it is made. */
+int nm_screen_decode(const char *data, size_t n, size_t *ret_used);
+
+/* A key was pressed. False: it means nothing, and then q leaves. */
+typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*
  * Draws until q, Ctrl-C or SIGTERM, on a terminal's alternate screen, which is left as it was
  * found. Where stdout is no terminal the pictures simply follow each other, and one that fails ends
- * it. Returns the exit status.
+ * it. *period_usec: between two pictures; `key` (may be NULL) may change it. Returns the exit status.
  */
-int nm_screen_run(struct nm_ctl *ctl, uint64_t period_usec, nm_screen_draw_t draw,
+int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata);

@@ -292,9 +292,11 @@ static void print_size(FILE *f, const json_t *status)
     fprintf(f,
             "%*scounts on %s and %" PRIu64 " vcores here, by a size of its own; configured are %s and %g vcores; "
             "the host has %s and %" PRIu64 " CPUs\n", LABEL, "",
-            nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted), nm_json_u64(upstream, "vcores"),
+            nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted),
+            nm_json_u64(upstream, "vcores"),
             nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own), nm_json_num(configured, "vcores"),
-            nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total), nm_json_u64(machine, "cpus"));
+            nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total),
+            nm_json_u64(machine, "cpus"));
 }
 
 /* The cluster that the node belongs to. */
@@ -422,7 +424,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, const json_t *d
     }
 }
 
-/* From the general to the particular. Without a terminal bars are as wide as a line of a mail, and sentences are whole. */
+/* From the general to the particular. Without a terminal bars are as wide as a line of a mail; sentences are whole. */
 static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -485,7 +487,7 @@ int nm_status_verb(struct nm_ctl *ctl)
     int r;
 
     if (ctl->args.watch)
-        return nm_screen_run(ctl, period, draw, NULL, NULL);
+        return nm_screen_run(ctl, &period, draw, NULL, NULL);
     if (ctl->args.json) {
         r = nm_api_get(ctl, "/v1/status", &status);
         if (r == NM_CTL_OK)

@@ -89,12 +89,15 @@ static const struct nm_option list_options[] = {
      NM_COMPLETE_STATE},
     JSON, END};
 static const struct nm_option json_options[] = {JSON, END};
-static const struct nm_option top_options[] = {{'s', "sort", "KEY", NM_OPTION_SORT, AT(sort),
-                                                "cpu (default), memory, time, age or name",
-                                                NM_COMPLETE_SORT},
-                                               INTERVAL,
-                                               JSON,
-                                               END};
+static const struct nm_option top_options[] = {
+    {'s', "sort", "KEY", NM_OPTION_SORT, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
+    FLAG('r', "reverse", reverse, "the other way round"),
+    VALUE('f', "filter", "WORDS", NM_OPTION_STRING, filter,
+          "only those with these words in their name, user, type, state, command, ...; !WORD: without it"),
+    VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "only those of this application"),
+    {'\0', "state", "STATE", NM_OPTION_STATE, AT(state), "only those in this state, such as running",
+     NM_COMPLETE_STATE},
+    INTERVAL, JSON, END};
 static const struct nm_option logs_options[] = {
     FLAG('f', "follow", follow, "go on until the container has ended"),
     FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
@@ -165,7 +168,8 @@ const struct nm_verb nm_verbs[] = {
      "first one that failed, as 'nmctl run' would return it, 124 if the time of --timeout is over, or 0.",
      wait_options, 1, UINT32_MAX, A_CONTAINER, false, false, NM_COMPLETE_ANY_CONTAINER, nm_wait_verb},
     {"top", NULL, "", "containers by use, live",
-     "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name.", top_options, 0, 0,
+     "Keys: q leaves; c, m, t, a and n sort by cpu, memory, time, age and name, r turns the order round; / filters; "
+     "arrows and Page Down move; + and - draw more and less often; h shows them all.", top_options, 0, 0,
      NULL, false, false, NM_COMPLETE_NOTHING, nm_top_verb},
     {"logs", NULL, "CONTAINER", "what a container wrote", NULL, logs_options, 1, 1, A_CONTAINER, false,
      false, NM_COMPLETE_ANY_CONTAINER, nm_logs_verb},

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 60
+# deadline: 120
 #
 # Pictures on a real terminal (a pseudo one): redrawn in place, and the terminal given back as it
 # was, whichever way out is taken.
@@ -146,6 +146,32 @@ nmctl run -D -m 16M -c 0.1 --name long -- sh -c 'exec sleep 1000' $long >/dev/nu
 like "in a pipe a command is whole" "$(nmctl list)" 'word059 word060$'
 is "also where a terminal would be narrow" "$(nmctl list | grep -c 'long .*word060')" 1
 nmctl kill --now --wait long >/dev/null
+
+# ---- top's keys ------------------------------------------------------------------------------------
+picture() { # the last one, as text
+    python3 -c 'import re, sys
+text = open(sys.argv[1], "rb").read().decode().split("\033[?2026h")[-1]
+print(re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", text).replace("\r", ""))' "$seen"
+}
+is "top: q in a filter is a letter, q after it leaves" "$(on_terminal $'/quick~\x15short~\r~q' top -i 100ms)" restored
+check "leaves the screen as well" left_cleanly
+like "the filter is said" "$(picture)" '^1 container with short in it; by cpu, every 100ms; h for keys'
+like "and holds" "$(picture)" ' short +opportunistic'
+is "for all others" "$(picture | grep -c "$name")" 0
+on_terminal '/short~'$'\e''~q' top -i 100ms >/dev/null
+like "Escape takes it back" "$(picture)" "^2 containers; by cpu"
+on_terminal 'h~q' top -i 100ms >/dev/null
+like "h shows the keys" "$(picture)" 'r +the other way round'
+on_terminal 'mr+~q' top -i 400ms --filter short >/dev/null
+like "keys sort, turn round and hurry" "$(picture)" '^1 container with short in it; by memory, the other way round, every 200ms'
+like "the column says so" "$(picture)" 'MEMORY▲'
+rows=4 on_terminal $'\e[B~q' top -i 100ms >/dev/null
+like "where not all rows fit the arrows move through them" "$(picture)" '^rows 2 to 2 of 2 containers'
+is "in a pipe all of them are there" "$(nmctl top --sort name | grep -cE "^ *[12] .* (guaranteed|opportunistic) ")" 2
+is "--filter and --app choose there, too" "$(nmctl top -f '!short' --json | jq -r '.[].name') $(nmctl top --app none --json)" \
+    "$name []"
+try nmctl top --state killed
+like "what has ended is elsewhere" "$status $err" "^2 .*'nmctl list --state KILLED'"
 
 is "without a terminal: no escape sequences" "$(nmctl status | grep -c $'\e')" 0
 is "and plain ASCII where the locale has no more" "$(LC_ALL=C nmctl status | LC_ALL=C grep -c '[^ -~]')" 0

@@ -1,5 +1,5 @@
 # unit tests of nmctl and of its HTTP client
-nmctl_tests = test-reply test-client test-nmctl test-nmctl-verbs test-nmctl-parts
+nmctl_tests = test-reply test-client test-nmctl test-nmctl-verbs test-nmctl-parts test-nmctl-top
 nmctl_run = %D%/fake-nmd.c %D%/fake-nmd.h %D%/nmctl-run.c %D%/nmctl-run.h
 check_PROGRAMS += $(nmctl_tests)
 TESTS += $(nmctl_tests)
@@ -27,6 +27,10 @@ EXTRA_test_nmctl_verbs_DEPENDENCIES = nmctl/nmctl
 test_nmctl_parts_SOURCES = %D%/test-nmctl-parts.c
 test_nmctl_parts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_nmctl_parts_LDADD = libnm-nmctl.la libnm-agent.la $(unit_libs)
+
+test_nmctl_top_SOURCES = %D%/test-nmctl-top.c
+test_nmctl_top_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_nmctl_top_LDADD = libnm-nmctl.la $(unit_libs)
 
 dist_check_SCRIPTS += %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh
 TESTS += %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh

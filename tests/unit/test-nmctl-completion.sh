@@ -41,6 +41,11 @@ check 'update undrain' help u
 check '' --socket /nonexistent/nmd.sock kill ''
 check '' nosuchverb ''
 check '' list ''
+check 'running' list --state run
+check 'killing killed' list --state kil
+check '--timeout' wait --ti
+check '--filter' top --f
+check '' --socket /nonexistent/nmd.sock config q
 check 'root' run -u roo
 
 directory=$(mktemp -d)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See top.h. The letters of top(1) sort here as well, beside those that stand for the keys' names. */
+
+#include "nmctl/top.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nmctl/container.h"
+#include "nmctl/json.h"
+#include "nmctl/option.h"
+#include "nmctl/say.h"
+#include "nmctl/screen.h"
+#include "util/clock.h"
+#include "util/macros.h"
+
+#define PERIOD_LEAST_USEC (100 * NM_USEC_PER_MSEC)
+#define PERIOD_MOST_USEC (60 * NM_USEC_PER_SEC)
+
+/* ---- which containers ------------------------------------------------------------------------- */
+
+/* All that a word is looked for in, on lines of their own. */
+static char *describe(const json_t *c)
+{
+    _cleanup_free_ char *command = nm_container_command(c);
+    char state[64], *text;
+
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", nm_json_str(c, "id"), nm_json_str(c, "name"),
+                 nm_json_str(c, "app"), nm_json_str(c, "user"), nm_container_type_word(c),
+                 nm_container_shown_state(c, state, sizeof state), command) < 0)
+        nm_say_oom();
+    return text;
+}
+
+static bool has_word(const json_t *c, const char *text, const char *word)
+{
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%" PRIu64, nm_json_u64(c, "number"));
+    return nm_streq(word, number) || strcasestr(text, word);
+}
+
+bool nm_top_matches(const json_t *c, const char *filter)
+{
+    _cleanup_free_ char *text = describe(c);
+    char words[NM_TOP_FILTER_SIZE], *word, *rest = words;
+
+    (void)snprintf(words, sizeof words, "%s", filter);
+    while ((word = strsep(&rest, " "))) {
+        bool without = word[0] == '!';
+
+        word += without;
+        if (*word && has_word(c, text, word) == without)
+            return false;
+    }
+    return true;
+}
+
+/* ---- in which order ---------------------------------------------------------------------------- */
+
+/* Largest first for all of them. */
+static double sort_value(const json_t *c, const char *key)
+{
+    if (nm_streq(key, "memory"))
+        return nm_json_num(c, "memory_used_bytes");
+    if (nm_streq(key, "time"))
+        return nm_json_num(c, "cpu_time_usec");
+    if (nm_streq(key, "age")) /* oldest first */
+        return -(nm_json_has(c, "started_usec") ? nm_json_num(c, "started_usec")
+                                                : nm_json_num(c, "submitted_usec"));
+    return nm_json_num(c, "cpu_used_millicores");
+}
+
+static int compare_by(const json_t *a, const json_t *b, const char *key)
+{
+    double va, vb;
+
+    if (nm_streq(key, "name"))
+        return strcmp(nm_json_str(a, "name"), nm_json_str(b, "name"));
+    va = sort_value(a, key);
+    vb = sort_value(b, key);
+    return va < vb ? 1 : va > vb ? -1 : 0;
+}
+
+/* Equals keep their places from picture to picture, and over a reversal. */
+static int compare(const void *pa, const void *pb, void *userdata)
+{
+    const json_t *a = *(const json_t *const *)pa, *b = *(const json_t *const *)pb;
+    const struct nm_top *t = userdata;
+    int r = compare_by(a, b, t->sort);
+
+    if (r != 0)
+        return t->reverse ? -r : r;
+    return strcmp(nm_json_str(a, "id"), nm_json_str(b, "id"));
+}
+
+void nm_top_take(struct nm_top *t, const json_t *list)
+{
+    const json_t *c;
+    size_t i;
+
+    nm_top_done(t);
+    t->n = 0;
+    t->n_all = json_array_size(list);
+    t->containers = calloc(t->n_all + 1, sizeof *t->containers);
+    if (!t->containers)
+        nm_say_oom();
+    json_array_foreach(list, i, c)
+        if (!*t->filter || nm_top_matches(c, t->filter))
+            t->containers[t->n++] = c;
+    qsort_r(t->containers, t->n, sizeof *t->containers, compare, t);
+}
+
+void nm_top_done(struct nm_top *t)
+{
+    free(t->containers);
+    t->containers = NULL;
+}
+
+void nm_top_fit(struct nm_top *t, size_t page)
+{
+    t->page = page;
+    t->first = page == 0 || t->n <= page ? 0 : NM_MIN(t->first, t->n - page);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------- */
+
+static void remove_character(char *text)
+{
+    size_t n = strlen(text);
+
+    while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80) /* the rest of one in UTF-8 */
+        n--;
+    text[n > 0 ? n - 1 : 0] = '\0';
+}
+
+/* Every letter is a letter here, q as well. What is typed holds at once. */
+static bool edit(struct nm_top *t, int key)
+{
+    size_t n = strlen(t->filter);
+
+    if (key == NM_KEY_ESCAPE) {
+        memcpy(t->filter, t->before, sizeof t->filter);
+        t->editing = false;
+    } else if (key == '\r' || key == '\n')
+        t->editing = false;
+    else if (key == 0x7f || key == '\b')
+        remove_character(t->filter);
+    else if (key == 0x15) /* Ctrl-U */
+        t->filter[0] = '\0';
+    else if (key >= ' ' && key < NM_KEY_FIRST && n + 1 < sizeof t->filter) {
+        t->filter[n] = (char)key;
+        t->filter[n + 1] = '\0';
+    }
+    t->first = 0;
+    return true;
+}
+
+static bool scroll(struct nm_top *t, int key)
+{
+    size_t page = NM_MAX(t->page, (size_t)1), last = t->n > page ? t->n - page : 0;
+
+    switch (key) {
+    case NM_KEY_UP:
+        t->first -= t->first > 0;
+        break;
+    case NM_KEY_DOWN:
+        t->first++;
+        break;
+    case NM_KEY_PAGE_UP:
+        t->first -= NM_MIN(t->first, page);
+        break;
+    case NM_KEY_PAGE_DOWN:
+        t->first += page;
+        break;
+    case NM_KEY_HOME:
+        t->first = 0;
+        break;
+    case NM_KEY_END:
+        t->first = last;
+        break;
+    default:
+        return false;
+    }
+    t->first = NM_MIN(t->first, last);
+    return true;
+}
+
+static size_t place_of(const char *sort)
+{
+    for (size_t i = 0; i < nm_n_sort_keys; i++)
+        if (nm_streq(nm_sort_keys[i], sort))
+            return i;
+    return 0;
+}
+
+static bool choose_order(struct nm_top *t, int key)
+{
+    static const char letters[] = "cmtan", tops[] = "PMT"; /* in the order of nm_sort_keys */
+    size_t n = nm_n_sort_keys;
+
+    for (size_t i = 0; letters[i]; i++)
+        if (key == letters[i] || (i < sizeof tops - 1 && key == tops[i])) {
+            t->sort = nm_sort_keys[i];
+            return true;
+        }
+    if (key == '>' || key == 's' || key == NM_KEY_RIGHT)
+        t->sort = nm_sort_keys[(place_of(t->sort) + 1) % n];
+    else if (key == '<' || key == NM_KEY_LEFT)
+        t->sort = nm_sort_keys[(place_of(t->sort) + n - 1) % n];
+    else if (key == 'r' || key == 'R')
+        t->reverse = !t->reverse;
+    else
+        return false;
+    return true;
+}
+
+/* Twice as often, or half as often. */
+static bool choose_period(struct nm_top *t, int key)
+{
+    if (key == '+')
+        t->period_usec = NM_MAX(t->period_usec / 2, PERIOD_LEAST_USEC);
+    else if (key == '-')
+        t->period_usec = NM_MIN(t->period_usec * 2, PERIOD_MOST_USEC);
+    else
+        return false;
+    return true;
+}
+
+bool nm_top_key(struct nm_top *t, int key)
+{
+    if (t->editing)
+        return edit(t, key);
+    if (t->help && key != 'q') { /* any key leaves it; another picture is drawn for each key anyway */
+        t->help = false;
+        return true;
+    }
+    switch (key) {
+    case '/':
+    case 'f':
+    case 'o':
+        memcpy(t->before, t->filter, sizeof t->before);
+        t->editing = true;
+        return true;
+    case NM_KEY_ESCAPE:
+        t->filter[0] = '\0';
+        return true;
+    case 'h':
+    case '?':
+        t->help = true;
+        return true;
+    default:
+        return scroll(t, key) || choose_order(t, key) || choose_period(t, key);
+    }
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* `nmctl top`: containers by what they use, drawn again and again; top.c knows which, in which order, and the keys. */
+
+#include <inttypes.h>
+
+#include "nmctl/api.h"
+#include "nmctl/container.h"
+#include "nmctl/json.h"
+#include "nmctl/list.h"
+#include "nmctl/nmctl.h"
+#include "nmctl/option.h"
+#include "nmctl/say.h"
+#include "nmctl/screen.h"
+#include "nmctl/table.h"
+#include "nmctl/top.h"
+#include "util/parse.h"
+
+#define N_COLUMNS 11
+
+/* A line or two about the node, as top has it everywhere. Returns how many. */
+static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *status)
+{
+    const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
+    char capacity[32], *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    unsigned lines;
+
+    if (!f)
+        nm_say_oom();
+    fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g cores;",
+            nm_json_num(node, "utilization.memory") * 100,
+            nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
+            nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "capacity.cpu_millicores") / 1000);
+    fprintf(f,
+            " %" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
+            " queued\n",
+            nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
+            nm_json_u64(c, "paused"), nm_json_u64(c, "queued"));
+    if (fclose(f) != 0)
+        nm_say_oom();
+    lines = nm_term_wrap(to, text, term->width, 0);
+    free(text);
+    return lines;
+}
+
+/* What the table shows of all there is, and what keys have made of it. Returns how many lines that is. */
+static unsigned print_view(FILE *to, const struct nm_term *term, const struct nm_top *t)
+{
+    _cleanup_free_ char *text = NULL;
+    char filter[NM_TOP_FILTER_SIZE], period[32], shown[64] = "";
+
+    (void)snprintf(filter, sizeof filter, "%s", t->filter);
+    nm_term_clean(filter);
+    if (t->page > 0 && t->n > t->page)
+        (void)snprintf(shown, sizeof shown, "rows %zu to %zu of ", t->first + 1,
+                       t->first + NM_MIN(t->page, t->n - t->first));
+    if (asprintf(&text, "%s%zu container%s%s%s%s%s; by %s%s, every %s; h for keys", shown, t->n, t->n == 1 ? "" : "s",
+                 t->editing ? "; filter (Enter, Escape): " : *filter ? " with " : "", filter, t->editing ? "_" : "",
+                 *filter && !t->editing ? " in it" : "", t->sort, t->reverse ? ", the other way round" : "",
+                 nm_format_duration(t->period_usec, period, sizeof period)) < 0)
+        nm_say_oom();
+    return nm_term_wrap(to, text, term->width, 0);
+}
+
+static void print_keys(FILE *f, const struct nm_term *term)
+{
+    (void)nm_term_wrap(f,
+                       "\n"
+                       "c m t a n     sort by cpu, memory, time, age, name (P, M and T, too)\n"
+                       "< > s         sort by the key before, the next one\n"
+                       "r             the other way round\n"
+                       "/             filter: type words that must be in the number, id, name, application, user, "
+                       "type, state or command; !word must not; Enter keeps it, Escape takes it back\n"
+                       "Escape        all containers\n"
+                       "arrows, Page Up, Page Down, Home, End\n"
+                       "              move through the rows\n"
+                       "+ -           draw twice as often, half as often\n"
+                       "space         draw now\n"
+                       "q             leave\n"
+                       "\n"
+                       "Any key leaves this page.\n",
+                       term->width, 14);
+}
+
+static void add_row(struct nm_table *t, const json_t *c)
+{
+    _cleanup_free_ char *command = nm_container_command(c);
+    double asked = nm_json_num(c, "memory_bytes");
+    char text[32];
+
+    nm_container_add_names(t, c);
+    nm_container_add_state(t, c);
+    nm_table_add(t, NM_STYLE_NONE, "%.2f", nm_json_num(c, "cpu_used_millicores") / 1000);
+    nm_table_add(t, NM_STYLE_NONE, "%s",
+                 nm_format_size(nm_json_u64(c, "memory_used_bytes"), text, sizeof text));
+    nm_table_add(t, NM_STYLE_DIM, "%.0f %%",
+                 asked > 0 ? nm_json_num(c, "memory_used_bytes") / asked * 100 : 0);
+    nm_table_add(t, NM_STYLE_NONE, "%s",
+                 nm_format_duration(nm_json_u64(c, "cpu_time_usec"), text, sizeof text));
+    nm_table_add(t, NM_STYLE_NONE, "%s", nm_container_age(c, text, sizeof text));
+    nm_table_add(t, NM_STYLE_NONE, "%s", command);
+}
+
+/* The column that it is sorted by has a mark, which turns with it. */
+static void mark_column(struct nm_column *columns, const struct nm_top *t, const struct nm_term *term, char *buf,
+                        size_t size)
+{
+    static const struct {
+        const char *key;
+        size_t column;
+    } marks[] = {{"name", 2}, {"cpu", 5}, {"memory", 6}, {"time", 8}, {"age", 9}};
+    const char *mark = term->utf8 ? (t->reverse ? "▲" : "▼") : t->reverse ? "^" : "v";
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(marks); i++)
+        if (nm_streq(marks[i].key, t->sort)) {
+            struct nm_column *c = &columns[marks[i].column];
+            (void)snprintf(buf, size, "%s%s%s", c->title, term->utf8 ? "" : " ", mark);
+            c->title = buf;
+        }
+}
+
+/* Only rows that are seen are made. */
+static void print_table(FILE *f, const struct nm_term *term, const struct nm_top *t)
+{
+    struct nm_column columns[N_COLUMNS] = {
+        {"NR", true, 0, 0},     {"ID", false, 0, 1},   {"NAME", false, 8, 6},      {"TYPE", false, 6, 0},
+        {"STATE", false, 9, 7}, {"CORES", true, 0, 0}, {"MEMORY", true, 0, 0},     {"OF ASKED", true, 0, 2},
+        {"TIME", true, 0, 3},   {"AGE", true, 0, 4},   {"COMMAND", false, 12, 5},
+    };
+    _cleanup_(nm_table_freep) struct nm_table *table = NULL;
+    size_t end = t->page > 0 ? NM_MIN(t->first + t->page, t->n) : t->n;
+    char title[32];
+
+    if (term->tty)
+        mark_column(columns, t, term, title, sizeof title);
+    table = nm_table_new(columns, N_COLUMNS);
+    for (size_t i = t->first; i < end; i++)
+        add_row(table, t->containers[i]);
+    nm_table_print(table, f, term, 0);
+}
+
+/* Fits the rows into what is left below so many lines, the view's own and the titles. The view is printed once to count
+ * its lines. */
+static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        nm_say_oom();
+    t->page = 1; /* with which it says most */
+    above += print_view(f, term, t) + 1;
+    if (fclose(f) != 0)
+        nm_say_oom();
+    nm_top_fit(t, term->height > above ? term->height - above : 1);
+}
+
+/* What a picture is made of. */
+static int get_list(struct nm_ctl *ctl, json_t **ret)
+{
+    int r = nm_api_get_containers(ctl, false, ret);
+
+    if (r == NM_CTL_OK)
+        nm_container_keep_wanted(&ctl->args, *ret);
+    return r;
+}
+
+/* Both answers or none: half a picture would be taken for a whole one. */
+static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
+{
+    struct nm_top *t = userdata;
+    _cleanup_json_ json_t *list = NULL, *status = NULL;
+    unsigned above;
+    int r = get_list(ctl, &list);
+
+    if (r == NM_CTL_OK)
+        r = nm_api_get(ctl, "/v1/status", &status);
+    if (r != NM_CTL_OK)
+        return r;
+    nm_top_take(t, list);
+    above = print_head(f, term, status);
+    if (term->tty) {
+        fit(t, term, above);
+        (void)print_view(f, term, t);
+    }
+    if (t->help)
+        print_keys(f, term);
+    else
+        print_table(f, term, t);
+    nm_top_done(t);
+    return NM_CTL_OK;
+}
+
+static bool on_key(int key, void *userdata)
+{
+    return nm_top_key(userdata, key);
+}
+
+/* Once, filtered and sorted: a script that wants it again asks again. */
+static int print_json(struct nm_ctl *ctl, struct nm_top *t)
+{
+    _cleanup_json_ json_t *list = NULL, *sorted = json_array();
+    int r = get_list(ctl, &list);
+
+    if (r != NM_CTL_OK)
+        return r;
+    nm_top_take(t, list);
+    for (size_t i = 0; i < t->n; i++)
+        (void)json_array_append(sorted, (json_t *)t->containers[i]);
+    nm_top_done(t);
+    nm_api_print_json(sorted, false);
+    return NM_CTL_OK;
+}
+
+/* In a pipe it is printed once, as ps would, unless an interval asks for more. */
+int nm_top_verb(struct nm_ctl *ctl)
+{
+    const struct nm_args *a = &ctl->args;
+    struct nm_top t = {.sort = a->sort ? a->sort : "cpu",
+                       .reverse = a->reverse,
+                       .period_usec = a->interval_usec == NM_CTL_UNSET ? NM_SCREEN_PERIOD_USEC : a->interval_usec};
+    struct nm_term term;
+
+    if (a->filter && strlen(a->filter) >= sizeof t.filter) {
+        nm_say("top: --filter '%s' is too long; allowed are %zu bytes", a->filter, sizeof t.filter - 1);
+        return NM_CTL_USAGE;
+    }
+    if (nm_option_state_has_ended(a->state)) {
+        nm_say("top: it shows what lives; 'nmctl list --state %s' has what is %s", a->state, a->state);
+        return NM_CTL_USAGE;
+    }
+    (void)snprintf(t.filter, sizeof t.filter, "%s", a->filter ? a->filter : "");
+    if (a->json)
+        return print_json(ctl, &t);
+    if (a->interval_usec != NM_CTL_UNSET || isatty(STDOUT_FILENO))
+        return nm_screen_run(ctl, &t.period_usec, draw, on_key, &t);
+    nm_term_init(&term, STDOUT_FILENO, a->no_color);
+    return draw(ctl, stdout, &term, &t);
+}
