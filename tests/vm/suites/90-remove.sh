@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
-# guest: idle
+# guest: nice
 #
 # The package leaves as it came: its containers end with it, and purging leaves nothing.
 # shellcheck source=tests/vm/lib.sh
