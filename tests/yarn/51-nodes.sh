@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 420
+# deadline: 600
 #
 # Several nodes: pi on two of ours beside a Java NodeManager, with its files on HDFS, and on three of ours; reducers of either
 # kind fetch what maps of the other kind have left; a node that has queued more than others gives back its latest, and the

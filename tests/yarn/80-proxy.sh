@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 300
+# deadline: 420
 #
 # The proxy of application masters, with a stock ResourceManager and real jobs on one node: calls go through it, and with
 # distributed scheduling the node places opportunistic maps itself, one in each heartbeat or, where it may, all in one.

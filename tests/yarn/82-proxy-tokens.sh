@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 300
+# deadline: 420
 #
 # One application, Hadoop's distributed shell with opportunistic containers that the node places, lives through rolls of
 # the proxy's keys each second and one of the ResourceManager's, and through nmd's deaths meanwhile. Beside it all is tried
