@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "agent/instance.h"
 #include "rpc/local/server.h"
+#include "rpc/yarn/setup/command.h"
 #include "rpc/yarn/yarn.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -26,8 +27,9 @@
 
 struct options {
     const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
+    struct nm_yarn_setup_options setup;
     enum nm_cgroup_backend_kind backend;
-    bool check_config, config_given;
+    bool check_config, config_given, state_given;
     int listen_fd; /* what systemd listens on for us, or negative */
 };
 
@@ -57,6 +59,7 @@ static void usage(void)
          "      --node-proc DIR     read the node's meminfo, stat and pressure below DIR (default "
          "/proc)\n"
          "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
+         NM_YARN_SETUP_USAGE
          "      --record FILE       write a trace of all that happens, for nmsim\n"
          "      --check-config      say what a start would refuse on this node, and leave\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
@@ -128,6 +131,7 @@ static const struct option long_options[] = {
     {"node-proc", required_argument, NULL, OPT_NODE_PROC},
     {"record", required_argument, NULL, OPT_RECORD},
     {"yarn-conf", required_argument, NULL, OPT_YARN_CONF},
+    NM_YARN_SETUP_LONG_OPTIONS,
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"log-level", required_argument, NULL, OPT_LEVEL},
     {"help", no_argument, NULL, 'h'},
@@ -149,6 +153,7 @@ static int parse_option(int c, struct options *o)
         return 0;
     case OPT_STATE:
         o->state_dir = optarg;
+        o->state_given = true;
         return 0;
     case OPT_RUNTIME:
         o->runtime_dir = optarg;
@@ -198,10 +203,14 @@ static int parse_argv(int argc, char **argv, struct options *o)
     int c, r;
 
     while ((c = getopt_long(argc, argv, "c:s:hV", long_options, NULL)) >= 0) {
-        r = parse_option(c, o);
+        r = nm_yarn_setup_take(c, optarg, &o->setup);
+        if (r > 0)
+            r = parse_option(c, o);
         if (r < 0)
             return r;
     }
+    if (nm_yarn_setup_options_check(&o->setup, o->check_config) < 0)
+        return -EINVAL;
     if (optind < argc) {
         fprintf(stderr, "nmd: '%s': nmd takes options only. Try 'nmd --help'.\n", argv[optind]);
         return -EINVAL;
@@ -642,6 +651,19 @@ static int check_yarn(struct daemon *d, sd_event *event, const struct options *o
     return refuse(NO_NODE, r, message);
 }
 
+/* What the host's own nmd lacks as a node, which no start would refuse. */
+static int check_host(const struct daemon *d, const struct options *o, const struct nm_config *c)
+{
+    const bool of_host = geteuid() == 0 && !o->config_given && !o->state_given &&
+                           access("/run/systemd/system", F_OK) == 0;
+    struct nm_yarn_setup_params p = nm_yarn_setup_params_of(&o->setup, NULL, NULL, warn_of_yarn);
+
+    if (!d->yarn_settings || !c || (!of_host && !o->setup.root))
+        return 0;
+    p.conf_dir = o->yarn_conf ?: c->yarn_conf_dir;
+    return nm_yarn_setup_check(&p, d->yarn_settings);
+}
+
 /* Both configurations, whatever is wrong with one of them. *ret has what they come to. */
 static int check_files(struct daemon *d, const struct options *o, struct nm_config **ret)
 {
@@ -691,6 +713,8 @@ static int check_start(struct daemon *d, sd_event *event, const struct options *
         also = check_manager(d, event, o, config);
     r = NM_MIN(r, also);
     also = check_yarn(d, event, o);
+    r = NM_MIN(r, also);
+    also = check_host(d, o, config);
     return NM_MIN(r, also);
 }
 
@@ -715,6 +739,8 @@ int main(int argc, char **argv)
     nm_log_init(NM_LOG_AUTO);
     if (parse_argv(argc, argv, &o) < 0)
         return 2;
+    if (o.setup.conf_dir)
+        return nm_yarn_setup_run(&o.setup, o.config, o.state_dir, warn_of_yarn) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
     fill_defaults(&d, &o);
     if (sd_listen_fds(1) >= 1) /* forgets the variables, so that this is the only call */
         o.listen_fd = SD_LISTEN_FDS_START;

@@ -104,9 +104,24 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/stage.h \
 	%D%/proxy/stage-distribute.c %D%/proxy/stage-distribute.h \
 	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
-	%D%/proxy/stages.c %D%/proxy/stages.h
+	%D%/proxy/stages.c %D%/proxy/stages.h \
+	%D%/setup/act.c %D%/setup/act.h \
+	%D%/setup/advice.c \
+	%D%/setup/command.c %D%/setup/command.h \
+	%D%/setup/facts.c %D%/setup/facts.h \
+	%D%/setup/files.c %D%/setup/files.h \
+	%D%/setup/manifest.c %D%/setup/manifest.h \
+	%D%/setup/plan.c %D%/setup/plan.h \
+	%D%/setup/programs.c %D%/setup/programs.h \
+	%D%/setup/reach.c %D%/setup/reach.h \
+	%D%/setup/say.c %D%/setup/say.h \
+	%D%/setup/setup.c %D%/setup/setup.h \
+	%D%/setup/spot.c \
+	%D%/setup/texts.c \
+	%D%/setup/undo.c %D%/setup/undo.h \
+	%D%/setup/unit.c %D%/setup/unit.h
 nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
-libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) $(SYSTEMD_LIBS) -lm
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(SYSTEMD_LIBS) -lm
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \

@@ -10,6 +10,7 @@ yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
 yarn_tests += test-yarn-executor test-yarn-size test-yarn-tracker test-yarn-proxy-failures test-yarn-net
+yarn_tests += test-yarn-setup test-yarn-setup-acts
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -193,3 +194,12 @@ test_yarn_net_SOURCES = %D%/test-yarn-net.c %D%/loopback.h %D%/open-descriptors.
 test_yarn_net_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_net_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_net_LDADD = libnm-yarn.la $(unit_libs)
+
+test_yarn_setup_SOURCES = %D%/test-yarn-setup.c
+test_yarn_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_setup_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
+
+test_yarn_setup_acts_SOURCES = %D%/test-yarn-setup-acts.c $(fail_nth) $(fail_files) %D%/remove-tree.h
+test_yarn_setup_acts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_setup_acts_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_setup_acts_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What a person is told of a setup. The same words come before and after it is done. */
+
+#include <stdio.h>
+
+#include "rpc/yarn/setup/plan.h"
+#include "rpc/yarn/setup/undo.h"
+
+void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+                  const struct nm_setup_plan *p);
+void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struct nm_setup_undo *u);
+
+/* Why a host couldn't be reached, and what to look at; NULL: it was. buf is returned. */
+const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
+                                   size_t size);
+const char *nm_setup_role(enum nm_setup_role role);

@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 60
+# beside: others
+#
+# One command makes a host a node of a YARN cluster, says what it does, and takes it back. All of it below a directory that
+# stands for the host's root, with a ResourceManager's port on loopback.
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# With the name of the suite's directory, so that no host has it: nmd will say that it isn't there.
+conf=$dir/conf
+root=$dir/root
+unit=/etc/systemd/system/nmd.service.d/50-yarn.conf
+config=/etc/nmd/nmd.conf.d/50-yarn.conf
+manifest=/var/lib/nmd/yarn-setup
+as_root=$(id -u)
+
+# shellcheck disable=SC2034 # rm_pid: for at_exit
+rm_listen() { # a ResourceManager that takes connections
+    python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(120)' >"$dir/rm.port" &
+    rm_pid=$!
+    at_exit 'kill "$rm_pid" 2>/dev/null'
+    wait_until 10 test -s "$dir/rm.port"
+}
+site() { # NAME VALUE...: the cluster's file
+    {
+        echo '<configuration>'
+        printf '<property><name>%s</name><value>%s</value></property>\n' "$@"
+        echo '</configuration>'
+    } >"$root$conf/yarn-site.xml"
+}
+tree() { # what there is, with owners, modes and contents
+    (cd "$root" && find . -printf '%p %y %m %U:%G %l\n' | sort && find . -type f -exec sha256sum {} + | sort)
+}
+setup() { # OPTION...: $out, $err, $status
+    try timeout 20 env -u JAVA_HOME -u HADOOP_HOME "$NMD" --yarn-setup "$conf" --root "$root" \
+        --config /etc/nmd/nmd.conf --state-dir /var/lib/nmd "$@"
+}
+
+mkdir -p "$root$conf" "$root"/etc/{nmd,systemd/system} "$root"/data/{1,2}/yarn "$root"/usr/lib/jvm/java-17/bin "$root/srv/hadoop/bin"
+chmod 2775 "$root/data/1/yarn"
+[ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
+printf '#!/bin/sh\n' | tee "$root/usr/lib/jvm/java-17/bin/java" >"$root/srv/hadoop/bin/hadoop"
+chmod 755 "$root"/usr/lib/jvm/java-17/bin/java "$root/srv/hadoop/bin/hadoop"
+echo 'JAVA_VERSION="17.0.9"' >"$root/usr/lib/jvm/java-17/release"
+echo 'export HADOOP_HOME=/srv/hadoop' >"$root$conf/hadoop-env.sh"
+printf 'nameserver 192.0.2.53\nnameserver 127.0.0.53\n' >"$root/etc/resolv.conf"
+rm_listen
+closed=$(free_port)
+site yarn.resourcemanager.ha.enabled true yarn.resourcemanager.ha.rm-ids a,b \
+    yarn.resourcemanager.resource-tracker.address.a "127.0.0.1:$closed" \
+    yarn.resourcemanager.resource-tracker.address.b "127.0.0.1:$(cat "$dir/rm.port")" \
+    dfs.namenode.http-address 192.0.2.9:9870 fs.defaultFS hdfs://192.0.2.9:8020 \
+    yarn.nodemanager.local-dirs /data/1/yarn,/data/2/yarn/local,/usr/local/hadoop/tmp \
+    yarn.nodemanager.log-dirs /data/1/logs
+before=$(tree)
+
+# ---- what it would do, and does ------------------------------------------------------------------
+
+setup --dry-run --allow 198.51.100.0/24
+is "a dry run succeeds" "$status" 0
+like "and says so" "$err" "nothing was changed"
+is "it changes nothing" "$(tree)" "$before"
+dry=$out
+setup --allow 198.51.100.0/24
+is "the setup succeeds" "$status $err" "0 "
+is "and says the same" "$out" "$dry"
+like "a ResourceManager answers" "$out" "ResourceManager 127.0.0.1:$(cat "$dir/rm.port") .*answers at 127.0.0.1"
+like "the other one may stand by" "$out" "127.0.0.1:$closed .*nothing listens at that port, which is usual for one that stands by"
+like "Java is found" "$out" "Java 17.0.9: /usr/lib/jvm/java-17 "
+like "and Hadoop" "$out" "Hadoop: /srv/hadoop \(hadoop-env.sh\)"
+for line in IPAddressAllow=192.0.2.9 IPAddressAllow=192.0.2.53 IPAddressAllow=198.51.100.0/24 \
+    Environment=JAVA_HOME=/usr/lib/jvm/java-17 Environment=HADOOP_COMMON_HOME=/srv/hadoop "Environment=HADOOP_CONF_DIR=$conf" \
+    ReadWritePaths=-/usr/local/hadoop/tmp; do
+    check "the unit's drop-in has $line" grep -qxF "$line" "$root$unit"
+done
+is "and nothing of what the unit allows itself" "$(grep -c 'Allow=127' "$root$unit")" 0
+like "the configuration makes it a node" "$(cat "$root$config")" "^enabled = yes"
+owner=$(id -u):$(id -g)
+is "a directory that was Hadoop's is root's" "$(stat -c '%a %u:%g' "$root/data/1/yarn")" "755 $owner"
+is "others are made" "$(stat -c '%a %u:%g' "$root"/data/{1/logs,2/yarn/local} "$root/usr/local/hadoop/tmp" | sort -u)" "755 $owner"
+for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemption is false" "A firewall" \
+    "systemctl daemon-reload" "$conf --undo"; do
+    like "what is left is said: $words" "$out" "$words"
+done
+
+# nmd reads it: the cluster's files, which no host has there
+try timeout 10 "$NMD" --check-config --config "$root/etc/nmd/nmd.conf" --state-dir "$dir/state" --runtime-dir "$dir/run"
+like "nmd goes by it" "$err" "$conf"
+
+# ---- again ----------------------------------------------------------------------------------------
+
+after=$(tree)
+setup --allow 198.51.100.0/24
+is "once more: it succeeds" "$status" 0
+is "and changes nothing" "$(tree)" "$after"
+is "nor says that it would" "$(grep -cE '^  (make|change|leave) ' <<<"$out")" 0
+setup
+is "without the network: it is written anew" "$status $(grep -c 198.51.100 "$root$unit")" "0 0"
+like "and it is suggested to say one" "$out" "--allow ADDRESS/BITS"
+
+# ---- what is missing ------------------------------------------------------------------------------
+
+checked() { # what --check-config says of this host, as whose root the directory stands
+    try timeout 20 "$NMD" --check-config --root "$root" --yarn-conf "$root$conf" --config "$dir/nmd.conf" \
+        --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct
+}
+nmd_configure </dev/null
+checked
+is "--check-config has nothing to say of hosts and Java" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
+like "but of what is to be decided" "$err" "max-queue-length is 0"
+sed -i '/192.0.2.9/d; /JAVA_HOME/d' "$root$unit"
+changed=$(tree)
+checked
+like "an address that isn't allowed is missed" "$err" "doesn't let nmd talk to the name node 192.0.2.9"
+like "and Java" "$err" "JAVA_HOME isn't set.*/usr/lib/jvm/java-17"
+printf '[Service]\nIPAddressAllow=192.0.2.0/24\nEnvironment=JAVA_HOME=/x\n' >"$root${unit%/*}/90-mine.conf"
+checked
+is "whoever allows it" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
+rm "$root${unit%/*}/90-mine.conf"
+is "and it changes nothing" "$(tree)" "$changed"
+
+# ---- the way back -----------------------------------------------------------------------------------
+
+setup
+is "a file that somebody has changed stays" "$status" 1
+like "which is said" "$out" "leave   $unit: somebody has changed it"
+is "as it is" "$(tree)" "$changed"
+setup --undo --dry-run
+is "the way back, dry" "$status $(tree | sha256sum)" "1 $(sha256sum <<<"$changed")"
+dry=$out
+setup --undo
+is "the way back says the same" "$out" "$dry"
+is "and that something stays" "$status" 1
+like "with the reason" "$out" "leave   $unit: somebody has changed it"
+check "that does" test -e "$root$unit"
+rm -r "$root${unit%/*}"
+is "all else is as it was" "$(tree)" "$before"
+check "the list is gone" test ! -e "$root$manifest"
+setup
+is "forth" "$status" 0
+setup --undo
+is "and back" "$status" 0
+is "is where it began" "$(tree)" "$before"
+setup --undo
+like "there is nothing more to take back" "$out" "Nothing was set up"
+
+# ---- what it doesn't do -------------------------------------------------------------------------------
+
+mkdir "$root/elsewhere"
+ln -s /elsewhere "$root/etc/nmd/nmd.conf.d"
+ln -s "$root/elsewhere" "$root${unit%/*}"
+before=$(tree)
+setup
+is "nothing is written through a link" "$status $(ls -A "$root/elsewhere")" "1 "
+like "which is said" "$out" "leave   $config: a symbolic link"
+setup --undo
+is "and taken back" "$status" 0
+is "all" "$(tree)" "$before"
+rm "$root/etc/nmd/nmd.conf.d" "$root${unit%/*}"
+
+site yarn.http.policy HTTPS_ONLY yarn.nodemanager.local-dirs /data/1/yarn
+before=$(tree)
+setup
+is "a cluster that nmd can't be a node of: it is refused" "$status" 1
+like "with the reason" "$err" "yarn.http.policy = 'HTTPS_ONLY'"
+is "and nothing is written" "$(tree)" "$before"
+site yarn.nodemanager.local-dirs /data/1/yarn
+before=$(tree)
+
+wrong() { # NAME STATUS WORDS OPTION...
+    local name=$1 wanted=$2 words=$3
+    shift 3
+    try timeout 10 "$NMD" "$@"
+    is "$name: exit status" "$status" "$wanted"
+    like "$name: names it" "$err" "$words"
+}
+wrong "an option without a setup" 2 "dry-run.*go with --yarn-setup" --dry-run
+wrong "an option that undo hasn't" 2 "--undo takes back" --yarn-setup "$conf" --undo --allow 192.0.2.1
+wrong "a relative directory" 1 "--yarn-setup 'conf': it must be an absolute path" --yarn-setup conf --root "$root"
+wrong "no network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
+wrong "no such Java" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none
+wrong "no such files" 1 "$root/none" --yarn-setup /none --root "$root"
+is "and nothing was written" "$(tree)" "$before"
+done_testing

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A setup, and its way back, below a directory that stands for the host's root. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fts.h>
+
+#include "fail-nth.h"
+#include "remove-tree.h"
+#include "rpc/yarn/setup/setup.h"
+
+#define UNIT "/etc/systemd/system/nmd.service.d/50-yarn.conf"
+#define CONFIG "/etc/nmd/nmd.conf.d/50-yarn.conf"
+#define MANIFEST "/var/lib/nmd/yarn-setup"
+#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+
+static char root[] = "/tmp/nmd-setup.XXXXXX";
+
+static const char *in_root(const char *path)
+{
+    static char full[4][300];
+    static unsigned n;
+
+    n = (n + 1) % 4;
+    (void)snprintf(full[n], sizeof full[n], "%s%s", root, path);
+    return full[n];
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *f = fopen(in_root(path), "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static void make_dir(const char *path, mode_t mode)
+{
+    assert_int_equal(mkdir(in_root(path), 0700), 0);
+    assert_int_equal(chmod(in_root(path), mode), 0);
+}
+
+static bool is_there(const char *path)
+{
+    return access(in_root(path), F_OK) == 0;
+}
+
+/* The ResourceManager is a port of loopback at which nothing listens; /data/old is a NodeManager's that was. */
+static int set_up(void **state)
+{
+    static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
+                                       "/etc/systemd/system", "/data", "/opt", "/opt/java", "/opt/java/bin"};
+
+    (void)state;
+    strcpy(root + strlen(root) - 6, "XXXXXX");
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++)
+        make_dir(dirs[i], 0755);
+    make_dir("/data/old", 0775);
+    put("/opt/java/bin/java", "");
+    assert_int_equal(chmod(in_root("/opt/java/bin/java"), 0755), 0);
+    put("/opt/java/release", "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.9\"\n");
+    put("/etc/hadoop/conf/hadoop-env.sh", "# export JAVA_HOME=/no\nexport JAVA_HOME=\"/opt/java\"\nJAVA_HOME=$(x)\n");
+    put("/etc/hadoop/conf/yarn-site.xml",
+        "<configuration>" PROPERTY("yarn.resourcemanager.resource-tracker.address", "127.0.0.1:1")
+        PROPERTY("yarn.nodemanager.local-dirs", "/data/old,/data//new/local/")
+        PROPERTY("yarn.nodemanager.log-dirs", "/data/new/logs") "</configuration>");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return remove_tree(root);
+}
+
+/* ---- running it ----------------------------------------------------------------------------- */
+
+static struct nm_yarn_setup_params params(bool is_dry)
+{
+    return (struct nm_yarn_setup_params){.conf_dir = "/etc/hadoop/conf", .config_path = "/etc/nmd/nmd.conf",
+                                         .state_dir = "/var/lib/nmd", .root = root, .is_dry = is_dry};
+}
+
+static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, char **ret_said,
+               char **ret_message)
+{
+    struct nm_yarn_setup_params p = params(is_dry);
+    unsigned kinds = fail_pause();
+    size_t size;
+    FILE *out = open_memstream(ret_said, &size);
+    int r;
+
+    fail_resume(kinds);
+    r = what(&p, out, ret_message);
+    kinds = fail_pause();
+    (void)fclose(out);
+    fail_resume(kinds);
+    return r;
+}
+
+static void assert_run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, int wanted,
+                       char **ret_said)
+{
+    char *said = NULL, *message = NULL;
+    int r = run(what, is_dry, &said, &message);
+
+    if (r != wanted)
+        fail_msg("%d, not %d: %s\n%s", r, wanted, message ?: "", said);
+    free(message);
+    if (ret_said)
+        *ret_said = said;
+    else
+        free(said);
+}
+
+static void assert_says(const char *said, const char *words)
+{
+    if (!strstr(said, words))
+        fail_msg("'%s' isn't in\n%s", words, said);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* All that is in the root, with owners, modes and what is in files. */
+static char *picture(void)
+{
+    char *const paths[] = {root, NULL}, *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+
+    for (const FTSENT *e; (e = fts_read(fts));) {
+        char content[8192] = "";
+
+        if (e->fts_info == FTS_F) {
+            FILE *f = fopen(e->fts_accpath, "r");
+            content[fread(content, 1, sizeof content - 1, f)] = '\0';
+            fclose(f);
+        }
+        if (e->fts_info != FTS_DP)
+            fprintf(out, "%s %o %u %u %s\n", e->fts_path, e->fts_statp->st_mode, e->fts_statp->st_uid,
+                    e->fts_statp->st_gid, content);
+    }
+    fts_close(fts);
+    fclose(out);
+    return text;
+}
+
+/* ---- there and back ------------------------------------------------------------------------- */
+
+static void test_there_and_back(void **state)
+{
+    char *before = picture(), *dry = NULL, *real = NULL, *after_dry, *after, *again = NULL;
+    struct stat st;
+
+    (void)state;
+    assert_run(nm_yarn_setup, true, 0, &dry);
+    after_dry = picture();
+    assert_string_equal(before, after_dry);
+    assert_run(nm_yarn_setup, false, 0, &real);
+    assert_string_equal(dry, real);
+    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens");
+    assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
+    assert_says(real, "Environment=JAVA_HOME=/opt/java");
+    assert_says(real, "Yours to decide");
+    assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
+    assert_int_equal(stat(in_root("/data/old"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+    assert_int_equal(stat(in_root(UNIT), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+    free(after_dry);
+    after_dry = picture();
+    assert_run(nm_yarn_setup, false, 0, &again); /* changes nothing more */
+    after = picture();
+    assert_string_equal(after_dry, after);
+    assert_says(again, "keep    " UNIT);
+    assert_null(strstr(again, "  make "));
+    free(after);
+    free(dry);
+    free(real);
+    assert_run(nm_yarn_setup_undo, true, 0, &dry);
+    after = picture();
+    assert_string_equal(after_dry, after);
+    free(after);
+    assert_run(nm_yarn_setup_undo, false, 0, &real);
+    assert_string_equal(dry, real);
+    after = picture();
+    assert_string_equal(before, after);
+    free(real);
+    assert_run(nm_yarn_setup_undo, false, 0, &real);
+    assert_says(real, "Nothing was set up");
+    free(before);
+    free(dry);
+    free(real);
+    free(after_dry);
+    free(after);
+    free(again);
+}
+
+/* Another Java, and a file that is ours is written anew; then somebody writes into it. */
+static void test_changes(void **state)
+{
+    char *said = NULL;
+
+    (void)state;
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    put("/etc/hadoop/conf/hadoop-env.sh", "");
+    make_dir("/opt/hadoop", 0755);
+    make_dir("/opt/hadoop/bin", 0755);
+    put("/opt/hadoop/bin/hadoop", "");
+    assert_int_equal(chmod(in_root("/opt/hadoop/bin/hadoop"), 0755), 0);
+    assert_run(nm_yarn_setup, false, 0, &said);
+    assert_says(said, "change  " UNIT);
+    assert_says(said, "Environment=HADOOP_HOME=/opt/hadoop");
+    free(said);
+    put(UNIT, "[Service]\nIPAddressAllow=any\n");
+    assert_run(nm_yarn_setup, false, -EEXIST, &said);
+    assert_says(said, "leave   " UNIT ": somebody has changed it");
+    assert_says(said, "move that file away");
+    free(said);
+    put("/data/new/local/usercache", "");
+    assert_int_equal(chmod(in_root("/data/old"), 0700), 0);
+    assert_run(nm_yarn_setup_undo, false, -EEXIST, &said);
+    assert_says(said, "leave   " UNIT ": somebody has changed it");
+    assert_says(said, "leave   /data/new/local: it isn't empty (usercache)");
+    assert_says(said, "leave   /data/old: somebody has changed its owner or mode");
+    assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
+    assert_false(is_there(CONFIG) || is_there(MANIFEST) || is_there("/data/new/logs"));
+    free(said);
+}
+
+/* Nothing is written through a link, wherever that leads. */
+static void test_links(void **state)
+{
+    char *said = NULL;
+
+    (void)state;
+    make_dir("/elsewhere", 0755);
+    put("/elsewhere/file", "as it was");
+    make_dir("/etc/nmd/nmd.conf.d", 0755);
+    assert_int_equal(symlink(in_root("/elsewhere/file"), in_root(CONFIG)), 0);
+    assert_int_equal(symlink(in_root("/elsewhere"), in_root("/etc/systemd/system/nmd.service.d")), 0);
+    assert_int_equal(symlink("/elsewhere", in_root("/data/new")), 0);
+    assert_run(nm_yarn_setup, false, -EEXIST, &said);
+    assert_says(said, "leave   " CONFIG ": a symbolic link");
+    assert_says(said, "leave   " UNIT ": a symbolic link");
+    assert_says(said, "leave   /data/new/local: a symbolic link");
+    assert_false(is_there("/elsewhere/50-yarn.conf") || is_there("/elsewhere/local"));
+    free(said);
+    assert_run(nm_yarn_setup_undo, false, 0, NULL);
+    assert_true(is_there("/elsewhere/file"));
+}
+
+static void assert_refused(struct nm_yarn_setup_params p, const char *words)
+{
+    char *message = NULL, *before = picture(), *after;
+    FILE *out = fopen("/dev/null", "w");
+
+    assert_true(nm_yarn_setup(&p, out, &message) < 0);
+    assert_non_null(message);
+    assert_says(message, words);
+    after = picture();
+    assert_string_equal(before, after);
+    fclose(out);
+    free(before);
+    free(after);
+    free(message);
+}
+
+static void test_refusals(void **state)
+{
+    struct nm_yarn_setup_params p = params(false);
+
+    (void)state;
+    p.conf_dir = "etc";
+    assert_refused(p, "--yarn-setup 'etc': it must be an absolute path");
+    p.conf_dir = "/etc/hadoop/no";
+    assert_refused(p, "/etc/hadoop/no: No such file");
+    p = params(false);
+    p.java_home = "/opt/no";
+    assert_refused(p, "--java-home '/opt/no'");
+    p = params(false);
+    p.allow = (const char *const[]){"10.1.0.0/40", NULL};
+    assert_refused(p, "--allow '10.1.0.0/40'");
+    p = params(false);
+    p.root = "/no/such/root";
+    assert_refused(p, "--root '/no/such/root'");
+    put("/etc/hadoop/conf/yarn-site.xml", "<configuration>" PROPERTY("yarn.http.policy", "HTTPS_ONLY")
+        PROPERTY("yarn.nodemanager.local-dirs", "/data/../etc") "</configuration>");
+    assert_refused(params(false), "yarn.http.policy = 'HTTPS_ONLY'");
+    put("/etc/hadoop/conf/yarn-site.xml",
+        "<configuration>" PROPERTY("yarn.nodemanager.local-dirs", "/data/../etc") "</configuration>");
+    assert_refused(params(false), "'/data/../etc'");
+    make_dir("/var", 0755);
+    make_dir("/var/lib", 0755);
+    make_dir("/var/lib/nmd", 0700);
+    put(MANIFEST, "what is that");
+    assert_refused(params(false), MANIFEST);
+}
+
+/* ---- what fails ----------------------------------------------------------------------------- */
+
+/* Whatever fails, and wherever it stops: what was done can be taken back. */
+static void try_once(void *userdata)
+{
+    char *said = NULL, *message = NULL, *after;
+    unsigned kinds;
+    int r = run(nm_yarn_setup, false, &said, &message);
+
+    kinds = fail_pause();
+    if (r < 0 && r != -EEXIST && r != -ENOMEM)
+        assert_non_null(message);
+    free(said);
+    free(message);
+    said = message = NULL;
+    r = run(nm_yarn_setup_undo, false, &said, &message);
+    if (r != 0)
+        fail_msg("the way back: %d: %s\n%s", r, message ?: "", said);
+    after = picture();
+    assert_string_equal(after, userdata);
+    free(said);
+    free(message);
+    free(after);
+    fail_resume(kinds);
+}
+
+static void test_failures(void **state)
+{
+    char *before = picture();
+
+    (void)state;
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, try_once, before) > 30);
+    free(before);
+}
+
+/* And the way back can be gone again. */
+static void try_back(void *userdata)
+{
+    unsigned kinds = fail_pause();
+    char *said = NULL, *message = NULL, *after;
+    int r;
+
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    fail_resume(kinds);
+    (void)run(nm_yarn_setup_undo, false, &said, &message);
+    kinds = fail_pause();
+    free(said);
+    free(message);
+    said = message = NULL;
+    r = run(nm_yarn_setup_undo, false, &said, &message);
+    if (r != 0)
+        fail_msg("the second time: %d: %s\n%s", r, message ?: "", said);
+    after = picture();
+    assert_string_equal(after, userdata);
+    free(said);
+    free(message);
+    free(after);
+    fail_resume(kinds);
+}
+
+static void test_failures_on_the_way_back(void **state)
+{
+    char *before;
+
+    (void)state;
+    make_dir("/var", 0755);
+    make_dir("/var/lib", 0755);
+    make_dir("/var/lib/nmd", 0700);
+    before = picture();
+    assert_true(fail_each_of(FAIL_FILES, try_back, before) > 10);
+    free(before);
+}
+
+static int try_memory(void *userdata)
+{
+    struct nm_yarn_setup_params p = params(true);
+
+    return nm_yarn_setup(&p, userdata, NULL);
+}
+
+static void test_memory(void **state)
+{
+    FILE *out = fopen("/dev/null", "w");
+
+    (void)state;
+    assert_true(fail_each(try_memory, out) > 20);
+    fclose(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+    };
+
+    (void)umask(022);
+    (void)unsetenv("JAVA_HOME");
+    (void)unsetenv("HADOOP_HOME");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
