@@ -17,9 +17,9 @@ light() { # PATH [KEY=VALUE...]: a master does it, and answers
     curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
 }
 
-# What an operator does, but for the restart: the cluster's file, its directories, and that nmd may use the network.
+# The cluster's file, and its directories.
 yarn_site() { # MIB
-    mkdir -p /etc/hadoop/conf $local $logs /etc/systemd/system/nmd.service.d
+    mkdir -p /etc/hadoop/conf $local $logs
     {
         echo '<?xml version="1.0"?><configuration>'
         printf '  <property><name>%s</name><value>%s</value></property>\n' \
@@ -35,10 +35,14 @@ yarn_site() { # MIB
             yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user alice
         echo '</configuration>'
     } >/etc/hadoop/conf/yarn-site.xml
+}
+# What an operator does by hand, so that nmd may use the network; nmd --yarn-setup does it, too (70-yarn).
+let_through() {
+    mkdir -p /etc/systemd/system/nmd.service.d
     printf '[Service]\nIPAddressAllow=any\n' >/etc/systemd/system/nmd.service.d/yarn.conf
     systemctl daemon-reload
 }
-at_exit 'rm -rf /etc/systemd/system/nmd.service.d /etc/hadoop; systemctl daemon-reload'
+at_exit 'rm -rf /etc/systemd/system/nmd.service.d /etc/nmd/nmd.conf.d/50-yarn.conf /etc/hadoop; systemctl daemon-reload'
 
 rm_get() { curl -sf "http://$host:$web_port/ws/v1/cluster/$1"; }       # PATH
 rm_node() { rm_get nodes | jq -r ".nodes.node[0] | $1"; }              # JQ-EXPRESSION

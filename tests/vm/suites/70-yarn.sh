@@ -3,7 +3,8 @@
 # deadline: 420
 # host: yarn
 #
-# As an operator puts nmd in the place of Java's NodeManager: the package, the cluster's own yarn-site.xml, a restart.
+# As an operator puts nmd in the place of Java's NodeManager: the package, the cluster's own yarn-site.xml, one command, a
+# restart; and back.
 # The stock ResourceManager and an application's master run on the host (tests/vm/host-yarn); containers run here, in
 # scopes with real limits.
 # shellcheck source=tests/vm/lib.sh
@@ -15,9 +16,16 @@ check "the host is there" wait_until 30 light apps
 # ---- what an operator does ------------------------------------------------------------------------
 
 yarn_site 700
+chown daemon: $local $logs # as another NodeManager has them
+said=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$said"
+like "one command sets the host up" "$said" "make    /etc/systemd/system/nmd.service.d/50-yarn.conf"
+like "the ResourceManager answers" "$said" "ResourceManager $host:$tracker_port .*answers"
+like "the directories are root's" "$said" "change  $local: .* to 0:0 and 0755"
+systemctl daemon-reload
+like "systemd takes it" "$(unit_prop nmd.service IPAddressAllow)" "${host//./\\.}"
 swapoff -a
 at_exit 'swapon -a'
-quick_nmd "[yarn]" "enabled = yes" "conf-dir = /etc/hadoop/conf"
+quick_nmd
 check "the node is in the cluster" wait_until 60 status_is .upstream.state running || done_testing
 is "with what yarn-site.xml gives it" "$(status_of '.node.capacity | "\(.memory_bytes / 1048576)"')" 700
 is "the ResourceManager sees it" "$(rm_node '"\(.state) \(.availMemoryMB)"')" "RUNNING 700"
@@ -108,4 +116,7 @@ check "but its logs" test -s "$logs/$app/$g/stdout"
 systemctl stop nmd.service
 no_helper() { ! pidof nm-shuffle nm-localizer nmd >/dev/null && [ ! -e "$cg/nm_shuffle.scope" ]; }
 check "no process of a stopped nmd is left" wait_until 30 no_helper
+check "the setup is taken back" nmd --yarn-setup /etc/hadoop/conf --undo
+is "with nothing left of it" "$(ls /etc/systemd/system/nmd.service.d/50-yarn.conf /etc/nmd/nmd.conf.d/50-yarn.conf 2>/dev/null)" ""
+is "and the directories are whose they were" "$(stat -c %U $local $logs | sort -u)" daemon
 done_testing
