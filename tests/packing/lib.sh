@@ -6,6 +6,8 @@
 # Everything that is started ends with the suite. See tests/tap.sh for ok, check, is, wait_until and the rest.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+# shellcheck source=tests/progress.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../progress.sh"
 
 packing_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${NMD_TEST_CLASSPATH:?run me with tests/packing/run}"
@@ -177,11 +179,7 @@ rm_start() { # [--stock] [NAME=VALUE...]
 }
 rm_again() { # with the configuration that is there
     rm_launch
-    wait_until 90 rm_gone_or_answers
-    if ! rm_answers; then
-        diag "the ResourceManager doesn't answer; its log:" "$(grep -v '^\s*at ' "$rm_log" | tail -n 20)"
-        return 1
-    fi
+    patient_until 'the ResourceManager does not answer' "$rm_pid=$rm_log" -- rm_answers
 }
 end_process() { # PID [SIGNAL]
     [ -n "$1" ] || return 0
@@ -215,7 +213,7 @@ cluster_start() { # N [SIZE...]
     java "${java_options[@]}" -cp "$(hadoop_classpath)" cluster.LightCluster "$dir/cluster.port" \
         </dev/null >>"$dir/cluster.log" 2>&1 &
     cluster_pid=$!
-    wait_until 60 test -s "$dir/cluster.port" || { diag "no light cluster:" "$(tail -n 20 "$dir/cluster.log")"; return 1; }
+    patient_until 'the light cluster does not say its port' "$cluster_pid=$dir/cluster.log" -- test -s "$dir/cluster.port" || return
     cluster_port=$(cat "$dir/cluster.port")
     for ((i = 1; i <= n; i++)); do
         size=${1:-$size}

@@ -157,7 +157,7 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
 # Homes, and where jobs are staged: each user makes its own directories there.
 hdfs_start_jobs() {
     local path
-    hdfs_start_one || { diag 'HDFS does not answer:' "$(tail -n 20 "$dir/nn.log" "$dir/dn.log")"; return 1; }
+    hdfs_start_one || return
     for path in /user /tmp "/staging%20area%20100%25"; do
         hdfs_rest "$path?op=MKDIRS&permission=1777" -f -X PUT || return
     done
@@ -215,9 +215,7 @@ nmd_node_start() { # N [NAME=VALUE...]
         --yarn-conf "$place/node$n/conf" </dev/null >>"$dir/nmd$n.log" 2>&1 &
     nmd_nodes[n]=$!
     NMD_SOCKET=$own/nmd.sock
-    wait_until 20 nmctl status && return
-    diag "nmd doesn't answer; its log:" "$(tail -n 20 "$dir/nmd$n.log")"
-    return 1
+    patient_until "nmd does not answer" "${nmd_nodes[n]}=$dir/nmd$n.log" -- nmctl status
 }
 nmd_node_stop() { # N
     end_process "${nmd_nodes[$1]:-}"

@@ -78,12 +78,17 @@ hdfs_configure_one() {
         dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
 }
 hdfs_start_one() { # core-site.xml names hdfs_fs
-    (hdfs_server namenode.NameNode -format -nonInteractive >>"$dir/nn.log" 2>&1) || return
+    local begun=$SECONDS
+    (hdfs_server namenode.NameNode -format -nonInteractive >>"$dir/nn.log" 2>&1) || {
+        progress_give_up 'HDFS is not formatted' 'its process has ended' $((SECONDS - begun)) "$BASHPID=$dir/nn.log"
+        return 1
+    }
     hdfs_server namenode.NameNode >>"$dir/nn.log" 2>&1 &
     nn1_pid=$!
     hdfs_server datanode.DataNode >>"$dir/dn.log" 2>&1 &
     dn_pid=$!
-    wait_until 90 hdfs_takes_files && hdfs_rest '/?op=SETPERMISSION&permission=1777' -f -X PUT
+    patient_until 'HDFS takes no files yet' "$nn1_pid=$dir/nn.log" "$dn_pid=$dir/dn.log" -- hdfs_takes_files &&
+        hdfs_rest '/?op=SETPERMISSION&permission=1777' -f -X PUT
 }
 
 # Where it is to be a process of its own, it has to be started by exec: $! would be a shell's that waits for it.

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# For scripts that work or wait for long: . tests/progress.sh. Nothing is silent for more than two seconds, and nothing waits for
+# a fixed time: what gets on is waited for. All of it is said on standard error. tests/demo/progress.py is the same for Python.
+
+[ -z "${progress_every:-}" ] || return 0
+progress_every=1.8 # seconds between two lines; a line that lives on a terminal is drawn three times as often
+
+# The last line of a log that says anything, without what a terminal would obey.
+progress_last() { # LOG
+    tail -c 2000 "$1" 2>/dev/null | tr '\r' '\n' | tr -d '\000-\010\013-\037\177' | sed -n '/[^[:space:]]/h; ${x;p}'
+}
+progress_took() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); } # SECONDS
+# "STEP  1:05  the last line of its log", no wider than the terminal.
+progress_line() { # STEP SECONDS LOG
+    local line width=${COLUMNS:-0}
+    [ "$width" -gt 20 ] || width=100
+    line=$(printf '%-17s %s  %s' "$1" "$(progress_took "$2")" "$(progress_last "$3")")
+    line=${line:0:width - 1}
+    printf '%s' "${line%  }"
+}
+# Until the process has ended: a line that is rewritten, on a terminal, and a line each time elsewhere.
+progress_while() { # PID STEP LOG [BEGUN]: the latter in SECONDS
+    local pid=$1 step=$2 log=$3 begun=${4:-$SECONDS} COLUMNS=${COLUMNS:-}
+    if [ -t 2 ]; then
+        [ -n "$COLUMNS" ] || COLUMNS=$(stty size <&2 2>/dev/null | cut -d ' ' -f 2)
+        while kill -0 "$pid" 2>/dev/null; do
+            printf '\r\033[K%s' "$(progress_line "$step" $((SECONDS - begun)) "$log")" >&2
+            sleep 0.6
+        done
+        printf '\r\033[K' >&2
+        return
+    fi
+    COLUMNS=140
+    while kill -0 "$pid" 2>/dev/null; do
+        printf '%s\n' "$(progress_line "$step" $((SECONDS - begun)) "$log")" >&2
+        progress_pause "$pid"
+    done
+}
+# As long as between two lines, but no longer than the process lives.
+progress_pause() { # PID
+    local i
+    for ((i = 0; i < 5; i++)); do
+        sleep 0.3
+        kill -0 "$1" 2>/dev/null || return 0
+    done
+}
+# Runs the command with its output in the log, and says how it gets on; its status. It is a process group of its own, so that
+# progress_end ends all of it: call that when the script ends.
+progress_pid=''
+progress_run() { # STEP LOG COMMAND...
+    local step=$1 log=$2 status=0
+    shift 2
+    set -m
+    "$@" >"$log" 2>&1 </dev/null &
+    progress_pid=$!
+    set +m
+    progress_while "$progress_pid" "$step" "$log"
+    wait "$progress_pid" || status=$?
+    progress_pid=''
+    return "$status"
+}
+progress_end() { [ -z "$progress_pid" ] || kill -TERM -- "-$progress_pid" 2>/dev/null; }
+
+# ---- waiting as long as there is progress ----
+
+# What changes while processes get on: the bytes of their logs, and their CPU time in whole seconds. What is idle uses less
+# than a second within patience_seconds; what has little of a busy machine's CPU uses more.
+patience_seconds=60
+patience_most=900 # what says the same thing again and again also gets on
+progress_figure() { # PID=LOG...
+    local pair stat ticks
+    for pair in "$@"; do
+        stat=$(cat "/proc/${pair%%=*}/stat" 2>/dev/null)
+        read -r -a ticks <<<"${stat##*) }"
+        printf '%s:%s ' "$(stat -c %s "${pair#*=}" 2>/dev/null)" $(((${ticks[11]:-0} + ${ticks[12]:-0}) / 100))
+    done
+}
+# The log of the process that has ended; else of the one that has been given first.
+progress_culprit() { # PID=LOG...
+    local pair
+    for pair in "$@"; do
+        kill -0 "${pair%%=*}" 2>/dev/null || { echo "$pair"; return; }
+    done
+    echo "$1"
+}
+progress_give_up() { # WHAT WHY SECONDS PID=LOG...
+    local what=$1 why=$2 seconds=$3 log load
+    shift 3
+    log=$(progress_culprit "$@")
+    log=${log#*=}
+    read -r load _ </proc/loadavg
+    printf '%s\n' "gave up after $seconds s: $what: $why; the last lines of ${log##*/}:"
+    grep -v '^\s*at ' "$log" 2>/dev/null | tail -n 12 | cut -c 1-300 | sed 's/^/    /'
+    if [ "${load%.*}" -gt "$(nproc)" ]; then
+        printf '%s\n' "This machine is busy (load $load on $(nproc) CPUs): try again when it is quieter."
+    else
+        printf '%s\n' "The machine is not busy (load $load on $(nproc) CPUs): the lines above say what is wrong."
+    fi
+} >&2
+# Waits until the command succeeds, for as long as all of the processes live and one of them gets on. 1: it gave up, and
+# said why.
+patient_until() { # WHAT PID=LOG... -- COMMAND...
+    local what=$1 watched=() begun=$SECONDS moved=$SECONDS before='' now pair
+    shift
+    while [ "$1" != -- ]; do watched+=("$1"); shift; done
+    shift
+    until "$@" >/dev/null 2>&1; do
+        pair=$(progress_culprit "${watched[@]}")
+        if ! kill -0 "${pair%%=*}" 2>/dev/null; then
+            progress_give_up "$what" 'its process has ended' $((SECONDS - begun)) "${watched[@]}"
+            return 1
+        fi
+        now=$(progress_figure "${watched[@]}")
+        [ "$now" = "$before" ] || moved=$SECONDS
+        before=$now
+        if [ $((SECONDS - moved)) -ge "$patience_seconds" ]; then
+            progress_give_up "$what" "nothing has happened for $patience_seconds s" $((SECONDS - begun)) "${watched[@]}"
+            return 1
+        elif [ $((SECONDS - begun)) -ge "$patience_most" ]; then
+            progress_give_up "$what" 'it is still at work' $((SECONDS - begun)) "${watched[@]}"
+            return 1
+        fi
+        sleep "${poll_seconds:-0.1}"
+    done
+}
+
+# ---- a busy machine ----
+
+# What is used of the CPUs, in percent, measured for a second. PROC is /proc; another directory is for tests.
+busy_percent() { # PROC
+    local proc=$1 first second
+    first=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' "$proc/stat")
+    sleep 1
+    second=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' "$proc/stat")
+    awk '{ used = $3 - $1; all = used + $4 - $2; printf "%d\n", (all > 0 ? 100 * used / all : 0) }' <<<"$first $second"
+}
