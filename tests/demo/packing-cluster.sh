@@ -11,10 +11,10 @@ set -uo pipefail
 
 # lib.sh speaks TAP, which nobody reads here; what is to be said goes to the log.
 exec 3>&1 >&2
+tap_done=1
 settings=(--stock)
 [ "$1" = stock ] || settings=("$pack_policy.pack.high-threshold=80")
 rm_start "${settings[@]}" && cluster_start 10 10240:10 || exit 1
 printf '%s http://127.0.0.1:%s\n' "$rm_web" "$cluster_port" >&3
 exec 3>&-
 cat >/dev/null
-tap_done=1

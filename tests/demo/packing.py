@@ -19,6 +19,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.dont_write_bytecode = True  # the demo leaves nothing behind in the tree
+import progress  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 SLOTS, NODES, CONTAINERS, MOVED, ROUNDS = 10, 10, 20, 8, 8
 THRESHOLD = 80
@@ -42,10 +45,11 @@ class Cluster:
         self.process = subprocess.Popen(
             [str(HERE / "packing-cluster.sh"), self.mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True, env=os.environ | {"NMD_TEST_DIR": str(self.dir), "NMD_TEST_CLASSPATH": self.classpath})
+        # It waits itself for as long as there is progress, and its log ends with what it found in the log that is to blame.
         line = self.process.stdout.readline().split()
         if len(line) != 2:
-            tail = "".join(open(self.dir / "demo.log").readlines()[-20:])
-            raise SystemExit(f"demo: the ResourceManager or its nodes did not come up:\n{tail}")
+            raise SystemExit("demo: the ResourceManager or its nodes did not come up; the last lines of the log:\n"
+                             f"{progress.last_lines(self.dir / 'demo.log', 20)}")
         self.rm, self.light = line
 
     def get(self, path):
@@ -89,6 +93,7 @@ def bars(nodes, colour):
 class Picture:
     def __init__(self, live):
         self.live = live
+        self.gauge = progress.Progress(progress.to_terminal if live else None)
         self.empties = {mode: [] for mode in TITLES}
 
     def open(self):
@@ -101,8 +106,11 @@ class Picture:
             sys.stdout.flush()
 
     def draw(self, mode, nodes, what):
+        if self.gauge.what != what:
+            self.gauge.step(what)
         if not self.live:
             return
+        self.gauge.heard()
         lines = [f"\033[1mTen nodes of {SLOTS} slots: {TITLES[mode]}\033[0m", what, ""] + bars(nodes, True) + [""]
         lines += [f"  empty nodes, {name:<8}{' '.join(map(str, counts))}" for name, counts in self.empties.items()]
         lines += ["", "\033[90m  █ container  · free slot  │ threshold   (Ctrl-C ends it)\033[0m"]
@@ -114,6 +122,7 @@ class Picture:
         if not self.live:
             counts = sorted(nodes.values(), reverse=True)
             print(f"  {what + ':':<34} {' '.join(f'{c:2}' for c in counts)}   {counts.count(0)} empty", flush=True)
+            self.gauge.heard()
 
 
 def watch(cluster, picture, mode, what, seconds):
@@ -132,6 +141,7 @@ def play(mode, build, classpath, picture):
     result = {}
     try:
         picture.draw(mode, {}, "a ResourceManager and ten nodes come up ...")
+        picture.gauge.step(f"a ResourceManager and ten nodes come up ({mode})", cluster.dir / "rm.log")
         cluster.start()
         cluster.nmscale()
         result["first"] = step(cluster, picture, mode, f"{CONTAINERS} containers are asked for", [f"ask?n={CONTAINERS}"])
@@ -215,6 +225,7 @@ def main():
                     print(f"\n== {TITLES[mode]}: containers on each of ten nodes, the fuller first", flush=True)
                 results[mode] = play(mode, arg.build, arg.classpath, picture)
         finally:
+            picture.gauge.stop()
             picture.close()
     except Ended:
         print("demo: ended early; everything it started is gone.")

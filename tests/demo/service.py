@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A guaranteed container's program: asks for much, uses little, then ramps up.
 
-service.py PLAN-FILE: lines "seconds cpus megabytes", carried out one after the other. Each CPU is a process of its own
-that hashes in small units; in phases that want a whole CPU it counts how many units it got through, which is how the
-demo knows whether the promise was kept.
+service.py PLAN-FILE: lines "seconds cpus megabytes", carried out one after the other. Each CPU is a process of its own that
+works in units (work.py); in phases that want a whole CPU it counts how many units it got through, which is how the demo knows
+whether the promise was kept.
 """
-import hashlib
 import json
 import multiprocessing
 import sys
 import time
 
-UNIT = b"x" * 65536
+sys.dont_write_bytecode = True
+from work import one_unit  # noqa: E402
+
+BURST = 20  # units between two looks at the clock
 
 
-def one_unit():
-    for _ in range(20):
-        hashlib.sha256(UNIT).digest()
+def burst():
+    for _ in range(BURST):
+        one_unit()
 
 
 def worker(index, plan, results):
@@ -27,13 +29,13 @@ def worker(index, plan, results):
         end = time.monotonic() + seconds
         while (now := time.monotonic()) < end:
             if share >= 0.99:
-                one_unit()
-                units += 1
+                burst()
+                units += BURST
                 busy += time.monotonic() - now
             elif share > 0:
-                one_unit()
+                burst()
                 used = time.monotonic() - now
-                time.sleep(min(end - now, used / share - used))
+                time.sleep(max(0.0, min(end - time.monotonic(), used / share - used)))
             else:
                 time.sleep(min(0.2, end - now))
     results.put((units, busy))

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # For yarn.py, in a network and a mount namespace of its own: a stock ResourceManager, a stock HDFS and a node that is nmd,
-# for as long as its standard input is open. It says, a line each: "about SENTENCE" while they start, "ready RM-ADDRESS
-# NMD-SOCKET", and, of the job that it then begins, "ended STATUS".
+# for as long as its standard input is open. It says, a line each: "about LOG SENTENCE" while they start, "ready RM-ADDRESS
+# NMD-SOCKET", and, of the job that it then begins, "ended STATUS". Where something does not come up it says "failed WHAT", and
+# standard error ends with the last lines of the process that is to blame.
 #
 #   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (or nothing: the ResourceManager places all) are in the environment
 set -uo pipefail
@@ -14,12 +15,10 @@ exec 3>&1 >&2 # the libraries speak TAP, which nobody reads here
 . "$(dirname "$0")/../yarn/hdfs/lib.sh"
 tap_done=1
 tell() { printf '%s\n' "$*" >&3; }
-fail() { tell "about $1"; exit 1; }
+fail() { tell "failed $1"; exit 1; }
 
-tell 'about a stock HDFS starts'
-job_deadline=900
-hdfs_configure_one
-hdfs_find "$NMD_TEST_BUILD/java/hdfs" || fail 'HDFS is not there'
+tell 'about nn.log a stock HDFS starts'
+job_deadline=0 # yarn.py ends it where it doesn't get on
 distributed=() through=()
 if [ -n "$DISTRIBUTED" ]; then
     distributed=(yarn.nodemanager.distributed-scheduling.enabled=true yarn.nodemanager.amrmproxy.address=node01:8049)
@@ -28,11 +27,10 @@ fi
 # Room for all that pi has of them: what the queue has no room for is tried again elsewhere, and there is nowhere else.
 jobs_configure yarn.nodemanager.opportunistic-containers-max-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.min-queue-length=60 \
-    yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'no configuration can be made'
-hdfs_start_one || fail 'HDFS did not come up'
-tell 'about a stock ResourceManager starts'
+    yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'HDFS did not come up'
+tell 'about rm.log a stock ResourceManager starts'
 rm_again || fail 'the ResourceManager did not come up'
-tell 'about nmd joins it'
+tell 'about nmd1.log nmd joins it'
 nmd_configure <<-END
 	[sampling]
 	period = 250ms
@@ -47,7 +45,8 @@ nmd_configure <<-END
 	disk-min-free = 0
 END
 nmd_node_start 1 yarn.nodemanager.resource.memory-mb=1536 || fail 'nmd did not start'
-wait_until 60 node_is 1 RUNNING || fail 'nmd did not join it'
+patient_until 'the ResourceManager does not list the node as running' "${nmd_nodes[1]}=$dir/nmd1.log" "$rm_pid=$rm_log" -- \
+    node_is 1 RUNNING || fail 'nmd did not join it'
 tell "ready $rm_web $NMD_SOCKET"
 job_begin pi org.apache.hadoop.examples.ExampleDriver pi "${through[@]}" -Dmapreduce.job.num-opportunistic-maps-percent=40 \
     "$MAPS" "$SAMPLES"

@@ -24,6 +24,7 @@ import time
 import urllib.request
 
 sys.dont_write_bytecode = True  # the demo leaves nothing behind in the tree
+import progress
 from placed import Placements, age_of, name_of
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -65,8 +66,8 @@ class Cluster:
         return [line.decode().split(" ", 1) for line in lines]
 
     def fail(self, what):
-        tail = "".join(open(self.dir / "demo.log").readlines()[-20:])
-        raise SystemExit(f"demo: {what}; the end of its log:\n{tail}")
+        """The log ends with what yarn-cluster.sh found in the log of the process that is to blame."""
+        raise SystemExit(f"demo: {what}; the last lines of its log:\n{progress.last_lines(self.dir / 'demo.log', 20)}")
 
     def nmctl(self, *args):
         done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
@@ -129,6 +130,7 @@ class Figures:
 class Picture:
     def __init__(self, live, placements):
         self.live = live
+        self.gauge = progress.Progress(progress.to_terminal if live else None)
         self.placements = placements  # None: the ResourceManager places all
         self.last = None
         self.pauses = self.admitted = self.given_up = 0
@@ -143,7 +145,9 @@ class Picture:
             sys.stdout.write("\033[?25h\033[?1049l")
             sys.stdout.flush()
 
-    def about(self, sentence):
+    def about(self, sentence, log=None):
+        self.gauge.step(sentence, log)
+        self.gauge.heard()
         if self.live:
             sys.stdout.write(f"\033[H\033[J\n  {sentence} ...")
             sys.stdout.flush()
@@ -188,6 +192,8 @@ class Picture:
             news = "; ".join([now, so_far, *(line.strip() for line in placed[:1])])
             if news != self.last:
                 print(f"  {seconds:4.0f} s  {news}", flush=True)
+                self.gauge.heard()
+            self.gauge.detail(news)
             self.last = news
             return
         machine = status["node"]["machine"]
@@ -198,6 +204,7 @@ class Picture:
                  f"{seconds:4.0f} s   CPU {machine.get('cpu_busy_millicores', 0) / 1000:.1f} cores busy",
                  f"  {now}"[:columns - 1], f"  {so_far}"[:columns - 1], *(line[:columns - 1] for line in placed), ""]
         lines += self.rows(containers, columns, max(1, rows - len(lines) - 3))
+        self.gauge.heard()
         lines += ["", "\033[90m  █ runs (full: one core)  ░ paused  · waits  × ends   (Ctrl-C ends it)\033[0m"]
         sys.stdout.write("\033[H" + "\033[K\n".join(lines) + "\033[K\033[J")
         sys.stdout.flush()
@@ -211,7 +218,11 @@ def come_up(cluster, picture):
             cluster.fail("the cluster did not come up")
         for kind, text in lines:
             if kind == "about":
-                picture.about(text)
+                log, sentence = text.split(" ", 1)
+                picture.about(sentence, cluster.dir / log)
+            if kind == "failed":
+                cluster.process.wait(60)
+                cluster.fail(text)
             if kind == "ready":
                 cluster.rm, cluster.socket = text.split()
                 return
@@ -231,8 +242,9 @@ def play(cluster, picture):
     """The job's status, what it said, both sides' figures."""
     figures, begun, status = Figures(), time.monotonic(), None
     come_up(cluster, picture)
-    picture.about("pi begins")
+    picture.about("pi begins", cluster.dir / "pi.log")
     begun = time.monotonic()
+    patience = progress.Patience("pi does not get on", cluster.process, cluster.dir / "pi.log", idle=180, most=3600)
     while status is None:
         lines = cluster.said(0.5)
         if lines is None:
@@ -246,6 +258,8 @@ def play(cluster, picture):
                 picture.placements.look(cluster, now, containers)
             picture.draw(now, containers, time.monotonic() - begun)
             figures.look(cluster, now)
+        if status is None:
+            patience.look(tuple(picture.states.items()))
     log = (cluster.dir / "pi.log").read_text()
     tables = [figures.table(last_figures(cluster))]
     if picture.placements:
@@ -296,6 +310,7 @@ def main():
             # Nor does the first one, when it comes only now.
             undisturbed()
             picture.close()
+            picture.gauge.stop()
             cluster.stop()
     except Ended:
         print("demo: ended early; everything it started is gone.")

@@ -3,7 +3,8 @@
 # deadline: 120
 #
 # ./demo promises to leave nothing behind, on Ctrl-C too: also on a second one, pressed while it tidies up, and when the
-# terminal goes away. It tells of jobs that fail, and calls nothing a result that other runs of the same kind differ by.
+# terminal goes away. It tells of jobs that fail, and calls nothing a result that other runs of the same kind differ by. It is
+# never silent for long, waits for what gets on, sizes its jobs after the machine and shows what is used.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -21,12 +22,13 @@ end_demo() { # nothing to do, if it does what it promises
 } 2>/dev/null
 at_exit end_demo
 
-# A tree without sources, so that the job that compiles them fails; and a build named from where we are.
+# With a job that fails; and a build named from where we are.
 mkdir -p "$dir/tree/tests"
 cp -r "$here/../demo" "$dir/tree/tests"
+echo 'raise SystemExit("there is no data")' >"$dir/tree/tests/demo/job.py"
 story_of() { # it tells of it before the first run ends
     case $1 in
-        one) wait_until 40 grep -q 'compile-1 failed: exited, exit code 1 (.*)' "$dir/demo.out" ;;
+        one) wait_until 40 grep -q '[a-z]*-1 failed: exited, exit code 1 (there is no data)' "$dir/demo.out" ;;
         *) wait_until 40 demo_runs ;;
     esac
 }
@@ -53,17 +55,117 @@ for story in "one" "impatient"; do
 done
 
 # ---- what is said at the end ----
+python() { PYTHONPATH=$here/../demo /usr/bin/python3 -B -c "$1"; }
 says() { # NAME WORDS JOBS RATES FOREIGN: of two runs with over-allocation and two without
-    like "$1" "$(PYTHONPATH=$here/../demo /usr/bin/python3 -B -c "import compare; print(*compare.tell($3, $4, $5))")" "$2"
+    like "$1" "$(python "import compare; print(*compare.tell($3, $4, $5))")" "$2"
 }
 quiet='[[0.02, 0.03], [0.02, 0.02]]'
 same='[[1000, 1010], [1005, 1015]]'
-says "twice as many jobs: a result" '10\.5 batch jobs instead of 5 were done \(110% more\)' '[[10, 11], [5, 5]]' "$same" "$quiet"
-says "as many as runs of the same kind differ by: none" 'no result\. 8 batch jobs instead of 7 .* \(2\)' \
+says "twice as many jobs: a result" 'Batch jobs: 10\.5 instead of 5 were done \(110% more, 2\.1 times as many\)' '[[10, 11], [5, 5]]' \
+    "$same" "$quiet"
+says "as many as runs of the same kind differ by: none" 'Batch jobs: no result\. 8 instead of 7 .* by 2\.' \
     '[[7, 9], [6, 8]]' "$same" "$quiet"
-says "speed within the noise: no difference" 'Guaranteed work: no difference\. 0\.5% .* \(1\.0%\)' '[[9, 9], [5, 5]]' "$same" "$quiet"
+says "not twice as many as that: none either" 'Batch jobs: no result\. 9 instead of 6 ' '[[8, 10], [6, 6]]' "$same" "$quiet"
+says "speed within the noise: as fast" 'Guaranteed work: as fast as without \(0\.5% apart, .* by 1\.0%\)' '[[9, 9], [5, 5]]' \
+    "$same" "$quiet"
 says "slower by more than the noise: said" 'Guaranteed work: 10\.0% slower' '[[9, 9], [5, 5]]' '[[900, 900], [1000, 1000]]' "$quiet"
-says "no figure: nothing is said of it" "guaranteed work was slowed can't be said" '[[9, 9], [5, 5]]' '[[900, None], [1, 2]]' "$quiet"
-says "other work that changes: no result at all" 'No result: other work used 2% to 60%' '[[10, 11], [5, 5]]' "$same" \
-    '[[0.02, 0.6], [0.3, 0.02]]'
+says "faster is never said" 'Guaranteed work: no result \(14\.3% apart, .* by 9\.1%\)' \
+    '[[9, 9], [5, 5]]' '[[1095, 1186], [1000, 996]]' "$quiet"
+says "no figure: nothing is said of it" "Guaranteed work: no result, " '[[9, 9], [5, 5]]' '[[900, None], [1, 2]]' "$quiet"
+says "other work: no result at all" 'No result: other work used 20% to 25% .* when the machine is idle' '[[10, 11], [5, 5]]' \
+    "$same" '[[0.2, 0.2], [0.25, 0.2]]'
+
+# ---- sizes ----
+# A job computes as long on any machine: a machine of a fourth of the speed has a fourth of the work. And with the services
+# as they are, most of the CPU is idle without over-allocation.
+cpu_of_job() { python "import plan
+j = plan.job($1, 1536)
+print(int(1000 * j.rounds * j.units / $1), j.rounds * j.wait < plan.JOB_SECONDS < 5)"; } # UNITS-PER-SECOND: milliseconds
+for speed in 4000 16000 64000; do
+    is "a job is 50 ms of a CPU that does $speed units a second" "$(cpu_of_job $speed)" '50 True'
+done
+is "the speed is found whatever a unit takes" "$(python 'import work
+clock = [0.0]
+def unit(): clock[0] += 0.004
+print(round(work.calibrate(clock=lambda: clock[0], unit=unit)))')" 250
+is "services hold four fifths, and use a fifth of that" "$(python 'import plan
+s = plan.services(24, 2, 1536)
+print(round(sum(x.memory_mib for x in s) / 1536, 1), round(sum(x.vcores for x in s) / plan.VCORES, 1),
+      round(sum(x.plan[0][1] for x in s) / 2, 2), round(sum(x.plan[0][2] for x in s) / 1536, 2))')" '0.8 0.8 0.16 0.14'
+is "the bar shows what is used, not what is promised" "$(python 'import picture
+c = [{"memory_used_bytes": 256 << 20, "cpu_used_millicores": 500}, {"memory_used_bytes": None, "cpu_used_millicores": None}]
+print(picture.used(c, 1024, 2), picture.bar(
+    0.25, 0.8, 0.95, 20, False))')" \
+    "{'memory': 0.25, 'cpu': 0.25} █████░░░░░░░░░░░α░░β"
+
+# ---- a recording ----
+# Two runs of one frame each, and what came of them: made by the program's own parts, since a real run takes two minutes.
+python "import picture, recording
+status = {'node': {'over_allocation_threshold': {'memory': 0.8, 'cpu': 0.8}, 'preemption_threshold': {'memory': 0.95, 'cpu': 0.95},
+    'allocated': {k: {'memory_bytes': 0, 'vcores': 1} for k in ('guaranteed', 'opportunistic')}, 'capacity': {'vcores': 16}},
+    'containers': {'guaranteed_running': 0, 'opportunistic_running': 1, 'paused': 0, 'queued': 0},
+    'preemptions': {'paused': 0, 'resumed': 0, 'killed': 0}}
+job = {'id': 'c1', 'name': 'index-1', 'execution_type': 'OPPORTUNISTIC', 'state': 'RUNNING', 'memory_used_bytes': 256 << 20,
+       'cpu_used_millicores': 10}
+r = recording.Recorder('$dir/made.jsonl', seconds=24)
+for over in (True, False, False, True):
+    frame = picture.frame_of(1.0, status, [job], 1024, {})
+    r.put(frame | {'said': ['index-1 is done']})
+    r.put({'over_allocation': over, 'jobs': 30 if over else 10, 'failed': [], 'cpu': 0.3, 'foreign': 0.02, 'memory': 0.5, 'paused': 0,
+           'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'explain': ''})
+r.write()"
+/usr/bin/python3 -B "$here/../demo/story.py" --replay "$dir/made.jsonl" >"$dir/replay.out" 2>&1
+is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
+like "it says that it is one" "$(head -n 1 "$dir/replay.out")" \
+    'This is a recorded run of \./demo, recorded on 20[0-9-]+ \([0-9]+ CPUs, .*\)'
+is "it has all four runs" "$(grep -c '^== run [1-4] of 4: ' "$dir/replay.out")" 4
+is "with what happened in them" "$(grep -c '^  1\.0s  index-1 is done$' "$dir/replay.out")" 4
+like "and what came of it" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead of 10 were done \(200% more, 3\.0 times as many\)'
+is "what is no recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
+    'demo: /etc/hostname can'"'"'t be replayed'
+
+# ---- long work ----
+# shellcheck source=tests/progress.sh
+. "$here/../progress.sh"
+chatter='for i in 1 2 3 4 5; do echo "part $i"; sleep 1; done'
+progress_run 'some step' "$dir/work.log" bash -c "$chatter; exit 3" 2>"$dir/work.err"
+is "long work: its status" $? 3
+at_least "a line every two seconds, with step, time and what was said last" \
+    "$(grep -cE '^some step +0:0[0-9]  part [1-5]$' "$dir/work.err")" 3
+patience_seconds=2
+(bash -c "$chatter; touch $dir/up; sleep 60") >"$dir/slow.log" 2>&1 &
+slow=$!
+at_exit 'end_process_tree "$slow"'
+end_process_tree() { pkill -P "$1"; kill "$1"; } 2>/dev/null
+check "what gets on is waited for, longer than it may be silent" \
+    patient_until 'it does not come up' "$slow=$dir/slow.log" -- test -e "$dir/up"
+patient_until 'it does not come up' "$slow=$dir/slow.log" -- false 2>"$dir/work.err"
+is "what doesn't get on is given up" $? 1
+like "with how long was waited, and why" "$(cat "$dir/work.err")" 'gave up after [2-9] s: it does not come up: nothing has happened for 2 s'
+like "its own last lines" "$(cat "$dir/work.err")" '^    part 5'
+like "and what to try" "$(tail -n 1 "$dir/work.err")" '^(This machine is busy .* try again|The machine is not busy .* lines above say)'
+(echo 'no such key: colour'; exit 1) >"$dir/dead.log" 2>&1 &
+dead=$!
+patient_until 'it does not come up' "$slow=$dir/slow.log" "$dead=$dir/dead.log" -- false 2>"$dir/work.err"
+like "of two, it is the one that has ended whose lines are shown" "$(cat "$dir/work.err")" \
+    'its process has ended; the last lines of dead\.log:'
+like "as they are" "$(cat "$dir/work.err")" 'no such key: colour'
+like "for Python it is the same" "$(python "import progress, subprocess, time
+log = open('$dir/p.log', 'w')
+p = subprocess.Popen(['bash', '-c', 'echo part; sleep 60'], stdout=log)
+patience = progress.Patience('it does not come up', p, '$dir/p.log', idle=1)
+gauge = progress.Progress()
+gauge.step('a step', '$dir/p.log')
+try:
+    while True:
+        patience.look()
+        time.sleep(0.1)
+finally:
+    time.sleep(1.5)
+    p.kill()" 2>&1 | xargs)" \
+    '0:01 a step: part .*gave up after 1 s: it does not come up: nothing has happened for 1 s; the last lines of p.log: part'
+mkdir "$dir/proc"
+printf 'cpu  100 0 100 800 0 0 0 0 0 0\n' >"$dir/proc/stat"
+(sleep 0.5; printf 'cpu  160 0 120 820 0 0 0 0 0 0\n' >"$dir/proc/stat.new"; mv "$dir/proc/stat.new" "$dir/proc/stat") &
+is "a busy machine is seen within a second" "$(busy_percent "$dir/proc")" 80
 done_testing

@@ -33,6 +33,17 @@ is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | w
 is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
 check 'nothing is left behind' nothing_left
 
+# What doesn't come up is told by its own words: an HDFS whose classes can't be found.
+mkdir -p "$dir/broken/java/hdfs"
+ln -s "$NMD_TEST_BUILD"/* "$dir/broken" 2>/dev/null # but for java, which is there
+ln -s "$NMD_TEST_BUILD/java/stock" "$dir/broken/java"
+echo /none >"$dir/broken/java/hdfs/classpath"
+(NMD_TEST_BUILD=$dir/broken demo) >"$dir/out4" 2>&1 </dev/null
+is 'a part that does not come up ends it' $? 1
+like 'it says which, and why' "$(tr '\n' ' ' <"$dir/out4")" \
+    'demo: HDFS did not come up; .* gave up after [0-9]+ s: HDFS is not formatted: .* nn\.log: .*Could not find or load main class'
+check 'and leaves nothing behind' nothing_left
+
 # That of distributed scheduling goes on while another one is ended.
 tmp=$dir/apart
 (demo --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &

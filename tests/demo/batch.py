@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The opportunistic jobs of a run, and what is said of them."""
+import pathlib
+import sys
+
+import plan
+
+HERE = pathlib.Path(__file__).resolve().parent
+KINDS = ("import", "index", "report", "resize")  # names for people; all are as large
+TAKEN_BACK = ("preempted", "pause-deadline", "oom-killed")
+
+
+class Batch:
+    """There are always jobs that wait. Each is submitted until it is done: a killed one is tried again."""
+
+    def __init__(self, node, size):
+        self.node, self.size = node, size
+        self.again, self.number = [], 0
+        self.live = {}  # id -> name
+        self.done, self.failed, self.retries = set(), [], 0
+        self.paused_id = None
+
+    def next_name(self):
+        self.number += 1
+        return f"{KINDS[self.number % len(KINDS)]}-{self.number // len(KINDS) + 1}"
+
+    def command(self):
+        s = self.size
+        return [sys.executable, "-E", "-S", str(HERE / "job.py"), str(s.rounds), str(s.wait), str(s.units), str(s.held_mib)]
+
+    def submit(self, queued, say):
+        """As many as wait always; fewer where nmd's queue is full."""
+        for _ in range(plan.N_WAITING - queued):
+            name = self.again.pop(0) if self.again else self.next_name()
+            r = self.node.run(name, self.command(), self.size.memory_mib, self.size.vcores, True)
+            if r.returncode == 0:
+                self.live[r.stdout.strip()] = name
+                continue
+            if "queue" in r.stderr:
+                self.again.insert(0, name)
+            else:
+                self.fail(name, r.stderr.strip(), say)
+            return
+
+    def fail(self, name, why, say):
+        self.failed.append((name, why))
+        say(f"{name} failed: {why}")
+
+    def last_words(self, container):
+        """Of a job that failed: the end of what it wrote."""
+        words = self.node.nmctl("logs", container, check=False)
+        lines = (words.stderr + words.stdout).strip().splitlines()
+        return f" ({lines[-1][:100]})" if lines else ""
+
+    def look(self, containers, say):
+        for c in containers:
+            if c["state"] == "PAUSED":
+                self.paused_id = c["id"]
+            name = self.live.get(c["id"])
+            if name is None or c["state"] != "COMPLETED":
+                continue
+            del self.live[c["id"]]
+            if c["exit_reason"] == "exited" and c["exit_code"] == 0:
+                self.done.add(name)
+                say(f"{name} is done")
+            elif c["exit_reason"] in TAKEN_BACK:
+                self.retries += 1
+                self.again.append(name)
+                say(f"{name} was killed ({c['exit_reason']}) and is tried again")
+            else:
+                self.fail(name, f"{c['exit_reason']}, exit code {c['exit_code']}{self.last_words(c['id'])}", say)
+
+
+def tell_changes(containers, before, say):
+    for c in containers:
+        was, now = before.get(c["id"]), c["state"]
+        before[c["id"]] = now
+        if was == now or c["execution_type"] != "OPPORTUNISTIC":
+            continue
+        if now == "PAUSED":
+            say(f"{c['name']} is paused: CPU is needed")
+        elif now == "RUNNING" and was in ("PAUSED", "RESUMING"):
+            say(f"{c['name']} is resumed")

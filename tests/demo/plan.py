@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks for what and uses what, and when. Pure: the machine's figures come in, sizes go out.
+
+What is over-subscribed is memory and idle vcores: the services hold four fifths of both and use a fifth of what they hold.
+Jobs wait most of the time, so at least half of the CPU is idle without over-allocation, however fast the machine is: what
+a job computes follows from what the machine was found to do in a second.
+"""
+import collections
+import math
+
+MIB = 1 << 20
+VCORES = 16          # of the node, whatever it has of CPUs: a vcore is a share
+CAPACITY_MIB = 1536  # on machines of up to eight CPUs; more CPUs run more processes of web, each with memory of its own
+SHORTEST = 20        # seconds of a run: the story has its phases
+
+Service = collections.namedtuple("Service", "name memory_mib vcores plan")
+Job = collections.namedtuple("Job", "memory_mib vcores rounds wait units held_mib")
+
+# Shares of the memory, and vcores.
+SERVICES = {"web": (0.27, 5), "db": (0.54, 8)}
+HELD_MEMORY = sum(memory for memory, _ in SERVICES.values())
+HELD_VCORES = sum(vcores for _, vcores in SERVICES.values()) / VCORES
+# A job asks for 9 % of the memory, so two of them fit into what the services do not hold.
+JOB_MEMORY, JOB_USES = 0.09, 0.06
+JOB_SECONDS, JOB_CPU_SECONDS, JOB_ROUNDS = 4.4, 0.05, 20
+N_WAITING = 6        # jobs that are submitted ahead
+
+# Ends of the phases, as shares of the run.
+PHASES = (
+    (8 / 24, "services are quiet: what they hold and do not use is lent out"),
+    (12 / 24, "web ramps up its CPU"),
+    (14 / 24, "web is quiet again"),
+    (18 / 24, "db ramps up its memory"),
+    (1, "services are quiet again"),
+)
+
+
+def capacity_mib(cpus, machine_mib):
+    return int(min(CAPACITY_MIB * max(1, cpus / 8), machine_mib * 0.6))
+
+
+def phase_of(seconds, length):
+    return next((name for end, name in PHASES if seconds < end * length), PHASES[-1][1])
+
+
+def services(length, cpus, capacity):
+    """With what they use in each phase: (seconds, CPUs, MiB). The last phase is a little shorter: they end with the run."""
+    spans = [(end - begin) * length for begin, end in zip((0, *(end for end, _ in PHASES)), (end for end, _ in PHASES))]
+    spans[-1] -= 1
+    # A fifth of the CPU that is held is 16 % of the node, and so is that of memory, with what the programs themselves take.
+    cpu = {"web": cpus * 0.06, "db": cpus * 0.10}
+    low = {"web": capacity * 0.045, "db": capacity * 0.095}
+    made = []
+    for name, (share, vcores) in SERVICES.items():
+        plan = [(span, cpu[name], int(low[name])) for span in spans]
+        if name == "web":
+            plan[1] = (spans[1], float(cpus), int(low[name]))
+        else:
+            plan[3] = (spans[3], cpu[name], int(capacity * (share - 0.03)))
+        made.append(Service(name, int(capacity * share), vcores, plan))
+    return made
+
+
+def job(units_per_second, capacity):
+    """Sized after what the machine does: so much of a second of its CPU, in rounds."""
+    units = max(1, math.floor(units_per_second * JOB_CPU_SECONDS / JOB_ROUNDS))
+    wait = (JOB_SECONDS - JOB_CPU_SECONDS) / JOB_ROUNDS
+    # Python itself takes some 12 MiB
+    return Job(int(capacity * JOB_MEMORY), 1, JOB_ROUNDS, round(wait, 4), units, max(1, int(capacity * JOB_USES) - 12))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of the demo in a file, for --record and --replay: JSON, a line each. First a header, then the frames of each run
+(picture.py) and, behind them, what came of it. Nothing in it names the machine or its users."""
+import json
+import os
+import platform
+import time
+
+VERSION = 1
+
+
+def cpu_model():
+    try:
+        lines = [line for line in open("/proc/cpuinfo") if line.startswith("model name")]
+    except OSError:
+        lines = []
+    return lines[0].split(":", 1)[1].strip() if lines else platform.machine()
+
+
+class Recorder:
+    """Collects, and writes the file at the end, whole or not at all. Without a path it does nothing."""
+
+    def __init__(self, path, **header):
+        self.path, self.lines = path, []
+        self.put({"nmd_demo": VERSION, "recorded": time.strftime("%Y-%m-%d", time.gmtime()), "cpus": os.cpu_count(),
+                  "cpu": cpu_model(), "kernel": platform.release().split("-")[0], **header})
+
+    def put(self, values):
+        if self.path:
+            self.lines.append(json.dumps(values, ensure_ascii=False, separators=(",", ":")))
+
+    def write(self):
+        if not self.path:
+            return
+        new = f"{self.path}.new"
+        with open(new, "w", encoding="utf-8") as f:
+            f.write("\n".join(self.lines) + "\n")
+        os.replace(new, self.path)
+
+
+def load(path):
+    """(header, [(frames, result)])"""
+    try:
+        with open(path, encoding="utf-8") as f:
+            values = [json.loads(line) for line in f]
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"demo: {path} can't be replayed: {error}") from None
+    if not values or not isinstance(values[0], dict) or values[0].get("nmd_demo") != VERSION:
+        raise SystemExit(f"demo: {path} is not a recording that ./demo --record has written")
+    runs, frames = [], []
+    for value in values[1:]:
+        if "t" in value:
+            frames.append(value)
+        else:
+            runs.append((frames, value))
+            frames = []
+    return values[0], runs
