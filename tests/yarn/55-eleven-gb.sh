@@ -17,7 +17,7 @@ full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
 over=$((node_mb * 95 / 100 - full - 16))
 
 ms() { date +%s%3N; }
-log_of() { echo "$place/node$1/logs"/*/"$(app_id "$2")/$3/stdout"; } # NODE APP ID
+log_of() { existing "$place/node$1/logs/*/$(app_id "$2")/$3/stdout"; } # NODE APP ID
 app_id() { cat "$dir/app.$1"; }                                  # APP
 want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
 containers() { light "containers?app=$1" | jq -r ".[] | $2"; }   # APP JQ-EXPRESSION

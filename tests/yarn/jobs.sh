@@ -105,6 +105,8 @@ node_disks() { # N
 listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: with $prefix before each
 local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
 log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
+# The file of that pattern, which may come a moment after its container is said to run.
+existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PATTERN
 # Directories of an application's containers on a node, whichever of its log directories they are in.
 logs_of() { # N APPLICATION-ID [CONTAINER-ID]
     local found
@@ -301,7 +303,7 @@ ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
 masters_of() { ids_of "$1" '.name == "master"'; }
 run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
 # Of the node in $own.
-log_of() { echo "$own"/logs/*/"$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
+log_of() { existing "$own/logs/*/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
 has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
 until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
