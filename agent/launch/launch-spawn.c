@@ -169,14 +169,13 @@ static int arrange(const struct handover *h, int spec)
 
 /* In the child. Returns why the shim can't be executed. */
 static int become_shim(const struct nm_launch_params *p, const struct nm_shim_session *session,
-                       const struct handover *h, pid_t nmd)
+                       const struct handover *h)
 {
     /* the id is only for people who look at a process list */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
     sigset_t all;
 
-    nm_inherited_end_with(nmd); /* the name services may keep it for long */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
@@ -194,7 +193,6 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     r = arrange(h, r);
     if (r < 0)
         return r;
-    (void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); /* a shim outlives nmd; at its gate it notices that itself */
     (void)fexecve(shim, argv, env);
     return -errno;
 }
@@ -230,7 +228,6 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
 static int spawn(const struct nm_launch_params *p, const struct nm_shim_session *session, const struct handover *h,
                  struct nm_launch *l)
 {
-    const pid_t self = getpid();
     pid_t pid;
 
     assert(h->dir >= 0 && h->logs > h->dir && h->socket > h->logs);
@@ -240,7 +237,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     if (pid < 0)
         return -errno;
     if (pid == 0)
-        tell_failure(h, become_shim(p, session, h, self));
+        tell_failure(h, become_shim(p, session, h));
     NM_FAULT("shim-forked");
     l->pid = pid;
     return 0;
