@@ -35,7 +35,6 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fileio.h"
-#include "util/inherited.h"
 
 /* What the shim gets. Each is above the numbers that it is given to it under, and above the one before. */
 struct handover {
