@@ -90,20 +90,11 @@ def bars(nodes, colour):
     return lines
 
 
-class Picture:
+class Picture(progress.Screen):
     def __init__(self, live):
         self.live = live
         self.gauge = progress.Progress(progress.to_terminal if live else None)
         self.empties = {mode: [] for mode in TITLES}
-
-    def open(self):
-        if self.live:
-            sys.stdout.write("\033[?1049h\033[?25l")
-
-    def close(self):
-        if self.live:
-            sys.stdout.write("\033[?25h\033[?1049l")
-            sys.stdout.flush()
 
     def draw(self, mode, nodes, what):
         if self.gauge.what != what:

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 
+import progress
+
 MIB = 1 << 20
 SYMBOL = {"SCHEDULED": "·", "RUNNING": "█", "RESUMING": "█", "PAUSING": "▒", "PAUSED": "░", "KILLING": "×", "COMPLETED": " "}
 COLOUR = {"G": "\033[34m", "O": "\033[32m", "░": "\033[33m", "▒": "\033[33m", "×": "\033[31m", "✗": "\033[31m", "✓": "\033[32m",
@@ -70,7 +72,7 @@ def summed_up(frame):
             f"{frame['paused']} paused, {frame['queued']} wait")
 
 
-class Picture:
+class Picture(progress.Screen):
     """live: on a terminal that is its own. Else a line for each thing that happens."""
 
     def __init__(self, live, heard=lambda: None):
@@ -79,15 +81,6 @@ class Picture:
         self.ticks = 0
         self.said = []
         self.columns, self.rows = shutil.get_terminal_size((100, 30))
-
-    def open(self):
-        if self.live:
-            sys.stdout.write("\033[?1049h\033[?25l")
-
-    def close(self):
-        if self.live:
-            sys.stdout.write("\033[?25h\033[?1049l")
-            sys.stdout.flush()
 
     def show(self, title, length, phase, frame):
         for text in frame["said"]:

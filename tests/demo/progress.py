@@ -88,6 +88,19 @@ def advice():
     return f"The machine is not busy (load {load:.1f} on {cpus} CPUs): the lines above say what is wrong."
 
 
+class Screen:
+    """The terminal's second screen, for a picture that says by self.live whether it draws on a terminal."""
+
+    def open(self):
+        if self.live:
+            sys.stdout.write("\033[?1049h\033[?25l")
+
+    def close(self):
+        if self.live:
+            sys.stdout.write("\033[?25h\033[?1049l")
+            sys.stdout.flush()
+
+
 class Patience:
     """Waits for a process as long as it gets on: its log grows, or it has used another second of CPU. What is idle uses less
     than that within IDLE seconds; what has little of a busy machine's CPU uses more."""

@@ -127,7 +127,7 @@ class Figures:
         return "\n".join(lines)
 
 
-class Picture:
+class Picture(progress.Screen):
     def __init__(self, live, placements):
         self.live = live
         self.gauge = progress.Progress(progress.to_terminal if live else None)
@@ -135,15 +135,6 @@ class Picture:
         self.last = None
         self.pauses = self.admitted = self.given_up = 0
         self.states = {}
-
-    def open(self):
-        if self.live:
-            sys.stdout.write("\033[?1049h\033[?25l")
-
-    def close(self):
-        if self.live:
-            sys.stdout.write("\033[?25h\033[?1049l")
-            sys.stdout.flush()
 
     def about(self, sentence, log=None):
         self.gauge.step(sentence, log)
