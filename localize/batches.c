@@ -298,7 +298,7 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         p->fetched(id, said->bytes, p->userdata);
 }
 
-/* A worker that dies says nothing of what it had not come to. */
+/* What a dead worker had not yet begun is told as failed here: the worker said nothing about it. */
 static void fail_rest(struct nm_batch *b, const char *message)
 {
     tell_rest(b, b->is_removal ? b->all->params.not_removed : b->all->params.failed, message);

@@ -182,7 +182,7 @@ static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
 
 /* ---- tidying ---- */
 
-/* As whoever owns the account's directory, which is in one of nmd's. */
+/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. */
 static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e)
 {
     _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;

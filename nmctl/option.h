@@ -26,5 +26,5 @@ extern const size_t nm_n_sort_keys;
 /* Of containers, as lists show them; the last ones tell how they have ended. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
-/* Is it one that only ended containers are in? NULL: none. */
+/* Whether the word names a state that only ended containers are in. NULL stands for no word, and is none. */
 bool nm_option_state_has_ended(const char *word);

@@ -31,7 +31,8 @@ enum nm_key {
 /* The first key in what was read, at least one byte; *ret_used: of how many bytes it is made. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used);
 
-/* A key was pressed. False: it means nothing, and then q leaves. */
+/* Is told which key was pressed, and returns whether that key means something here. Where it doesn't, q ends the
+ * picture. */
 typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*

@@ -172,8 +172,8 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
 #define WRAPS_LEAST 30 /* columns; with fewer its text is put below */
 #define BELOW 4        /* columns in which it begins there */
 
-/* Where the column begins that is broken between words: 0: none is, or there is room for all of it; BELOW: on lines of
- * its own. The others share what is left. */
+/* Returns where the column begins whose text is broken between words. 0: no column is broken, or all of them fit.
+ * BELOW: its text stands on lines of its own. The other columns share what is left. */
 static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;

@@ -8,7 +8,7 @@ int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p);
 /* *ret_bytes: what it holds. */
 int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
                             struct nm_problem *p);
-/* Each may be NULL: none. */
+/* Either directory may be NULL, where the request names none. */
 int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p);
 int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
 /* Refuses a request that the policy will not have, and returns the outcome. `self`: as the policy was told. `instead`:
