@@ -98,10 +98,10 @@ core_jobs() {
     need 'files of the other user are on HDFS' stage
     example teragen teragen -Dmapreduce.job.maps=2 20000 /tmp/generated
     aside teragen
-    pi_begin pi 40 6
+    pi_begin pi 40 3
     aside pi
     succeeds teragen
-    example terasort terasort -Dmapreduce.job.reduces=3 /tmp/generated /tmp/sorted
+    example terasort terasort -Dmapreduce.job.reduces=2 /tmp/generated /tmp/sorted
     aside terasort
     succeeds pi
     like 'it has the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
