@@ -382,7 +382,12 @@ static void test_command_surroundings(void **state)
 {
     static const struct {
         const char *limits, *data;
-    } cases[] = {{"", "unlimited"}, {"\"limits\":{\"command_memory_bytes\":1099511627776},", "1073741824"}};
+    } cases[] = {
+        {"", "unlimited"},
+#ifndef __SANITIZE_ADDRESS__ /* with its shadow, the worker itself is beyond any limit: it could start nothing */
+        {"\"limits\":{\"command_memory_bytes\":1099511627776},", "1073741824"},
+#endif
+    };
     const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY}; /* sanitizers map much */
     struct rlimit before;
 

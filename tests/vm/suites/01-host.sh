@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
-# guest: nice
 #
 # The machine is what the other suites take for granted. When this fails, don't read on.
 # shellcheck source=tests/vm/lib.sh

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
-# guest: nice
 #
 # cgroup/'s two real backends against a real systemd and real controllers: tests/vm/cgroup-backend.c, built by
 # "make check" (or "make vm-cgroup-backend") and brought along by tests/vm/run --build DIR.

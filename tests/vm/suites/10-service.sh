@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# guest: nice
 #
 # nmd as systemd runs it: the units, the socket, what is confined and what containers may still do,
 # reload, restart and the watchdog.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# guest: nice
 #
 # Who may do what, with real users on the installed service; what containers in scopes can't reach;
 # what the unit leaves open, and why; a thousand clients, a full cgroup tree, a fork bomb.

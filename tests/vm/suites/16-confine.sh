@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# guest: nice
 #
 # Ways out of a container's limits that lead through others: a user's own service manager that lingers, logind, the user's
 # processes outside.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
-# guest: nice
 #
 # A process that hangs in the kernel, in a write to a file system that was frozen: SIGKILL does
 # nothing to it. Its container is not gone until it is, what it holds is not given to others, and

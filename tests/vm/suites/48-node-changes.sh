@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
-# guest: nice
 #
 # The node changes while nmd runs, by the kernel's own hands: a pool of huge pages, a CPU that goes offline, blocks of
 # memory that do (what a hypervisor's balloon or hot-unplug comes to). `auto` capacity follows, and with it the slice.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 600
-# guest: nice
 #
 # Fifty containers, of all states, and an nmd that is restarted, killed, upgraded and reloaded below
 # them: none is lost, none runs twice, and what was known stays known.

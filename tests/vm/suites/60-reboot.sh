@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
-# guest: nice
 #
 # The host goes down, first as in a power cut, then in good order. What ran before is reported lost,
 # with the reason, and nothing of it is started again behind its owner's back. What waited waits on

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
-# guest: nice
 #
 # The package leaves as it came: its containers end with it, and purging leaves nothing.
 # shellcheck source=tests/vm/lib.sh
