@@ -198,8 +198,14 @@ java_node_start() { # N [NAME=VALUE...]
         org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/java$n.log" 2>&1 &
     java_nodes[n]=$!
 }
-java_node_stop() { end_process "${java_nodes[$1]:-}"; unset "java_nodes[$1]"; } # N
-java_nodes_stop() { local n; for n in "${!java_nodes[@]}"; do java_node_stop "$n"; done; }
+# It says goodbye first, and then waits ten seconds for logs that it would remove in some hours.
+java_node_stop() { # N
+    kill -TERM "${java_nodes[$1]}"
+    wait_until 20 node_is "$1" SHUTDOWN
+    end_process "${java_nodes[$1]}" KILL
+    unset "java_nodes[$1]"
+}
+java_nodes_stop() { local n; for n in "${!java_nodes[@]}"; do end_process "${java_nodes[$n]}" KILL; done; }
 at_exit java_nodes_stop
 node_is() { [ "$(rm_get nodes | jq -r --arg n "node0$1" '[.nodes.node[] | select(.nodeHostName == $n)] | last.state')" = "$2" ]; } # N STATE
 
