@@ -205,7 +205,7 @@ java_node_stop() { # N
     end_process "${java_nodes[$1]}" KILL
     unset "java_nodes[$1]"
 }
-java_nodes_stop() { local n; for n in "${!java_nodes[@]}"; do end_process "${java_nodes[$n]}" KILL; done; }
+java_nodes_stop() { local n; for n in "${!java_nodes[@]}"; do end_process "${java_nodes[$n]}"; done; }
 at_exit java_nodes_stop
 node_is() { [ "$(rm_get nodes | jq -r --arg n "node0$1" '[.nodes.node[] | select(.nodeHostName == $n)] | last.state')" = "$2" ]; } # N STATE
 
