@@ -26,7 +26,7 @@ run_program() { # LABEL COMMAND...
 run_program direct "$program" direct nmdirect.slice
 run_program systemd "$program" systemd nmcgroup.slice
 # systemd's own socket, where no bus runs
-run_program socket env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent "$program" systemd nmsocket.slice
+run_program socket env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent "$program" systemd nmsocket.slice brief
 
 # As a user, in a service with a delegated cgroup, and with the user's own manager.
 uid=1500
