@@ -36,23 +36,23 @@ systemctl daemon-reload
 
 for step in before-reclaim:1 after-reclaim:1; do
     echo "$step" >/run/nmd-step
-    quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" \
+    quick_nmd "[node]" "memory = 512M" "[preemption]" "cpu-samples = 100" "squeeze = no" \
         "pause-deadline = 1h" "[sampling]" "period = 1s"
-    big=$(start big 50 -m 900M -c 0.5)
-    idle=$(start idle 300 --opportunistic -m 400M -c 0.1)
+    big=$(start big 25 -m 450M -c 0.5)
+    idle=$(start idle 150 --opportunistic -m 200M -c 0.1)
     wait_until 90 in_state "$idle" RUNNING
-    check "$step: a container holds memory" wait_until 60 uses "$idle" 290
+    check "$step: a container holds memory" wait_until 60 uses "$idle" 145
     nmctl pause "$idle" >/dev/null
     wait_until 20 in_state "$idle" PAUSED
     before=$(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')
     pid=$(unit_prop nmd.service MainPID)
-    grow big 690
+    grow big 335
     died() { ! kill -0 "$pid"; }
     check "$step: nmd dies" wait_until 90 died
     is "$step: the container is frozen all the while" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
     check "$step: the memory goes to swap" wait_until 90 swapped
-    check "$step: the next nmd has done it, and both is told" wait_until 60 told ||
+    check "$step: the next nmd has done it, and both is told" wait_until 120 told ||
         diag "$(nmctl explain --json "$idle" | jq -c '.[] | select(.kind == "reclaim")')"
     is "$step: nobody was killed, and the pause ends when it was to" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \
