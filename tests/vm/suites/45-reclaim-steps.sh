@@ -46,7 +46,7 @@ for step in before-reclaim:1 after-reclaim:1; do
     wait_until 20 in_state "$idle" PAUSED
     before=$(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')
     pid=$(unit_prop nmd.service MainPID)
-    grow big 335
+    grow big 333
     died() { ! kill -0 "$pid"; }
     check "$step: nmd dies" wait_until 90 died
     is "$step: the container is frozen all the while" \

@@ -20,33 +20,33 @@ decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
 # ---- frozen, reclaimed, resumed -----------------------------------------------------------------
 
 poll_seconds=0.5 # an emulated guest that is asked all the time has no CPU left for containers
-quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 2" "cpu-threshold = 0.97" "squeeze = no" \
+quick_nmd "[node]" "memory = 512M" "[preemption]" "cpu-samples = 2" "cpu-threshold = 0.97" "squeeze = no" \
     "pause-deadline = 1h" "[over-allocation]" "cpu-threshold = 0.95"
-big=$(start big 50 -m 900M -c 0.5)
+big=$(start big 25 -m 450M -c 0.5)
 # Uses all of what it holds, again and again, and leaves some CPU to the guest itself.
-o=$(nmctl run -D --opportunistic -m 400M -c 0.1 -- python3 -c '
+o=$(nmctl run -D --opportunistic -m 200M -c 0.1 -- python3 -c '
 import time
-held = [b"x" * 1048576 for _ in range(290)]
+held = [b"x" * 1048576 for _ in range(145)]
 while True:
     for block in held: block.count(b"y")
     time.sleep(0.4)')
-check "an opportunistic container works on its memory" wait_until 90 uses "$o" 285
+check "an opportunistic container works on its memory" wait_until 90 uses "$o" 140
 spin='while :; do :; done'
 g=$(nmctl run -D -m 16M -c 1.5 -- bash -c "$spin & $spin")
 check "a guaranteed one takes the CPUs, and it is paused" wait_until 60 in_state "$o" PAUSED
-grow big 690
-check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 100
-check "as it was decided" wait_until 60 decided_is "$o" reclaim frozen-memory "done"
+grow big 336
+check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 50
+check "as it was decided" wait_until 90 decided_is "$o" reclaim frozen-memory "done"
 nmctl kill --now --wait "$g" >/dev/null
 samples() { status_of .counters.samples; }
 before=$(samples)
 enough() { [ "$(samples)" -ge $((before + 12)) ] && status_is '.node.utilization.cpu < 0.5' true; }
 check "CPU is free again" wait_until 30 enough
 is "but there is no room for what it has in swap: it is not resumed" "$(state_of "$o")" PAUSED
-grow big 450
+grow big 215
 check "when there is, it is" wait_until 60 in_state "$o" RUNNING
 like "for this reason" "$(nmctl explain "$o")" 'comes back from swap'
-check "and gets it back" wait_until 90 uses "$o" 285
+check "and gets it back" wait_until 90 uses "$o" 140
 is "nobody was killed for all that" "$(status_of .preemptions.killed) $(field $cg/nm.slice/memory.events oom_kill)" "0 0"
 nmctl kill --now --wait "$big" "$o" >/dev/null
 
