@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/queue.h>
 
 #include "localize/line.h"
 #include "localize/work.h"
@@ -17,8 +16,17 @@
 #define FETCH_USEC NM_WORK_TIME_USEC /* of one resource, as its worker has it, who may not keep to it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
 
+/* A resource's place in the worker's list, by which its lines are understood. */
+struct nm_batch_entry {
+    LIST_ENTRY(nm_batch_entry) link;
+    struct nm_batch_places *places; /* all of the resource's; NULL: it is to be removed */
+    struct nm_batch *batch;
+    uint64_t id; /* 0: its end has been heard */
+    bool is_wanted;
+};
+
 /* One worker's work. It is a list, since a process costs more than most files do: a container with twenty resources
- * has one or two workers. */
+ * of its user's has one worker. */
 struct nm_batch {
     struct nm_line_item item; /* first: an item is its batch */
     TAILQ_ENTRY(nm_batch) link;
@@ -26,10 +34,10 @@ struct nm_batch {
     struct nm_job *job; /* NULL: it waits in line */
     uid_t uid;
     gid_t gid;
-    char *account; /* NULL: any with that uid */
-    json_t *work;
-    uint64_t *ids; /* 0: of that one the end has been heard */
-    size_t n, room;
+    char *user, *account; /* account NULL: any with that uid */
+    json_t *settings, *items;
+    struct nm_batch_entry *entries;
+    size_t n, room, n_wanted;
     bool is_removal;
     uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
     void (*ended)(void *userdata);
@@ -80,23 +88,17 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* For all of which no end has been heard, each with its name: who is told asked for many. */
-static void tell_rest(struct nm_batch *b, void (*tell)(uint64_t id, const char *message, void *userdata),
-                      const char *why)
+/* With its name: who is told asked for many. */
+static void tell(struct nm_batch *b, size_t i, uint64_t id,
+                 void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
-    const json_t *list = json_object_get(b->work, b->is_removal ? "removals" : "resources");
+    const json_t *item = json_array_get(b->items, i);
+    const char *what = json_string_value(b->is_removal ? item : json_object_get(item, "uri"));
+    _cleanup_free_ char *message = NULL;
 
-    for (size_t i = 0; i < b->n; i++) {
-        const json_t *item = json_array_get(list, i);
-        const char *what = json_string_value(b->is_removal ? item : json_object_get(item, "uri"));
-        _cleanup_free_ char *message = NULL;
-
-        if (b->ids[i] == 0)
-            continue;
-        if (asprintf(&message, "%s: %s", what, why) < 0)
-            message = NULL;
-        tell(b->ids[i], message ?: why, b->all->params.userdata);
-    }
+    if (asprintf(&message, "%s: %s", what, why) < 0)
+        message = NULL;
+    call(id, message ?: why, b->all->params.userdata);
 }
 
 /* SIGKILL reaches a stopped process, too. One that waits for a disk dies when the disk answers, if ever: the rest goes
@@ -105,8 +107,9 @@ static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
     nm_job_kill(b->job);
-    if (!b->is_removal)
-        tell_rest(b, b->all->params.abandoned, message);
+    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+        if (b->entries[i].id != 0)
+            tell(b, i, b->entries[i].id, b->all->params.abandoned, message);
 }
 
 /* Stopped, or in a system call that doesn't return; or at work for longer than anything takes. */
@@ -155,7 +158,7 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     bs->params = *params;
     TAILQ_INIT(&bs->waiting);
     TAILQ_INIT(&bs->running);
-    /* a container has two batches at most: what is PUBLIC, and what is its user's */
+    /* beside one that hangs each user has another */
     nm_line_init(&bs->fetches, max, NM_MIN(max, 2U), max + MORE_WORKERS);
     nm_line_init(&bs->removals, REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
     r = sd_event_add_time(params->event, &bs->watch, CLOCK_MONOTONIC, UINT64_MAX, 0, on_watch, bs);
@@ -190,7 +193,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
     return NULL;
 }
 
-/* The settings are copied one level deep: the lists in them are shared, and nobody changes those. */
+/* The settings are shared, and nobody changes them. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret)
 {
@@ -200,37 +203,58 @@ int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch
         return -ENOMEM;
     b->uid = owner->uid;
     b->gid = owner->gid;
+    b->user = strdup(user);
     b->account = owner->account ? strdup(owner->account) : NULL;
     b->room = n;
-    b->ids = calloc(n, sizeof *b->ids);
-    b->work = settings ? json_copy((json_t *)settings) : json_object();
-    if ((owner->account && !b->account) || !b->ids || json_object_set_new(b->work, "user", json_string(user)) < 0 ||
-        json_object_set_new(b->work, "removals", json_array()) < 0 ||
-        json_object_set_new(b->work, "resources", json_array()) < 0)
+    b->entries = calloc(n, sizeof *b->entries);
+    b->settings = json_incref((json_t *)settings);
+    b->items = json_array();
+    if (!b->user || (owner->account && !b->account) || !b->entries || !b->items)
         return -ENOMEM;
     *ret = STEAL_PTR(b);
     return 0;
+}
+
+/* From here on the resource is no affair of this batch. */
+static void end_entry(struct nm_batch_entry *e)
+{
+    if (e->places)
+        LIST_REMOVE(e, link);
+    e->places = NULL;
+    e->batch->n_wanted -= e->is_wanted;
+    e->is_wanted = false;
+    e->id = 0;
 }
 
 struct nm_batch *nm_batch_free(struct nm_batch *b)
 {
     if (!b)
         return NULL;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->entries[i].id != 0)
+            end_entry(&b->entries[i]);
     (void)nm_job_free(b->job);
-    json_decref(b->work);
+    json_decref(b->settings);
+    json_decref(b->items);
+    free(b->user);
     free(b->account);
-    free(b->ids);
+    free(b->entries);
     free(b);
     return NULL;
 }
 
-/* The place in the worker's list is the place in ids: by that its lines are understood. */
-static int add(struct nm_batch *b, uint64_t id, const char *list, json_t *item)
+static int add(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *item)
 {
+    struct nm_batch_entry *e = &b->entries[b->n];
+
     assert(b->n < b->room && id > 0);
-    if (json_array_append_new(json_object_get(b->work, list), item) < 0)
+    if (json_array_append_new(b->items, item) < 0)
         return -ENOMEM;
-    b->ids[b->n++] = id;
+    *e = (struct nm_batch_entry){.places = places, .batch = b, .id = id, .is_wanted = true};
+    if (places)
+        LIST_INSERT_HEAD(places, e, link);
+    b->n++;
+    b->n_wanted++;
     return 0;
 }
 
@@ -252,20 +276,37 @@ static void end_batch(struct nm_batch *b)
         ended(userdata);
 }
 
-int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource)
+int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource)
 {
-    assert(!b->is_removal);
-    return add(b, id, "resources", resource);
+    assert(!b->is_removal && (LIST_EMPTY(places) || b->room == 1));
+    return add(b, id, places, resource);
 }
 
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
 {
-    assert(b->n == 0);
+    assert(b->n == 0 || b->is_removal);
     b->is_removal = true;
-    return add(b, id, "removals", json_string(target));
+    return add(b, id, NULL, json_string(target));
+}
+
+bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner)
+{
+    return b->uid == owner->uid && b->gid == owner->gid && nm_streq(b->user, user);
 }
 
 /* ---- those that run ---- */
+
+/* A worker that runs is killed and ends by itself, in its own turn: its end is where its batch goes, and nowhere
+ * else. Until then who asks for the same must not be given this one. */
+static void give_up_unwanted(struct nm_batch *b)
+{
+    bool has_rest = false;
+
+    for (size_t i = 0; i < b->n && !has_rest; i++)
+        has_rest = b->entries[i].id != 0;
+    if (b->n_wanted == 0 && has_rest && !b->item.is_written_off)
+        write_off(b, "nobody waits for it any more");
+}
 
 /* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
 static void on_said(struct nm_job *job, const struct nm_said *said, void *userdata)
@@ -278,15 +319,15 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     b->heard_usec = now_usec();
     if (b->item.is_written_off && !b->is_removal)
         return; /* that is said already: it failed */
-    if (said->is_removal != b->is_removal || said->index >= b->n || b->ids[said->index] == 0)
+    if (said->is_removal != b->is_removal || said->index >= b->n || b->entries[said->index].id == 0)
         return;
-    id = b->ids[said->index];
+    id = b->entries[said->index].id;
     if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING || said->state == NM_SAID_REMOVING) {
         if (!b->is_removal)
             p->progress(id, said, p->userdata);
         return;
     }
-    b->ids[said->index] = 0;
+    end_entry(&b->entries[said->index]);
     b->begun_usec = b->heard_usec;
     if (said->state == NM_SAID_FAILED && !b->is_removal)
         p->failed(id, said->error, p->userdata);
@@ -296,12 +337,26 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         p->removed(id, p->userdata);
     else
         p->fetched(id, said->bytes, p->userdata);
+    give_up_unwanted(b);
 }
 
-/* What a dead worker had not yet begun is told as failed here: the worker said nothing about it. */
-static void fail_rest(struct nm_batch *b, const char *message)
+/* What a dead worker had not yet begun is told as failed here: the worker said nothing about it. What another batch
+ * will fetch hasn't failed. */
+static void fail_rest(struct nm_batch *b, const char *why)
 {
-    tell_rest(b, b->is_removal ? b->all->params.not_removed : b->all->params.failed, message);
+    const struct nm_batches_params *p = &b->all->params;
+
+    for (size_t i = 0; i < b->n; i++) {
+        struct nm_batch_entry *e = &b->entries[i];
+        const struct nm_batch_places *places = e->places;
+        const uint64_t id = e->id;
+
+        if (id == 0)
+            continue;
+        end_entry(e);
+        if (!places || LIST_EMPTY(places))
+            tell(b, i, id, b->is_removal ? p->not_removed : p->failed, why);
+    }
 }
 
 static void on_ended(struct nm_job *job, const char *reason, void *userdata)
@@ -318,9 +373,20 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
 }
 
 /* Text is made of the work only now: what waits in line is small. */
+static char *make_work(const struct nm_batch *b)
+{
+    json_auto_t *work = b->settings ? json_copy(b->settings) : json_object();
+
+    if (json_object_set_new(work, "user", json_string(b->user)) < 0 ||
+        json_object_set_new(work, "removals", b->is_removal ? json_incref(b->items) : json_array()) < 0 ||
+        json_object_set_new(work, "resources", b->is_removal ? json_array() : json_incref(b->items)) < 0)
+        return NULL;
+    return json_dumps(work, JSON_COMPACT);
+}
+
 static int start(struct nm_batches *bs, struct nm_batch *b)
 {
-    _cleanup_free_ char *work = json_dumps(b->work, JSON_COMPACT);
+    _cleanup_free_ char *work = make_work(b);
     const struct nm_job_params params = {
         .event = bs->params.event,
         .program_fd = bs->params.program_fd,
@@ -337,10 +403,33 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
     return work ? nm_job_new(&params, &b->job) : -ENOMEM;
 }
 
+static void take_out(struct nm_batch *b)
+{
+    TAILQ_REMOVE(&b->all->waiting, b, link);
+    nm_line_leave(line_of(b), &b->item);
+}
+
+/* What this one fetches need not be fetched by those in other lines. */
+static void drop_others(struct nm_batch *b)
+{
+    struct nm_batch_entry *e, *next;
+
+    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+        for (e = LIST_FIRST(b->entries[i].places); e; e = next) {
+            next = LIST_NEXT(e, link);
+            if (e->batch == b)
+                continue;
+            take_out(e->batch);
+            (void)nm_batch_free(e->batch);
+        }
+}
+
 static void start_next(struct nm_batches *bs, struct nm_batch *b)
 {
-    int r = start(bs, b);
+    int r;
 
+    drop_others(b);
+    r = start(bs, b);
     TAILQ_REMOVE(&bs->waiting, b, link);
     if (r >= 0) {
         b->heard_usec = b->begun_usec = now_usec();
@@ -369,7 +458,6 @@ void nm_batches_start(struct nm_batches *bs)
 
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
 {
-    const char *user = json_string_value(json_object_get(b->work, "user"));
     int r;
 
     if (b->n == 0) {
@@ -377,7 +465,7 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
         return 0;
     }
     b->all = bs;
-    r = nm_line_put(line_of(b), &b->item, user);
+    r = nm_line_put(line_of(b), &b->item, b->user);
     if (r < 0) {
         fail_rest(b, "there is no memory for it");
         (void)nm_batch_free(b);
@@ -387,30 +475,46 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
     return 0;
 }
 
-static bool has_wanted(const struct nm_batch *b, bool (*is_wanted)(uint64_t id, void *userdata))
+/* ---- who waits ---- */
+
+bool nm_batches_serve(const struct nm_batch_places *places, const char *user)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (b->ids[i] != 0 && is_wanted(b->ids[i], b->all->params.userdata))
+    const struct nm_batch_entry *e;
+
+    LIST_FOREACH(e, places, link)
+        if (e->batch->job || nm_streq(e->batch->user, user))
             return true;
     return false;
 }
 
-/* A worker that runs is killed and ends by itself, in its own turn: its end is where its batch goes, and nowhere
- * else. Until then who asks for the same must not be given this one. */
-void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata))
+void nm_batches_give_up(struct nm_batch_places *places)
 {
-    struct nm_batch *b, *next;
+    struct nm_batch_entry *e, *next;
 
-    for (b = TAILQ_FIRST(&bs->waiting); b; b = next) {
-        next = TAILQ_NEXT(b, link);
-        if (b->is_removal || has_wanted(b, is_wanted))
+    for (e = LIST_FIRST(places); e; e = next) {
+        struct nm_batch *b = e->batch;
+
+        next = LIST_NEXT(e, link); /* of another batch; after the last one nothing is looked at any more */
+        b->n_wanted -= e->is_wanted;
+        e->is_wanted = false;
+        if (b->n_wanted > 0)
             continue;
-        TAILQ_REMOVE(&bs->waiting, b, link);
-        nm_line_leave(line_of(b), &b->item);
+        if (b->job) {
+            give_up_unwanted(b);
+            continue;
+        }
+        take_out(b);
         fail_rest(b, "nobody waits for it any more");
         (void)nm_batch_free(b);
     }
-    TAILQ_FOREACH(b, &bs->running, link)
-        if (!b->is_removal && !b->item.is_written_off && !has_wanted(b, is_wanted))
-            write_off(b, "nobody waits for it any more");
+}
+
+void nm_batches_want(struct nm_batch_places *places)
+{
+    struct nm_batch_entry *e;
+
+    LIST_FOREACH(e, places, link) {
+        e->batch->n_wanted += !e->is_wanted;
+        e->is_wanted = true;
+    }
 }

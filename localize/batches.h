@@ -2,13 +2,21 @@
 #pragma once
 
 /*
- * What workers are to do, and the lines of it. A batch is for one worker: resources to fetch for one account, or one
- * to remove. Fetches and removals have lines of their own, in which slots are shared fairly (line.h) between those who
+ * What workers are to do, and the lines of it. A batch is for one worker: resources to fetch or to remove for one
+ * account. Fetches and removals have lines of their own, in which slots are shared fairly (line.h) between those who
  * have asked, whoever the worker runs as. A worker that doesn't get on is ended, whatever state it is in, and its slot
  * doesn't wait for its death. An id stands for each resource.
+ *
+ * One resource may be in a batch of its own in several users' lines: the first of these that begins fetches it, and
+ * the others are dropped then. So nobody waits for what is before it in another user's line.
  */
 
+#include <sys/queue.h>
+
 #include "localize/job.h"
+
+/* No batch has more: each of its ids may cost a call when it ends. */
+#define NM_BATCH_MAX 64U
 
 struct nm_batch;
 struct nm_batches;
@@ -35,6 +43,11 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
 struct nm_batches *nm_batches_free(struct nm_batches *bs);
 NM_DEFINE_CLEANUP(struct nm_batches *, nm_batches_free)
 
+/* Where a resource that is to be fetched stands: its places in batches. It is empty at first, and belongs to whoever
+ * has its id, until the first of `failed` and `fetched`; zeroes will do. */
+struct nm_batch_entry;
+LIST_HEAD(nm_batch_places, nm_batch_entry);
+
 /* As whom a worker runs. */
 struct nm_batch_owner {
     uid_t uid;
@@ -42,14 +55,15 @@ struct nm_batch_owner {
     const char *account; /* whose supplementary groups it has, copied; NULL: those of the uid's first account */
 };
 
-/* `settings` are copied into its work (work.h); they may be NULL. user: whose slot it takes. It has room for n
- * resources, or for one removal. */
+/* `settings` are copied into its work (work.h); they may be NULL. user: whose slot it takes. It has room for n. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret);
 struct nm_batch *nm_batch_free(struct nm_batch *b);
 NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
-int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, json_t *resource); /* takes `resource` over */
+/* Takes `resource` over. What has a place already may only be put alone into another batch. */
+int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource);
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
+bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner);
 
 /* Is called when all that will be done of it has been done; it may put other batches. */
 void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *userdata);
@@ -57,5 +71,11 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 /* Takes it over, into the line; an empty one is dropped. -ENOMEM: it is dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 void nm_batches_start(struct nm_batches *bs);
-/* Gives up each fetch of which no resource is wanted: a waiting fetch fails at once, a running one is abandoned. */
-void nm_batches_give_up(struct nm_batches *bs, bool (*is_wanted)(uint64_t id, void *userdata));
+
+/* It is being fetched now, or will be when it is that user's turn. */
+bool nm_batches_serve(const struct nm_batch_places *places, const char *user);
+/* Nobody waits for it any more. A batch of which nothing is wanted is given up: one that waits fails at once, one that
+ * runs is abandoned. The places may be gone after that. */
+void nm_batches_give_up(struct nm_batch_places *places);
+/* Somebody waits for it again. */
+void nm_batches_want(struct nm_batch_places *places);

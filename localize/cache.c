@@ -286,7 +286,7 @@ static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
 
-    assert(slot->entry.users == 0 && !slot->at);
+    assert(slot->entry.users == 0 && !slot->at && !slot->entry.fetch);
     c->bytes = nm_sub_u64(c->bytes, slot->entry.bytes);
     c->leaving_bytes = nm_sub_u64(c->leaving_bytes, slot->entry.bytes);
     free(slot->strings);
@@ -333,6 +333,14 @@ void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
     slot->entry.users--;
     slot->entry.used_usec = NM_MAX(slot->entry.used_usec, now_usec);
     settle(c, slot);
+}
+
+void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.fetch = fetch;
 }
 
 /* What it takes is known only now: while it is on its way nothing is reserved for it, since nobody says beforehand

@@ -46,6 +46,7 @@ struct nm_cache_entry {
     uint64_t used_usec;
     unsigned users; /* who have asked for it and not released it */
     bool is_doomed; /* nobody finds it, and it leaves when its last user goes */
+    void *fetch;    /* the caller's: nm_cache_attach() */
 };
 
 enum {
@@ -64,6 +65,8 @@ NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
  * doesn't. -ENOMEM. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
+/* What the caller knows of the fetch; the entry leaves without it. */
+void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
 
 /* How the fetch ended. After a failure who asks next fetches anew; the users of this one still release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);

@@ -40,6 +40,7 @@ nm_localizer_LDADD = libnm-localizer.la
 # What nmd has of it: who fetches what, and the cache.
 noinst_LTLIBRARIES += libnm-localize.la
 libnm_localize_la_SOURCES = \
+	%D%/ask.c \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/cache-file.c %D%/cache-file.h \
@@ -47,7 +48,7 @@ libnm_localize_la_SOURCES = \
 	%D%/layout.c %D%/layout.h \
 	%D%/leftovers.c %D%/leftovers.h \
 	%D%/line.c %D%/line.h \
-	%D%/localizer.c %D%/localizer.h \
+	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
 	%D%/said.c %D%/said.h
 libnm_localize_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 

@@ -74,7 +74,8 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 
-/* -EINVAL: a name or a type isn't one. */
+/* All is copied. Of a long list the rest is asked for in later turns of the loop, where what fails is the ask's end.
+ * -EINVAL: a name or a type isn't one. */
 int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
                      const struct nm_localizer_resource *resources, size_t n,
                      const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret);

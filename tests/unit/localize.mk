@@ -1,6 +1,7 @@
 # unit tests of localize
 localize_tests = test-localize-cache test-localize-leftovers test-localize-line test-localize-parts test-localize-pattern \
-	test-localize-servers test-localize-unpack test-localize-worker test-localizer
+	test-localize-servers test-localize-unpack test-localize-worker test-localizer \
+	test-localizer-many test-localizer-users
 check_PROGRAMS += $(localize_tests)
 TESTS += $(localize_tests)
 
@@ -38,10 +39,23 @@ test_localize_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=renameat2 -Wl,--wrap=cop
 	-Wl,--wrap=sendfile64
 test_localize_worker_LDADD = libnm-localizer.la $(unit_libs)
 
-# it starts the real nm-localizer
-test_localizer_SOURCES = %D%/test-localizer.c %D%/remove-tree.h
+# these start the real nm-localizer
+localizer_world = %D%/localizer-world.c %D%/localizer-world.h %D%/remove-tree.h %D%/run-until.h
+test_localizer_SOURCES = %D%/test-localizer.c $(localizer_world)
 test_localizer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 # whose account has which groups is the test's
 test_localizer_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=getgrouplist
 test_localizer_LDADD = libnm-localize.la $(unit_libs)
 test_localizer_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)
+
+test_localizer_many_SOURCES = %D%/test-localizer-many.c $(localizer_world)
+test_localizer_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+# counted
+test_localizer_many_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=utimensat -Wl,--wrap=fstatat -Wl,--wrap=unlinkat -Wl,--wrap=fork
+test_localizer_many_LDADD = libnm-localize.la $(unit_libs)
+test_localizer_many_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)
+
+test_localizer_users_SOURCES = %D%/test-localizer-users.c $(localizer_world)
+test_localizer_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_localizer_users_LDADD = libnm-localize.la $(unit_libs)
+test_localizer_users_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)

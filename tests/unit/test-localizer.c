@@ -5,199 +5,13 @@
  * workers are nobody's, otherwise they are whoever runs this.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/localizer-world.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#include "localize/localizer.h"
 #include "tests/unit/remove-tree.h"
-#include "tests/unit/run-until.h"
-#include "util/clock.h"
 #include "util/fileio.h"
-
-#define SECONDS 20
-#define NOBODY 65534
-
-/* /tmp/X/local, .../state, and what the command leaves in .../log. */
-struct world {
-    char root[32];
-    int root_fd;
-    sd_event *event;
-    json_t *settings;
-    struct nm_localizer_params params;
-    struct nm_localizer *localizer;
-    char *local, *state;
-};
-
-/* What an ask's owner hears. */
-struct owner {
-    struct nm_localizer_ask *ask;
-    int ended, result;
-    unsigned progress;
-    char message[512];
-};
-
-static char *print(const char *format, ...) nm_printf(1, 2);
-static char *print(const char *format, ...)
-{
-    va_list ap;
-    char *s;
-
-    va_start(ap, format);
-    assert_true(vasprintf(&s, format, ap) >= 0);
-    va_end(ap);
-    return s;
-}
-
-static void start(struct world *w)
-{
-    assert_int_equal(nm_localizer_new(&w->params, &w->localizer), 0);
-    nm_localizer_begin_to_tidy(w->localizer);
-}
-
-static uid_t worker_uid(void)
-{
-    return geteuid() == 0 ? NOBODY : geteuid();
-}
-
-/*
- * x:N makes a file of N bytes and writes a line to the log; x:hang-N writes its process's number there and stays;
- * x:bad fails.
- */
-#define SCRIPT \
-    "log=$1/log; case ${2#x:} in " \
-    "hang*) echo $$ >>$log; exec sleep 1000;; " \
-    "bad*) echo bad >>$log; echo broken >&2; exit 1;; " \
-    "*) echo fetched >>$log; head -c ${2##*-} /dev/zero >$3; sleep 0.3;; esac"
-
-static int set_up(void **state)
-{
-    struct world *w = calloc(1, sizeof *w);
-    _cleanup_close_ int log = -EBADF;
-
-    assert_non_null(w);
-    (void)strcpy(w->root, "/tmp/nmd-test-loclzr.XXXXXX");
-    assert_non_null(mkdtemp(w->root));
-    assert_int_equal(chmod(w->root, 0711), 0);
-    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(mkdirat(w->root_fd, "local", 0755), 0);
-    assert_int_equal(mkdirat(w->root_fd, "state", 0700), 0);
-    log = openat(w->root_fd, "log", O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-    assert_int_equal(fchmod(log, 0666), 0);
-    w->local = print("%s/local", w->root);
-    w->state = print("%s/state", w->root);
-    assert_true(sd_event_new(&w->event) >= 0);
-    w->settings = json_pack("{s:{s:[sssssss]}, s:{s:i}}", "commands", "x", "sh", "-c", SCRIPT, "sh", w->root, "{uri}",
-                            "{target}", "limits", "attempts", 1);
-    assert_non_null(w->settings);
-    w->params = (struct nm_localizer_params){
-        .event = w->event,
-        .program = "./nm-localizer",
-        .local_dir = w->local,
-        .state_dir = w->state,
-        .boot_id = "boot",
-        .public_uid = worker_uid(),
-        .public_gid = geteuid() == 0 ? NOBODY : getegid(),
-        .cache_max_bytes = 1000,
-        .max_workers = 3,
-        .worker_max_bytes = UINT64_MAX, /* sanitizers map much */
-        .settings = w->settings,
-    };
-    start(w);
-    *state = w;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-
-    (void)nm_localizer_free(w->localizer);
-    (void)sd_event_unref(w->event);
-    json_decref(w->settings);
-    (void)remove_tree(w->root);
-    (void)close(w->root_fd);
-    free(w->local);
-    free(w->state);
-    free(w);
-    return 0;
-}
-
-static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
-{
-    struct owner *o = userdata;
-
-    assert_ptr_equal(ask, o->ask);
-    assert_true(progress->n_done < progress->n);
-    o->progress++;
-}
-
-static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
-{
-    struct owner *o = userdata;
-
-    assert_ptr_equal(ask, o->ask);
-    o->ended++;
-    o->result = result;
-    (void)snprintf(o->message, sizeof o->message, "%s", message ? message : "");
-}
-
-static int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o, enum nm_visibility visibility,
-                  const char *const *uris, size_t n)
-{
-    const struct nm_localizer_user user = {
-        .name = name, .application = "application_1_0001", .uid = uid, .gid = w->params.public_gid};
-    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = o};
-    struct nm_localizer_resource resources[4];
-
-    assert_true(n <= NM_ARRAY_SIZE(resources));
-    for (size_t i = 0; i < n; i++)
-        resources[i] = (struct nm_localizer_resource){.visibility = visibility,
-                                                      .uri = uris[i],
-                                                      .type = "FILE",
-                                                      .name = uris[i] + strlen("x:")};
-    return nm_localizer_ask(w->localizer, &user, resources, n, &listener, &o->ask);
-}
-
-static int try_ask(struct world *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n)
-{
-    return ask_as(w, "alice", worker_uid(), o, visibility, uris, n);
-}
-
-static void ask(struct world *w, struct owner *o, const char *uri)
-{
-    *o = (struct owner){0};
-    assert_int_equal(try_ask(w, o, NM_VISIBILITY_PRIVATE, &uri, 1), 0);
-    assert_int_equal(o->ended, 0); /* never so early */
-}
-
-static void give_back(struct owner *o)
-{
-    o->ask = nm_localizer_ask_free(o->ask);
-}
-
-static unsigned count_log(struct world *w)
-{
-    char text[4096];
-    unsigned n = 0;
-
-    assert_int_equal(nm_read_file_at(w->root_fd, "log", text, sizeof text, NULL), 0);
-    for (const char *p = text; (p = strchr(p, '\n')); p++)
-        n++;
-    return n;
-}
-
-#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
-
-static bool is_there(struct world *w, const char *name)
-{
-    return faccessat(w->root_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
 
 static void test_one_fetch_for_all(void **state)
 {
@@ -335,15 +149,6 @@ static void test_least_recently_used_goes(void **state)
     assert_false(is_there(w, "local/usercache/alice/filecache/11"));
     assert_true(is_there(w, "local/usercache/alice/filecache/10"));
     assert_false(is_there(w, "state/11"));
-}
-
-static bool has_written_pid(struct world *w, pid_t *pid)
-{
-    char text[4096];
-
-    assert_int_equal(nm_read_file_at(w->root_fd, "log", text, sizeof text, NULL), 0);
-    *pid = (pid_t)strtol(text, NULL, 10);
-    return *pid > 0;
 }
 
 /* What nobody waits for any more is ended with all that it started; what was begun is removed. */
@@ -617,8 +422,8 @@ static void test_lost(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(ways); i++) {
         if (i > 0) {
-            (void)tear_down(state);
-            (void)set_up(state);
+            (void)world_tear_down(state);
+            (void)world_set_up(state);
             w = *state;
         }
         ask(w, &a, "x:f-10");
@@ -745,8 +550,6 @@ static void test_restart(void **state)
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
     assert_false(is_there(w, "local/usercache/alice/filecache/10"));
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See localizer.h: who asks, and for what. How many resources a container has is up to its user: they are asked for,
+ * looked at and given back a piece a turn, and what waits for a fetch is found by the fetch. */
+
+#include "localize/localizer-state.h"
+
+#include <assert.h>
+
+#include "localize/cache-file.h"
+#include "localize/layout.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+#include "util/utf8.h"
+
+/* ---- what is asked for ---- */
+
+static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
+
+/* What two asks must have in common to share: of PUBLIC resources it isn't the user. */
+struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
+{
+    struct nm_cache_key key = {
+        .visibility = res->visibility,
+        .user = res->visibility == NM_VISIBILITY_PUBLIC ? "" : user->name,
+        .application = res->visibility == NM_VISIBILITY_APPLICATION ? user->application : "",
+        .uri = res->uri,
+        .type = UINT32_MAX,
+        .timestamp_msec = res->timestamp_msec,
+        .pattern = res->pattern ? res->pattern : "",
+    };
+
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(types); i++)
+        if (nm_streq(res->type, types[i]))
+            key.type = i;
+    return key;
+}
+
+static bool is_text(const char *s)
+{
+    return !s || s[nm_utf8_prefix(s)] == '\0';
+}
+
+static bool is_resource(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
+{
+    return nm_localizer_key(user, res).type != UINT32_MAX && res->timestamp_msec <= INT64_MAX && is_text(res->uri) &&
+           is_text(res->pattern);
+}
+
+/* All words of the list, each once. */
+static void visit_words(struct nm_localizer_wish *w, size_t n, void (*visit)(const char **word, void *userdata),
+                        void *userdata)
+{
+    visit(&w->user.name, userdata);
+    visit(&w->user.application, userdata);
+    visit(&w->user.account, userdata);
+    for (size_t i = 0; i < n; i++) {
+        visit(&w->resources[i].uri, userdata);
+        visit(&w->resources[i].type, userdata);
+        visit(&w->resources[i].pattern, userdata);
+        visit(&w->resources[i].name, userdata);
+    }
+}
+
+static void measure(const char **word, void *userdata)
+{
+    *(size_t *)userdata += *word ? strlen(*word) + 1 : 0;
+}
+
+static void move(const char **word, void *userdata)
+{
+    char **to = userdata, *copy = *to;
+
+    if (!*word)
+        return;
+    *to = stpcpy(copy, *word) + 1;
+    *word = copy;
+}
+
+/* In one piece of memory with all its words. */
+static int copy_wish(const struct nm_localizer_user *user, const struct nm_localizer_resource *resources, size_t n,
+                     struct nm_localizer_wish **ret)
+{
+    const size_t list_size = n * sizeof *resources;
+    struct nm_localizer_wish *w = malloc(sizeof *w + list_size), *all;
+    size_t size = 0;
+    char *words;
+
+    if (!w)
+        return -ENOMEM;
+    w->user = *user;
+    if (n > 0)
+        memcpy(w->resources, resources, list_size);
+    visit_words(w, n, measure, &size);
+    all = realloc(w, sizeof *w + list_size + size);
+    if (!all) {
+        free(w);
+        return -ENOMEM;
+    }
+    words = (char *)(all->resources + n);
+    visit_words(all, n, move, &words);
+    *ret = all;
+    return 0;
+}
+
+/* ---- its end ---- */
+
+/* The first failure is its end: a container can't do without any of its resources. */
+void nm_localizer_ask_settle(struct nm_localizer_ask *ask)
+{
+    struct nm_localizer *l = ask->localizer;
+
+    if (ask->has_ended || ask->is_ending || (!ask->has_failed && (ask->n_asked < ask->n || ask->n_waiting > 0)))
+        return;
+    ask->is_ending = true;
+    TAILQ_INSERT_TAIL(&l->ending, ask, end_link);
+    (void)nm_localizer_begin_turn(l);
+}
+
+void nm_localizer_ask_fail(struct nm_localizer_ask *ask, const char *message)
+{
+    if (ask->has_failed || ask->has_ended)
+        return;
+    ask->has_failed = true;
+    ask->message = strdup(message);
+    nm_localizer_ask_settle(ask);
+}
+
+/* ---- asking ---- */
+
+static int make_resource(struct nm_localizer *l, const struct nm_localizer_resource *res, uint64_t id, json_t **ret)
+{
+    _cleanup_free_ char *target = nm_layout_target(l->local_dir, nm_cache_find(l->cache, id));
+    json_t *json;
+
+    if (!target)
+        return -ENOMEM;
+    json = json_pack("{s:s, s:s, s:I, s:b, s:s}", "uri", res->uri, "type", res->type, "timestamp",
+                     (json_int_t)res->timestamp_msec, "public", res->visibility == NM_VISIBILITY_PUBLIC, "target",
+                     target);
+    if (!json)
+        return -EINVAL; /* a directory's name that isn't UTF-8 */
+    if (res->pattern && json_object_set_new(json, "pattern", json_string(res->pattern)) < 0) {
+        json_decref(json);
+        return -EINVAL;
+    }
+    *ret = json;
+    return 0;
+}
+
+/* Out of the index at once, and in its file no longer whole: the next nmd must not take it for the one that is fetched
+ * in its place. */
+static void doom(struct nm_localizer *l, uint64_t id)
+{
+    nm_cache_doom(l->cache, id);
+    (void)nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+}
+
+static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
+{
+    return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
+}
+
+/* What the cache has may be gone from the disk: directories of temporary files are cleaned by age. */
+static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
+{
+    const uint64_t now_usec = nm_now_usec();
+    int r = nm_cache_ask(l->cache, key, now_usec, ret_id);
+
+    if (r != NM_CACHE_E_READY || !is_lost(l, *ret_id, name))
+        return r;
+    doom(l, *ret_id);
+    nm_cache_release(l->cache, *ret_id, now_usec);
+    return nm_cache_ask(l->cache, key, now_usec, ret_id);
+}
+
+/* One piece of one ask. What is PUBLIC goes into batches of its own, one by one, so that another user's line can have
+ * it as well; the rest shares a worker. */
+struct piece {
+    struct nm_localizer_ask *ask;
+    const struct nm_localizer_user *user;
+    struct nm_batch *batch; /* of the rest; NULL: none has been needed yet */
+    size_t room;
+    bool has_base[2]; /* the directories of what is PUBLIC, and of the rest, are there */
+};
+
+static int new_batch(struct piece *p, bool is_public, size_t room, struct nm_batch **ret)
+{
+    const struct nm_localizer *l = p->ask->localizer;
+    const struct nm_batch_owner owner = {
+        .uid = is_public ? l->params.public_uid : p->user->uid,
+        .gid = is_public ? l->params.public_gid : p->user->gid,
+        .account = is_public ? NULL : p->user->account,
+    };
+    int r = p->has_base[is_public]
+                ? 0
+                : nm_layout_make_base(l->local_fd, p->user->name, is_public, owner.uid, owner.gid);
+
+    if (r < 0)
+        return r;
+    p->has_base[is_public] = true;
+    return nm_batch_new(l->params.settings, p->user->name, &owner, room, ret);
+}
+
+static int add_public(struct piece *p, const struct nm_localizer_resource *res, uint64_t id,
+                      struct nm_localizer_fetch *f)
+{
+    struct nm_localizer *l = p->ask->localizer;
+    _cleanup_(nm_batch_freep) struct nm_batch *b = NULL;
+    json_t *json;
+    int r = new_batch(p, true, 1, &b);
+
+    if (r >= 0)
+        r = make_resource(l, res, id, &json);
+    if (r >= 0)
+        r = nm_batch_add_fetch(b, id, &f->batches, json);
+    return r < 0 ? r : nm_batches_put(l->batches, STEAL_PTR(b));
+}
+
+static int add_own(struct piece *p, const struct nm_localizer_resource *res, uint64_t id,
+                   struct nm_localizer_fetch *f)
+{
+    json_t *json;
+    int r = p->batch ? 0 : new_batch(p, false, p->room, &p->batch);
+
+    if (r >= 0)
+        r = make_resource(p->ask->localizer, res, id, &json);
+    return r < 0 ? r : nm_batch_add_fetch(p->batch, id, &f->batches, json);
+}
+
+/* The file first: if nmd dies while it is fetched, the next one knows that there may be a part of it to remove. */
+static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
+{
+    struct nm_localizer *l = p->ask->localizer;
+    struct nm_localizer_fetch *f = calloc(1, sizeof *f);
+    int r = f ? nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id) : -ENOMEM;
+
+    if (f)
+        nm_cache_attach(l->cache, id, f);
+    if (r >= 0)
+        r = res->visibility == NM_VISIBILITY_PUBLIC ? add_public(p, res, id, f) : add_own(p, res, id, f);
+    /* unless it was said already that it failed */
+    if (r < 0 && nm_cache_find(l->cache, id)->state == NM_CACHE_FETCHING) {
+        nm_cache_attach(l->cache, id, NULL);
+        nm_cache_failed(l->cache, id);
+        free(f);
+    }
+    return r;
+}
+
+/* Another user's fetch may be behind much that is that user's alone: it goes into this one's line as well. */
+static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
+{
+    const struct nm_cache_entry *e = nm_cache_find(p->ask->localizer->cache, id);
+    struct nm_localizer_fetch *f = e->fetch;
+
+    if (e->users == 1)
+        nm_batches_want(&f->batches);
+    if (res->visibility != NM_VISIBILITY_PUBLIC || nm_batches_serve(&f->batches, p->user->name))
+        return 0;
+    return add_public(p, res, id, f);
+}
+
+static void wait_for(struct nm_localizer_ask *ask, size_t i)
+{
+    struct nm_localizer_fetch *f = nm_cache_find(ask->localizer->cache, ask->ids[i])->fetch;
+
+    ask->waits[i].ask = ask;
+    LIST_INSERT_HEAD(&f->waits, &ask->waits[i], link);
+    ask->n_waiting++;
+}
+
+static int ask_for(struct piece *p, const struct nm_localizer_resource *res)
+{
+    struct nm_localizer_ask *ask = p->ask;
+    struct nm_localizer *l = ask->localizer;
+    const struct nm_cache_key key = nm_localizer_key(p->user, res);
+    const size_t i = ask->n_asked;
+    uint64_t id;
+    int r = ask_cache(l, &key, res->name, &id), found = r;
+
+    if (r < 0)
+        return r;
+    ask->found[i] = (uint8_t)found;
+    ask->ids[i] = id;
+    ask->n_asked++;
+    if (found == NM_CACHE_E_READY) {
+        (void)nm_cache_file_touch(l->state_fd, id, nm_now_usec());
+        return 0;
+    }
+    r = found == NM_CACHE_E_NEW ? begin_fetch(p, res, id) : join_fetch(p, res, id);
+    if (r >= 0)
+        wait_for(ask, i);
+    return r;
+}
+
+static int ask_piece(struct nm_localizer_ask *ask)
+{
+    struct nm_localizer *l = ask->localizer;
+    struct piece p = {
+        .ask = ask, .user = &ask->wish->user, .room = NM_MIN(ask->n - ask->n_asked, NM_LOCALIZER_PIECE)};
+    int r = 0, put = 0;
+
+    for (size_t i = 0; r >= 0 && i < p.room; i++)
+        r = ask_for(&p, &ask->wish->resources[ask->n_asked]);
+    /* what was begun is in the cache by now: freeing the ask takes it out of the line again */
+    if (p.batch)
+        put = nm_batches_put(l->batches, p.batch);
+    return r < 0 ? r : put;
+}
+
+/* Nothing more of it. */
+static void end_asking(struct nm_localizer_ask *ask)
+{
+    if (!ask->wish)
+        return;
+    TAILQ_REMOVE(&ask->localizer->asking, ask, asking_link);
+    free(ask->wish);
+    ask->wish = NULL;
+}
+
+/* Those that have more to ask for take turns. */
+bool nm_localizer_ask_some(struct nm_localizer *l)
+{
+    struct nm_localizer_ask *ask = TAILQ_FIRST(&l->asking);
+    char message[100];
+    int r;
+
+    if (!ask)
+        return false;
+    TAILQ_REMOVE(&l->asking, ask, asking_link);
+    TAILQ_INSERT_TAIL(&l->asking, ask, asking_link);
+    r = ask->has_failed ? 0 : ask_piece(ask);
+    if (r < 0) {
+        (void)snprintf(message, sizeof message, "The container's resources can't be asked for: %s", strerror(-r));
+        nm_localizer_ask_fail(ask, message);
+    }
+    if (ask->has_failed || ask->n_asked == ask->n)
+        end_asking(ask);
+    nm_localizer_ask_settle(ask);
+    return true;
+}
+
+/* In the list before it has any resource: whatever fails from here on, freeing it gives everything back. */
+static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
+                   struct nm_localizer_ask **ret)
+{
+    struct nm_localizer_ask *ask = calloc(1, sizeof *ask);
+
+    if (!ask)
+        return -ENOMEM;
+    ask->ids = calloc(n + 1, sizeof *ask->ids);
+    ask->found = calloc(n + 1, sizeof *ask->found);
+    ask->waits = calloc(n + 1, sizeof *ask->waits);
+    if (!ask->ids || !ask->found || !ask->waits) {
+        free(ask->ids);
+        free(ask->found);
+        free(ask->waits);
+        free(ask);
+        return -ENOMEM;
+    }
+    ask->n = n;
+    ask->asked_usec = nm_now_usec();
+    ask->localizer = l;
+    ask->listener = *listener;
+    TAILQ_INSERT_TAIL(&l->asks, ask, link);
+    *ret = ask;
+    return 0;
+}
+
+/* The first piece at once, since most have no more. */
+int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
+                     const struct nm_localizer_resource *resources, size_t n,
+                     const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
+{
+    _cleanup_(nm_localizer_ask_freep) struct nm_localizer_ask *ask = NULL;
+    int r;
+
+    assert(listener->ended);
+    if (!nm_user_name_is_valid(user->name) || !nm_name_is_valid(user->application))
+        return -EINVAL;
+    for (size_t i = 0; i < n; i++)
+        if (!is_resource(user, &resources[i]))
+            return -EINVAL;
+    r = new_ask(l, n, listener, &ask);
+    if (r >= 0)
+        r = copy_wish(user, resources, n, &ask->wish);
+    if (r < 0)
+        return r;
+    TAILQ_INSERT_TAIL(&l->asking, ask, asking_link);
+    r = ask_piece(ask);
+    if (r >= 0)
+        r = nm_localizer_begin_turn(l);
+    if (r < 0)
+        return r;
+    if (ask->n_asked == n)
+        end_asking(ask);
+    nm_localizer_ask_settle(ask);
+    *ret = STEAL_PTR(ask);
+    return 0;
+}
+
+/* ---- giving back ---- */
+
+static void release(struct nm_localizer_ask *ask, size_t i)
+{
+    struct nm_cache *cache = ask->localizer->cache;
+    struct nm_localizer_fetch *f = nm_cache_find(cache, ask->ids[i])->fetch;
+
+    if (ask->waits[i].ask)
+        LIST_REMOVE(&ask->waits[i], link);
+    nm_cache_release(cache, ask->ids[i], nm_now_usec());
+    if (f && nm_cache_find(cache, ask->ids[i])->users == 0)
+        nm_batches_give_up(&f->batches);
+}
+
+static void free_ask(struct nm_localizer_ask *ask)
+{
+    free(ask->ids);
+    free(ask->found);
+    free(ask->waits);
+    free(ask->message);
+    free(ask);
+}
+
+/* The last first: what waits in line goes before what runs, whose slot would have it begin. */
+bool nm_localizer_release_some(struct nm_localizer *l)
+{
+    struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);
+
+    if (!ask)
+        return false;
+    for (unsigned n = 0; n < NM_LOCALIZER_PIECE && ask->n_released < ask->n_asked; n++)
+        release(ask, ask->n_asked - ++ask->n_released);
+    if (ask->n_released == ask->n_asked) {
+        TAILQ_REMOVE(&l->releasing, ask, link);
+        free_ask(ask);
+    }
+    return true;
+}
+
+struct nm_localizer_ask *nm_localizer_ask_free(struct nm_localizer_ask *ask)
+{
+    struct nm_localizer *l;
+
+    if (!ask)
+        return NULL;
+    l = ask->localizer;
+    end_asking(ask);
+    if (ask->is_ending)
+        TAILQ_REMOVE(&l->ending, ask, end_link);
+    ask->is_ending = false;
+    ask->has_ended = true;
+    TAILQ_REMOVE(&l->asks, ask, link);
+    TAILQ_INSERT_HEAD(&l->releasing, ask, link);
+    (void)nm_localizer_release_some(l);
+    (void)nm_localizer_begin_turn(l);
+    return NULL;
+}
+
+/* ---- what it has ---- */
+
+char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
+{
+    assert(i < ask->n_asked);
+    return nm_layout_target(ask->localizer->local_dir, nm_cache_find(ask->localizer->cache, ask->ids[i]));
+}
+
+struct place {
+    uint64_t id;
+    size_t i;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->i < y->i ? -1 : x->i > y->i;
+}
+
+/* One that was asked for under two names is one resource, and is what it was when it was first asked for. */
+void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret)
+{
+    _cleanup_free_ struct place *places = calloc(ask->n_asked + 1, sizeof *places);
+
+    *ret = (struct nm_localizer_counts){.usec = nm_sub_u64(nm_now_usec(), ask->asked_usec)};
+    if (!places)
+        return;
+    for (size_t i = 0; i < ask->n_asked; i++)
+        places[i] = (struct place){ask->ids[i], i};
+    qsort(places, ask->n_asked, sizeof *places, compare_places);
+    for (size_t i = 0; i < ask->n_asked; i++) {
+        const uint64_t bytes = nm_cache_find(ask->localizer->cache, places[i].id)->bytes;
+
+        if (i > 0 && places[i].id == places[i - 1].id)
+            continue;
+        if (ask->found[places[i].i] == NM_CACHE_E_READY) {
+            ret->n_cached++;
+            ret->cached_bytes += bytes;
+        } else {
+            ret->n_fetched++;
+            ret->fetched_bytes += bytes;
+        }
+    }
+}
+
+bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
+{
+    const struct nm_cache_entry *e;
+
+    assert(i < ask->n);
+    if (ask->has_ended && !ask->has_failed)
+        return true; /* whatever became of it later */
+    if (i >= ask->n_asked)
+        return false;
+    e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
+    return e->state == NM_CACHE_READY && !e->is_doomed; /* what failed is there as far as the cache goes, and doomed */
+}
+
+bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name)
+{
+    assert(i < ask->n_asked);
+    if (!is_lost(ask->localizer, ask->ids[i], name))
+        return true;
+    doom(ask->localizer, ask->ids[i]);
+    return false;
+}

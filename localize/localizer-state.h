@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the files behind localizer.h share. ask.c has what is asked for; localizer.c has what becomes of it. */
+
+#include <sys/queue.h>
+
+#include "localize/batches.h"
+#include "localize/localizer.h"
+
+/* How many resources are asked for, or given up, in one turn of the loop: each may cost calls to a file system. */
+#define NM_LOCALIZER_PIECE NM_BATCH_MAX
+
+/* Is there while the resource is fetched; the cache's entry has it. */
+struct nm_localizer_fetch {
+    struct nm_batch_places batches;
+    LIST_HEAD(, nm_localizer_wait) waits;
+};
+
+/* One resource of one ask that isn't there yet; ask NULL: it is in no list. */
+struct nm_localizer_wait {
+    LIST_ENTRY(nm_localizer_wait) link;
+    struct nm_localizer_ask *ask;
+};
+
+/* What was asked for, and by whom: strings are the ask's own. */
+struct nm_localizer_wish {
+    struct nm_localizer_user user;
+    struct nm_localizer_resource resources[];
+};
+
+/* A container that is being made ready. It holds on to its resources until it is freed, which is when the container
+ * has ended. */
+struct nm_localizer_ask {
+    TAILQ_ENTRY(nm_localizer_ask) link, asking_link, end_link;
+    struct nm_localizer *localizer;
+    struct nm_localizer_listener listener;
+    struct nm_localizer_wish *wish; /* NULL: all of it has been asked for */
+    uint64_t *ids;
+    uint8_t *found; /* NM_CACHE_E_*, as each was when it was asked for */
+    struct nm_localizer_wait *waits;
+    size_t n, n_asked, n_waiting, n_released;
+    uint64_t asked_usec;
+    char *message; /* why it failed */
+    bool has_failed, has_ended, is_ending;
+};
+
+TAILQ_HEAD(nm_localizer_asks, nm_localizer_ask);
+
+struct nm_localizer {
+    struct nm_localizer_params params;
+    struct nm_cache *cache;
+    int program_fd, local_fd, state_fd;
+    char *local_dir, *boot_id;
+    struct nm_batches *batches;
+    struct nm_leftovers *leftovers;
+    struct nm_localizer_asks asks, releasing; /* releasing: those that were freed, and still hold something */
+    struct nm_localizer_asks asking, ending;  /* have more to ask for; are to be told of their end */
+    bool may_tidy, tidies; /* it tidies once all has been asked for that was then */
+    sd_event_source *turn;
+};
+
+int nm_localizer_begin_turn(struct nm_localizer *l);
+struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
+
+/* It has come to its end, or may have. */
+void nm_localizer_ask_fail(struct nm_localizer_ask *ask, const char *message);
+void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
+
+/* A piece of what there is to do. True: there may be more. */
+bool nm_localizer_ask_some(struct nm_localizer *l);
+bool nm_localizer_release_some(struct nm_localizer *l);

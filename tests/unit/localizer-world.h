@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * For the tests of localize/localizer.h: one with real workers, which fetch by a command that counts how often it is
+ * called. As root the workers are nobody's, otherwise they are whoever runs this.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "localize/localizer.h"
+#include "tests/unit/run-until.h"
+#include "util/clock.h"
+
+#define SECONDS 20
+#define NOBODY 65534
+#define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, world_set_up, world_tear_down)
+
+/* /tmp/X/local, .../state, and what the command leaves in .../log. */
+struct world {
+    char root[32];
+    int root_fd;
+    sd_event *event;
+    json_t *settings;
+    struct nm_localizer_params params;
+    struct nm_localizer *localizer;
+    char *local, *state;
+};
+
+/* What an ask's owner hears. */
+struct owner {
+    struct nm_localizer_ask *ask;
+    int ended, result;
+    unsigned progress;
+    char message[512];
+};
+
+char *print(const char *format, ...) nm_printf(1, 2);
+uid_t worker_uid(void);
+int world_set_up(void **state);
+int world_tear_down(void **state);
+void start(struct world *w); /* the localizer, by w's params */
+
+/* Listeners, whose userdata is the struct owner. */
+void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata);
+void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata);
+
+/*
+ * x:N makes a file of N bytes and writes a line to the log; x:hang-N writes its process's number there and stays;
+ * x:bad fails; x:grow-N makes a file for N seconds, under another name.
+ */
+int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o, enum nm_visibility visibility,
+           const char *const *uris, size_t n);
+int try_ask(struct world *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n);
+void ask(struct world *w, struct owner *o, const char *uri); /* alice, for what is her own */
+void give_back(struct owner *o);
+
+unsigned count_log(struct world *w);
+bool has_written_pid(struct world *w, pid_t *pid);
+bool is_there(struct world *w, const char *name);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/localizer.h: a container with as many resources as it may have costs the loop no long turn. */
+
+#include "tests/unit/localizer-world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define N 8192
+#define PATIENCE_USEC (300 * NM_USEC_PER_SEC) /* sanitizers, and a busy host */
+#define PIECE 64
+/* In one turn no more than a few pieces' calls: for each resource a file of nmd's is written and dated, or removed. */
+#define CALLS_MAX (6 * PIECE)
+
+/* ---- what nmd's calls are counted by ---------------------------------------------------------------------------- */
+
+static unsigned n_calls, most_calls, n_forks;
+
+int __real_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
+int __wrap_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
+int __real_fstatat(int fd, const char *path, struct stat *st, int flags);
+int __wrap_fstatat(int fd, const char *path, struct stat *st, int flags);
+int __real_unlinkat(int fd, const char *path, int flags);
+int __wrap_unlinkat(int fd, const char *path, int flags);
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+int __wrap_utimensat(int fd, const char *path, const struct timespec times[2], int flags)
+{
+    n_calls++;
+    return __real_utimensat(fd, path, times, flags);
+}
+
+int __wrap_fstatat(int fd, const char *path, struct stat *st, int flags)
+{
+    n_calls++;
+    return __real_fstatat(fd, path, st, flags);
+}
+
+int __wrap_unlinkat(int fd, const char *path, int flags)
+{
+    n_calls++;
+    return __real_unlinkat(fd, path, flags);
+}
+
+pid_t __wrap_fork(void)
+{
+    n_forks++;
+    return __real_fork();
+}
+
+static void end_turn(void)
+{
+    most_calls = NM_MAX(most_calls, n_calls);
+    n_calls = 0;
+}
+
+#define RUN_TURNS_UNTIL(w, condition) \
+    do { \
+        const uint64_t _end_usec = nm_now_usec() + PATIENCE_USEC; \
+        end_turn(); \
+        while (!(condition)) { \
+            assert_true(nm_now_usec() < _end_usec); \
+            assert_true(sd_event_run((w)->event, 20 * NM_USEC_PER_MSEC) >= 0); \
+            end_turn(); \
+        } \
+    } while (0)
+
+/* ---- many ------------------------------------------------------------------------------------------------------- */
+
+/* One file under as many patterns, which mean nothing for it. */
+static void ask_many(struct world *w, struct owner *o, enum nm_visibility visibility, bool fails)
+{
+    const struct nm_localizer_user user = {
+        .name = "alice", .application = "application_1_0001", .uid = worker_uid(), .gid = w->params.public_gid};
+    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = o};
+    struct nm_localizer_resource *list = calloc(N, sizeof *list);
+    _cleanup_free_ char *uri = print("file://%s/one", w->root);
+    char(*patterns)[16] = calloc(N, sizeof *patterns);
+    struct stat st;
+
+    assert_non_null(list);
+    assert_non_null(patterns);
+    assert_int_equal(__real_fstatat(w->root_fd, "one", &st, 0), 0);
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(patterns[i], sizeof patterns[i], "%zu", i);
+        list[i] = (struct nm_localizer_resource){
+            .visibility = visibility,
+            .uri = uri,
+            .type = "PATTERN",
+            .pattern = patterns[i],
+            .timestamp_msec = fails ? 1
+                                    : (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / 1000000,
+            .name = "one",
+        };
+    }
+    *o = (struct owner){0};
+    assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    free(list);
+    free(patterns);
+}
+
+static int set_up(void **state)
+{
+    struct world *w;
+    int fd;
+
+    (void)world_set_up(state);
+    w = *state;
+    fd = openat(w->root_fd, "one", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+    assert_int_equal(write(fd, "1", 1), 1);
+    (void)close(fd);
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.cache_max_bytes = 2 * N;
+    start(w);
+    RUN_TURNS_UNTIL(w, true);
+    n_calls = most_calls = n_forks = 0;
+    return 0;
+}
+
+static void check_turns(void)
+{
+    print_message("at most %u calls in a turn, %u workers\n", most_calls, n_forks);
+    assert_true(most_calls <= CALLS_MAX);
+    most_calls = n_forks = 0;
+}
+
+/* They come, are there when they are asked for again, and go. */
+static void test_localized(void **state)
+{
+    struct world *w = *state;
+    struct nm_localizer_counts counts;
+    struct owner o;
+
+    ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
+    RUN_TURNS_UNTIL(w, o.ended);
+    assert_string_equal(o.message, "");
+    assert_int_equal(o.result, 0);
+    nm_localizer_count(o.ask, &counts);
+    assert_int_equal(counts.n_fetched, N);
+    assert_true(n_forks <= N / PIECE + 1);
+    check_turns();
+    give_back(&o);
+    ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
+    RUN_TURNS_UNTIL(w, o.ended);
+    nm_localizer_count(o.ask, &counts);
+    assert_int_equal(counts.n_cached, N);
+    check_turns();
+    give_back(&o);
+    nm_localizer_set_room(w->localizer, 0);
+    RUN_TURNS_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    /* as many as there is to do, and not one for each */
+    assert_true(n_forks <= N / 8);
+    check_turns();
+    assert_false(is_there(w, "state/10"));
+}
+
+/* The first failure is the end; what was still in line goes without a worker having begun. */
+static void test_failed(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    ask_many(w, &o, NM_VISIBILITY_APPLICATION, true);
+    RUN_TURNS_UNTIL(w, o.ended);
+    assert_int_equal(o.result, -EIO);
+    give_back(&o);
+    RUN_TURNS_UNTIL(w, !is_there(w, "state/10") && !is_there(w, "state/100"));
+    check_turns();
+}
+
+/* Asked for and given back at once: the rest of it is never asked for, nor does it keep nmd from ending. */
+static void test_given_back(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
+    give_back(&o);
+    RUN_TURNS_UNTIL(w, !is_there(w, "state/10") && !is_there(w, "state/73"));
+    assert_int_equal(o.ended, 0);
+    assert_false(is_there(w, "state/100"));
+    check_turns();
+    ask_many(w, &o, NM_VISIBILITY_PRIVATE, false);
+    RUN_TURNS_UNTIL(w, is_there(w, "state/300"));
+    give_back(&o);
+}
+
+#define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, set_up, world_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_MANY(test_localized),
+        TEST_MANY(test_failed),
+        TEST_MANY(test_given_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/localizer.h: what one user's asks cost another's. */
+
+#include "tests/unit/localizer-world.h"
+
+#include <signal.h>
+
+static const char popular[] = "x:f-10";
+
+static void ask_public(struct world *w, const char *name, struct owner *o, const char *const *uris, size_t n)
+{
+    const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
+
+    *o = (struct owner){0};
+    assert_int_equal(ask_as(w, name, nm_streq(name, "bob") ? bob : worker_uid(), o, NM_VISIBILITY_PUBLIC, uris, n), 0);
+}
+
+static void one_worker(struct world *w)
+{
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.max_workers = 1;
+    start(w);
+}
+
+/* It waits for nothing that stands before it in another user's line, and is fetched once all the same. */
+static void test_public_behind_what_hangs(void **state)
+{
+    static const char *const uris[] = {"x:hang-1", popular};
+    struct world *w = *state;
+    struct owner alice, bob, again;
+    pid_t pid;
+
+    one_worker(w);
+    ask_public(w, "alice", &alice, uris, 2);
+    RUN_UNTIL(w, has_written_pid(w, &pid));
+    ask_public(w, "bob", &bob, &uris[1], 1);
+    RUN_UNTIL(w, bob.ended);
+    assert_int_equal(bob.result, 0);
+    assert_int_equal(alice.ended, 0);
+    assert_int_equal(kill(pid, 0), 0);
+    ask_public(w, "alice", &again, &uris[1], 1);
+    RUN_UNTIL(w, again.ended);
+    give_back(&alice);
+    RUN_UNTIL(w, kill(pid, 0) < 0);
+    assert_int_equal(count_log(w), 2);
+    give_back(&bob);
+    give_back(&again);
+}
+
+static void test_public_behind_private(void **state)
+{
+    struct world *w = *state;
+    const char *uri = popular;
+    struct owner own[3], public, bob;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++) {
+        _cleanup_free_ char *hang = print("x:hang-%zu", i);
+
+        ask(w, &own[i], hang);
+    }
+    ask_public(w, "alice", &public, &uri, 1);
+    RUN_UNTIL(w, count_log(w) == 2);
+    ask_public(w, "bob", &bob, &uri, 1);
+    RUN_UNTIL(w, bob.ended && public.ended);
+    assert_int_equal(bob.result, 0);
+    assert_int_equal(public.result, 0);
+    assert_int_equal(count_log(w), 3);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
+        give_back(&own[i]);
+    give_back(&public);
+    give_back(&bob);
+}
+
+/* Whoever asked first may give it back: it is fetched for the other, in whichever line is first. */
+static void test_first_gives_back(void **state)
+{
+    static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
+    struct world *w = *state;
+    const char *uri = popular;
+    struct owner alice, public, bob, shared;
+    pid_t pid;
+
+    one_worker(w);
+    ask_public(w, "alice", &alice, hang, 1);
+    RUN_UNTIL(w, has_written_pid(w, &pid));
+    ask_public(w, "bob", &bob, other, 1);
+    RUN_UNTIL(w, count_log(w) == 2);
+    ask_public(w, "alice", &public, &uri, 1);
+    ask_public(w, "bob", &shared, &uri, 1);
+    give_back(&public);
+    give_back(&alice);
+    RUN_UNTIL(w, shared.ended);
+    assert_int_equal(shared.result, 0);
+    assert_int_equal(bob.ended, 0);
+    assert_int_equal(count_log(w), 3);
+    give_back(&shared);
+    give_back(&bob);
+}
+
+/* Nobody wants it any more, in either line. */
+static void test_both_give_back(void **state)
+{
+    static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
+    struct world *w = *state;
+    const char *uri = popular;
+    struct owner alice, public, bob, shared;
+
+    one_worker(w);
+    ask_public(w, "alice", &alice, hang, 1);
+    ask_public(w, "bob", &bob, other, 1);
+    RUN_UNTIL(w, count_log(w) == 2);
+    ask_public(w, "alice", &public, &uri, 1);
+    ask_public(w, "bob", &shared, &uri, 1);
+    give_back(&public);
+    give_back(&shared);
+    RUN_UNTIL(w, !is_there(w, "state/12"));
+    give_back(&alice);
+    give_back(&bob);
+    ask_public(w, "alice", &alice, &uri, 1);
+    RUN_UNTIL(w, alice.ended);
+    assert_int_equal(alice.result, 0);
+    assert_int_equal(count_log(w), 3);
+    give_back(&alice);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_public_behind_what_hangs),
+        TEST(test_public_behind_private),
+        TEST(test_first_gives_back),
+        TEST(test_both_give_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
