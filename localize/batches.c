@@ -359,6 +359,20 @@ static void fail_rest(struct nm_batch *b, const char *why)
     }
 }
 
+static void on_overran(struct nm_job *job, void *userdata)
+{
+    struct nm_batch *b = userdata;
+    struct nm_batches *bs = b->all;
+
+    (void)job;
+    if (b->item.is_written_off)
+        return;
+    write_off(b, "nm-localizer said more than it has to and was ended; another process of the user's may have written "
+              "into its pipe");
+    arm(bs);
+    bs->params.has_room(bs->params.userdata);
+}
+
 static void on_ended(struct nm_job *job, const char *reason, void *userdata)
 {
     struct nm_batch *b = userdata;
@@ -394,9 +408,11 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
         .gid = b->gid,
         .account = b->account,
         .work = work,
+        .n = b->n,
         .most_memory_bytes = bs->params.worker_max_bytes,
         .said = on_said,
         .ended = on_ended,
+        .overran = on_overran,
         .userdata = b,
     };
 

@@ -15,12 +15,19 @@
 #include "localize/localizer.h"
 #include "localize/report.h"
 #include "util/become.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
 
 #define FREE_MSEC 2000
-#define PIPE_READS 32 /* of a line's size each: more than a pipe holds */
+#define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
+#define PIPE_READS 72    /* of that size each: more than a pipe holds */
+/* Twice as many as nm-localizer writes by the clock; beyond that what a full pipe holds of its lines, which are heard
+ * all at once when nmd was held up, and what there is to say of each resource. */
+#define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
+#define LINES_AT_ONCE 1280U
+#define LINES_OF_EACH 4U
 
 struct nm_job {
     struct nm_job_params params;
@@ -29,6 +36,8 @@ struct nm_job {
     sd_event_source *lines_source, *end_source;
     char line[NM_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
+    uint64_t credit_usec, most_credit_usec, paid_usec; /* for lines; by when it was counted last */
+    bool has_overrun;
 };
 
 /* The zombie keeps the group's number from being another's until it is reaped. */
@@ -85,11 +94,25 @@ static void hear_line(struct nm_job *job, const char *line, size_t size)
         job->params.said(job, &said, job->params.userdata);
 }
 
+/* Any process of the user's can write into its worker's pipe: for a line, or a read that completes none. */
+static bool pay(struct nm_job *job)
+{
+    const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
+
+    job->credit_usec = nm_add_u64(job->credit_usec, nm_sub_u64(now_usec, job->paid_usec));
+    job->credit_usec = NM_MIN(job->credit_usec, job->most_credit_usec);
+    job->paid_usec = now_usec;
+    job->has_overrun = job->credit_usec < LINE_USEC;
+    job->credit_usec = nm_sub_u64(job->credit_usec, LINE_USEC);
+    return !job->has_overrun;
+}
+
 /* Takes what is there into the line, and hears each that is complete. 0: there is nothing more (now). */
 static int read_lines(struct nm_job *job)
 {
+    bool has_line = false;
     char *end;
-    ssize_t n = read(job->lines_fd, job->line + job->size, sizeof job->line - 1 - job->size);
+    ssize_t n = read(job->lines_fd, job->line + job->size, NM_MIN(sizeof job->line - 1 - job->size, READ_BYTES));
 
     if (n < 0 && errno == EINTR)
         return 1;
@@ -99,13 +122,16 @@ static int read_lines(struct nm_job *job)
     while ((end = memchr(job->line, '\n', job->size))) {
         size_t length = (size_t)(end - job->line);
 
+        if (!pay(job))
+            return 0;
+        has_line = true;
         hear_line(job, job->line, length);
         job->size -= length + 1;
         memmove(job->line, end + 1, job->size);
     }
     if (job->size == sizeof job->line - 1)
         job->size = 0; /* too long to be one of ours */
-    return 1;
+    return has_line || pay(job);
 }
 
 /* One read a turn: a worker that talks without end has no more of the loop than others. */
@@ -117,6 +143,10 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
     if (!(revents & EPOLLIN))
         return sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
     (void)read_lines(job);
+    if (!job->has_overrun)
+        return 0;
+    (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
+    job->params.overran(job, job->params.userdata);
     return 0;
 }
 
@@ -139,7 +169,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
     explain(end_group(job), reason, sizeof reason);
     /* what it said last: no more than the pipe holds, for somebody else may have got hold of its other end */
-    for (int i = 0; i < PIPE_READS && read_lines(job) > 0; i++)
+    for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
         ;
     (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
     job->params.ended(job, reason, job->params.userdata);
@@ -268,11 +298,13 @@ int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
     _cleanup_(nm_job_freep) struct nm_job *job = calloc(1, sizeof *job);
     int r;
 
-    assert(p->event && p->program_fd >= 0 && p->work && p->said && p->ended);
+    assert(p->event && p->program_fd >= 0 && p->work && p->said && p->ended && p->overran);
     if (!job)
         return -ENOMEM;
     job->pidfd = job->lines_fd = -EBADF;
     job->params = *p;
+    job->credit_usec = job->most_credit_usec = (LINES_AT_ONCE + LINES_OF_EACH * p->n) * LINE_USEC;
+    job->paid_usec = nm_clock_usec(CLOCK_MONOTONIC);
     r = spawn(job);
     if (r >= 0)
         r = watch(job);

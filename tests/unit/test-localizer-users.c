@@ -4,7 +4,9 @@
 
 #include "tests/unit/localizer-world.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 static const char popular[] = "x:f-10";
 
@@ -124,6 +126,44 @@ static void test_both_give_back(void **state)
     give_back(&alice);
 }
 
+/* Another process that writes into the worker's pipe, until there is nobody who reads. */
+static pid_t begin_to_flood(pid_t worker)
+{
+    static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
+    _cleanup_free_ char *path = print("/proc/%d/fd/1", worker);
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+    pid_t pid;
+
+    assert_true(fd >= 0);
+    pid = fork();
+    if (pid == 0) {
+        while (write(fd, line, sizeof line - 1) > 0)
+            ;
+        _exit(0);
+    }
+    return pid;
+}
+
+static void test_flood(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+    pid_t command, flood;
+
+    ask(w, &o, "x:hang-1");
+    RUN_UNTIL(w, has_written_pid(w, &command));
+    flood = begin_to_flood(getpgid(command));
+    RUN_UNTIL(w, o.ended);
+    (void)kill(flood, SIGKILL);
+    (void)waitpid(flood, NULL, 0);
+    give_back(&o);
+    assert_int_equal(o.result, -EIO);
+    assert_non_null(strstr(o.message, "x:hang-1: nm-localizer said more than it has to and was ended"));
+    assert_true(o.progress > 1000); /* all that an nmd may find that was held up for long */
+    assert_true(o.progress < 2000);
+    RUN_UNTIL(w, !is_there(w, "state/10"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +171,7 @@ int main(void)
         TEST(test_public_behind_private),
         TEST(test_first_gives_back),
         TEST(test_both_give_back),
+        TEST(test_flood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
