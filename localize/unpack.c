@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "localize/charset.h"
+#include "localize/copy.h"
 #include "localize/inside.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -352,6 +353,66 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
+/* Of file systems without hard links, and of one whose files have no more names than so many. */
+static bool is_without_links(int error)
+{
+    return error == EPERM || error == EMLINK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ||
+           error == EXDEV;
+}
+
+static void copy_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)
+{
+    const struct unpack *u = userdata;
+
+    (void)total_bytes;
+    u->params->progress(u->params->userdata, u->bytes + bytes);
+}
+
+/* A second file in the place of a second name. It takes room as others do. */
+static int copy_file(struct unpack *u, int from_fd, const char *from, int to_fd, const char *path)
+{
+    _cleanup_close_ int fd = openat(from_fd, from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    uint64_t bytes;
+    int r;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return entry_failed(u, -errno, path, strerror(errno));
+    r = check_room(u, (uint64_t)st.st_size, path);
+    if (r < 0)
+        return r;
+    r = nm_copy_file(fd, to_fd, (uint64_t)st.st_size, u->params->deadline_usec, copy_progress, u, &bytes);
+    if (r >= 0)
+        r = RET_NERRNO(fchmod(to_fd, nm_localized_file_mode(u->params->is_public)));
+    if (r < 0)
+        return entry_failed(u, r, path, strerror(-r));
+    u->bytes = nm_add_u64(u->bytes, bytes);
+    return 0;
+}
+
+static int copy_symlink(struct unpack *u, int from_fd, const char *from, int parent_fd, const char *name,
+                        const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(from_fd, from, target, sizeof target - 1);
+
+    if (n < 0)
+        return entry_failed(u, -errno, path, strerror(errno));
+    target[n] = '\0';
+    return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
+}
+
+static int copy_link(struct unpack *u, int from_fd, const char *from, bool is_file, int parent_fd, const char *name,
+                     const char *path)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    if (!is_file)
+        return copy_symlink(u, from_fd, from, parent_fd, name, path);
+    fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? entry_failed(u, -errno, path, strerror(errno)) : copy_file(u, from_fd, from, fd, path);
+}
+
 /* Another name for a file that was unpacked before, or for a symlink. */
 static int make_hard_link(struct unpack *u, const char *link, const char *path, int parent_fd, const char *name)
 {
@@ -368,7 +429,11 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     if (fstatat(from_fd, from_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
         return entry_failed(u, -EBADMSG, path, "it is a link to what is no file of the archive");
-    return linkat(from_fd, from_name, parent_fd, name, 0) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
+    if (linkat(from_fd, from_name, parent_fd, name, 0) == 0)
+        return 0;
+    if (!is_without_links(errno))
+        return entry_failed(u, -errno, path, strerror(errno));
+    return copy_link(u, from_fd, from_name, S_ISREG(st.st_mode), parent_fd, name, path);
 }
 
 /* The parent is opened anew for each entry: an entry before may have put something else in its place, and a

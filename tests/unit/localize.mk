@@ -31,6 +31,7 @@ test_localize_servers_LDADD = libnm-localizer.la $(unit_libs)
 
 test_localize_unpack_SOURCES = %D%/test-localize-unpack.c %D%/remove-tree.h
 test_localize_unpack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
+test_localize_unpack_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=linkat
 test_localize_unpack_LDADD = libnm-localizer.la $(unit_libs)
 
 test_localize_worker_SOURCES = %D%/test-localize-worker.c %D%/remove-tree.h %D%/worker-run.h

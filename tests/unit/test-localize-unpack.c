@@ -380,6 +380,55 @@ static void test_hard_link_through_symlink(void **state)
     assert_refused(*state, -ELOOP, "leads through a link");
 }
 
+static int link_error; /* what a file system without hard links says */
+
+int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+    if (link_error == 0)
+        return __real_linkat(from_fd, from, to_fd, to, flags);
+    errno = link_error;
+    return -1;
+}
+
+/* A copy of the file, which takes room, and of the symlink. */
+static void test_no_hard_links(void **state)
+{
+    static const int errors[] = {EPERM, EMLINK, EOPNOTSUPP};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++) {
+        if (i > 0) {
+            (void)tear_down(state);
+            (void)set_up(state);
+            w = *state;
+        }
+        PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 0}, {0, "e/b", "d/a", 0, 0}, {AE_IFLNK, "l", "d/a", 0, 0},
+             {0, "m", "l", 0, 0});
+        link_error = errors[i];
+        assert_int_equal(unpack(w), 0);
+        link_error = 0;
+        assert_file(w, "e/b", "one");
+        assert_int_equal(mode_of(w, "e/b"), 0500);
+        assert_link(w, "m", "d/a");
+        assert_int_equal(w->bytes, 6);
+    }
+}
+
+/* As much as they may come to in all, and no more. */
+static void test_no_hard_links_out_of_bounds(void **state)
+{
+    struct world *w = *state;
+
+    w->params.most_bytes = 5;
+    PACK(w, TAR, {AE_IFREG, "d/a", "one", 0, 0}, {0, "e/b", "d/a", 0, 0});
+    link_error = EPERM;
+    assert_int_equal(unpack(w), -EFBIG);
+    link_error = 0;
+}
+
 /* As bytes, also where the archive has them as text. */
 static void test_tar_names(void **state)
 {
@@ -538,6 +587,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_tar), TEST(test_tar_gz), TEST(test_tar_xz), TEST(test_zip), TEST(test_public), TEST(test_hard_link),
+        TEST(test_no_hard_links), TEST(test_no_hard_links_out_of_bounds),
         TEST(test_pattern), TEST(test_absolute), TEST(test_dots), TEST(test_dots_inside), TEST(test_links_in_tar),
         TEST(test_links_in_zip), TEST(test_through_symlink), TEST(test_through_absolute_symlink),
         TEST(test_through_round_symlink), TEST(test_through_file), TEST(test_through_plain_symlink),
