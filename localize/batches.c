@@ -40,6 +40,10 @@ struct nm_batch {
     size_t n, room, n_wanted;
     bool is_removal;
     uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
+    uint64_t moved_usec;             /* when it last was further than before, which is: */
+    size_t index;
+    enum nm_said_state state;
+    uint64_t bytes;
     void (*ended)(void *userdata);
     void *userdata;
 };
@@ -66,14 +70,17 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that gets on says so several times a second, also where a server or a command keeps it waiting. Where
- * somebody goes on making files it could remove for ever. */
+/* A worker that is alive says so several times a second, also where a server or a command keeps it waiting, and may wait
+ * for longer. What it removes it doesn't count; where somebody goes on making files it could remove for ever. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
-    const uint64_t whole_usec = b->is_removal ? REMOVAL_USEC : nm_add_u64(FETCH_USEC, silent_usec);
+    const uint64_t alive_until = nm_add_u64(b->heard_usec, silent_usec);
 
-    return NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
+    if (b->is_removal)
+        return NM_MIN(alive_until, nm_add_u64(b->begun_usec, REMOVAL_USEC));
+    return NM_MIN(NM_MIN(alive_until, nm_add_u64(b->moved_usec, b->all->params.stalled_usec)),
+                  nm_add_u64(b->begun_usec, nm_add_u64(FETCH_USEC, silent_usec)));
 }
 
 static void arm(struct nm_batches *bs)
@@ -116,10 +123,14 @@ static void write_off(struct nm_batch *b, const char *message)
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
     const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
+    const uint64_t stalled_usec = nm_sub_u64(now, b->moved_usec);
 
     if (silent_usec >= b->all->params.silent_usec)
         (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was ended",
                        (uintmax_t)(silent_usec / sec));
+    else if (!b->is_removal && stalled_usec >= b->all->params.stalled_usec)
+        (void)snprintf(message, size, "nm-localizer waited %ju seconds for another byte of it and was ended",
+                       (uintmax_t)(stalled_usec / sec));
     else
         (void)snprintf(message, size, "nm-localizer was at it for %ju seconds and was ended",
                        (uintmax_t)(nm_sub_u64(now, b->begun_usec) / sec));
@@ -152,7 +163,7 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     const unsigned max = params->max_workers;
     int r;
 
-    assert(max > 0 && params->silent_usec > 0);
+    assert(max > 0 && params->silent_usec > 0 && params->stalled_usec > 0);
     if (!bs)
         return -ENOMEM;
     bs->params = *params;
@@ -308,6 +319,17 @@ static void give_up_unwanted(struct nm_batch *b)
         write_off(b, "nobody waits for it any more");
 }
 
+/* That it waits is a sign of life, and no progress. */
+static void note_progress(struct nm_batch *b, const struct nm_said *said)
+{
+    if (said->index == b->index && said->state == b->state && said->bytes == b->bytes)
+        return;
+    b->index = said->index;
+    b->state = said->state;
+    b->bytes = said->bytes;
+    b->moved_usec = b->heard_usec;
+}
+
 /* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
 static void on_said(struct nm_job *job, const struct nm_said *said, void *userdata)
 {
@@ -321,6 +343,7 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         return; /* that is said already: it failed */
     if (said->is_removal != b->is_removal || said->index >= b->n || b->entries[said->index].id == 0)
         return;
+    note_progress(b, said);
     id = b->entries[said->index].id;
     if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING || said->state == NM_SAID_REMOVING) {
         if (!b->is_removal)
@@ -448,7 +471,7 @@ static void start_next(struct nm_batches *bs, struct nm_batch *b)
     r = start(bs, b);
     TAILQ_REMOVE(&bs->waiting, b, link);
     if (r >= 0) {
-        b->heard_usec = b->begun_usec = now_usec();
+        b->heard_usec = b->begun_usec = b->moved_usec = now_usec();
         TAILQ_INSERT_TAIL(&bs->running, b, link);
         return;
     }

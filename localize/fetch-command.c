@@ -24,6 +24,7 @@
 
 #define MAX_ERROR_BYTES 512
 #define LOOK_MSEC 250
+#define MAX_FILES 64
 
 struct command {
     pid_t pid;
@@ -176,13 +177,33 @@ static bool read_errors(struct command *c)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Until it ends, takes too long or makes too much. */
+/* All in the directory, which is this fetch's alone: Hadoop's client writes under another name until it has everything.
+ * A command that makes thousands of files is counted as far as this goes. */
+static uint64_t count_bytes(int dir_fd)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    uint64_t bytes = 0;
+    const struct dirent *d;
+    struct stat st;
+
+    if (!dir) {
+        (void)nm_close(fd);
+        return 0;
+    }
+    for (unsigned i = 0; i < MAX_FILES && (d = readdir(dir)); i++)
+        if (fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            bytes = nm_add_u64(bytes, (uint64_t)st.st_size);
+    return bytes;
+}
+
+/* Until it ends, takes too long or makes too much. nmd hears also that we wait, and ends us if no byte comes. */
 static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch_to *to, char **ret_message)
 {
     struct pollfd fds[] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = c->errors_fd, .events = POLLIN}};
 
     for (;;) {
-        struct stat st;
+        uint64_t bytes;
 
         if (poll(fds, NM_ARRAY_SIZE(fds), LOOK_MSEC) < 0 && errno != EINTR)
             return -errno;
@@ -190,11 +211,10 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
             fds[1].fd = -1;
         if (fds[0].revents)
             return 0;
-        if (fstatat(to->dir_fd, to->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            st.st_size = 0; /* not begun yet, or under another name at first: nmd hears all the same that we wait */
-        if ((uint64_t)st.st_size > f->work->limits.fetch_bytes)
+        bytes = count_bytes(to->dir_fd);
+        if (bytes > f->work->limits.fetch_bytes)
             return nm_fail(ret_message, -EFBIG, "its command makes more than it may");
-        nm_fetch_progress(f, (uint64_t)st.st_size, 0);
+        nm_fetch_progress(f, bytes, 0);
         if (nm_now_usec() >= f->deadline_usec)
             return nm_fail(ret_message, -ETIMEDOUT, "its command takes too long");
     }

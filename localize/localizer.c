@@ -19,6 +19,8 @@
 #include "util/parse.h"
 
 #define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than a large archive's end or a slow disk takes */
+/* A client that starts Java, asks for tickets and several servers may wait for its first byte. */
+#define SILENT_TIMES 4
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
 /* ---- what becomes of entries ---- */
@@ -347,12 +349,14 @@ static int open_dirs(struct nm_localizer *l)
 
 static int make_batches(struct nm_localizer *l)
 {
+    const uint64_t silent_usec = l->params.silent_usec > 0 ? l->params.silent_usec : SILENT_USEC;
     const struct nm_batches_params params = {
         .event = l->params.event,
         .program_fd = l->program_fd,
         .max_workers = l->params.max_workers,
         .worker_max_bytes = l->params.worker_max_bytes,
-        .silent_usec = l->params.silent_usec > 0 ? l->params.silent_usec : SILENT_USEC,
+        .silent_usec = silent_usec,
+        .stalled_usec = l->params.stalled_usec > 0 ? l->params.stalled_usec : SILENT_TIMES * silent_usec,
         .fetched = on_fetched,
         .failed = on_failed,
         .abandoned = on_abandoned,

@@ -33,6 +33,7 @@ struct nm_localizer_params {
     unsigned max_workers;
     uint64_t worker_max_bytes; /* of memory */
     uint64_t silent_usec;      /* a worker that has said nothing for so long is ended; 0: five minutes */
+    uint64_t stalled_usec;     /* and one that waits so long for a byte; 0: four times silent_usec */
     uint64_t retry_first_usec, retry_most_usec; /* of removals that failed (leftovers.h); 0: as there */
     void (*tell)(int level, const char *sentence); /* to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */

@@ -164,6 +164,27 @@ static void test_flood(void **state)
     RUN_UNTIL(w, !is_there(w, "state/10"));
 }
 
+/* One that only waits is ended in the end; one of whose resource a byte comes now and then isn't, under whatever name. */
+static void test_stalled(void **state)
+{
+    struct world *w = *state;
+    struct owner hangs, grows;
+
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.silent_usec = SECONDS * NM_USEC_PER_SEC;
+    w->params.stalled_usec = 3 * NM_USEC_PER_SEC;
+    start(w);
+    ask(w, &hangs, "x:hang-1");
+    ask(w, &grows, "x:grow-5");
+    RUN_UNTIL(w, hangs.ended);
+    assert_int_equal(hangs.result, -EIO);
+    assert_non_null(strstr(hangs.message, "x:hang-1: nm-localizer waited 3 seconds for another byte of it"));
+    RUN_UNTIL(w, grows.ended);
+    assert_string_equal(grows.message, "");
+    give_back(&hangs);
+    give_back(&grows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +193,7 @@ int main(void)
         TEST(test_first_gives_back),
         TEST(test_both_give_back),
         TEST(test_flood),
+        TEST(test_stalled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
