@@ -18,6 +18,7 @@ struct slot {
     uint64_t hash; /* of the key */
     char *strings;
     uint32_t next[2]; /* in its chains, of both indices */
+    uint32_t app_next, app_prev; /* in its application's; app_prev 0: it is the first, or in none */
     uint32_t at;      /* its place in the heap of those that may leave, and one; 0: it isn't in it */
 };
 
@@ -28,10 +29,12 @@ struct nm_cache {
     struct slot *slots;
     size_t n, room;       /* room: 0 or a power of two */
     uint32_t *heads[2];   /* `room` of each */
+    uint32_t *apps;       /* likewise, by application */
     uint32_t *heap;       /* numbers of the slots that may leave, those that go first at the root; room for `room` */
     size_t n_heap;
     uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
     uint64_t most_bytes, bytes, leaving_bytes, next_id;
+    size_t n_leaving;
 };
 
 struct nm_cache *nm_cache_new(uint64_t most_bytes)
@@ -56,6 +59,7 @@ struct nm_cache *nm_cache_free(struct nm_cache *c)
     free(c->slots);
     free(c->heads[BY_KEY]);
     free(c->heads[BY_ID]);
+    free(c->apps);
     free(c->heap);
     free(c);
     return NULL;
@@ -105,8 +109,48 @@ static uint32_t *head_of(const struct nm_cache *c, int index, const struct slot 
     return &c->heads[index][h & (c->room - 1)];
 }
 
+static uint32_t *app_head(const struct nm_cache *c, const char *user, const char *application)
+{
+    const uint64_t hash = hash_bytes(hash_bytes(UINT64_C(0xcbf29ce484222325) ^ c->seed, user, strlen(user) + 1),
+                                     application, strlen(application) + 1);
+
+    return &c->apps[(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (c->room - 1)];
+}
+
+/* What goes with an application is found by it when that ends. In both directions, since all of it is in one chain. */
+static void link_app(struct nm_cache *c, struct slot *slot)
+{
+    const struct nm_cache_key *k = &slot->entry.key;
+    const uint32_t number = (uint32_t)(slot - c->slots) + 1;
+    uint32_t *head;
+
+    if (k->visibility != NM_VISIBILITY_APPLICATION)
+        return;
+    head = app_head(c, k->user, k->application);
+    slot->app_prev = 0;
+    slot->app_next = *head;
+    if (*head)
+        c->slots[*head - 1].app_prev = number;
+    *head = number;
+}
+
+static void unlink_app(struct nm_cache *c, struct slot *slot)
+{
+    const struct nm_cache_key *k = &slot->entry.key;
+
+    if (k->visibility != NM_VISIBILITY_APPLICATION)
+        return;
+    if (slot->app_prev)
+        c->slots[slot->app_prev - 1].app_next = slot->app_next;
+    else
+        *app_head(c, k->user, k->application) = slot->app_next;
+    if (slot->app_next)
+        c->slots[slot->app_next - 1].app_prev = slot->app_prev;
+}
+
 static void link_slot(struct nm_cache *c, struct slot *slot)
 {
+    link_app(c, slot);
     for (int index = BY_KEY; index <= BY_ID; index++) {
         uint32_t *head = head_of(c, index, slot);
 
@@ -119,6 +163,7 @@ static void unlink_slot(struct nm_cache *c, struct slot *slot)
 {
     const uint32_t number = (uint32_t)(slot - c->slots) + 1;
 
+    unlink_app(c, slot);
     for (int index = BY_KEY; index <= BY_ID; index++) {
         uint32_t *at = head_of(c, index, slot);
 
@@ -132,7 +177,8 @@ static int grow(struct nm_cache *c)
 {
     const size_t room = c->room ? c->room * 2 : 16;
     _cleanup_free_ uint32_t *by_key = calloc(room, sizeof *by_key), *by_id = calloc(room, sizeof *by_id);
-    uint32_t *heap = by_key && by_id && room < UINT32_MAX ? reallocarray(c->heap, room, sizeof *heap) : NULL;
+    _cleanup_free_ uint32_t *apps = calloc(room, sizeof *apps);
+    uint32_t *heap = by_key && by_id && apps && room < UINT32_MAX ? reallocarray(c->heap, room, sizeof *heap) : NULL;
     struct slot *grown;
 
     if (!heap)
@@ -145,6 +191,8 @@ static int grow(struct nm_cache *c)
     free(c->heads[BY_ID]);
     c->heads[BY_KEY] = STEAL_PTR(by_key);
     c->heads[BY_ID] = STEAL_PTR(by_id);
+    free(c->apps);
+    c->apps = STEAL_PTR(apps);
     c->slots = grown;
     c->room = room;
     for (size_t i = 0; i < c->n; i++)
@@ -289,8 +337,8 @@ static void drop(struct nm_cache *c, struct slot *slot)
     assert(slot->entry.users == 0 && !slot->at && !slot->entry.fetch);
     c->bytes = nm_sub_u64(c->bytes, slot->entry.bytes);
     c->leaving_bytes = nm_sub_u64(c->leaving_bytes, slot->entry.bytes);
-    free(slot->strings);
     unlink_slot(c, slot);
+    free(slot->strings);
     if (slot != last) {
         unlink_slot(c, last);
         *slot = *last;
@@ -379,15 +427,20 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
 /* One that is being fetched is doomed as well: it leaves as soon as it has come. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        struct nm_cache_entry *e = &c->slots[i].entry;
+    for (uint32_t i = c->room ? *app_head(c, user, application) : 0; i > 0; i = c->slots[i - 1].app_next) {
+        struct nm_cache_entry *e = &c->slots[i - 1].entry;
 
-        if (e->key.visibility == NM_VISIBILITY_APPLICATION && nm_streq(e->key.user, user) &&
-            nm_streq(e->key.application, application)) {
+        if (nm_streq(e->key.user, user) && nm_streq(e->key.application, application)) {
             e->is_doomed = true;
-            settle(c, &c->slots[i]);
+            settle(c, &c->slots[i - 1]);
         }
     }
+}
+
+static bool is_too_full(const struct nm_cache *c)
+{
+    return c->bytes - c->leaving_bytes > c->most_bytes ||
+           c->n - c->n_leaving > (c->most_bytes > 0 ? NM_CACHE_ENTRIES_MAX : 0);
 }
 
 /* What is on its way out has its room counted as free already, or one that is slow to go would drag others after it. */
@@ -395,9 +448,10 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
 
-    if (!first || (!first->entry.is_doomed && c->bytes - c->leaving_bytes <= c->most_bytes))
+    if (!first || (!first->entry.is_doomed && !is_too_full(c)))
         return NULL;
     first->entry.state = NM_CACHE_LEAVING;
+    c->n_leaving++;
     c->leaving_bytes = nm_add_u64(c->leaving_bytes, first->entry.bytes);
     settle(c, first);
     return &first->entry;
@@ -409,6 +463,7 @@ void nm_cache_removed(struct nm_cache *c, uint64_t id)
     struct slot *slot = find_id(c, id);
 
     assert(slot && slot->entry.state == NM_CACHE_LEAVING);
+    c->n_leaving--;
     drop(c, slot);
 }
 

@@ -15,6 +15,9 @@
 #include "util/macros.h"
 
 #define NM_CACHE_FIRST_ID 10 /* as Hadoop's, whose users know such names */
+/* Beyond that, what nobody uses leaves although there is room: an empty file, too, costs directories, a file of nmd's
+ * and memory. */
+#define NM_CACHE_ENTRIES_MAX 65536U
 
 enum nm_visibility {
     NM_VISIBILITY_PUBLIC,      /* everybody on this host shares it */
@@ -80,9 +83,9 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id);
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 
 /*
- * The next that has to leave: it is doomed and unused, or there are more bytes than may be and it is the one of the
- * unused that was used least recently. NULL: none has to, or all that are left are in use. It is LEAVING then, until
- * it is removed and nm_cache_removed() said.
+ * The next that has to leave: it is doomed and unused, or there are more bytes or entries than may be and it is the one
+ * of the unused that was used least recently. NULL: none has to, or all that are left are in use. It is LEAVING then,
+ * until it is removed and nm_cache_removed() said.
  */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);

@@ -428,6 +428,64 @@ static void test_many(void **state)
     assert_true(clock() - begun < 20 * CLOCKS_PER_SEC);
 }
 
+/* Empty files take no bytes of the room, and still there are no more of them than so many. */
+static void test_most_entries(void **state)
+{
+    enum { MORE = 100 };
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(1);
+    char uri[24];
+
+    (void)state;
+    for (unsigned i = 0; i < NM_CACHE_ENTRIES_MAX + MORE; i++) {
+        (void)snprintf(uri, sizeof uri, "%u", i);
+        nm_cache_release(c, have(c, uri, 0, i), i);
+    }
+    for (unsigned i = 0; i < MORE; i++)
+        assert_int_equal(nm_cache_next_to_leave(c)->id, NM_CACHE_FIRST_ID + i);
+    assert_null(nm_cache_next_to_leave(c)); /* although none has gone yet */
+    for (unsigned i = 0; i < MORE; i++)
+        nm_cache_removed(c, NM_CACHE_FIRST_ID + i);
+    assert_null(nm_cache_next_to_leave(c));
+    nm_cache_set_room(c, 0);
+    for (unsigned i = 0; i < NM_CACHE_ENTRIES_MAX; i++)
+        nm_cache_removed(c, nm_cache_next_to_leave(c)->id);
+    assert_null(nm_cache_at(c, 0));
+}
+
+/* The end of one looks at its own resources alone, or this would take minutes. */
+static void test_many_applications(void **state)
+{
+    enum { MANY = 200000 };
+    _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(MANY);
+    struct nm_cache_key key = key_of("a");
+    const clock_t begun = clock();
+    char application[24];
+    uint64_t id;
+
+    (void)state;
+    key.visibility = NM_VISIBILITY_APPLICATION;
+    key.application = application;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(application, sizeof application, "%u", i / 2);
+        key.uri = i % 2 ? "a" : "b";
+        assert_int_equal(nm_cache_ask(c, &key, i, &id), NM_CACHE_E_NEW);
+        nm_cache_fetched(c, id, 0);
+        nm_cache_release(c, id, i);
+    }
+    for (unsigned i = 0; i < MANY / 2; i++) {
+        (void)snprintf(application, sizeof application, "%u", i);
+        nm_cache_end_application(c, "alice", application);
+        for (unsigned k = 0; k < 2; k++) {
+            const struct nm_cache_entry *e = nm_cache_next_to_leave(c);
+
+            assert_string_equal(e->key.application, application);
+            nm_cache_removed(c, e->id);
+        }
+    }
+    assert_null(nm_cache_at(c, 0));
+    assert_true(clock() - begun < 20 * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +497,8 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_random_histories),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_most_entries),
+        cmocka_unit_test(test_many_applications),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
