@@ -36,7 +36,7 @@ struct world {
     const char *place; /* the local directory that containers are in, beneath root */
     const char *log_place; /* likewise, for logs */
     Yarn__LaunchContext context;
-    Yarn__NamedResource *resources[4];
+    Yarn__NamedResource *resources[200];
     struct nm_arena arena;
 };
 

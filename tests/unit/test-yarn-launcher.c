@@ -194,6 +194,46 @@ static void test_more_resources(void **state)
     give_back(&first);
 }
 
+static unsigned count_names(struct world *w, const char *path)
+{
+    int fd = openat(w->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    unsigned n = 0;
+
+    while (d && readdir(d))
+        n++;
+    return n > 2 ? n - 2 : 0;
+}
+
+/* However many there are, no turn of the loop makes all of their links. */
+static void test_many_more_resources(void **state)
+{
+    enum { MANY = 100 };
+    struct world *w = *state;
+    struct owner first, o;
+    unsigned before = 0, most = 0;
+
+    set_command(w, "true");
+    prepare_all(w, &first);
+    for (unsigned i = 0; i < MANY; i++) {
+        char *name = nm_arena_alloc(&w->arena, 16);
+
+        (void)snprintf(name, 16, "many/%u", i);
+        add_file(w, name, name + strlen("many/"), "x", 2);
+    }
+    prepare_so(w, &o, LINK);
+    for (unsigned now; !o.ended; before = now) {
+        assert_true(sd_event_run(w->event, 20 * NM_USEC_PER_MSEC) >= 0);
+        now = count_names(w, WORK_DIR "/many");
+        most = NM_MAX(most, now - before);
+    }
+    assert_string_equal(o.message, "");
+    assert_int_equal(before, MANY);
+    assert_true(most <= 64);
+    give_back(&o);
+    give_back(&first);
+}
+
 static void test_what_cannot_be(void **state)
 {
     struct world *w = *state;
@@ -739,6 +779,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_localization_counters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lost_resource, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_resources, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_more_resources, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hostile_user, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_afterwards, set_up, tear_down),

@@ -163,6 +163,24 @@ static uid_t file_uid(void)
     return (uid_t)setfsuid((uid_t)-1);
 }
 
+static unsigned n_become; /* calls for another identity */
+
+int __real_setfsuid(uid_t uid);
+int __wrap_setfsuid(uid_t uid);
+
+int __wrap_setfsuid(uid_t uid)
+{
+    n_become++;
+    return __real_setfsuid(uid);
+}
+
+static int place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
+{
+    size_t made;
+
+    return nm_yarn_place_links(dir_fd, t, &(struct nm_yarn_link){target, name}, 1, &made);
+}
+
 /* Where it can't be the user it must not go on as root; and what it had become by then it is no longer. */
 static void test_no_right_to_become(void **state)
 {
@@ -177,7 +195,7 @@ static void test_no_right_to_become(void **state)
         assert_int_equal(nm_yarn_become(&w->tenant.as, &self), -EPERM);
         assert_int_equal(nm_yarn_place_make_log(w->fd, &w->tenant), -EPERM);
         assert_int_equal(nm_yarn_place_write(w->fd, &w->tenant, "file", "x", 1, 0600), -EPERM);
-        assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
+        assert_int_equal(place_link(w->fd, &w->tenant, "link", "/x"), -EPERM);
         assert_int_equal(nm_yarn_place_open_log(w->fd, &w->tenant), -EPERM);
         set_capability(capabilities[i], true);
         assert_int_equal(file_uid(), 0);
@@ -537,7 +555,7 @@ static int make(struct world *w)
         return work;
     r = nm_yarn_place_write(work, &w->tenant, "script", "words", 5, 0700);
     if (r >= 0)
-        r = nm_yarn_place_link(work, &w->tenant, "sub/link", "/target");
+        r = place_link(work, &w->tenant, "sub/link", "/target");
     if (r >= 0)
         r = nm_yarn_place_make_log(w->fd, &w->tenant);
     return r;
@@ -599,23 +617,50 @@ static void test_links(void **state)
     ssize_t n;
 
     assert_int_equal(fchmod(w->fd, 0777), 0);
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "/etc/x", "/t"), -EINVAL);
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
+    assert_int_equal(place_link(w->fd, &w->tenant, "/etc/x", "/t"), -EINVAL);
+    assert_int_equal(place_link(w->fd, &w->tenant, "..", "/t"), -EINVAL);
+    assert_int_equal(place_link(w->fd, &w->tenant, "a/../b", "/t"), -EINVAL);
+    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b..//c", "/t"), 0);
     assert_true(is_there(w, "..a/b../c"));
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
+    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c", "/other"), 0);
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
     assert_string_equal(target, "/other");
     /* a directory stays, and nothing is left beside it */
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
-    assert_int_equal(nm_yarn_place_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
+    assert_int_equal(place_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
+    assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
     assert_int_equal(unlinkat(w->fd, "..a/b../c", 0), 0);
     assert_int_equal(unlinkat(w->fd, "..a/b..", AT_REMOVEDIR), 0);
     assert_int_equal(unlinkat(w->fd, "..a", AT_REMOVEDIR), 0);
     assert_int_equal(rmdir(w->root), 0);
     assert_int_equal(mkdir(w->root, 0755), 0);
+}
+
+/* As the user once for all of them, and up to the one that can't be. */
+static void test_many_links(void **state)
+{
+    enum { MANY = 100 };
+    struct world *w = *state;
+    struct nm_yarn_link links[MANY];
+    char names[MANY][8];
+    size_t made;
+
+    assert_int_equal(fchmod(w->fd, 0777), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%zu", i);
+        links[i] = (struct nm_yarn_link){"/t", names[i]};
+    }
+    n_become = 0;
+    assert_int_equal(nm_yarn_place_links(w->fd, &w->tenant, links, MANY, &made), 0);
+    assert_int_equal(made, MANY);
+    if (geteuid() == 0)
+        assert_int_equal(n_become, 3); /* there, a look, and back */
+    assert_true(is_there(w, "99"));
+    links[7].name = "../7";
+    assert_int_equal(nm_yarn_place_links(w->fd, &w->tenant, links, MANY, &made), -EINVAL);
+    assert_int_equal(made, 7);
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(unlinkat(w->fd, names[i], 0), 0);
 }
 
 static void test_owners(void **state)
@@ -676,7 +721,7 @@ int main(void)
         TEST(test_open_below_strangers),
         TEST(test_open_failures), TEST(test_disk_fails), TEST(test_joins_later),
         TEST(test_make_failures), TEST(test_links),
-        TEST(test_owners), TEST(test_claim_failures),
+        TEST(test_many_links), TEST(test_owners), TEST(test_claim_failures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

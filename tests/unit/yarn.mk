@@ -67,7 +67,7 @@ test_yarn_launch_memory_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_yarn_place_SOURCES = %D%/test-yarn-place.c %D%/remove-tree.h $(fail_nth) $(fail_files)
 test_yarn_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_place_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
+test_yarn_place_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps) -Wl,--wrap=setfsuid
 test_yarn_place_LDADD = libnm-yarn.la libnm-localize.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_yarn_token_SOURCES = %D%/test-yarn-token.c %D%/yarn-tokens.h

@@ -181,24 +181,36 @@ static int replace_link(int dir_fd, const char *name, const char *target)
     return 0;
 }
 
-int nm_yarn_place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target)
+static int make_link(int dir_fd, const struct nm_yarn_link *link)
 {
-    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
     _cleanup_close_ int at = RET_NERRNO(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
-    _cleanup_free_ char *copy = strdup(name);
+    _cleanup_free_ char *copy = strdup(link->name);
     char *rest = copy, *slash;
     int r = copy ? at : -ENOMEM;
 
-    if (leads_out(name))
+    if (leads_out(link->name))
         return -EINVAL;
-    if (r >= 0)
-        r = nm_yarn_become(&t->as, &self);
     while (r >= 0 && (slash = strchr(rest, '/'))) {
         *slash = '\0';
         r = *rest ? enter(&at, rest) : 0;
         rest = slash + 1;
     }
-    return r < 0 ? r : replace_link(at, rest, target);
+    return r < 0 ? r : replace_link(at, rest, link->target);
+}
+
+/* The user is become once for all of them. */
+int nm_yarn_place_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
+                        size_t *ret_made)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    int r = nm_yarn_become(&t->as, &self);
+
+    *ret_made = 0;
+    while (r >= 0 && *ret_made < n) {
+        r = make_link(dir_fd, &links[*ret_made]);
+        *ret_made += r >= 0;
+    }
+    return r;
 }
 
 int nm_yarn_place_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)

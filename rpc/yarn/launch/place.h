@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/launch/script.h"
 #include "util/become.h"
 
 /* Whose they are, and for what. An owner that was found by a directory (nm_yarn_place_owner()) has no supplementary
@@ -31,9 +32,11 @@ int nm_yarn_place_open_log(int log_fd, const struct nm_yarn_tenant *t);
 int nm_yarn_place_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
                         mode_t mode);
 
-/* A link in there to what is elsewhere, in the place of whatever file or link has that name, which may have directories
- * in it: they are made. -EINVAL: the name leads out of the directory. */
-int nm_yarn_place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const char *target);
+/* Links in there to what is elsewhere, each in the place of whatever file or link has its name, which may have
+ * directories in it: they are made. *ret_made: how many there are before the first that fails. -EINVAL: its name leads
+ * out of the directory. */
+int nm_yarn_place_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
+                        size_t *ret_made);
 
 /* Whose the directories of an application are: of its log directory, or of its submitter's in a local one. -ENOENT. */
 int nm_yarn_place_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid);

@@ -15,11 +15,19 @@
 #define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
 #define PROGRESS_SIZE 120
 #define LOST_MAX 3
+#define PIECE 64U /* resources that are looked at, or linked, in one turn of the loop: a user may name thousands */
 
 enum kind {
     ALL,  /* of what a container needs */
     HOLD, /* it has it all: nobody is to take it away */
     LINK, /* it runs, and more is linked into its working directory */
+};
+
+/* What there is to do in the next turn. */
+enum stage {
+    BEGIN,
+    LOOK, /* whether all that was localized is still there */
+    MAKE_LINKS,
 };
 
 struct nm_yarn_preparation {
@@ -30,7 +38,11 @@ struct nm_yarn_preparation {
     gid_t *groups; /* the tenant's */
     struct nm_arena arena;
     enum kind kind;
-    sd_event_source *turn; /* what there is to do begins in a turn of its own */
+    sd_event_source *turn; /* what there is to do begins in a turn of its own, and goes on in further ones */
+    enum stage stage;
+    size_t at; /* of the resources, in that stage */
+    bool is_lost; /* one of them, as far as it was looked */
+    struct nm_yarn_launch links; /* of LINK */
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* whom that is of */
     bool asked_other;           /* a second one, since the first one's directory had turned bad */
@@ -252,19 +264,43 @@ static int finish(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
 }
 
+static bool is_at_end(const struct nm_yarn_preparation *p)
+{
+    return p->at == p->task.context->n_resources;
+}
+
+static size_t next_piece(const struct nm_yarn_preparation *p)
+{
+    return NM_MIN(p->task.context->n_resources - p->at, PIECE);
+}
+
+static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
+{
+    p->stage = stage;
+    return sd_event_source_set_enabled(p->turn, SD_EVENT_ONESHOT);
+}
+
+/* 1: there are more to be made, in the next turn. */
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
     _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
-    struct nm_yarn_launch l = {0};
-    int r = work < 0 ? work : make_links(p, &l);
+    int r = work < 0 ? work : p->links.links ? 0 : make_links(p, &p->links);
+    size_t made;
 
-    for (size_t i = 0; r >= 0 && i < l.n_links; i++) {
-        r = nm_yarn_place_link(work, &p->tenant, l.links[i].name, l.links[i].target);
-        if (r < 0)
-            return nm_fail(ret_message, r, "The resource '%.100s' can't be linked: %s", l.links[i].name, strerror(-r));
-    }
-    return r;
+    if (r < 0)
+        return r;
+    r = nm_yarn_place_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
+    p->at += made;
+    if (r < 0 && is_at_end(p))
+        return r;
+    if (r < 0)
+        return nm_fail(ret_message, r, "The resource '%.100s' can't be linked: %s", p->links.links[p->at].name,
+                       strerror(-r));
+    if (is_at_end(p))
+        return 0;
+    r = next_turn(p, MAKE_LINKS);
+    return r < 0 ? r : 1;
 }
 
 /* ---- resources ---------------------------------------------------------------------------- */
@@ -272,14 +308,13 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
 
 /* What was there when it was asked for can have gone by the time that all the rest has come. */
-static bool are_there(struct nm_yarn_preparation *p)
+static void look_at_some(struct nm_yarn_preparation *p)
 {
     const Yarn__LaunchContext *c = p->task.context;
-    bool all = true;
 
-    for (size_t i = 0; i < c->n_resources; i++)
-        all = nm_localizer_check(p->ask, i, nm_yarn_resource_name(c->resources[i])) && all;
-    return all;
+    for (size_t n = next_piece(p); n > 0; n--, p->at++)
+        if (!nm_localizer_check(p->ask, p->at, nm_yarn_resource_name(c->resources[p->at])))
+            p->is_lost = true;
 }
 
 /* A few times: somebody who goes on removing what is fetched keeps no container on its way for ever. */
@@ -323,14 +358,12 @@ static void on_ended(struct nm_localizer_ask *ask, int result, const char *messa
             return;
         result = NM_MIN(result, r);
         message = r < 0 ? why : message;
-    } else if (p->kind != HOLD && !are_there(p)) {
-        result = ask_again(p, &why);
+    } else if (p->kind != HOLD) {
+        p->at = 0;
+        p->is_lost = false;
+        result = next_turn(p, LOOK);
         if (result >= 0)
             return;
-        message = why;
-    } else {
-        result = p->kind == ALL ? finish(p, &why) : p->kind == LINK ? add_links(p, &why) : 0;
-        message = why;
     }
     end(p, result, message);
 }
@@ -375,20 +408,50 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
 
 /* ---- its course --------------------------------------------------------------------------- */
 
+static int begin(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = find_user(p, ret_message);
+
+    if (r >= 0 && p->kind == ALL)
+        r = make_local(p, ret_message);
+    if (r >= 0 && p->kind == ALL)
+        r = make_logs(p, ret_message);
+    if (r >= 0)
+        r = ask_for_resources(p, ret_message);
+    return r < 0 ? r : 1;
+}
+
+static int look(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r;
+
+    look_at_some(p);
+    if (!is_at_end(p))
+        r = next_turn(p, LOOK);
+    else if (p->is_lost)
+        r = ask_again(p, ret_message);
+    else if (p->kind == ALL)
+        return finish(p, ret_message);
+    else {
+        p->at = 0;
+        return add_links(p, ret_message);
+    }
+    return r < 0 ? r : 1;
+}
+
+/* Each returns 1 where something else is still to come. */
 static int on_turn(sd_event_source *source, void *userdata)
 {
     struct nm_yarn_preparation *p = userdata;
     _cleanup_free_ char *message = NULL;
-    int r = find_user(p, &message);
+    int r;
 
     (void)source;
-    if (r >= 0 && p->kind == ALL)
-        r = make_local(p, &message);
-    if (r >= 0 && p->kind == ALL)
-        r = make_logs(p, &message);
-    if (r >= 0)
-        r = ask_for_resources(p, &message);
-    if (r < 0)
+    if (p->stage == BEGIN)
+        r = begin(p, &message);
+    else
+        r = p->stage == LOOK ? look(p, &message) : add_links(p, &message);
+    if (r <= 0)
         end(p, r, message);
     return 0;
 }
