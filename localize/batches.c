@@ -70,17 +70,16 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that is alive says so several times a second, also where a server or a command keeps it waiting, and may wait
- * for longer. What it removes it doesn't count; where somebody goes on making files it could remove for ever. */
+/* A worker that is alive says so several times a second, also where a server or a command keeps it waiting, and may
+ * wait for longer. What it removes it doesn't count; where somebody goes on making files it could remove for ever. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
-    const uint64_t alive_until = nm_add_u64(b->heard_usec, silent_usec);
+    const uint64_t whole_usec = b->is_removal ? REMOVAL_USEC : nm_add_u64(FETCH_USEC, silent_usec);
+    const uint64_t stalled_usec = b->is_removal ? UINT64_MAX : b->all->params.stalled_usec;
+    const uint64_t first = NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
 
-    if (b->is_removal)
-        return NM_MIN(alive_until, nm_add_u64(b->begun_usec, REMOVAL_USEC));
-    return NM_MIN(NM_MIN(alive_until, nm_add_u64(b->moved_usec, b->all->params.stalled_usec)),
-                  nm_add_u64(b->begun_usec, nm_add_u64(FETCH_USEC, silent_usec)));
+    return NM_MIN(first, nm_add_u64(b->moved_usec, stalled_usec));
 }
 
 static void arm(struct nm_batches *bs)

@@ -164,7 +164,8 @@ static void test_flood(void **state)
     RUN_UNTIL(w, !is_there(w, "state/10"));
 }
 
-/* One that only waits is ended in the end; one of whose resource a byte comes now and then isn't, under whatever name. */
+/* One that only waits is ended in the end; one of whose resource a byte comes now and then isn't, under whatever
+ * name. */
 static void test_stalled(void **state)
 {
     struct world *w = *state;
