@@ -2,9 +2,10 @@
 """For 15-inherited.sh, what a process has inherited, a line "NAME: VALUE" for each row of the table in util/inherited.c.
 
   inherited.py SIGIGN   of this process itself; SIGIGN is what it had ignored before it became Python
-  inherited.py --of PID of another, as far as that can be seen from outside
+  inherited.py --of PID of another: what /proc doesn't have of it, it is made to ask for itself, by ptrace(2), where that
+                        is on x86-64
 """
-import ctypes, os, re, resource, signal, subprocess, sys
+import ctypes, os, re, resource, signal, struct, subprocess, sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 X86 = os.uname().machine == "x86_64"
@@ -63,6 +64,80 @@ def orphans_parent():
     return os.read(ours, 20).decode()
 
 
+class Asked:
+    """Another process, stopped, in whose name system calls are made."""
+
+    ATTACH, DETACH, GETREGS, SETREGS, SINGLESTEP = 16, 17, 12, 13, 9
+    RAX, RIP, RSP, ORIG_RAX, ARGUMENTS = 10, 16, 19, 15, (14, 13, 12, 7)  # in the kernel's struct user_regs_struct
+
+    def __init__(self, pid):
+        self.pid = int(pid)
+        self.ptrace(self.ATTACH)
+        self.wait()
+        self.before = (ctypes.c_ulonglong * 27)()
+        self.ptrace(self.GETREGS, self.before)
+        self.memory = open(f"/proc/{pid}/mem", "rb", buffering=0)
+        self.room = (self.before[self.RSP] - 4096) & ~15
+        self.instruction = self.find_instruction()
+
+    def ptrace(self, request, data=None):
+        libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        libc.ptrace.restype = ctypes.c_long
+        if libc.ptrace(request, self.pid, None, data) < 0:
+            raise OSError(ctypes.get_errno(), f"ptrace {request}")
+
+    def wait(self):
+        if not os.WIFSTOPPED(os.waitpid(self.pid, 0x40000000)[1]):  # __WALL
+            raise OSError(f"{self.pid} has ended")
+
+    def find_instruction(self):
+        for line in text_of("maps").splitlines():
+            if " r-xp " in line and "[vsyscall]" not in line:
+                begin, end = (int(n, 16) for n in line.split()[0].split("-"))
+                self.memory.seek(begin)
+                place = self.memory.read(end - begin).find(b"\x0f\x05")  # syscall, whatever it was meant to be
+                if place >= 0:
+                    return begin + place
+        raise OSError("no system call in its code")
+
+    def call(self, number, *arguments):
+        registers = (ctypes.c_ulonglong * 27)(*self.before)
+        registers[self.RIP], registers[self.RAX] = self.instruction, number
+        registers[self.ORIG_RAX] = 2**64 - 1  # nothing is to be restarted
+        for place, argument in zip(self.ARGUMENTS, arguments):
+            registers[place] = argument % 2**64
+        self.ptrace(self.SETREGS, registers)
+        while registers[self.RIP] == self.instruction:  # its first step is not taken where it was stopped before
+            self.ptrace(self.SINGLESTEP)
+            self.wait()
+            self.ptrace(self.GETREGS, registers)
+        return ctypes.c_longlong(registers[self.RAX]).value
+
+    def words(self, n):
+        self.memory.seek(self.room)
+        return struct.unpack(f"{n}i", self.memory.read(4 * n))
+
+    def leave(self):
+        self.ptrace(self.SETREGS, self.before)
+        self.ptrace(self.DETACH)
+
+
+def ask(pid):
+    """What only a process itself is told."""
+    asked = Asked(pid)
+    try:
+        timers = [asked.call(36, which, asked.room) or asked.words(8) for which in range(3)]  # getitimer
+        tell("interval timers", "off" if timers == [(0,) * 8] * 3 else timers)
+        tell("securebits", asked.call(157, 27))  # prctl
+        tell("session keyring", max(asked.call(250, 0, -3, 0), -1))
+        for name, option in (("subreaper", 37), ("parent-death signal", 2)):
+            asked.call(157, option, asked.room)
+            value = asked.words(1)[0]
+            tell(name, {0: "no", 1: "yes"}[value] if name == "subreaper" else value)
+    finally:
+        asked.leave()
+
+
 tell("signal dispositions", status["SigIgn"] if other else sys.argv[1])
 tell("signal mask", status["SigBlk"])
 tell("CPU affinity", status["Cpus_allowed_list"])
@@ -99,3 +174,5 @@ if not other:
     libc.prctl(2, ctypes.byref(flag), 0, 0, 0)
     tell("parent-death signal", flag.value)
     tell("orphan", orphans_parent())
+elif X86:
+    ask(other)
