@@ -12,11 +12,13 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "cgroup/backend-fake.h"
+#include "rpc/yarn/node/node-state.h"
 #include "util/clock.h"
 
 #define SLEEPS "exec sleep 1000"
@@ -564,6 +566,64 @@ static void test_too_often(void **state)
     nm_yarn_node_free(o.n);
 }
 
+/* ---- many --------------------------------------------------------------------------------- */
+
+#define MANY 8000u
+
+/* So many resources, whose names begin with this letter. The caller frees the list. */
+static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
+{
+    static Yarn__LocalResource value = YARN__LOCAL_RESOURCE__INIT;
+    Yarn__NamedResource *all = calloc(MANY, sizeof *all);
+    char (*names)[24] = calloc(MANY, sizeof *names);
+
+    *context = (Yarn__LaunchContext)YARN__LAUNCH_CONTEXT__INIT;
+    context->resources = calloc(MANY, sizeof(*context->resources));
+    assert_true(all && names && context->resources);
+    context->n_resources = MANY;
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%c-resource-%u", letter, i);
+        all[i] = (Yarn__NamedResource)YARN__NAMED_RESOURCE__INIT;
+        all[i].key = names[i];
+        all[i].value = &value;
+        context->resources[i] = &all[i];
+    }
+    return all;
+}
+
+/* They are there: CPU time that the loop takes for what comes of it. */
+static uint64_t usec_of_many(struct one *o, char letter)
+{
+    struct timespec before, after;
+    Yarn__LaunchContext context;
+    Yarn__NamedResource *all = make_many(&context, letter);
+
+    assert_int_equal(localize(o, &context), 0);
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before), 0);
+    fetched(0);
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after), 0);
+    free(all[0].key);
+    free(context.resources);
+    free(all);
+    return (uint64_t)(after.tv_sec - before.tv_sec) * NM_USEC_PER_SEC + (uint64_t)after.tv_nsec / 1000 -
+           (uint64_t)before.tv_nsec / 1000;
+}
+
+/* Two long lists are made one in the time that their length takes, and not that of their product: it is the event
+ * loop's, and whose container it is chooses how long they are. */
+static void test_many(void **state)
+{
+    struct one o;
+    uint64_t few, many;
+
+    start(&o, *state, false, SLEEPS);
+    few = usec_of_many(&o, 'x');
+    many = usec_of_many(&o, 'y');
+    assert_int_equal(o.n->items.first->record->context->n_resources, 2 * MANY + 2);
+    assert_in_range(many, 0, 4 * few + 50 * NM_USEC_PER_MSEC);
+    nm_yarn_node_free(o.n);
+}
+
 /* ---- types -------------------------------------------------------------------------------- */
 
 static int32_t type_in_beat(struct one *o)
@@ -628,6 +688,7 @@ int main(void)
         TEST(test_another_nmd),
         TEST(test_without_memory),
         TEST(test_too_often),
+        TEST(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "rpc/yarn/message-ids.h"
 #include "rpc/yarn/node/exit-code.h"
@@ -148,19 +149,33 @@ static int answer(int r, const struct nm_problem *problem, struct nm_exception *
 
 /* ---- more resources ----------------------------------------------------------------------- */
 
-static bool has_resource(const Yarn__LaunchContext *c, const char *key)
+static int compare_names(const void *a, const void *b)
 {
+    const Yarn__NamedResource *const *x = a, *const *y = b;
+
+    return strcmp((*x)->key ?: "", (*y)->key ?: "");
+}
+
+/* A copy of the list by its names, for bsearch(): a master chooses how long each list is, and the event loop merges
+ * them. */
+static Yarn__NamedResource **sort_by_name(const Yarn__LaunchContext *c)
+{
+    Yarn__NamedResource **list = calloc(c->n_resources + 1, sizeof(*list));
+
+    if (!list)
+        return NULL;
     for (size_t k = 0; k < c->n_resources; k++)
-        if (nm_streq(c->resources[k]->key, key))
-            return true;
-    return false;
+        list[k] = c->resources[k];
+    qsort(list, c->n_resources, sizeof(*list), compare_names);
+    return list;
 }
 
 /* `first` with all of the other's resources whose names it doesn't have. The caller frees *ret_list. */
 static int merge_resources(const Yarn__LaunchContext *first, const Yarn__LaunchContext *second,
                            Yarn__LaunchContext *ret, void **ret_list)
 {
-    Yarn__NamedResource **list = calloc(first->n_resources + second->n_resources + 1, sizeof(*list));
+    _cleanup_free_ Yarn__NamedResource **by_name = sort_by_name(first);
+    Yarn__NamedResource **list = by_name ? calloc(first->n_resources + second->n_resources + 1, sizeof(*list)) : NULL;
 
     if (!list)
         return -ENOMEM;
@@ -170,7 +185,7 @@ static int merge_resources(const Yarn__LaunchContext *first, const Yarn__LaunchC
     for (size_t k = 0; k < first->n_resources; k++)
         list[ret->n_resources++] = first->resources[k];
     for (size_t k = 0; k < second->n_resources; k++)
-        if (!has_resource(first, second->resources[k]->key))
+        if (!bsearch(&second->resources[k], by_name, first->n_resources, sizeof(*list), compare_names))
             list[ret->n_resources++] = second->resources[k];
     *ret_list = list;
     return 0;
