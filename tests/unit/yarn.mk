@@ -2,7 +2,7 @@
 yarn_tests = test-yarn-conf test-yarn-ids test-yarn-launch test-yarn-launcher
 yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
-yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again
+yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again test-yarn-refusals
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
@@ -125,12 +125,18 @@ test_yarn_exit_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 # It has a launcher of its own, in the place of the library's.
 fake_launcher = %D%/fake-launcher.c %D%/fake-launcher.h %D%/yarn-tokens.h $(manager_world)
 
-test_yarn_node_SOURCES = %D%/test-yarn-node.c $(fake_launcher) $(fail_nth)
+test_yarn_node_SOURCES = %D%/test-yarn-node.c %D%/yarn-starts.h $(fake_launcher) $(fail_nth)
 test_yarn_node_CPPFLAGS = $(test_launch_CPPFLAGS)
 test_yarn_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_node_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_node_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
 EXTRA_test_yarn_node_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_refusals_SOURCES = %D%/test-yarn-refusals.c %D%/yarn-starts.h $(fake_launcher)
+test_yarn_refusals_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_yarn_refusals_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_refusals_LDADD = libnm-yarn.la libnm-agent.la $(unit_libs)
+EXTRA_test_yarn_refusals_DEPENDENCIES = nm-shim$(EXEEXT)
 
 test_yarn_rest_SOURCES = %D%/test-yarn-rest.c %D%/each-room.h %D%/openapi.c %D%/openapi.h $(fake_launcher) $(fail_nth)
 test_yarn_rest_CPPFLAGS = $(test_launch_CPPFLAGS)

@@ -168,6 +168,12 @@ check 'what is too large for it ends' wait_until 30 refused
 like 'with a code that counts as a failure' "$(light 'containers?app=huge' | jq -r '.[].end // empty')" \
     '^-1000 .*larger than the node, which offers'
 light 'finish?app=huge' >/dev/null
+light 'ask?app=huger&n=1&mb=8000&type=OPPORTUNISTIC&cmd=exec+sleep+1007' >/dev/null
+refused_too() { light 'containers?app=huger' | jq -r '.[].end // empty' | grep -q .; }
+check 'and so does one that is opportunistic' wait_until 30 refused_too
+like 'with the same code, for with -108 it would be asked for again at once' \
+    "$(light 'containers?app=huger' | jq -r '.[].end // empty')" '^-1000 .*larger than the node, which offers'
+light 'finish?app=huger' >/dev/null
 printf '[node]\nmemory = 2200M\n' >"$nmd_conf.d/60-size.conf"
 kill -HUP "$nmd_pid"
 check 'nmd is told one of its own, and the ResourceManager by it' wait_until 20 size_is '2200 8'

@@ -73,12 +73,16 @@ static void give_service_data(struct nm_yarn_item *i)
 
 /* ---- submitting --------------------------------------------------------------------------- */
 
-/* Returns the exit code of a start that this node refuses. For a guaranteed container it must be one that counts as a
- * failure: -100 and -102 are counted neither by the ResourceManager against the attempts of a master nor by MapReduce
- * against those of a task, so both would try again at once, here, for ever. */
-static int32_t status_of(const struct nm_yarn_item *i)
+/* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
+ * wherever a next try would be refused like this one: -100, -102 and -108 are counted neither by the ResourceManager
+ * against the attempts of a master nor by MapReduce against those of a task, so both would try again at once, here, for
+ * ever. An opportunistic container that was merely one too many is placed elsewhere: -108 is what Hadoop's own node
+ * says. */
+static int32_t status_of(const struct nm_yarn_item *i, int outcome)
 {
-    return nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_INVALID;
+    const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;
+
+    return is_for_now && nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_INVALID;
 }
 
 /* As its user's own, so that this user may look at it. */
@@ -134,7 +138,7 @@ static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blo
     int r = submit(i, blob, &problem);
 
     if (r != 0) {
-        nm_yarn_item_end_early(i, status_of(i), r > 0 ? problem.message : strerror(-r));
+        nm_yarn_item_end_early(i, status_of(i, r), r > 0 ? problem.message : strerror(-r));
         return;
     }
     give_service_data(i);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Which exit code a start gets that this node refuses, on a whole manager. It decides what the cluster does next: what
+ * isn't counted as a failure is tried again at once.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+
+#include "tests/unit/fake-launcher.h"
+#include "tests/unit/yarn-starts.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
+
+static int set_up(void **state)
+{
+    if (manager_world_set_up_real(state) < 0)
+        return -1;
+    fake_launcher_reset();
+    manager_world_start(*state);
+    return 0;
+}
+
+/* A start that is refused ends with this code, and says so; then it is forgotten. */
+static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, const char *words)
+{
+    Yarn__ContainerStatus *s = NULL;
+    struct nm_exception why;
+    struct nm_arena arena;
+
+    nm_arena_init(&arena, 1 << 16, NULL);
+    assert_int_equal(start(n, a, "true", &why), 0);
+    assert_int_equal(nm_yarn_node_status(n, &a->ids.container, &arena, &s, &why), 0);
+    assert_int_equal(s->state, 3);
+    assert_int_equal(s->exit_status, code);
+    if (!strstr(s->diagnostics, words))
+        fail_msg("'%s' isn't in '%s'", words, s->diagnostics);
+    nm_arena_done(&arena);
+    nm_yarn_node_acknowledge(n, &a->ids.container);
+}
+
+/* What never fits is a failure of either type: -108 isn't counted, and is asked for again with the next heartbeat. */
+static void test_larger_than_the_node(void **state)
+{
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+    struct wanted a;
+
+    want(&a, 1, 5000, true, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
+    want(&a, 2, 5000, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
+    nm_yarn_node_free(n);
+}
+
+/* What is only too much for the moment isn't the opportunistic container's failure. */
+static void test_full_for_now(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct wanted a;
+
+    w->m->settings.queue_max_length = 0;
+    want(&a, 1, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "queue");
+    nm_yarn_node_free(n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_larger_than_the_node),
+        TEST(test_full_for_now),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
