@@ -148,3 +148,9 @@ void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struc
     r->status.node_use = &r->node_use;
     r->status.opportunistic = &r->opportunistic;
 }
+
+void nm_report_set_out(struct nm_report *r, const char *why)
+{
+    (void)snprintf(r->health_text, sizeof r->health_text, "%s", why);
+    r->health.healthy = false;
+}

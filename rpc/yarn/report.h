@@ -7,7 +7,8 @@
 #include "rpc/yarn/tracker.pb-c.h"
 
 /* The manager's health may say no for a moment (a script that hasn't answered yet). To the ResourceManager that is the
- * end of every container on the node, so it hears of it only when it has lasted so long. */
+ * end of every container on the node, so it hears of it only when it has lasted so long. What leaves no start a chance
+ * is said at once, by nm_report_set_out(). */
 #define NM_REPORT_UNHEALTHY_USEC (30 * NM_USEC_PER_SEC)
 
 /* How long containers run, and whether the node is ill, over time. Zeroed at first. */
@@ -50,3 +51,5 @@ struct nm_report {
 /* queue_capacity: how many opportunistic ones the cluster may send beyond those that run. */
 void nm_report_make(struct nm_report *r, struct nm_report_memory *m, const struct nm_status *s,
                     uint32_t queue_capacity, uint64_t now_usec, uint64_t realtime_usec);
+/* The node is unhealthy from this heartbeat on, for this reason. */
+void nm_report_set_out(struct nm_report *r, const char *why);

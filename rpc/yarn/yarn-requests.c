@@ -43,6 +43,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
         return;
     }
     note_answer(y);
+    nm_yarn_node_set_out(y->hosting->node, false); /* a registration's health isn't heeded by all of them */
     nm_yarn_step_take(
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_any_number()));
 }
@@ -51,8 +52,10 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
         /* The answer to one that was sent twice may be to the first, which knew less. */
-        if (!y->repeats)
+        if (!y->repeats) {
+            nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
             nm_yarn_node_reported(y->hosting->node);
+        }
         nm_yarn_obey(y->hosting->node, y->hosting->manage, answer);
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
@@ -93,19 +96,22 @@ static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *
     return NM_MIN((uint32_t)y->settings->queue_max_length, s->settings.queue_max_length);
 }
 
-/* A node without a directory to put containers in is of no use. */
+/* The launcher knows when disks are to be looked at; what it has found by itself meanwhile counts as well. */
 static void check_disks(struct nm_yarn *y, struct nm_status *s)
 {
-    uint64_t now = nm_now_usec();
+    if (nm_yarn_launcher_is_healthy(y->hosting->launcher, y->disks_trouble, sizeof y->disks_trouble))
+        y->disks_trouble[0] = '\0';
+    if (!s->healthy || !*y->disks_trouble)
+        return;
+    s->healthy = false;
+    (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
+}
 
-    if (y->disks_checked_usec == 0 || now - y->disks_checked_usec >= y->settings->check_disks_usec) {
-        y->disks_checked_usec = now;
-        y->disks_good = nm_yarn_launcher_is_healthy(y->hosting->launcher, y->disks_trouble, sizeof y->disks_trouble);
-    }
-    if (s->healthy && !y->disks_good) {
-        s->healthy = false;
-        (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
-    }
+/* Without a directory to put containers in every start fails: the ResourceManager mustn't go on sending them. */
+static void check_use(struct nm_yarn *y)
+{
+    if (!nm_yarn_launcher_has_place(y->hosting->launcher))
+        nm_report_set_out(&y->report, y->disks_trouble);
 }
 
 static void make_report(struct nm_yarn *y)
@@ -115,6 +121,7 @@ static void make_report(struct nm_yarn *y)
     nm_manager_get_status(y->manager, &s);
     check_disks(y, &s);
     nm_report_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
+    check_use(y);
     y->report.status.node = &y->id;
     y->report.status.has_response_id = 1;
     y->report.status.response_id = y->state.phase == NM_YARN_RUNNING ? y->state.response_id : 0;

@@ -51,8 +51,6 @@ struct nm_yarn {
     int64_t own_memory_mib; /* the node's size as nmd has it, told at the last registration */
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* to the manager */
-    uint64_t disks_checked_usec; /* 0: never */
-    bool disks_good;
     char disks_trouble[200];
     Hadoop__NodeId id;
     char host[256];  /* "": not known yet */

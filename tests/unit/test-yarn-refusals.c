@@ -70,11 +70,31 @@ static void test_full_for_now(void **state)
     nm_yarn_node_free(n);
 }
 
+/* Without a good directory a start fails, and counts, until the ResourceManager knows that the node is unhealthy: what
+ * isn't counted comes back at once, and there is no limit to that. */
+static void test_no_directory(void **state)
+{
+    struct nm_yarn_node *n = fake_launcher_node(*state);
+    struct wanted a;
+
+    fake_launcher.no_place = "No directory is good";
+    want(&a, 1, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "No directory is good. The ResourceManager hears of it with the node's next");
+    nm_yarn_node_set_out(n, true);
+    want(&a, 2, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_DISKS_FAILED, "No directory is good");
+    nm_yarn_node_set_out(n, false);
+    want(&a, 3, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "counts as a failure");
+    nm_yarn_node_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_larger_than_the_node),
         TEST(test_full_for_now),
+        TEST(test_no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

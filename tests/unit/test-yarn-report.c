@@ -131,6 +131,24 @@ static void test_health(void **state)
     assert_true(r.status.health->healthy);
 }
 
+/* What leaves no start a chance isn't kept back. */
+static void test_out(void **state)
+{
+    struct nm_status s = some_status();
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+
+    (void)state;
+    nm_report_make(&r, &memory, &s, 0, 1000, 1);
+    assert_true(r.status.health->healthy);
+    nm_report_set_out(&r, "no directory is good");
+    assert_false(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, "no directory is good");
+    nm_report_make(&r, &memory, &s, 0, 1001, 1);
+    assert_true(r.status.health->healthy);
+    assert_string_equal(r.status.health->report, "");
+}
+
 static void test_wait(void **state)
 {
     struct nm_report_memory m = {0};
@@ -173,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_a_queue_that_is_told_as_full), cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_health),
+        cmocka_unit_test(test_out),
         cmocka_unit_test(test_wait),
         cmocka_unit_test(test_queue_limit),
     };

@@ -9,7 +9,7 @@ yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
-yarn_tests += test-yarn-executor test-yarn-size test-yarn-tracker test-yarn-proxy-failures test-yarn-net
+yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-proxy-failures test-yarn-net
 yarn_tests += test-yarn-setup test-yarn-setup-acts
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
@@ -195,6 +195,15 @@ test_yarn_size_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_size_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_size_DEPENDENCIES = libnm-yarn.la libnm-agent.la nm-localizer$(EXEEXT) nm-shuffle$(EXEEXT)
 EXTRA_test_yarn_size_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_health_SOURCES = %D%/test-yarn-health.c %D%/tracker-world.c %D%/tracker-world.h %D%/loopback.h \
+	%D%/yarn-starts.h %D%/yarn-tokens.h $(fail_nth) $(manager_world)
+test_yarn_health_CPPFLAGS = $(test_launch_CPPFLAGS)
+test_yarn_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_health_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_yarn_health_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
+test_yarn_health_DEPENDENCIES = libnm-yarn.la libnm-agent.la nm-localizer$(EXEEXT) nm-shuffle$(EXEEXT)
+EXTRA_test_yarn_health_DEPENDENCIES = nm-shim$(EXEEXT)
 
 test_yarn_net_SOURCES = %D%/test-yarn-net.c %D%/loopback.h %D%/open-descriptors.h $(fail_nth)
 test_yarn_net_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -126,6 +126,11 @@ bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t s
            has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
 }
 
+bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l)
+{
+    return nm_yarn_dirs_count_good(&l->local) > 0 && nm_yarn_dirs_count_good(&l->log) > 0;
+}
+
 const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
 {
     for (size_t i = 0; i < dirs->n; i++)

@@ -63,6 +63,8 @@ int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm
 
 /* Are there directories enough? False, and why: the node is unhealthy. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
+/* Has the last look left a directory of each kind? Without one no container can start. */
+bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l);
 
 /* Its working directory, and its own directory of logs; the caller frees them. NULL: no memory. */
 char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);

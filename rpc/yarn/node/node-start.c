@@ -71,6 +71,20 @@ static void give_service_data(struct nm_yarn_item *i)
                                                     context->service_data[k]->value.len});
 }
 
+/* ---- words ------------------------------------------------------------------------------- */
+
+nm_printf(1, 2) static char *sentence(const char *format, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, format);
+    n = vasprintf(&text, format, ap);
+    va_end(ap);
+    return n < 0 ? NULL : text;
+}
+
 /* ---- submitting --------------------------------------------------------------------------- */
 
 /* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
@@ -176,22 +190,22 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-nm_printf(1, 2) static char *sentence(const char *format, ...)
+/* -101 isn't counted against a master's attempts. So it is for what was on its way when the ResourceManager had heard
+ * that the node is unhealthy; before that the next attempt would be made here at once, and the one after that. */
+static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
-    char *text = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, format);
-    n = vasprintf(&text, format, ap);
-    va_end(ap);
-    return n < 0 ? NULL : text;
+    if (n->is_out)
+        return obstruct(p, NM_YARN_DISKS_FAILED, sentence("%s", why));
+    return obstruct(p, NM_YARN_INVALID,
+                    sentence("%s. The ResourceManager hears of it with the node's next heartbeat; until then a start "
+                             "here counts as a failure.", why));
 }
 
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
                      const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
 {
     const char *runtime = nm_yarn_wanted_runtime(context);
+    _cleanup_free_ char *no_place = NULL;
     char *why = NULL;
     int r;
 
@@ -204,10 +218,8 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return obstruct(p, NM_YARN_INVALID, why ?: sentence("%s", strerror(-r)));
-    r = nm_yarn_launcher_place(n->p.launcher, &p->place, &why);
-    if (r < 0)
-        return obstruct(p, NM_YARN_DISKS_FAILED, why ?: sentence("%s", strerror(-r)));
-    return 0;
+    r = nm_yarn_launcher_place(n->p.launcher, &p->place, &no_place);
+    return r < 0 ? obstruct_for_disks(n, p, no_place ?: strerror(-r)) : 0;
 }
 
 static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__LaunchContext *context,

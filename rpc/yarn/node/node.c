@@ -164,6 +164,11 @@ void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t 
         prepare_adopted(n);
 }
 
+void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out)
+{
+    n->is_out = is_out;
+}
+
 int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret)
 {
     _cleanup_(nm_yarn_node_freep) struct nm_yarn_node *n = calloc(1, sizeof *n);

@@ -63,6 +63,9 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
 struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n);
 NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
+/* Does the ResourceManager know that the node is unhealthy, and sends it no containers any more? */
+void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out);
+
 /* How containers are told where they are: the node's name, its port and that of its web pages. Before the first
  * start. */
 void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t port, int32_t web_port);
