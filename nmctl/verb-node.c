@@ -115,6 +115,16 @@ static int foretell(struct nm_ctl *ctl)
     return r;
 }
 
+/* Nobody in the cluster asked for it, and its jobs feel it. */
+static void say_what_the_cluster_hears(const json_t *answer)
+{
+    if (nm_json_has(answer, "upstream"))
+        nm_say("drain: the ResourceManager hears that this node has no more room than its containers have, and once "
+               "the last one has ended that it is unhealthy. Jobs that still need map outputs from here then run those "
+               "maps again; to have the node wait for such jobs, decommission it gracefully instead (yarn rmadmin "
+               "-refreshNodes -g)");
+}
+
 static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t *empty)
 {
     const json_t *discarded = nm_json_at(answer, "discarded");
@@ -149,6 +159,8 @@ int nm_drain_verb(struct nm_ctl *ctl)
     if (r != 0)
         nm_say_oom();
     r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);
+    if (r == NM_CTL_OK)
+        say_what_the_cluster_hears(answer);
     if (r == NM_CTL_OK && ctl->args.wait)
         r = wait_until_empty(ctl, &empty);
     if (r == NM_CTL_OK)

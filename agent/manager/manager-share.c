@@ -72,8 +72,9 @@ int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_pr
     if (n < NM_RESULTS_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "results", "",
-                          "The results of %zu containers are or will be kept until their owners acknowledge them, "
-                          "and no more are.", n);
+                          "The results of %zu containers are or will be kept until their owners acknowledge them, as "
+                          "many as a node keeps (%u). Try again when some have been acknowledged.", n,
+                          (unsigned)NM_RESULTS_MAX);
 }
 
 int nm_share_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem)

@@ -182,15 +182,20 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
     return (struct nm_yarn_step){NM_YARN_BEAT, s->interval_usec, false};
 }
 
-struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
+struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s)
 {
     s->phase = NM_YARN_REGISTERING;
     s->rm_identifier = 0;
     s->retries = 0;
+    return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
+}
+
+struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
+{
     s->sized = false;
     s->memory_mib = 0;
     s->vcores = 0;
-    return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
+    return nm_yarn_state_anew(s);
 }
 
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,

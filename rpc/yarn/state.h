@@ -77,6 +77,8 @@ struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__
                                            uint32_t random);
 /* The node's size has changed: it has to be told anew, and what the ResourceManager wanted before is over. */
 struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s);
+/* It has something to say that only a registration can. */
+struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s);
 /* There was no answer, or a refusal: as a nm_hadoop_reply has it. */
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
                                          uint32_t random);

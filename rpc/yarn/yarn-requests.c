@@ -32,6 +32,17 @@ static void limit_queue(struct nm_yarn *y)
                                                      y->state.queue_max_wait_msec, s.opportunistic_running));
 }
 
+/* What the ResourceManager makes of the registration. Its health isn't heeded by all of them; and one that has a size
+ * of its own for the node, and says so, counts on that. */
+static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
+{
+    const int64_t limit = y->limit_told_mib;
+
+    y->empty_beats = 0;
+    nm_yarn_node_set_out(y->hosting->node, false);
+    nm_yarn_node_set_counted_on(y->hosting->node, limit > 0 && r->resource && r->resource->memory > limit);
+}
+
 static void on_registered(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;
@@ -43,7 +54,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
         return;
     }
     note_answer(y);
-    nm_yarn_node_set_out(y->hosting->node, false); /* a registration's health isn't heeded by all of them */
+    begin_to_beat(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_any_number()));
 }
@@ -55,6 +66,7 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
         if (!y->repeats) {
             nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
             nm_yarn_node_reported(y->hosting->node);
+            y->empty_beats = nm_yarn_node_is_empty(y->hosting->node) ? y->empty_beats + 1 : 0;
         }
         nm_yarn_obey(y->hosting->node, y->hosting->manage, answer);
         limit_queue(y);
@@ -107,21 +119,27 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
     (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
 }
 
-/* Without a directory to put containers in every start fails: the ResourceManager mustn't go on sending them. */
-static void check_use(struct nm_yarn *y)
+/* Where every start fails the ResourceManager mustn't go on sending them: without a directory to put containers in, and
+ * on a draining node, but there only when there are none that it would kill. */
+static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_place(y->hosting->launcher))
         nm_report_set_out(&y->report, y->disks_trouble);
+    else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
+        nm_report_set_out(&y->report, "draining: it was asked for on the node (nmctl drain), which has none of the "
+                                      "cluster's containers any more; nmctl undrain ends it");
 }
 
 static void make_report(struct nm_yarn *y)
 {
     struct nm_status s;
+    bool is_draining;
 
     nm_manager_get_status(y->manager, &s);
+    is_draining = s.state == NM_NODE_DRAINING;
     check_disks(y, &s);
     nm_report_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
-    check_use(y);
+    check_use(y, is_draining);
     y->report.status.node = &y->id;
     y->report.status.has_response_id = 1;
     y->report.status.response_id = y->state.phase == NM_YARN_RUNNING ? y->state.response_id : 0;
@@ -131,6 +149,9 @@ static void make_report(struct nm_yarn *y)
         y->report.offered.memory = y->state.memory_mib;
         y->report.offered.vcores = y->state.vcores;
     }
+    nm_yarn_size_limit(y, is_draining);
+    if (y->limit_mib > 0)
+        y->report.offered.memory = NM_MIN(y->report.offered.memory, y->limit_mib);
 }
 
 static int call(struct nm_yarn *y, const char *method, const ProtobufCMessage *request,
@@ -151,6 +172,7 @@ static int send_registration(struct nm_yarn *y)
 
     y->own_memory_mib = y->report.own_memory_mib;
     y->own_vcores = y->report.own_vcores;
+    y->limit_told_mib = y->limit_mib;
     request.node = &y->id;
     request.has_http_port = 1;
     request.http_port = y->web_port;
@@ -203,13 +225,21 @@ static bool is_resized(const struct nm_yarn *y)
     return y->report.own_memory_mib != y->own_memory_mib || y->report.own_vcores != y->own_vcores;
 }
 
+/* Instead of a heartbeat, if need be. */
+static bool must_register(struct nm_yarn *y)
+{
+    if (y->step.task != NM_YARN_BEAT || (!is_resized(y) && y->limit_mib == y->limit_told_mib))
+        return false;
+    y->step = is_resized(y) ? nm_yarn_state_resized(&y->state) : nm_yarn_state_anew(&y->state);
+    return true;
+}
+
 void nm_yarn_request_due(struct nm_yarn *y)
 {
     int r;
 
     make_report(y);
-    if (y->step.task == NM_YARN_BEAT && is_resized(y)) {
-        y->step = nm_yarn_state_resized(&y->state);
+    if (must_register(y)) {
         nm_yarn_manage_set_rm(y->hosting->manage, 0);
         make_report(y);
     }

@@ -74,6 +74,22 @@ void nm_yarn_size_offer(struct nm_yarn *y)
     nm_yarn_size_follow(y);
 }
 
+/*
+ * A node that drains must not have its containers killed, so it can't be unhealthy; and it refuses what is sent, so
+ * that the room that it seems to have would draw masters and tasks here to fail. It offers what its guaranteed
+ * containers have: the ResourceManager takes that in from a registration, keeps what runs, and does the same by itself
+ * to a node that is decommissioned gracefully. As they end it offers less, before their end is told. It is never less
+ * than a scheduler's minimum, for each of them has as much, and a node that offers less is shut down; so with the last
+ * one gone it stays. vcores stay, too: without memory nothing is placed, and many schedulers count nothing else.
+ */
+void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
+{
+    const int64_t mib = is_draining ? (int64_t)nm_yarn_node_promised_mib(y->hosting->node) : 0;
+
+    if (!is_draining || mib > 0)
+        y->limit_mib = mib;
+}
+
 static bool is_size(int64_t memory_mib, int32_t vcores)
 {
     return memory_mib >= 0 && memory_mib <= NM_YARN_MEMORY_MIB_MAX && vcores >= 0 && vcores <= NM_YARN_VCORES_MAX;

@@ -9,7 +9,7 @@
  *
  *   yarn-rest      what the web services of Hadoop's nodes answer
  *   yarn-show      what there is to see
- *   yarn-size      the size that the ResourceManager wants the node to have
+ *   yarn-size      the size that the ResourceManager wants the node to have, and what a draining node offers
  *   yarn-steps     when the next step is due
  *   yarn-requests  registration and heartbeat
  *   yarn-connect   names and connections: a step that is due begins here
@@ -22,6 +22,10 @@
 #include "rpc/yarn/resolve.h"
 #include "rpc/yarn/state.h"
 #include "rpc/yarn/yarn.h"
+
+/* Heartbeats with nothing of the cluster's here, answered one after the other, before a draining node says that it is
+ * unhealthy: what the ResourceManager hasn't taken in by then of how the last ones ended is lost to it. */
+#define NM_YARN_EMPTY_BEATS 2u
 
 struct nm_yarn_size {
     bool sized; /* as nm_yarn_state has it, all three */
@@ -51,6 +55,9 @@ struct nm_yarn {
     int64_t own_memory_mib; /* the node's size as nmd has it, told at the last registration */
     int32_t own_vcores;
     struct nm_yarn_size size_passed_on; /* to the manager */
+    int64_t limit_mib;           /* what a draining node offers; 0: what it has */
+    int64_t limit_told_mib;      /* likewise, in the last registration */
+    unsigned empty_beats;        /* answered since the node was empty of the cluster's containers */
     char disks_trouble[200];
     Hadoop__NodeId id;
     char host[256];  /* "": not known yet */
@@ -87,6 +94,8 @@ void nm_yarn_show_change(struct nm_yarn *y);
 void nm_yarn_size_follow(struct nm_yarn *y);
 /* Before a registration, which offers the node's own size where the told one is 0: then that no longer holds. */
 void nm_yarn_size_offer(struct nm_yarn *y);
+/* A draining node has no room but for what it has. */
+void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining);
 /* What an earlier nmd was told, before the first registration. */
 void nm_yarn_size_load(struct nm_yarn *y);
 /* The node has signed off, and comes back as it is configured. */

@@ -13,6 +13,7 @@
 #include "rpc/yarn/node/node-state.h"
 #include "rpc/yarn/yarn-state.h"
 #include "tests/unit/tracker-world.h"
+#include "tests/unit/yarn-starts.h"
 #include "util/clock.h"
 
 static bool is_unhealthy(const struct tracker_world *w)
@@ -64,11 +65,131 @@ static void test_no_directory(void **state)
     assert_int_equal(w->registrations, 1);
 }
 
+/* ---- draining ----------------------------------------------------------------------------- */
+
+static void start_one(struct tracker_world *w, struct wanted *a, int64_t number, int64_t mib, bool opportunistic)
+{
+    struct nm_exception why;
+
+    want(a, number, mib, opportunistic, 0);
+    if (start(w->yarn->hosting->node, a, "true", &why) != 0)
+        fail_msg("%s", why.message);
+}
+
+/* 0: it lives. */
+static int32_t end_of(struct tracker_world *w, const struct wanted *a)
+{
+    Yarn__ContainerStatus *s = NULL;
+    struct nm_exception why;
+    struct nm_arena arena;
+    int32_t code;
+
+    nm_arena_init(&arena, 1 << 16, NULL);
+    assert_int_equal(nm_yarn_node_status(w->yarn->hosting->node, &a->ids.container, &arena, &s, &why), 0);
+    code = s->state == 3 ? s->exit_status : 0;
+    nm_arena_done(&arena);
+    return code;
+}
+
+static void stop(struct tracker_world *w, const struct wanted *a)
+{
+    struct nm_exception why;
+
+    assert_int_equal(nm_yarn_node_stop(w->yarn->hosting->node, &a->ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.",
+                                       &why), 0);
+}
+
+static void run_until_registered(struct tracker_world *w, unsigned n)
+{
+    while (w->registrations < n)
+        tracker_run_beats(w, 1);
+    tracker_run_beats(w, 1);
+    assert_int_equal(w->registrations, n);
+}
+
+static void join_with_one(struct tracker_world *w, struct wanted *a)
+{
+    assert_int_equal(chmod(w->node->tree.path, 0755), 0); /* its user goes through there */
+    tracker_join(w);
+    tracker_run_beats(w, 2);
+    assert_int_equal(w->offered_mib, 800);
+    start_one(w, a, 1, 256, false);
+    w->node->m->draining = true; /* as by nmctl, but what was taken on stays */
+}
+
+/* With containers on it it has no more room than they have, and isn't unhealthy, which would be their end; without any
+ * it is. What is sent meanwhile is sent back, and is no failure. */
+static void test_draining(void **state)
+{
+    struct tracker_world *w = *state;
+    struct wanted a, b, c;
+
+    join_with_one(w, &a);
+    start_one(w, &b, 2, 64, false);
+    assert_int_equal(end_of(w, &b), NM_YARN_ABORTED); /* the ResourceManager doesn't know yet */
+    run_until_registered(w, 2);
+    assert_int_equal(w->offered_mib, 256);
+    assert_true(w->healthy);
+    start_one(w, &c, 3, 64, false);
+    assert_int_equal(end_of(w, &c), NM_YARN_ABORTED);
+    tracker_run_beats(w, 3);
+    assert_true(w->healthy);
+    assert_int_equal(end_of(w, &a), 0);
+    stop(w, &a);
+    tracker_run_until(w, is_unhealthy);
+    assert_begins(w->health, "draining: ");
+    assert_int_equal(end_of(w, &a), NM_YARN_KILLED_BY_MASTER);
+    assert_int_equal(w->registrations, 2); /* a node without memory would be shut down */
+    w->node->m->draining = false;
+    run_until_registered(w, 3);
+    assert_int_equal(w->offered_mib, 800);
+    assert_true(w->healthy);
+}
+
+/* It says how the last one ended before it is unhealthy, and is so at once where there was none. */
+static void test_draining_when_empty(void **state)
+{
+    struct tracker_world *w = *state;
+    struct wanted a;
+
+    tracker_join(w);
+    tracker_run_beats(w, NM_YARN_EMPTY_BEATS);
+    w->node->m->draining = true;
+    start_one(w, &a, 1, 64, false);
+    assert_int_equal(end_of(w, &a), NM_YARN_ABORTED);
+    tracker_run_until(w, is_unhealthy);
+    assert_begins(w->health, "draining: ");
+    tracker_run_beats(w, 3);
+    assert_false(w->healthy);
+    assert_int_equal(w->registrations, 1);
+    w->node->m->draining = false;
+    tracker_run_until(w, is_healthy);
+}
+
+/* A ResourceManager that has a size of its own for the node says so, and goes on sending: that is to be counted. */
+static void test_draining_against_its_will(void **state)
+{
+    struct tracker_world *w = *state;
+    struct wanted a, b;
+
+    join_with_one(w, &a);
+    w->memory_mib = 600;
+    run_until_registered(w, 2);
+    assert_int_equal(w->offered_mib, 256);
+    start_one(w, &b, 2, 64, false);
+    assert_int_equal(end_of(w, &b), NM_YARN_INVALID);
+    stop(w, &a);
+    tracker_run_until(w, is_unhealthy);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_no_directory),
+        TEST(test_draining),
+        TEST(test_draining_when_empty),
+        TEST(test_draining_against_its_will),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

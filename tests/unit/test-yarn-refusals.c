@@ -89,12 +89,75 @@ static void test_no_directory(void **state)
     nm_yarn_node_free(n);
 }
 
+/* Of the node's own limits the ResourceManager knows nothing. */
+static void test_limits_of_the_node(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_exception why;
+    struct wanted a;
+
+    want(&a, 1, 64, false, 0);
+    assert_int_equal(start(n, &a, "true", &why), 0);
+    w->m->config->max_containers = 1;
+    want(&a, 2, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
+                "ResourceManager doesn't know of it");
+    want(&a, 3, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as max-containers allows");
+    w->m->config->max_containers = 1000;
+    w->m->n_results = NM_RESULTS_MAX;
+    want(&a, 4, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "as many as a node keeps (5000)");
+    want(&a, 5, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as a node keeps (5000)");
+    w->m->n_results = 0;
+    nm_yarn_node_free(n);
+}
+
+/* A draining node's refusals are no failures only where the ResourceManager sends no more, or soon won't. */
+static void test_draining(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_yarn_node *n = fake_launcher_node(w);
+    struct nm_exception why;
+    struct wanted a, first;
+
+    w->m->draining = true;
+    want(&a, 1, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining"); /* it is unhealthy with the next heartbeats */
+    want(&a, 2, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "The node is draining");
+    w->m->draining = false;
+    want(&first, 3, 64, true, 0);
+    assert_int_equal(start(n, &first, "true", &why), 0);
+    w->m->draining = true;
+    want(&a, 4, 64, false, 0); /* beside opportunistic ones alone the node can't say that it has no room */
+    assert_ends(n, &a, NM_YARN_INVALID, "still counts on room here");
+    nm_yarn_node_set_out(n, true);
+    want(&a, 6, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
+    nm_yarn_node_set_out(n, false);
+    w->m->draining = false;
+    want(&first, 7, 64, false, 0);
+    assert_int_equal(start(n, &first, "true", &why), 0);
+    w->m->draining = true;
+    want(&a, 8, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
+    nm_yarn_node_set_counted_on(n, true);
+    want(&a, 9, 64, false, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "counts as a failure");
+    nm_yarn_node_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_larger_than_the_node),
         TEST(test_full_for_now),
         TEST(test_no_directory),
+        TEST(test_limits_of_the_node),
+        TEST(test_draining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,22 @@ check 'nmd is told one of its own, and the ResourceManager by it' wait_until 20 
 is 'containers have felt nothing of it' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
 
+# ---- a drain ----------------------------------------------------------------------------------------
+
+try nmctl drain
+like 'a drain says what the cluster hears of it' "$err" 'drain: the ResourceManager hears'
+check 'the ResourceManager counts on no more room than what runs has' wait_until 20 size_is '160 8'
+light 'ask?app=later&n=1&mb=16&cmd=true' >/dev/null
+is 'the node is healthy to it' "$(of_node .state)" RUNNING
+is 'and its containers go on' "$(told "$g"), $(told "$o")" \
+    'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
+nmctl undrain >/dev/null
+check 'after the drain it counts on all of it' wait_until 20 size_is '2200 8'
+later() { light 'containers?app=later' | jq -r '.[].end // empty' | grep -q .; }
+check 'what was asked for meanwhile runs now' wait_until 30 later
+like 'and never failed' "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+light 'finish?app=later' >/dev/null
+
 # ---- nmd dies, in the middle of it ------------------------------------------------------------------
 
 once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: ends when it is there
@@ -343,4 +359,9 @@ gone() { [ -z "$(find "$place"/{disk,local}/usercache/*/appcache -mindepth 1 -pr
 check 'nothing is left of it on the disk' wait_until 30 gone
 is 'but its logs' "$(cat "$place/logs/$app/$g/stdout")" hello
 check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
+nmctl drain >/dev/null 2>&1
+check 'an empty node that drains is unhealthy to it' wait_until 20 rm_says UNHEALTHY
+like 'with the reason' "$(of_node .healthReport)" '^draining: '
+nmctl undrain >/dev/null
+check 'and healthy again when that is over' wait_until 20 rm_says RUNNING
 done_testing

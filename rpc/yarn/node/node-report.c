@@ -227,6 +227,27 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
         n->p.news(n->p.userdata);
 }
 
+bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
+{
+    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        if (!i->completed || !i->end_told)
+            return false;
+    return true;
+}
+
+uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n)
+{
+    uint64_t sum = 0;
+
+    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+
+        if (c && c->owner_code == 0 && c->view.type == NM_GUARANTEED)
+            sum += (uint64_t)i->token->resource->memory;
+    }
+    return sum;
+}
+
 static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
 {
     size_t count = 0;

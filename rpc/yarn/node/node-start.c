@@ -99,6 +99,60 @@ static int32_t status_of(const struct nm_yarn_item *i, int outcome)
     return is_for_now && nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_INVALID;
 }
 
+/* A draining node sends back what was on its way before the ResourceManager knew: that is nobody's failure, and is
+ * placed elsewhere. It knows with the next heartbeats, from the node's health or from its size; but that can't be told
+ * where only opportunistic containers are left, and one that insists on another size goes on sending. */
+static bool sends_back(const struct nm_yarn_item *i)
+{
+    bool has_any = false, has_guaranteed = false;
+
+    for (const struct nm_yarn_item *other = i->node->items.first; other; other = other->next) {
+        const struct nm_container *c;
+
+        if (other == i || other->completed)
+            continue;
+        c = nm_yarn_item_container(other);
+        has_any = true;
+        has_guaranteed = has_guaranteed || (c ? c->view.type : nm_yarn_token_type(other->token)) == NM_GUARANTEED;
+    }
+    return i->node->is_out || !has_any || (has_guaranteed && !i->node->is_counted_on);
+}
+
+static void refuse_to_drain(struct nm_yarn_item *i)
+{
+    if (nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC)
+        nm_yarn_item_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and takes no new containers.");
+    else if (sends_back(i))
+        nm_yarn_item_end_early(i, NM_YARN_ABORTED, "The node is draining and takes no new containers; this one was on "
+                               "its way before the ResourceManager knew, and that is no failure.");
+    else
+        nm_yarn_item_end_early(i, NM_YARN_INVALID, "The node is draining and takes no new containers, and the "
+                               "ResourceManager still counts on room here: until that changes a start here counts as a "
+                               "failure. 'yarn rmadmin -refreshNodes -g' on an excluded node has it send no more, and "
+                               "'nmctl undrain' on the node has it take them again.");
+}
+
+/* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing. */
+static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
+{
+    const int32_t status = status_of(i, outcome);
+    const bool is_unknown = outcome == NM_AGENT_E_UNAVAILABLE && status == NM_YARN_INVALID;
+    _cleanup_free_ char *text =
+        is_unknown ? sentence("%s The ResourceManager doesn't know of it and goes on sending containers, so that each "
+                              "start counts as a failure.", why)
+                   : NULL;
+
+    nm_yarn_item_end_early(i, status, text ?: why);
+}
+
+static bool is_draining(const struct nm_yarn_node *n)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(n->p.manager, &s);
+    return s.state == NM_NODE_DRAINING;
+}
+
 /* As its user's own, so that this user may look at it. */
 static struct nm_caller caller_of(const struct nm_yarn_item *i)
 {
@@ -151,8 +205,12 @@ static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blo
     struct nm_problem problem = {0};
     int r = submit(i, blob, &problem);
 
+    if (r == NM_AGENT_E_UNAVAILABLE && is_draining(i->node)) {
+        refuse_to_drain(i);
+        return;
+    }
     if (r != 0) {
-        nm_yarn_item_end_early(i, status_of(i, r), r > 0 ? problem.message : strerror(-r));
+        refuse(i, r, r > 0 ? problem.message : strerror(-r));
         return;
     }
     give_service_data(i);

@@ -44,7 +44,7 @@ struct nm_yarn_node {
     sd_event_source *sweep; /* comes when something is to be forgotten: not while the manager tells of it */
     struct nm_yarn_items items;
     struct nm_yarn_notes notes;
-    bool is_out;    /* nm_yarn_node_set_out() */
+    bool is_out, is_counted_on; /* nm_yarn_node_set_out(), nm_yarn_node_set_counted_on() */
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];

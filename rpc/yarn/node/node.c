@@ -169,6 +169,11 @@ void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out)
     n->is_out = is_out;
 }
 
+void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on)
+{
+    n->is_counted_on = is_counted_on;
+}
+
 int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret)
 {
     _cleanup_(nm_yarn_node_freep) struct nm_yarn_node *n = calloc(1, sizeof *n);

@@ -65,6 +65,8 @@ NM_DEFINE_CLEANUP(struct nm_yarn_node *, nm_yarn_node_free)
 
 /* Does the ResourceManager know that the node is unhealthy, and sends it no containers any more? */
 void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out);
+/* Does it count on more room than a draining node offers, having a size of its own for it? */
+void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on);
 
 /* How containers are told where they are: the node's name, its port and that of its web pages. Before the first
  * start. */
@@ -132,6 +134,11 @@ void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId 
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
 /* That heartbeat was answered, and not as one that had been heard before. If it didn't have all, there are news. */
 void nm_yarn_node_reported(struct nm_yarn_node *n);
+/* Has every container of the cluster ended, and been told of in a heartbeat that was answered? */
+bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);
+/* What the ResourceManager has allocated to guaranteed containers that haven't ended; not to those that are being
+ * ended, since for it they are gone. */
+uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n);
 /* All containers and applications, into a registration. */
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request);
 /* It wants nothing of what runs here any more: without recovery all of it ends. */
