@@ -364,4 +364,10 @@ check 'an empty node that drains is unhealthy to it' wait_until 20 rm_says UNHEA
 like 'with the reason' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
 check 'and healthy again when that is over' wait_until 20 rm_says RUNNING
+mv "$place/logs" "$place/away-logs"
+# Within the half minute that other bad health has to last before it is told.
+check 'one without a directory for logs is unhealthy soon' wait_until 20 rm_says UNHEALTHY
+like 'with that reason' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
+mv "$place/away-logs" "$place/logs"
+check 'and healthy when it is there again' wait_until 20 rm_says RUNNING
 done_testing
