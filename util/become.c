@@ -83,6 +83,9 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
         return r;
     if (limit_capabilities(who->uid, t->kept_capabilities) < 0)
         return -EPERM;
+    /* only an execve() would clear it, which not everybody does after this */
+    if (t->kept_capabilities != 0 && prctl(PR_SET_KEEPCAPS, 0L, 0, 0, 0) < 0)
+        return -errno;
     /* the way back must be shut */
     return who->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
 }

@@ -36,7 +36,7 @@ static long session_keyring(void)
 }
 
 /* Runs `become` in a child, in which nmd's own groups are others, and returns its result. *status: the child's
- * /proc/self/status afterwards. */
+ * /proc/self/status afterwards, and whether it would keep its capabilities with another user. */
 static int in_child(const struct nm_identity *who, const struct nm_become_terms *terms, char status[4096])
 {
     int pair[2], code;
@@ -48,12 +48,15 @@ static int in_child(const struct nm_identity *who, const struct nm_become_terms 
     assert_true(pid >= 0);
     if (pid == 0) {
         char text[4096] = "";
+        size_t used;
         int r;
 
         if (geteuid() == 0)
             (void)setgroups(1, (gid_t[]){4});
         r = nm_become(who, terms);
         (void)nm_read_file_at(AT_FDCWD, "/proc/self/status", text, sizeof text, NULL);
+        used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "KeepCaps:\t%d\n", prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0));
         (void)nm_write_all(pair[1], text, strlen(text));
         _exit(-r & 0xff);
     }
@@ -105,6 +108,7 @@ static void test_kept_capability(void **state)
         in_child(&other, &(struct nm_become_terms){.no_new_privs = true, .kept_capabilities = KEPT}, status), 0);
     assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
     assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000004\nCapEff:\t0000000000000004\n");
+    assert_line(status, "\nKeepCaps:\t0\n"); /* nm-shuffle executes nothing after it */
 }
 
 /* One that isn't there can't be kept: who needs it must hear of that. */
