@@ -82,28 +82,35 @@ nmd_configure <<-CONF
 	timeout = 10s
 	CONF
 # A cluster that can't be reached has helpers all the same: nm-shuffle for as long as nmd runs, and nm-localizer to remove
-# what is in a directory that was another's.
-mkdir -p "$dir/conf" "$dir/local/usercache" "$dir/cluster-logs"
-(cd "$dir/local/usercache" && seq 8000 | xargs -n 1000 mkdir)
+# what is in directories that were another's.
+locals=("$dir"/local{1..4})
+mkdir -p "$dir/conf" "${locals[@]/%//usercache}" "$dir/cluster-logs"
+for each in "${locals[@]}"; do (cd "$each/usercache" && seq 2000 | xargs -n 1000 mkdir); done
 printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name><value>%s</value></property>' \
     yarn.resourcemanager.hostname 127.0.0.1 yarn.nodemanager.hostname 127.0.0.1 yarn.nodemanager.address 127.0.0.1:0 \
     yarn.nodemanager.webapp.address 127.0.0.1:0 yarn.nodemanager.resource.memory-mb 700 \
     yarn.nodemanager.aux-services mapreduce_shuffle mapreduce.shuffle.port 0 \
-    yarn.nodemanager.local-dirs "$dir/local" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
+    yarn.nodemanager.local-dirs "$(IFS=,; echo "${locals[*]}")" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
 cat >"$dir/catch.py" <<'PYTHON'
 import os, signal, subprocess, sys, time
-# nm-localizer lives as long as its work lasts: it is stopped, looked at, and goes on.
+# nm-localizer lives as long as its work lasts: it is stopped, looked at, and goes on. One that has a mask of its own by then
+# was met too late, and the next one is waited for.
 exe, script = os.path.realpath(sys.argv[1]), sys.argv[2]
+late = set()
 end = time.monotonic() + 20
 while time.monotonic() < end:
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/exe") != exe:
+            if pid in late or os.readlink(f"/proc/{pid}/exe") != exe:
                 continue
             parent = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1]
             if sys.argv[3] not in open(f"/proc/{parent}/cmdline").read():
                 continue
             os.kill(int(pid), signal.SIGSTOP)
+            if "Umask:\t0077" not in open(f"/proc/{pid}/status").read():
+                late.add(pid)
+                os.kill(int(pid), signal.SIGCONT)
+                continue
         except OSError:
             continue
         facts = subprocess.run([sys.executable, script, "--of", pid], capture_output=True, text=True)
