@@ -80,12 +80,13 @@ const char *nm_config_nearest_section(const char *section);
  * where each was set, or NULL. -EINVAL with *ret_message, or -ENOMEM. */
 struct nm_config_place {
     const char *file;
-    unsigned line; /* 0: not set, the default holds */
+    unsigned line;    /* 0: not set, the default holds */
+    bool is_unknown;  /* what was, or seems to have been, written last is refused: the value isn't what is meant */
 };
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message);
 
-/* What must hold between keys. -EINVAL with *ret_message. */
+/* What must hold between keys whose values are known. -EINVAL with *ret_message. */
 int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
                     char **ret_message);
 

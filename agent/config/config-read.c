@@ -77,11 +77,20 @@ static void fail_line(struct reading *s, const char *reason)
     fail(s, shown(s->line_text, s->line_len, text, sizeof text), "%s", reason);
 }
 
+/* section: all of its keys. */
+static void forget_values(struct reading *s, const char *section, const struct nm_config_key *key)
+{
+    for (size_t i = 0; s->places && i < nm_config_n_keys; i++)
+        if (&nm_config_keys[i] == key || (section && nm_streq(nm_config_keys[i].section, section)))
+            s->places[i].is_unknown = true;
+}
+
 static void fail_section(struct reading *s, const char *section)
 {
     char text[SHOWN_MAX], what[SHOWN_MAX + 4];
     const char *near = nm_config_nearest_section(section);
 
+    forget_values(s, near, NULL);
     (void)snprintf(what, sizeof what, "[%s]", shown(section, strlen(section), text, sizeof text));
     if (near)
         fail(s, what, "no such section, did you mean [%s]?", near);
@@ -167,6 +176,7 @@ static void fail_key(struct reading *s, const char *section, const char *name)
     char text[SHOWN_MAX], what[2 * SHOWN_MAX];
     const struct nm_config_key *near = nm_config_nearest_key(section, name);
 
+    forget_values(s, NULL, near);
     (void)snprintf(what, sizeof what, "[%s] %s", section,
                    shown(name, strlen(name), text, sizeof text));
     if (!*section)
@@ -214,6 +224,8 @@ static int take(void *userdata, const char *section, const char *name, const cha
         s->oom = true;
     else if (r < 0)
         fail_value(s, key, value);
+    if (r < 0 && s->places)
+        s->places[i].is_unknown = true;
     if (r < 0)
         return r != -ENOMEM;
     s->set_on_line[i] = s->line;

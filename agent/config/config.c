@@ -115,6 +115,8 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
     unsigned at = 0;
 
     assert(k[0] && k[1]);
+    if (places && (places[k[0] - nm_config_keys].is_unknown || places[k[1] - nm_config_keys].is_unknown))
+        return 0;
     if (as_number(c, k[0]) < as_number(c, k[1]))
         return 0;
     if (places) {
@@ -160,6 +162,13 @@ int nm_config_check(const struct nm_config *c, const struct nm_config_place *pla
 
 /* ---- files ---- */
 
+/* What it sets isn't known, unless a later file says it again. */
+static void forget_all(struct nm_config_place *places)
+{
+    for (size_t i = 0; i < nm_config_n_keys; i++)
+        places[i].is_unknown = true;
+}
+
 static int read_one(struct nm_config *c, int dir_fd, const char *name, const char *shown_path,
                     struct nm_config_place *places, char **ret_message)
 {
@@ -172,6 +181,8 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &len);
     if (r == -ENOENT)
         return r; /* the caller knows whether that matters */
+    if (r < 0)
+        forget_all(places);
     if (r == -E2BIG)
         return nm_fail(ret_message, r, "%s: larger than %d KiB, which no configuration is",
                        shown_path, FILE_MAX / 1024);
@@ -222,6 +233,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
         names->n = 0;
         if (error == ENOENT)
             return 0;
+        forget_all(places);
         error = nm_fail(&message, -error, "%s: can't be read: %s", dir, strerror(error));
         return nm_refusals_add(refusals, error, message);
     }
@@ -261,7 +273,8 @@ static int keep_sources(struct nm_config *c, const struct nm_config_place *place
     return 0;
 }
 
-static int take_default(struct nm_config *c, const struct nm_config_default *d, char **ret_message)
+static int take_default(struct nm_config *c, const struct nm_config_default *d, struct nm_config_place *places,
+                        char **ret_message)
 {
     const struct nm_config_key *k = nm_config_find_key(d->section, d->name);
     char allowed[320], *source;
@@ -270,6 +283,7 @@ static int take_default(struct nm_config *c, const struct nm_config_default *d, 
     if (!k)
         return nm_fail(ret_message, -EINVAL, "%s: there is no key %.80s in [%s]", d->source, d->name, d->section);
     r = nm_config_set(c, k, d->value);
+    places[k - nm_config_keys].is_unknown = r < 0;
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: as [%s] %s = %s: must be %s", d->source, k->section, k->name, d->value,
                        nm_config_allowed(k, allowed, sizeof allowed));
@@ -283,7 +297,8 @@ static int take_default(struct nm_config *c, const struct nm_config_default *d, 
     return 0;
 }
 
-static int take_defaults(struct nm_config *c, const struct nm_config_default *d, struct nm_refusals *refusals)
+static int take_defaults(struct nm_config *c, const struct nm_config_default *d, struct nm_config_place *places,
+                         struct nm_refusals *refusals)
 {
     int r = 0;
 
@@ -293,7 +308,7 @@ static int take_defaults(struct nm_config *c, const struct nm_config_default *d,
     for (; r == 0 && d && d->section; d++) {
         char *message = NULL;
 
-        r = take_default(c, d, &message);
+        r = take_default(c, d, places, &message);
         r = nm_refusals_add(refusals, r, message);
     }
     return r;
@@ -318,7 +333,7 @@ int nm_config_examine(const char *path, bool must_exist, const struct nm_config_
     }
     r = nm_config_new_defaults(&c);
     if (r >= 0)
-        r = take_defaults(c, defaults, &refusals);
+        r = take_defaults(c, defaults, places, &refusals);
     if (r < 0)
         return r;
     r = read_one(c, AT_FDCWD, path, path, places, &message);
@@ -329,7 +344,7 @@ int nm_config_examine(const char *path, bool must_exist, const struct nm_config_
     r = nm_refusals_add(&refusals, r == -ENOENT && !must_exist ? 0 : r, message);
     if (r == 0)
         r = read_drop_ins(c, dir, &names, places, &refusals);
-    if (r == 0 && !refusals.text) {
+    if (r == 0) {
         message = NULL;
         r = nm_config_check(c, places, &message);
         r = nm_refusals_add(&refusals, r, message);

@@ -193,9 +193,12 @@ echo '<configuration><property><name>mapreduce.shuffle.ssl.enabled</name><value>
 printf 'min.user.id=none\n' >"$dir/yarn-all/container-executor.cfg"
 printf '#!/bin/sh\n' >"$dir/open/health"
 chmod 755 "$dir/open/health"
-printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = soon\n' >"$dir/all.conf"
+printf '[queue]\npolicy = x\n[quue]\nmax-length = 1\n[preemption]\nkill-grace = soon\n%s' '[over-allocation]
+memory-threshold = 0.97
+' >"$dir/all.conf"
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --config "$dir/all.conf" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
-is "nmd: all that is wrong with nmd.conf at once" "$status $(grep -c 'all.conf:[236]: ' <<<"$err")" "1 3"
+is "nmd: all that is wrong with nmd.conf at once" "$status $(grep -c 'all.conf:[2368]: ' <<<"$err")" "1 4"
+like "nmd: and what contradicts the rest of it" "$err" 'all.conf:8: \[over-allocation\] memory-threshold = 0.97: must be below'
 try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --shim "$dir/none" --check-config
 is "nmd: all that is wrong: exit status" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \

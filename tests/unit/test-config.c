@@ -544,6 +544,33 @@ static void test_contradiction_between_files(void **state)
     assert_null(c);
 }
 
+/* A contradiction is told beside other refusals, but only if both of its values are those that are meant. */
+static void test_contradiction_among_others(void **state)
+{
+    static const struct {
+        const char *text;
+        bool told;
+    } rows[] = {
+        {"[queue]\npolicy = x\n[over-allocation]\nmemory-threshold = 0.97\n", true},
+        {"[preemption]\nmemory-threshold = high\n[over-allocation]\nmemory-threshold = 0.97\n", false},
+        {"[preemption]\nmemory-treshold = 0.99\n[over-allocation]\nmemory-threshold = 0.97\n", false},
+        {"[premption]\nmemory-threshold = 0.99\n[over-allocation]\nmemory-threshold = 0.97\n", false},
+        {"[over-allocation]\nmemory-threshold = 97\n[preemption]\nmemory-threshold = 0.5\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
+        _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+        _cleanup_free_ char *message = NULL;
+
+        put("nmd.conf", rows[i].text);
+        assert_int_equal(load(true, &c, &message), -EINVAL);
+        if ((strstr(message, "must be below") != NULL) != rows[i].told)
+            fail_msg("%s: %s", rows[i].text, message);
+        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* nothing else is lost or added */
+    }
+}
+
 static void test_unreadable(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -751,6 +778,7 @@ int main(void)
         WITH_DIRECTORY(test_defaults_at_odds),
         WITH_DIRECTORY(test_defaults_of_others), WITH_DIRECTORY(test_missing_file),    WITH_DIRECTORY(test_drop_ins),
         WITH_DIRECTORY(test_refused_whole),   WITH_DIRECTORY(test_contradiction_between_files),
+        WITH_DIRECTORY(test_contradiction_among_others),
         WITH_DIRECTORY(test_unreadable),      cmocka_unit_test(test_needs_restart),
         cmocka_unit_test(test_cpu_thresholds), WITH_DIRECTORY(test_json_says_why),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_template_is_the_defaults),
