@@ -109,8 +109,10 @@ const struct nm_config_key nm_config_keys[] = {
      .meaning = "A cluster's container that has waited so long goes back to the cluster, which places it elsewhere, "
                 "if no opportunistic container has started or been resumed on this node meanwhile: what else the host "
                 "does leaves no room. Ten times as long while an opportunistic container runs here, whose end may let "
-                "the next one start; when the last of them has ended, the wait begins anew. Containers of local users "
-                "wait on. 0s: never."},
+                "the next one start; when the last of them has ended, the wait begins anew. Whatever starts meanwhile, "
+                "no wait is longer than twenty times that, and none of a container that asks for more than the host's "
+                "other work leaves of the node is longer than ten times that. Containers of local users wait on. 0s: "
+                "never."},
     {"queue", "backfill", NM_CONFIG_DURATION, FIELD(backfill_usec), .fallback = "10min",
      RANGE("0s", "1d"),
      .meaning = "While the first in the queue is too large for the memory that is left, smaller ones "

@@ -402,8 +402,8 @@ static const struct {
     [NM_REASON_SHED] = {"the limit of the queue was lowered, and the newest queued container goes "
                         "first",
                         NULL},
-    [NM_REASON_WAITED_TOO_LONG] = {"it has waited for as long as [queue] give-back allows, and what the node is used "
-                                   "for has let no opportunistic container start meanwhile",
+    [NM_REASON_WAITED_TOO_LONG] = {"it has waited for as long as [queue] give-back allows, and the node has had no "
+                                   "room for it meanwhile",
                                    NULL},
     [NM_REASON_DRAIN_DEADLINE] = {"the deadline of the drain has come", NULL},
     [NM_REASON_BELOW_THRESHOLD] = {"there is room again", why_below},

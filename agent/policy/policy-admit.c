@@ -357,17 +357,25 @@ static size_t n_limited(const struct nm_round *r)
 
 /* ---- what is given back ---------------------------------------------------------------------- */
 
-/* Returns how long the container may wait. The wait is short while no opportunistic container runs, because then no
- * container's end can make room for it; it is NM_GIVE_BACK_BUSY times as long while one runs. */
+/* Returns until when the container may wait. The wait is short while no opportunistic container runs, because then no
+ * container's end can make room for it; it is NM_GIVE_BACK_BUSY times as long while one runs. The starts of others
+ * begin it anew, but no wait as a whole exceeds NM_GIVE_BACK_MOST times the short one: others could pass it for ever.
+ * They do pass a container that never fits, and their starts say nothing of its own: its wait isn't begun anew. Whether
+ * it never fits is asked only once that wait is over, since the answer takes time. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_view *v)
 {
-    uint64_t wait = r->s->give_back_usec;
+    const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
+    const uint64_t since = NM_MAX(v->state_usec, r->p->moved_usec);
+    const uint64_t still = nm_add_u64(since, r->n_opportunistic_active > 0 ? busy : wait);
+    const uint64_t most = nm_add_u64(v->state_usec, nm_mul_u64(wait, NM_GIVE_BACK_MOST));
+    const uint64_t due = NM_MIN(still, most), never_due = nm_add_u64(v->state_usec, busy);
+    enum nm_resource resource;
 
     if (wait == 0 || !v->limited)
         return UINT64_MAX;
-    if (r->n_opportunistic_active > 0)
-        wait = wait <= UINT64_MAX / NM_GIVE_BACK_BUSY ? wait * NM_GIVE_BACK_BUSY : UINT64_MAX;
-    return nm_add_u64(NM_MAX(v->state_usec, r->p->moved_usec), wait);
+    if (due <= never_due)
+        return due;
+    return r->in->now_usec < never_due || nm_policy_never_fits(r, v, &resource) ? never_due : due;
 }
 
 uint64_t nm_policy_next_give_back(const struct nm_round *r)

@@ -48,7 +48,7 @@ struct nm_policy_settings {
     enum nm_queue_order queue_order;
     uint64_t give_back_usec; /* what is `limited` goes back to its upstream when it has waited so long and nothing
                                 opportunistic has started meanwhile, NM_GIVE_BACK_BUSY times as long while some
-                                runs; 0: never */
+                                runs, and in any case after NM_GIVE_BACK_MOST times as long; 0: never */
     uint64_t backfill_usec; /* for so long may those that have passed a larger head of the queue hold it up;
                                0: none passes */
     enum nm_victim_order victim_order;

@@ -65,11 +65,15 @@
  * slows them by 3 % and fills what a whole one leaves idle (4 to 5 % of the CPUs), and nothing at all slows by 14 %. */
 #define NM_CPU_FREE_PART 2
 
+/* What a wait in the queue is, at most, in give_back_usec: since something opportunistic started last, while one runs;
+ * and in all. */
+#define NM_GIVE_BACK_BUSY 10U
+#define NM_GIVE_BACK_MOST 20U
+
 /* Opportunistic containers that are started before nmd looks at the node again, and how long that may wait. A start
  * takes nmd a few milliseconds in which it does nothing else, and memory is glanced at every 20 ms: a queue of a
  * thousand tiny ones, all at once, would make it blind and deaf for seconds. */
 #define NM_STARTS_AT_ONCE 16U
-#define NM_GIVE_BACK_BUSY 10U
 #define NM_STARTS_PAUSE_USEC (20 * NM_USEC_PER_MSEC)
 
 /* A running container whose memory was reclaimed is left alone for so long: policy-reclaim.c. */

@@ -532,7 +532,30 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     return plain || over;
 }
 
-/* What goes back to its upstream has waited, and what has waited while nothing moved goes back. */
+/* Would it fit if it had the node for itself, beside what the host does? Of its CPU request so much counts. */
+static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_view *v, double cpu_part)
+{
+    bool plain = true, over = f->s->over_allocation;
+
+    for (int k = 0; k < 2; k++) {
+        double used = f->s->over_allocation ? o->system[k] : 0, request = get(&v->request, k);
+
+        plain = plain && used < f->queue_beta[k] && used + request <= f->offered[k];
+        over = over && used < f->queue_alpha[k] && used + request * (k == NM_CPU ? cpu_part : 1) <= f->queue_beta[k];
+    }
+    return plain || over;
+}
+
+/* Whatever others do meanwhile. */
+static bool waits_too_long(const struct oracle *o, const struct facts *f, const struct nm_view *v, double cpu_part)
+{
+    const uint64_t wait = f->s->give_back_usec, waits = f->in->now_usec - v->state_usec;
+
+    return waits >= 20 * wait || (waits >= 10 * wait && !fits_alone(o, f, v, cpu_part));
+}
+
+/* What goes back to its upstream has waited, and what has waited while nothing moved goes back. What moves in this
+ * round may have taken the room. */
 static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_view *v,
                               const struct nm_policy_action *a)
 {
@@ -541,11 +564,11 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
 
     if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (!v->limited || wait == 0))
         return wrong(o, "container %" PRIu64 " is given back, and nobody takes it", v->seq);
-    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (waits < wait || still < wait))
+    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && (waits < wait || still < wait) && !waits_too_long(o, f, v, 1))
         return wrong(o, "container %" PRIu64 " is given back before its time", v->seq);
-    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && could_start(o, f, v))
+    if (a && a->reason == NM_REASON_WAITED_TOO_LONG && still > 0 && could_start(o, f, v))
         return wrong(o, "container %" PRIu64 " is given back, and could start", v->seq);
-    if (!a && v->limited && wait > 0 && waits >= 10 * wait && still >= 10 * wait)
+    if (!a && v->limited && wait > 0 && ((waits >= 10 * wait && still >= 10 * wait) || waits_too_long(o, f, v, 0.4)))
         return wrong(o, "container %" PRIu64 " waits for ever", v->seq);
     return NULL;
 }

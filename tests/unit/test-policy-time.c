@@ -315,11 +315,75 @@ static void test_not_given_back_at_the_end(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
 }
 
+/* Another one that starts and ends within seconds, again and again: it is a local user's. */
+static void start_small(struct node *n, struct nm_view **small)
+{
+    if (*small && (*small)->state == NM_RUNNING)
+        node_remove(n, *small);
+    n->n = *small ? n->n - 1 : n->n; /* its place is used again */
+    *small = node_queue(n, O, 20, 5);
+    node_sample(n);
+    node_obey(n);
+    assert_int_equal((*small)->state, NM_RUNNING);
+    node_use(*small, 20, 5);
+}
+
+/* For how many seconds it waits while small ones start every three seconds. */
+static unsigned waits_beside_small_ones(struct node *n, const struct nm_view *its)
+{
+    struct nm_view *small = NULL;
+
+    for (unsigned seconds = 3; seconds < 3600; seconds += 3) {
+        start_small(n, &small);
+        if (node_action(n, its)) {
+            assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
+            return seconds;
+        }
+    }
+    return 0; /* never */
+}
+
+/* Whoever never fits is passed by all that do, and their starts don't prolong its wait. */
+static void test_given_back_though_others_start(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *its;
+
+    n->settings.give_back_usec = SECONDS(30);
+    n->system_memory = 40;
+    its = node_queue(n, O, 70, 5);
+    its->limited = true;
+    node_sample(n);
+    assert_reason(nm_policy_hold_reason(&n->verdict, its), NM_REASON_NEVER_FITS);
+    assert_true(n->verdict.wake_usec <= its->state_usec + SECONDS(33));
+    assert_in_range(waits_beside_small_ones(n, its), 297, 300);
+}
+
+/* One that will fit some day, beside those that pass it: longer, but not for ever. */
+static void test_no_wait_is_endless(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *its, *ours;
+
+    n->settings.give_back_usec = SECONDS(30);
+    (void)node_run(n, G, 60, 10);
+    its = node_queue(n, O, 50, 5);
+    its->limited = true;
+    ours = node_queue(n, O, 50, 5);
+    node_sample(n);
+    assert_reason(nm_policy_hold_reason(&n->verdict, its), NM_REASON_WOULD_EXCEED_BETA);
+    assert_in_range(waits_beside_small_ones(n, its), 597, 600);
+    for (int i = 0; i < 10; i++)
+        node_sample(n);
+    assert_left_alone(n, ours);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_given_back), WITH_NODE(test_given_back_later),
         WITH_NODE(test_not_given_back_at_the_end),
+        WITH_NODE(test_given_back_though_others_start), WITH_NODE(test_no_wait_is_endless),
         WITH_NODE(test_looks_are_no_samples),
         WITH_NODE(test_samples_in_a_row_take_their_periods),
         WITH_NODE(test_a_quiet_look_ends_no_row),

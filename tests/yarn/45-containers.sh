@@ -127,7 +127,7 @@ like 'as one that was killed, and with the reason' "$(light 'containers?app=wait
     '^-108 .*it has waited for as long as \[queue\] give-back allows'
 w=$(nmctl list --all --json | jq -r '[.[] | select(.exit_cause == "waited-too-long")][0].id')
 is 'which is a decision of the node' "$(decision_of "$w" shed .reason)" waited-too-long
-like 'nmctl explain tells it' "$(nmctl explain "$w")" 'has let no opportunistic container start'
+like 'nmctl explain tells it' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
 like 'the metrics count it' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
 is "a local user's waits on" "$(state_of own)" SCHEDULED
