@@ -361,6 +361,8 @@ static void forget_start(struct nm_live *l)
     l->output_max_bytes = 0;
     l->claim = (struct nm_slice_claim){0};
     l->sample = (struct nm_cgroup_sample){0};
+    l->c->view.unread_usec = 0;
+    l->unread_told = false;
     l->launch = nm_launch_free(l->launch);
     remove_cgroup(l);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);

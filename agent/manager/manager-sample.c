@@ -62,18 +62,52 @@ static uint64_t read_ooms(const struct nm_live *l)
     return l->cg && nm_cgroup_read_memory_events(l->cg, &e) >= 0 ? e.oom : NM_LAUNCH_OOMS_UNKNOWN;
 }
 
+/* As a rule it is gone, and its end is on the way. But there may be no descriptor or memory for the sample, or a file
+ * may be longer than any is: the last figures say less and less then, and policy has to know how old they are. */
+static void note_unread(struct nm_live *l, uint64_t now_usec, int error)
+{
+    struct nm_view *v = &l->c->view;
+
+    if (v->unread_usec == 0)
+        v->unread_usec = NM_MAX(l->sample.at_usec, UINT64_C(1)); /* never measured: that is old */
+    if (l->unread_told || error == -ENODEV || error == -ENOENT ||
+        nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
+        return;
+    l->unread_told = true;
+    nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE,
+                     "%s: its memory and CPU can't be read (%s); until they can, it counts with its request, or more",
+                     l->c->id, strerror(-error));
+}
+
+static void note_read(struct nm_live *l)
+{
+    l->c->view.unread_usec = 0;
+    if (!l->unread_told)
+        return;
+    l->unread_told = false;
+    nm_log_container(LOG_NOTICE, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE, "%s: its memory and CPU can be read again",
+                     l->c->id);
+}
+
 void nm_sample_live(struct nm_live *l, uint64_t now_usec)
 {
     struct nm_view *v = &l->c->view;
     struct nm_cgroup_sample s;
+    int r;
 
     assert(!l->removed && now_usec != 0);
     if (l->sampler && l->cg)
         (void)nm_cgroup_sampler_watch_stall(l->sampler, l->cg,
                                             v->type == NM_GUARANTEED && l->m->settings.guard_stall);
     v->stall_known = false;
-    if (!l->sampler || nm_cgroup_sampler_sample(l->sampler, now_usec, &s) < 0)
-        return; /* gone: its end is on the way */
+    if (!l->sampler)
+        return; /* it hasn't begun, or has ended */
+    r = nm_cgroup_sampler_sample(l->sampler, now_usec, &s);
+    if (r < 0) {
+        note_unread(l, now_usec, r);
+        return;
+    }
+    note_read(l);
     l->sample = s;
     v->measured.memory_bytes = s.memory_bytes;
     v->swapped_bytes = nm_sub_u64(s.swap_bytes, s.zswap_bytes);

@@ -90,6 +90,7 @@ struct nm_live {
     struct nm_cgroup_watch *events_watch, *memory_watch;
     struct nm_cgroup_sampler *sampler;
     struct nm_cgroup_sample sample;
+    bool unread_told;                 /* that it can't be measured */
     struct nm_launch *launch;
     int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
     uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */

@@ -2,11 +2,13 @@
 
 /*
  * How much of the node one container is reckoned to use. While it warms up, its request is set
- * aside for it, since what it has used so far says nothing yet; then what was measured counts.
+ * aside for it, since what it has used so far says nothing yet; then what was measured counts. When it can't be
+ * measured any more, the same holds of it as soon as its figures are too old for a sample of the node: it may have come
+ * to use anything meanwhile.
  *
  *   queued                   nothing
  *   admitted, warming up     at least its request
- *   running                  as measured
+ *   running                  as measured; at least its request once that is too old
  *   just resumed             CPU at least what it used before the pause, until a whole sampling
  *                            interval is seen; memory with what it has in swap, for as long as a
  *                            warm-up; likewise when it was pushed out while it ran
@@ -45,6 +47,11 @@ bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_v
            now_usec < nm_add_u64(v->started_usec, s->warmup_usec);
 }
 
+static bool is_stale(const struct nm_policy_settings *s, const struct nm_view *v, uint64_t now_usec)
+{
+    return v->unread_usec > 0 && nm_sub_u64(now_usec, v->unread_usec) > s->sample_max_age_usec;
+}
+
 static bool request_counts(const struct nm_policy_settings *s, const struct nm_view *v,
                            uint64_t now_usec)
 {
@@ -54,7 +61,7 @@ static bool request_counts(const struct nm_policy_settings *s, const struct nm_v
      * better is known. */
     if (v->state == NM_KILLING)
         return v->n_samples == 0;
-    return nm_estimate_in_warmup(s, v, now_usec);
+    return nm_estimate_in_warmup(s, v, now_usec) || is_stale(s, v, now_usec);
 }
 
 static bool just_resumed(const struct nm_view *v)

@@ -105,6 +105,7 @@ struct nm_view {
     struct nm_resources measured; /* last sample; 0 before the first */
     uint64_t swapped_bytes;       /* likewise: what would be memory, and is in swap */
     uint32_t n_samples;           /* since its start */
+    uint64_t unread_usec;         /* it can't be measured now, and `measured` is of then; 0: it can */
     uint32_t state_samples;       /* sampling rounds since it entered `state`, whether or not it
                                      could be read */
     uint64_t state_usec;          /* when it entered `state` */

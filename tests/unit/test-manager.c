@@ -25,6 +25,7 @@
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-round.h"
+#include "agent/manager/manager-sample.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 
@@ -127,6 +128,54 @@ static void test_drain_without_timer(void **state)
     assert_true(w->m->drain_deadline_usec == UINT64_MAX);
     assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
     assert_true(w->m->draining);
+}
+
+/* ---- a container that can't be measured ---------------------------------------------------------- */
+
+static void write_cpu_stat(const struct nm_live *l, size_t padding)
+{
+    int fd = openat(l->cg->dir_fd, "cpu.stat", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "usage_usec 0\nuser_usec 0\nsystem_usec 0\nmore %0*d\n", (int)padding, 0) > 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static uint64_t counted_bytes(const struct nm_live *l, uint64_t now_usec)
+{
+    return nm_estimate(&l->m->settings, &l->c->view, now_usec).memory_bytes;
+}
+
+/* A file that is too long stays so: the figures from before that are not for ever. */
+static void test_old_figures_grow_stale(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live *l;
+    uint64_t at, stale;
+
+    manager_world_start(w);
+    l = run(w, "exec sleep 1000");
+    l->c->view.n_samples = l->c->view.state_samples = 1000; /* no longer new */
+    l->c->view.started_usec = l->c->view.state_usec = 1;
+    at = nm_now_usec();
+    stale = at + w->m->settings.sample_max_age_usec + 1;
+    nm_sample_live(l, at);
+    assert_int_equal(l->c->view.unread_usec, 0);
+    write_cpu_stat(l, 4096);
+    nm_sample_live(l, at + 1);
+    nm_sample_live(l, stale - 1);
+    assert_int_equal(l->c->view.unread_usec, at);
+    assert_false(l->unread_told);
+    assert_true(counted_bytes(l, stale - 1) < l->c->view.request.memory_bytes);
+    nm_sample_live(l, stale);
+    assert_int_equal(l->c->view.unread_usec, at);
+    assert_true(l->unread_told);
+    assert_int_equal(counted_bytes(l, stale), l->c->view.request.memory_bytes);
+    write_cpu_stat(l, 1);
+    nm_sample_live(l, stale + 1);
+    assert_int_equal(l->c->view.unread_usec, 0);
+    assert_false(l->unread_told);
+    assert_true(counted_bytes(l, stale + 1) < l->c->view.request.memory_bytes);
 }
 
 /* ---- a journal that can't be written ------------------------------------------------------------- */
@@ -510,6 +559,7 @@ int main(void)
         TEST(test_housekeeping_after_sleep),
         TEST(test_kill_without_timer),
         TEST(test_drain_without_timer),
+        TEST(test_old_figures_grow_stale),
         TEST(test_full_disk_at_start),
         TEST(test_close_breaker_on_full_disk),
         TEST(test_start_is_tried_with_next_sample),

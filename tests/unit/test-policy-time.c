@@ -233,6 +233,45 @@ static void test_a_sleep_while_it_settles(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
+/* ---- figures that grow old --------------------------------------------------------------------- */
+
+/* One whose use can't be read any more may have grown: what it asked for counts again. */
+static void test_an_unread_container_counts_in_full(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *blind = node_run(n, G, 60, 60), *small;
+
+    node_use(blind, 5, 5);
+    node_sample(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 5 * PERCENT_MEMORY);
+    blind->unread_usec = n->in.now_usec;
+    node_sample(n);
+    node_sample(n); /* as old as a sample may be */
+    assert_int_equal(n->verdict.used.memory_bytes, 5 * PERCENT_MEMORY);
+    small = node_queue(n, O, 45, 5);
+    node_sample(n);
+    assert_left_alone(n, small);
+    assert_int_equal(n->verdict.used.memory_bytes, 60 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 60 * PERCENT_CPU);
+    blind->unread_usec = 0;
+    node_sample(n);
+    assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
+}
+
+/* It used more than it asked for when it was last seen. */
+static void test_an_unread_container_is_not_made_small(void **state)
+{
+    struct node *n = *state;
+    struct nm_view *blind = node_run(n, O, 10, 10);
+
+    node_use(blind, 30, 20);
+    blind->unread_usec = n->in.now_usec;
+    for (int i = 0; i < 4; i++)
+        node_sample(n);
+    assert_int_equal(n->verdict.used.memory_bytes, 30 * PERCENT_MEMORY);
+    assert_int_equal(n->verdict.used.cpu_millicores, 20 * PERCENT_CPU);
+}
+
 /* What can't start here goes back to who can have it run elsewhere; what is the node's own waits on. */
 static void test_given_back(void **state)
 {
@@ -383,6 +422,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         WITH_NODE(test_given_back), WITH_NODE(test_given_back_later),
         WITH_NODE(test_not_given_back_at_the_end),
+        WITH_NODE(test_an_unread_container_counts_in_full), WITH_NODE(test_an_unread_container_is_not_made_small),
         WITH_NODE(test_given_back_though_others_start), WITH_NODE(test_no_wait_is_endless),
         WITH_NODE(test_looks_are_no_samples),
         WITH_NODE(test_samples_in_a_row_take_their_periods),
