@@ -4,6 +4,7 @@
 # beside: others
 #
 # nmd as a node of a stock ResourceManager: what that knows of it, and what becomes of both when either goes and comes.
+# It is the cluster of lib.sh, with Hadoop's default directories: no container of a cluster is started here.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # beside: others
 #
 # What isn't a ResourceManager, or has gone mad: nmd says what is wrong, asks no more often than it should, and goes on.
+# It is the cluster of lib.sh, with Hadoop's default directories: no container of a cluster is started here.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

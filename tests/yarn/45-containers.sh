@@ -4,6 +4,8 @@
 #
 # Containers by a stock ResourceManager's word and a master that uses Hadoop's own client of nodes: started, told of,
 # changed and ended, with what each side says of them.
+# It is the cluster of lib.sh, with two local directories, so that it is known where all goes when one of them fails, and one
+# log directory, whose contents are read.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

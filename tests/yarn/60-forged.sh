@@ -4,14 +4,16 @@
 # beside: others
 #
 # A ResourceManager and a master that forge, repeat and garble: nmd does what is right, and nothing else.
+# It is the cluster of lib.sh: its ResourceManager is the test's own, and there is no other file system than the local one.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
 open_place
+node_dirs_in_place
 chmod 755 "$dir"
 proxy_port=$(free_port)
-rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
     yarn.nodemanager.amrmproxy.enabled=true "yarn.nodemanager.amrmproxy.address=127.0.0.1:$proxy_port" \
     yarn.nodemanager.resource.cpu-vcores=16 yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
 need 'a machine to measure' node_proc_start 4000 2

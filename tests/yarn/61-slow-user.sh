@@ -3,6 +3,7 @@
 # deadline: 150
 #
 # One user does what it can to keep nmd from fetching for others: another one's containers start as fast as without.
+# It is the cluster of lib.sh with one local directory, in which the master finds what it has had fetched.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +11,7 @@
 timeout=12 # of a worker that makes no progress, in seconds: longer than all the starts take
 open_place
 mkdir -m 1777 "$place/files"
-rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2" \
     yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users=false yarn.nodemanager.resource.cpu-vcores=32 \
     "nmd.yarn.localizer-timeout-ms=${timeout}000" \
     yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100

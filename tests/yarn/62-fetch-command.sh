@@ -4,6 +4,7 @@
 #
 # A resource that nmd doesn't speak with comes by stock Hadoop's own client, as a fetch command that is configured as
 # `hadoop` would be and finds its surroundings in its environment, under the limits that nobody has set.
+# It is the cluster of lib.sh, with the local file system for the default, behind a mount table.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
@@ -12,6 +13,7 @@
 [ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
 need "Maven has Hadoop's client" hdfs_find "$NMD_TEST_BUILD/java/hdfs"
 open_place
+node_dirs_in_place
 chmod 755 "$dir"
 # Where the container's user reads them; what comes first on the class path is the cluster's configuration.
 mkdir "$place/lib" "$place/bin" "$place/stage"
@@ -31,7 +33,7 @@ echo 'what is behind the mount table' >"$place/stage/text"
 JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME
 unset HADOOP_CONF_DIR HADOOP_HEAPSIZE_MAX HADOOP_USER_NAME
-rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs" \
+rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
     yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100 \
     "nmd.fetch-command.viewfs=$place/bin/hadoop fs -get {uri} {target}"
 write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$place/tmp" \

@@ -14,7 +14,8 @@
 #   - Recovery and ACLs are on. LinuxContainerExecutor has its usual properties; a Java NodeManager, for which its setuid
 #     program would have to be built, has DefaultContainerExecutor instead.
 #   - The staging directory, queue and jobs have names that need escaping.
-#   - Log aggregation is off: nmd refuses it.
+#   - Log aggregation is on, as far as it is implemented: nmd warns that logs stay on its nodes. A Java NodeManager has it off,
+#     since it would remove the logs of an application that has ended, which suites read.
 # NMD_TEST_HADOOP names the version of ResourceManager, NodeManager and MapReduce. The default is the one of pom.xml.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
@@ -140,7 +141,7 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
         yarn.nodemanager.vmem-check-enabled=false yarn.nodemanager.pmem-check-enabled=false \
         yarn.nodemanager.delete.debug-delay-sec=0 yarn.nodemanager.sleep-delay-before-sigkill.ms=100 \
         yarn.nodemanager.recovery.enabled=true yarn.nodemanager.recovery.supervised=false \
-        yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=false \
+        yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=true \
         "${container_executor[@]}" "$@"
     cp "$place/hosts" "$dir/hosts"
     chmod a+rx "$dir"
@@ -190,7 +191,8 @@ java_node_start() { # N [NAME=VALUE...]
     local n=$1 port=7${1}01 own=$place/node$1
     shift
     node_files "$n" "$port" "yarn.nodemanager.bind-host=127.0.1.$n" "yarn.nodemanager.localizer.address=node0$n:$((port + 1))" \
-        "yarn.nodemanager.collector-service.address=node0$n:$((port + 3))" "yarn.nodemanager.container-executor.class=$default_executor" "$@"
+        "yarn.nodemanager.collector-service.address=node0$n:$((port + 3))" "yarn.nodemanager.container-executor.class=$default_executor" \
+        yarn.log-aggregation-enable=false "$@"
     chown "$job_user" "$own"/local/* "$own"/logs/*
     install -d -o "$job_user" "$own/recovery" "$own/tmp"
     as_user java -Xmx256m "-Dhadoop.log.dir=$own/logs" "-Djava.io.tmpdir=$own/tmp" $small \

@@ -2,7 +2,9 @@
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
 # For the suites of this folder that have an nmd: . "$(dirname "$0")/lib.sh". The ResourceManager is tests/packing/lib.sh's,
-# nmd tests/integration/lib.sh's, on figures of a machine that is all its own.
+# nmd tests/integration/lib.sh's, on figures of a machine that is all its own. The cluster is poorer than that of jobs.sh, which
+# real jobs run on: one node, the local file system, no ACLs, and the local and log directories that a suite names. A suite says
+# in its head what it does without.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
 # shellcheck source=tests/integration/lib.sh
@@ -14,6 +16,12 @@ node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.no
     yarn.nodemanager.resource.memory-mb=800 yarn.nodemanager.resource.cpu-vcores=2
     yarn.nodemanager.opportunistic-containers-use-pause-for-preemption=true
     yarn.resourcemanager.connect.retry-interval.ms=200)
+
+# Three local directories and two for logs, as the cluster's files name them. After open_place.
+node_dirs_in_place() {
+    node_dirs=("yarn.nodemanager.local-dirs=$place/local1,$place/local2,$place/local3"
+        "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2")
+}
 
 node_configure() {
     nmd_configure </dev/null
