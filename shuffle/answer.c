@@ -24,10 +24,17 @@
 /* Who takes less than this in the long run keeps a place that others need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
-/* What a job's account is charged: for opening what one directory may have of a map, and for each MB of an index that
- * is checked. zlib's crc32() does some 1,700 MB in a second. */
+/* What a job's account is charged. A request: its head of up to 16 KiB is parsed and signed. Each name in it, though it
+ * be the same one: it is compared with those before it, and its file is opened, sent and closed. Each map: what a
+ * directory may have of it is opened, and each MB of its index is checked; zlib's crc32() does some 1,700 MB in a
+ * second. Each MiB that is sent: at this price a job may fetch 2.5 GB in a second. */
+#define REQUEST_USEC 40u
+#define NAME_USEC 20u
 #define LOOKUP_USEC 15u
 #define CHECK_USEC_PER_MB 1000u
+#define SEND_USEC_PER_MIB 100u
+/* What is being sent has been promised: it is tried again where no more can be booked. */
+#define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
 
 static const char *phrase(enum nm_shuffle_status status)
 {
@@ -112,6 +119,7 @@ struct request {
     int fd;
     const struct nm_shuffle_job *job;
     const struct nm_shuffle_request *q;
+    uint64_t deadline_usec; /* of the sending */
 };
 
 /* -ECONNRESET: the other side closes, or is cut off, before the time is over. Its bytes may wait: they are the next
@@ -146,6 +154,18 @@ static int spend(const struct request *t, uint64_t work_usec)
     return stay(t->fd, wait_usec);
 }
 
+static int spend_on_sending(const struct request *t, uint64_t work_usec)
+{
+    int r;
+
+    while ((r = spend(t, work_usec)) == -EBUSY)
+        if (nm_now_usec() > t->deadline_usec)
+            return -ETIMEDOUT;
+        else if ((r = stay(t->fd, BUSY_PAUSE_USEC)) < 0)
+            return r;
+    return r;
+}
+
 static int spend_check(uint64_t index_bytes, void *userdata)
 {
     return spend(userdata, index_bytes * CHECK_USEC_PER_MB / 1000000);
@@ -175,7 +195,7 @@ static int find(struct request *t, unsigned i, struct plan *p)
     for (unsigned j = 0; j < i; j++)
         if (nm_bytes_equal(q->maps[i], q->maps[j])) {
             p->outputs[i] = p->outputs[j];
-            return stay(t->fd, 0);
+            return 0;
         }
     r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
     return r < 0 ? r : nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i], q->reduce, &payer, &p->outputs[i]);
@@ -187,9 +207,9 @@ static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_part *part = &p->outputs[i].part;
     const struct nm_shuffle_request *q = t->q;
-    int r = find(t, i, p);
+    int r = spend(t, NAME_USEC);
 
-    if (r < 0)
+    if (r < 0 || (r = find(t, i, p)) < 0)
         return r;
     nm_writer_bytes(&p->heads, q->maps[i]);
     nm_writer_vint(&p->heads, (int64_t)part->part_bytes);
@@ -244,22 +264,28 @@ static int send_head(int fd, const struct plan *p, const struct nm_shuffle_reque
     return send_all(fd, text, (size_t)n, true);
 }
 
-static int send_part(struct nm_shuffle_service *s, int fd, int file, const struct nm_shuffle_part *part,
-                     uint64_t deadline_usec)
+/* Each piece is paid for before it is sent. */
+static int send_part(const struct request *t, int file, const struct nm_shuffle_part *part)
 {
-    off_t at = (off_t)part->start_bytes, end = at + (off_t)part->part_bytes;
+    off_t at = (off_t)part->start_bytes, paid = at, end = at + (off_t)part->part_bytes;
 
     while (at < end) {
-        ssize_t n = sendfile(fd, file, &at, (size_t)NM_MIN((uint64_t)(end - at), PIECE_BYTES));
+        const uint64_t piece_bytes = NM_MIN((uint64_t)(end - paid), PIECE_BYTES);
+        ssize_t n;
+        int r;
 
+        if (at == paid && (r = spend_on_sending(t, piece_bytes * SEND_USEC_PER_MIB / NM_MIB)) < 0)
+            return r;
+        paid += at == paid ? (off_t)piece_bytes : 0;
+        n = sendfile(t->fd, file, &at, (size_t)(paid - at));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return -errno;
         if (n == 0)
             return -EBADMSG; /* the file became shorter: the length was promised, so only breaking off is left */
-        atomic_fetch_add(&s->count.sent_bytes, (uint_fast64_t)n);
-        if (nm_now_usec() > deadline_usec)
+        atomic_fetch_add(&t->service->count.sent_bytes, (uint_fast64_t)n);
+        if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
     }
     /* It is fetched once, as a rule: the cache is of more use to others. */
@@ -269,40 +295,40 @@ static int send_part(struct nm_shuffle_service *s, int fd, int file, const struc
 
 /* The file is opened by the same checks as before: between the plan and now it may have been replaced by another
  * user's. */
-static int send_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
-                    const struct nm_shuffle_request *q, unsigned i, const struct plan *p, uint64_t deadline_usec)
+static int send_map(const struct request *t, unsigned i, const struct plan *p)
 {
     size_t begin = i > 0 ? p->head_end[i - 1] : 0;
     _cleanup_close_ int file = -EBADF;
     int r;
 
     /* opened one at a time: a request has up to 256 */
-    if ((r = nm_shuffle_output_open(&s->dirs, job, q->maps[i], &p->outputs[i], &file)) < 0 ||
-        (r = send_all(fd, p->heads.data + begin, p->head_end[i] - begin,
-                      p->outputs[i].part.part_bytes > 0 || i + 1 < q->n_maps)) < 0)
+    if ((r = stay(t->fd, 0)) < 0 ||
+        (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
+        (r = send_all(t->fd, p->heads.data + begin, p->head_end[i] - begin,
+                      p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;
-    return send_part(s, fd, file, &p->outputs[i].part, deadline_usec);
+    return send_part(t, file, &p->outputs[i].part);
 }
 
 /* Either all maps of a request or none: once the head is out a failure can only be shown by breaking off, and the
  * reducer isn't told which map it was. */
-static int send_maps(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_job *job,
-                     const struct nm_shuffle_request *q, const char *reply_hash)
+static int send_maps(struct request *t, const char *reply_hash)
 {
     _cleanup_(plan_done) struct plan p = {0};
-    struct request t = {s, fd, job, q};
-    uint64_t deadline_usec;
+    const struct nm_shuffle_request *q = t->q;
+    struct nm_shuffle_service *s = t->service;
     int r;
 
     for (unsigned i = 0; i < q->n_maps; i++)
-        if ((r = plan_map(&t, i, &p)) < 0)
-            return refuse_map(s, fd, q, i, r);
+        if ((r = plan_map(t, i, &p)) < 0)
+            return refuse_map(s, t->fd, q, i, r);
     p.length_bytes = nm_add_u64(p.length_bytes, p.heads.size);
-    deadline_usec = nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
-    if ((r = send_head(fd, &p, q, reply_hash)) < 0)
+    t->deadline_usec =
+        nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
+    if ((r = send_head(t->fd, &p, q, reply_hash)) < 0)
         return r;
     for (unsigned i = 0; i < q->n_maps; i++) {
-        if ((r = send_map(s, fd, job, q, i, &p, deadline_usec)) < 0) {
+        if ((r = send_map(t, i, &p)) < 0) {
             atomic_fetch_add(&s->count.outputs_failed, 1);
             return r;
         }
@@ -316,6 +342,7 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
     char reply_hash[HASH_TEXT_SIZE];
     struct nm_shuffle_request q;
     struct nm_shuffle_job job;
+    struct request t = {.service = s, .fd = fd, .job = &job, .q = &q};
     const char *why = "";
     int r = nm_shuffle_request_parse(head, &q, &why);
 
@@ -333,5 +360,6 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
     if (!nm_shuffle_places_belongs(s->places, place, job.uid, job.id))
         return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
                                  "The job's user has half of all connections already, or the job most of these\n");
-    return send_maps(s, fd, &job, &q, reply_hash);
+    r = spend(&t, REQUEST_USEC);
+    return r < 0 ? refuse_map(s, fd, &q, 0, r) : send_maps(&t, reply_hash);
 }

@@ -380,6 +380,8 @@ static void test_places(void **state)
     assert_non_null(strstr(reply, "The job's user has half of all connections"));
     fetch(target, signed_for(target)); /* bob isn't turned away, but has nothing here */
     assert_true(begins("HTTP/1.1 500 "));
+    while (nm_shuffle_places_count(service.places) > JOB_PLACES)
+        assert_int_equal(usleep(1000), 0);
     for (unsigned i = JOB_PLACES; i < MAX_PLACES; i++)
         held[i] = dial_from(i);
     while (nm_shuffle_places_count(service.places) < MAX_PLACES)
@@ -585,6 +587,120 @@ static void test_a_disconnect_ends_the_wait(void **state)
     assert_int_equal(service.count.outputs_failed, 0);
 }
 
+/* What has come of the answer: the client reads on until the other side has nothing more to send for a moment. */
+static void read_for(int fd, uint64_t usec)
+{
+    const uint64_t end_usec = nm_now_usec() + usec;
+
+    for (uint64_t now = nm_now_usec(); now < end_usec; now = nm_now_usec()) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        if (poll(&p, 1, (int)((end_usec - now) / NM_USEC_PER_MSEC) + 1) > 0)
+            assert_true(recv(fd, reply, sizeof reply, 0) > 0);
+    }
+}
+
+/* In the middle of an answer, too: its bytes are paid for piece by piece. */
+static void test_a_disconnect_ends_the_sending(void **state)
+{
+    const uint64_t bytes = 64 << 20;
+    int fd = dial();
+
+    (void)state;
+    large_output(bytes);
+    ask(fd, TARGET, signed_for(TARGET));
+    hear(fd, 1000);
+    assert_true(begins("HTTP/1.1 200 OK\r\n"));
+    book(NM_SHUFFLE_BURST_USEC, UINT64_MAX);
+    book(5 * NM_USEC_PER_SEC, UINT64_MAX);
+    read_for(fd, 500 * NM_USEC_PER_MSEC);
+    assert_true(service.count.sent_bytes < bytes);
+    assert_int_equal(nm_shuffle_places_count(service.places), 1); /* it waits for its share */
+    close(fd);
+    assert_true(all_have_left());
+    assert_true(service.count.sent_bytes < bytes);
+    assert_int_equal(service.count.outputs_failed, 1);
+}
+
+static uint64_t servers_cpu_usec(void)
+{
+    return nm_sub_u64(nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID), nm_clock_usec(CLOCK_THREAD_CPUTIME_ID));
+}
+
+/* A whole answer on a connection that stays. */
+static void fetch_kept(int fd, const char *target)
+{
+    const char *length, *end;
+    size_t size = 0, whole = 0;
+
+    ask(fd, target, signed_for(target));
+    for (const uint64_t deadline = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC; whole == 0 || size < whole;) {
+        ssize_t n = recv(fd, reply + size, sizeof reply - 1 - size, 0);
+
+        assert_true(n > 0 && nm_now_usec() < deadline);
+        size += (size_t)n;
+        reply[size] = '\0';
+        assert_true(begins("HTTP/1.1 200 OK\r\n"));
+        end = memmem(reply, size, "\r\n\r\n", 4);
+        length = strstr(reply, "Content-Length: ");
+        if (whole == 0 && end && length)
+            whole = (size_t)(end + 4 - reply) + strtoul(length + strlen("Content-Length: "), NULL, 10);
+    }
+}
+
+/* Who has used the burst and asks for the same map 256 times, again and again, is held to its share by what the names
+ * cost alone: nothing else of such a request is looked up or checked. */
+static void test_the_same_map_again_and_again(void **state)
+{
+    char target[NM_SHUFFLE_HEAD_MAX] = TARGET;
+    uint64_t begun_usec, cpu, passed_usec;
+    const unsigned rounds = 40;
+    int fd = dial();
+
+    (void)state;
+    for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
+        strcat(target, "," ATTEMPT(0));
+    strcat(target, "&keepAlive=true");
+    begun_usec = nm_now_usec();
+    book(NM_SHUFFLE_BURST_USEC, 0);
+    cpu = servers_cpu_usec();
+    for (unsigned i = 0; i < rounds; i++)
+        fetch_kept(fd, target);
+    passed_usec = nm_now_usec() - begun_usec;
+    cpu = servers_cpu_usec() - cpu;
+    close(fd);
+    assert_true(all_have_left());
+    /* 5 ms each at least, of a quarter of a CPU; the first doesn't wait for what it costs itself */
+    assert_true(passed_usec >= (rounds - 1) * 5 * NM_USEC_PER_MSEC * 100 / NM_SHUFFLE_SHARE_PERCENT);
+#ifndef __SANITIZE_ADDRESS__ /* which makes all of it some times as dear */
+    assert_true(cpu < passed_usec * 2 * NM_SHUFFLE_SHARE_PERCENT / 100);
+#endif
+    assert_int_equal(service.count.outputs_ok, (uint64_t)rounds * NM_SHUFFLE_MAPS_MAX);
+}
+
+/* Bytes are paid for as well. The account is read by a booking on top of it, which has to wait for all before it. */
+static void test_bytes_are_booked(void **state)
+{
+    const uint64_t bytes = 32 << 20, begun_usec = nm_now_usec();
+    const uint64_t price_usec = 32 * 100 + 75; /* a request for one map costs the rest */
+    uint64_t come = 0, wait_usec;
+    size_t n;
+    int fd = dial();
+
+    (void)state;
+    large_output(bytes);
+    book(NM_SHUFFLE_BURST_USEC, 0);
+    ask(fd, TARGET, signed_for(TARGET));
+    while ((n = hear(fd, sizeof reply - 1)) > 0)
+        come += n;
+    close(fd);
+    assert_true(come > bytes && all_have_left());
+    book(NM_SHUFFLE_BURST_USEC, UINT64_MAX);
+    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_true(nm_now_usec() + wait_usec >=
+                begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
+}
+
 /* Beyond what can be waited for. Another job isn't kept from its share. */
 static void test_a_share_of_work(void **state)
 {
@@ -675,6 +791,7 @@ int main(void)
         TEST(test_a_jobs_places), TEST(test_a_hosts_places), TEST(test_strangers),
         TEST(test_end_cuts),    TEST(test_addresses),
         TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
+        TEST(test_a_disconnect_ends_the_sending), TEST(test_the_same_map_again_and_again), TEST(test_bytes_are_booked),
         TEST(test_accept_fails), TEST(test_no_thread), TEST(test_poll_fails),
     };
 
