@@ -73,6 +73,15 @@ slowly() { # NAME FROM TO: MiB
 
 # ---- a node whose memory runs out -----------------------------------------------------------------
 
+swapped() { # ID MIB: at least
+    [ "$(cat "$cg/nm.slice/nm-$1.scope/memory.swap.current")" -ge $(($2 << 20)) ]
+}
+decided() { # ID KIND REASON: outcomes, in order
+    nmctl explain --json "$1" |
+        jq -r --arg k "$2" --arg r "$3" '[.[] | select(.kind == $k and .reason == $r) | .outcome] | join(" ")'
+}
+decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
+
 # nmd with 1 GiB for containers, which sends to swap before it kills; $big, guaranteed, holds little of it so far.
 roomy_nmd() {
     quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"

@@ -1,23 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 420
+# deadline: 300
 #
 # Swap: what was pushed out of a frozen container comes back when it runs, and it is not resumed
-# before there is room for that. Before a running one is killed for memory, a part of its memory goes
-# to swap, where there is any.
+# before there is room for that. 49-running-swap has what is done to running ones.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
-
-swapped() { # ID MIB: at least
-    [ "$(cat "$cg/nm.slice/nm-$1.scope/memory.swap.current")" -ge $(($2 << 20)) ]
-}
-decided() { # ID KIND REASON: outcomes, in order
-    nmctl explain --json "$1" |
-        jq -r --arg k "$2" --arg r "$3" '[.[] | select(.kind == $k and .reason == $r) | .outcome] | join(" ")'
-}
-decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
-
-# ---- frozen, reclaimed, resumed -----------------------------------------------------------------
 
 poll_seconds=0.5 # an emulated guest that is asked all the time has no CPU left for containers
 quick_nmd "[node]" "memory = 512M" "[preemption]" "cpu-samples = 2" "cpu-threshold = 0.97" "squeeze = no" \
@@ -49,26 +37,4 @@ like "for this reason" "$(nmctl explain "$o")" 'comes back from swap'
 check "and gets it back" wait_until 90 uses "$o" 140
 is "nobody was killed for all that" "$(status_of .preemptions.killed) $(field $cg/nm.slice/memory.events oom_kill)" "0 0"
 nmctl kill --now --wait "$big" "$o" >/dev/null
-
-# ---- before a kill ------------------------------------------------------------------------------
-
-roomy_nmd
-kills=$(status_of .preemptions.killed)
-crowd o "an opportunistic container holds memory that it hardly looks at" 680
-check "memory is over the threshold, and a part of its memory goes to swap" wait_until 90 swapped "$o" 5
-check "as it was decided" wait_until 30 decided_is "$o" reclaim running-memory "done"
-like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but spares it a kill'
-is "it lives" "$(state_of "$o")" RUNNING
-is "nobody was killed" "$(($(status_of .preemptions.killed) - kills))" 0
-at_least "and it is counted" "$(status_of .preemptions.running_reclaims)" 1
-check "the guaranteed one gets what it wants" wait_until 30 uses "$big" 670
-nmctl kill --now --wait "$big" "$o" >/dev/null
-
-swapoff -a
-at_exit 'swapon -a'
-roomy_nmd
-crowd o "the same without swap" 680
-check "it is killed" wait_until 30 in_state "$o" COMPLETED
-is "preempted" "$(field_of "$o" .exit_reason)" preempted
-nmctl kill --now --wait "$big" >/dev/null
 done_testing

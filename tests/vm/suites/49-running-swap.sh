@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 420
+#
+# Before a running container is killed for memory, a part of its memory goes to swap, where there is any.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+
+roomy_nmd
+kills=$(status_of .preemptions.killed)
+crowd o "an opportunistic container holds memory that it hardly looks at" 680
+check "memory is over the threshold, and a part of its memory goes to swap" wait_until 90 swapped "$o" 5
+check "as it was decided" wait_until 30 decided_is "$o" reclaim running-memory "done"
+like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but spares it a kill'
+is "it lives" "$(state_of "$o")" RUNNING
+is "nobody was killed" "$(($(status_of .preemptions.killed) - kills))" 0
+at_least "and it is counted" "$(status_of .preemptions.running_reclaims)" 1
+check "the guaranteed one gets what it wants" wait_until 30 uses "$big" 670
+nmctl kill --now --wait "$big" "$o" >/dev/null
+
+swapoff -a
+at_exit 'swapon -a'
+roomy_nmd
+crowd o "the same without swap" 680
+check "it is killed" wait_until 30 in_state "$o" COMPLETED
+is "preempted" "$(field_of "$o" .exit_reason)" preempted
+nmctl kill --now --wait "$big" >/dev/null
+done_testing
