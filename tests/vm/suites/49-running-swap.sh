@@ -21,7 +21,6 @@ nmctl kill --now --wait "$big" "$o" >/dev/null
 
 swapoff -a
 at_exit 'swapon -a'
-poll_seconds=0.5 # an emulated guest that is asked all the time has no CPU left for containers
 roomy_nmd
 crowd o "the same without swap" 680
 check "it is killed" wait_until 30 in_state "$o" COMPLETED
