@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 420
+# deadline: 700
 #
 # nmd dies by SIGKILL just before and just after it has a paused container's memory reclaimed: the
 # next one does what is left of it, and the container and its pause are what they were. Needs a
@@ -52,7 +52,7 @@ for step in before-reclaim:1 after-reclaim:1; do
     is "$step: the container is frozen all the while" \
         "$(field "$cg/nm.slice/nm-$idle.scope/cgroup.events" frozen)" 1
     check "$step: the memory goes to swap" wait_until 90 swapped
-    check "$step: the next nmd has done it, and both is told" wait_until 120 told ||
+    check "$step: the next nmd has done it, and both is told" wait_until 200 told ||
         diag "$(nmctl explain --json "$idle" | jq -c '.[] | select(.kind == "reclaim")')"
     is "$step: nobody was killed, and the pause ends when it was to" \
         "$(state_of "$idle") $(field_of "$idle" '"\(.pid) \(.pause_deadline_usec / 20000000 | round)"')" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 300
+# deadline: 420
 #
 # Swap: what was pushed out of a frozen container comes back when it runs, and it is not resumed
 # before there is room for that. 49-running-swap has what is done to running ones.
@@ -24,7 +24,7 @@ g=$(nmctl run -D -m 16M -c 1.5 -- bash -c "$spin & $spin")
 check "a guaranteed one takes the CPUs, and it is paused" wait_until 60 in_state "$o" PAUSED
 grow big 336
 check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 20
-check "as it was decided" wait_until 90 decided_is "$o" reclaim frozen-memory "done"
+check "as it was decided" wait_until 180 decided_is "$o" reclaim frozen-memory "done"
 nmctl kill --now --wait "$g" >/dev/null
 samples() { status_of .counters.samples; }
 before=$(samples)
