@@ -115,7 +115,7 @@ static int foretell(struct nm_ctl *ctl)
     return r;
 }
 
-/* Nobody in the cluster asked for it, and its jobs feel it. */
+/* The drain was asked for on the node, not in the cluster: its operator is told what the cluster's jobs will notice. */
 static void say_what_the_cluster_hears(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))

@@ -158,11 +158,13 @@ static int spend_on_sending(const struct request *t, uint64_t work_usec)
 {
     int r;
 
-    while ((r = spend(t, work_usec)) == -EBUSY)
+    while ((r = spend(t, work_usec)) == -EBUSY) {
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
-        else if ((r = stay(t->fd, BUSY_PAUSE_USEC)) < 0)
+        r = stay(t->fd, BUSY_PAUSE_USEC);
+        if (r < 0)
             return r;
+    }
     return r;
 }
 

@@ -41,7 +41,7 @@ struct nm_yarn_preparation {
     sd_event_source *turn; /* what there is to do begins in a turn of its own, and goes on in further ones */
     enum stage stage;
     size_t at; /* of the resources, in that stage */
-    bool is_lost; /* one of them, as far as it was looked */
+    bool is_lost; /* one of those that were looked at isn't there any more */
     struct nm_yarn_launch links; /* of LINK */
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* whom that is of */
@@ -280,14 +280,16 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
     return sd_event_source_set_enabled(p->turn, SD_EVENT_ONESHOT);
 }
 
-/* 1: there are more to be made, in the next turn. */
+/* Returns 1 when there are more links to make, which the next turn does. */
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
     _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
-    int r = work < 0 ? work : p->links.links ? 0 : make_links(p, &p->links);
     size_t made;
+    int r = NM_MIN(work, 0);
 
+    if (r >= 0 && !p->links.links)
+        r = make_links(p, &p->links);
     if (r < 0)
         return r;
     r = nm_yarn_place_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
