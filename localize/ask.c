@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer.h: who asks, and for what. How many resources a container has is up to its user: they are asked for,
+/* See ask.h. How many resources a container has is up to its user: they are asked for,
  * looked at and given back a piece a turn, and what waits for a fetch is found by the fetch. */
 
 #include "localize/localizer-state.h"
@@ -49,7 +49,7 @@ static bool is_resource(const struct nm_localizer_user *user, const struct nm_lo
            is_text(res->pattern);
 }
 
-/* All words of the list, each once. */
+/* Calls visit() for each word of the wish, once. */
 static void visit_words(struct nm_localizer_wish *w, size_t n, void (*visit)(const char **word, void *userdata),
                         void *userdata)
 {
@@ -79,7 +79,7 @@ static void move(const char **word, void *userdata)
     *word = copy;
 }
 
-/* In one piece of memory with all its words. */
+/* The copy and all its words are in one piece of memory. */
 static int copy_wish(const struct nm_localizer_user *user, const struct nm_localizer_resource *resources, size_t n,
                      struct nm_localizer_wish **ret)
 {
@@ -181,7 +181,7 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
 struct piece {
     struct nm_localizer_ask *ask;
     const struct nm_localizer_user *user;
-    struct nm_batch *batch; /* of the rest; NULL: none has been needed yet */
+    struct nm_batch *batch; /* fetches what isn't PUBLIC; NULL: nothing of that kind has to be fetched so far */
     size_t room;
     bool has_base[2]; /* the directories of what is PUBLIC, and of the rest, are there */
 };
@@ -230,7 +230,8 @@ static int add_own(struct piece *p, const struct nm_localizer_resource *res, uin
     return r < 0 ? r : nm_batch_add_fetch(p->batch, id, &f->batches, json);
 }
 
-/* The file first: if nmd dies while it is fetched, the next one knows that there may be a part of it to remove. */
+/* The note on the disk is written first: if nmd dies during the fetch, the next nmd learns from it that a part of the
+ * resource may have to be removed. */
 static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     struct nm_localizer *l = p->ask->localizer;
@@ -250,7 +251,8 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
     return r;
 }
 
-/* Another user's fetch may be behind much that is that user's alone: it goes into this one's line as well. */
+/* Another user has asked for the resource, in whose line much may stand before it: it is put into the line of this
+ * ask's user as well. */
 static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     const struct nm_cache_entry *e = nm_cache_find(p->ask->localizer->cache, id);
@@ -311,7 +313,7 @@ static int ask_piece(struct nm_localizer_ask *ask)
     return r < 0 ? r : put;
 }
 
-/* Nothing more of it. */
+/* The ask asks for no further resources: it has asked for all, it has failed, or it is freed. */
 static void end_asking(struct nm_localizer_ask *ask)
 {
     if (!ask->wish)
@@ -343,7 +345,8 @@ bool nm_localizer_ask_some(struct nm_localizer *l)
     return true;
 }
 
-/* In the list before it has any resource: whatever fails from here on, freeing it gives everything back. */
+/* The ask is in the list before it has any resource: whatever fails from here on, freeing the ask gives everything
+ * back. */
 static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
                    struct nm_localizer_ask **ret)
 {
@@ -370,7 +373,7 @@ static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_l
     return 0;
 }
 
-/* The first piece at once, since most have no more. */
+/* The first piece is asked for at once, since most containers have no more. */
 int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
                      const struct nm_localizer_resource *resources, size_t n,
                      const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
@@ -425,7 +428,8 @@ static void free_ask(struct nm_localizer_ask *ask)
     free(ask);
 }
 
-/* The last first: what waits in line goes before what runs, whose slot would have it begin. */
+/* The resource that was asked for last is given back first. So those that still wait in line leave it before a fetch
+ * that runs is ended: its slot would otherwise go to one of them. */
 bool nm_localizer_release_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);

@@ -94,7 +94,7 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* With its name: who is told asked for many. */
+/* The message has the resource's name in it, since whoever is told has asked for many. */
 static void tell(struct nm_batch *b, size_t i, uint64_t id,
                  void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
@@ -203,7 +203,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
     return NULL;
 }
 
-/* The settings are shared, and nobody changes them. */
+/* All batches share the settings: each holds a reference, and no batch changes them. */
 int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch_owner *owner, size_t n,
                  struct nm_batch **ret)
 {
@@ -225,7 +225,7 @@ int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch
     return 0;
 }
 
-/* From here on the resource is no affair of this batch. */
+/* The batch has nothing to do with the resource any more. */
 static void end_entry(struct nm_batch_entry *e)
 {
     if (e->places)
@@ -318,7 +318,7 @@ static void give_up_unwanted(struct nm_batch *b)
         write_off(b, "nobody waits for it any more");
 }
 
-/* That it waits is a sign of life, and no progress. */
+/* A worker that says that it waits is alive, but makes no progress. */
 static void note_progress(struct nm_batch *b, const struct nm_said *said)
 {
     if (said->index == b->index && said->state == b->state && said->bytes == b->bytes)
@@ -362,8 +362,8 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     give_up_unwanted(b);
 }
 
-/* What a dead worker had not yet begun is told as failed here: the worker said nothing about it. What another batch
- * will fetch hasn't failed. */
+/* Tells for each resource that a dead worker had not begun that it failed, since the worker has said nothing about it.
+ * A resource that is in another batch as well hasn't failed: that batch will fetch it. */
 static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;
@@ -447,7 +447,7 @@ static void take_out(struct nm_batch *b)
     nm_line_leave(line_of(b), &b->item);
 }
 
-/* What this one fetches need not be fetched by those in other lines. */
+/* The batch begins to fetch its resources: batches with the same ones in other users' lines are dropped. */
 static void drop_others(struct nm_batch *b)
 {
     struct nm_batch_entry *e, *next;
@@ -532,7 +532,9 @@ void nm_batches_give_up(struct nm_batch_places *places)
     for (e = LIST_FIRST(places); e; e = next) {
         struct nm_batch *b = e->batch;
 
-        next = LIST_NEXT(e, link); /* of another batch; after the last one nothing is looked at any more */
+        /* The next entry is in another batch, and so is there still when this batch is gone. After the last entry the
+         * list itself may be gone, and isn't read any more. */
+        next = LIST_NEXT(e, link);
         b->n_wanted -= e->is_wanted;
         e->is_wanted = false;
         if (b->n_wanted > 0)

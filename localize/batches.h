@@ -15,7 +15,7 @@
 
 #include "localize/job.h"
 
-/* No batch has more: each of its ids may cost a call when it ends. */
+/* How many resources a batch may have: when it ends there is a callback for each of them, in one turn of the loop. */
 #define NM_BATCH_MAX 64U
 
 struct nm_batch;
@@ -44,8 +44,8 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
 struct nm_batches *nm_batches_free(struct nm_batches *bs);
 NM_DEFINE_CLEANUP(struct nm_batches *, nm_batches_free)
 
-/* Where a resource that is to be fetched stands: its places in batches. It is empty at first, and belongs to whoever
- * has its id, until the first of `failed` and `fetched`; zeroes will do. */
+/* All places that one resource has in batches which are to fetch it. The caller keeps the list beside the resource's
+ * id, zeroed at first, and may free it when `failed` or `fetched` has been called for the id. */
 struct nm_batch_entry;
 LIST_HEAD(nm_batch_places, nm_batch_entry);
 
@@ -73,10 +73,10 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
 void nm_batches_start(struct nm_batches *bs);
 
-/* It is being fetched now, or will be when it is that user's turn. */
+/* Is a worker fetching the resource now, or is it in the user's own line? */
 bool nm_batches_serve(const struct nm_batch_places *places, const char *user);
-/* Nobody waits for it any more. A batch of which nothing is wanted is given up: one that waits fails at once, one that
- * runs is abandoned. The places may be gone after that. */
+/* The caller doesn't want the resource any more. A batch none of whose resources is wanted is given up: if it still
+ * waits in line its fetches fail at once, and if its worker runs they are abandoned. `places` may be freed by that. */
 void nm_batches_give_up(struct nm_batch_places *places);
-/* Somebody waits for it again. */
+/* The caller wants the resource again, after nm_batches_give_up(). */
 void nm_batches_want(struct nm_batch_places *places);

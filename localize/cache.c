@@ -18,7 +18,7 @@ struct slot {
     uint64_t hash; /* of the key */
     char *strings;
     uint32_t next[2]; /* in its chains, of both indices */
-    uint32_t app_next, app_prev; /* in its application's; app_prev 0: it is the first, or in none */
+    uint32_t app_next, app_prev; /* its neighbours in the chain of its application; app_prev 0: it has none before it */
     uint32_t at;      /* its place in the heap of those that may leave, and one; 0: it isn't in it */
 };
 
@@ -73,14 +73,24 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
+static uint64_t first_hash(const struct nm_cache *c)
+{
+    return UINT64_C(0xcbf29ce484222325) ^ c->seed;
+}
+
+static uint64_t hash_word(uint64_t hash, const char *word)
+{
+    return hash_bytes(hash, word, strlen(word) + 1);
+}
+
 static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
 {
     const char *const words[] = {k->user, k->application, k->uri, k->pattern};
     const uint64_t numbers[] = {k->visibility, k->type, k->timestamp_msec};
-    uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325) ^ c->seed, numbers, sizeof numbers);
+    uint64_t hash = hash_bytes(first_hash(c), numbers, sizeof numbers);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
-        hash = hash_bytes(hash, words[i], strlen(words[i]) + 1);
+        hash = hash_word(hash, words[i]);
     return hash;
 }
 
@@ -100,24 +110,25 @@ static bool is_findable(const struct nm_cache_entry *e)
 
 /* ---- the indices ---- */
 
-/* Ids follow each other. The upper half of a product by an odd constant is where all bits of a key's hash have come
- * to. */
+/* The upper half of a product by an odd constant is where all bits of a hash have come to. */
+static size_t bucket_of(const struct nm_cache *c, uint64_t hash)
+{
+    return (hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (c->room - 1);
+}
+
+/* Ids follow each other, and need no hash. */
 static uint32_t *head_of(const struct nm_cache *c, int index, const struct slot *slot)
 {
-    uint64_t h = index == BY_ID ? slot->entry.id : slot->hash * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-
-    return &c->heads[index][h & (c->room - 1)];
+    return &c->heads[index][index == BY_ID ? slot->entry.id & (c->room - 1) : bucket_of(c, slot->hash)];
 }
 
 static uint32_t *app_head(const struct nm_cache *c, const char *user, const char *application)
 {
-    const uint64_t hash = hash_bytes(hash_bytes(UINT64_C(0xcbf29ce484222325) ^ c->seed, user, strlen(user) + 1),
-                                     application, strlen(application) + 1);
-
-    return &c->apps[(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (c->room - 1)];
+    return &c->apps[bucket_of(c, hash_word(hash_word(first_hash(c), user), application))];
 }
 
-/* What goes with an application is found by it when that ends. In both directions, since all of it is in one chain. */
+/* When an application ends, its chain leads to all that leaves with it. The chain is linked in both directions, so that
+ * one entry is taken out without a walk through thousands of others. */
 static void link_app(struct nm_cache *c, struct slot *slot)
 {
     const struct nm_cache_key *k = &slot->entry.key;

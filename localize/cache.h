@@ -15,8 +15,8 @@
 #include "util/macros.h"
 
 #define NM_CACHE_FIRST_ID 10 /* as Hadoop's, whose users know such names */
-/* Beyond that, what nobody uses leaves although there is room: an empty file, too, costs directories, a file of nmd's
- * and memory. */
+/* When the cache has more entries than this, those that nobody uses leave, even if there is room for their bytes: an
+ * empty file costs two directories, a file of nmd's and memory as well. */
 #define NM_CACHE_ENTRIES_MAX 65536U
 
 enum nm_visibility {
@@ -68,7 +68,7 @@ NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
  * doesn't. -ENOMEM. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
-/* What the caller knows of the fetch; the entry leaves without it. */
+/* Keeps the caller's own data of a fetch beside the entry. The caller takes it away (NULL) before the entry leaves. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
 
 /* How the fetch ended. After a failure who asks next fetches anew; the users of this one still release it. */

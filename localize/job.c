@@ -23,8 +23,8 @@
 #define FREE_MSEC 2000
 #define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
 #define PIPE_READS 72    /* of that size each: more than a pipe holds */
-/* Twice as many as nm-localizer writes by the clock; beyond that what a full pipe holds of its lines, which are heard
- * all at once when nmd was held up, and what there is to say of each resource. */
+/* A worker may say twice as many lines as nm-localizer writes by the clock. On top of that it may say as many as a full
+ * pipe holds, since nmd reads these all at once when it was held up, and four for each resource. */
 #define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
@@ -94,7 +94,8 @@ static void hear_line(struct nm_job *job, const char *line, size_t size)
         job->params.said(job, &said, job->params.userdata);
 }
 
-/* Any process of the user's can write into its worker's pipe: for a line, or a read that completes none. */
+/* Charges the worker for a line, or for a read that completes no line, because any process of the user's can write into
+ * the worker's pipe. Returns false when it has said more than it may. */
 static bool pay(struct nm_job *job)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);

@@ -40,7 +40,7 @@ nm_localizer_LDADD = libnm-localizer.la
 # What nmd has of it: who fetches what, and the cache.
 noinst_LTLIBRARIES += libnm-localize.la
 libnm_localize_la_SOURCES = \
-	%D%/ask.c \
+	%D%/ask.c %D%/ask.h \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/cache-file.c %D%/cache-file.h \

@@ -11,7 +11,7 @@
 /* How many resources are asked for, or given up, in one turn of the loop: each may cost calls to a file system. */
 #define NM_LOCALIZER_PIECE NM_BATCH_MAX
 
-/* Is there while the resource is fetched; the cache's entry has it. */
+/* Belongs to an entry of the cache for as long as its resource is being fetched (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
     struct nm_batch_places batches;
     LIST_HEAD(, nm_localizer_wait) waits;
@@ -60,13 +60,19 @@ struct nm_localizer {
     sd_event_source *turn;
 };
 
-int nm_localizer_begin_turn(struct nm_localizer *l);
+/* Has all that follows from something be done in a turn of the loop of its own. */
+static inline int nm_localizer_begin_turn(struct nm_localizer *l)
+{
+    return sd_event_source_set_enabled(l->turn, SD_EVENT_ONESHOT);
+}
+
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* It has come to its end, or may have. */
+/* nm_localizer_ask_fail() ends the ask; nm_localizer_ask_settle() does where the ask has all it waited for. The
+ * listener hears of that in a later turn. */
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
 
-/* A piece of what there is to do. True: there may be more. */
+/* Each does a piece of what there is to do in a turn, and returns whether there may be more. */
 bool nm_localizer_ask_some(struct nm_localizer *l);
 bool nm_localizer_release_some(struct nm_localizer *l);

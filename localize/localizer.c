@@ -25,7 +25,7 @@
 
 /* ---- what becomes of entries ---- */
 
-/* All who wait for it. They are told in a turn of their own. */
+/* No ask waits for the resource any more. An ask that ends by that is told in a turn of its own. */
 static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -42,7 +42,7 @@ static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
     }
 }
 
-/* It isn't fetched any more, by any batch. */
+/* No batch fetches the resource any more. */
 static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -149,7 +149,7 @@ static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
 
 /* ---- tidying ---- */
 
-/* What one turn has removed: a batch for each account, or else more at once of the same. */
+/* The removals that one turn begins: all of one account's are in one batch. */
 struct removals {
     struct nm_batch *batches[NM_LOCALIZER_PIECE];
     size_t n;
@@ -253,12 +253,8 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* ---- turns ---- */
 
-int nm_localizer_begin_turn(struct nm_localizer *l)
-{
-    return sd_event_source_set_enabled(l->turn, SD_EVENT_ONESHOT);
-}
-
-/* One at a time: whoever hears of its end may free it, and others. True: there are more. */
+/* Takes the first ask of the list each time, because a listener that hears of an end may free any ask. Returns whether
+ * there are more. */
 static bool tell_ends(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask;

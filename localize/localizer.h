@@ -13,13 +13,10 @@
 
 #include <jansson.h>
 
-#include "localize/cache.h"
+#include "localize/ask.h"
 
 /* Where workers and their commands look for programs. */
 #define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-struct nm_localizer;
-struct nm_localizer_ask;
 
 struct nm_localizer_params {
     sd_event *event;
@@ -39,67 +36,10 @@ struct nm_localizer_params {
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */
 };
 
-/* Whose the container is. Names stand in paths: letters, digits, and ".", "_" and "-" not at the beginning. */
-struct nm_localizer_user {
-    const char *name, *application;
-    uid_t uid;
-    gid_t gid;
-    const char *account; /* as whom its containers run; NULL: the first account with that uid */
-};
-
-struct nm_localizer_resource {
-    enum nm_visibility visibility;
-    const char *uri;
-    const char *type;    /* FILE, ARCHIVE or PATTERN */
-    const char *pattern; /* of a PATTERN that has one, else NULL */
-    uint64_t timestamp_msec;
-    const char *name; /* what it is called in its directory; NULL: not known */
-};
-
-struct nm_localizer_progress {
-    size_t n_done, n;
-    uint64_t bytes, total_bytes; /* of the one that is on its way; total 0: nobody knows */
-    bool is_unpacking;
-};
-
-/* `ended` comes once, never from within nm_localizer_ask(), and may free the ask; result is 0, or -EIO and a sentence.
- * `progress` may not free it. */
-struct nm_localizer_listener {
-    void (*progress)(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata);
-    void (*ended)(struct nm_localizer_ask *ask, int result, const char *message, void *userdata);
-    void *userdata;
-};
-
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);
 /* Ends all workers. All asks have been freed. */
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
-
-/* All is copied. Of a long list the rest is asked for in later turns of the loop, where what fails is the ask's end.
- * -EINVAL: a name or a type isn't one. */
-int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
-                     const struct nm_localizer_resource *resources, size_t n,
-                     const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret);
-/* Gives back what it has; what nobody else waits for is fetched no further. */
-struct nm_localizer_ask *nm_localizer_ask_free(struct nm_localizer_ask *ask);
-NM_DEFINE_CLEANUP(struct nm_localizer_ask *, nm_localizer_ask_free)
-
-/* The directory in which the resource of that place in the list stands, for the caller to free; NULL: no memory. */
-char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i);
-
-/* What became of the resources that were asked for, each once: what had to be fetched, for this ask or for one that was
- * before it and still waited, and what was there by then. usec: since they were asked for. */
-struct nm_localizer_counts {
-    uint64_t fetched_bytes, cached_bytes, n_fetched, n_cached, usec;
-};
-void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret);
-
-/* Is it there already? */
-bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i);
-
-/* Is it on the disk still, under that name (NULL: not known)? If not, somebody else has removed it: the next ask has it
- * fetched anew. */
-bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name);
 
 /* Removes what stands at the absolute path, with that account's rights, when a worker has time for it; `ended` is
  * called then, however that went, but not if the localizer is freed before. */
