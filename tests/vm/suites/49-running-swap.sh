@@ -10,7 +10,8 @@ poll_seconds=0.5 # an emulated guest that is asked all the time has no CPU left 
 roomy_nmd
 kills=$(status_of .preemptions.killed)
 crowd o "an opportunistic container holds memory that it hardly looks at" 680
-check "memory is over the threshold, and a part of its memory goes to swap" wait_until 90 swapped "$o" 5
+check "memory is over the threshold, and a part of its memory goes to swap" wait_until 90 swapped "$o" 5 ||
+    diag "$(nmctl explain "$o")"
 check "as it was decided" wait_until 30 decided_is "$o" reclaim running-memory "done"
 like "which can be explained" "$(nmctl explain "$o")" 'can go to swap in time, which slows it down but spares it a kill'
 is "it lives" "$(state_of "$o")" RUNNING
