@@ -23,7 +23,7 @@ spin='while :; do :; done'
 g=$(nmctl run -D -m 16M -c 1.5 -- bash -c "$spin & $spin")
 check "a guaranteed one takes the CPUs, and it is paused" wait_until 60 in_state "$o" PAUSED
 grow big 336
-check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 20
+check "another one takes the memory, and it is pushed out" wait_until 60 swapped "$o" 48
 check "as it was decided" wait_until 180 decided_is "$o" reclaim frozen-memory "done"
 nmctl kill --now --wait "$g" >/dev/null
 samples() { status_of .counters.samples; }
