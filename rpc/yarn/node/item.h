@@ -118,3 +118,6 @@ void nm_yarn_item_take_token(struct nm_yarn_item *item, const struct nm_yarn_rea
 
 /* The record of an item as a blob with this identifier, for the caller to free. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);
+/* Packs the record with its own identifier, and unpacks it again: the manager keeps *ret, and then the item takes
+ * *ret_kept. The caller frees the bytes of *ret. */
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept);
