@@ -4,6 +4,7 @@
 /* What nmctl says about itself and its errors: "nmctl: <message>" on stderr. One message is one line, which a
  * terminal has broken between words. */
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "util/macros.h"
@@ -17,6 +18,8 @@ void nm_say(const char *format, ...) nm_printf(1, 2);
 void nm_say_to(FILE *f, unsigned width);
 
 _Noreturn void nm_say_oom(void);
+/* Returns the formatted text, which the caller frees. Ends the program where there is no memory for it. */
+nm_printf(1, 0) char *nm_xvasprintf(const char *format, va_list ap);
 
 /* The nearest word to `given` if it is near enough to be meant, else NULL. */
 const char *nm_say_nearest(const char *given, const char *const *words, size_t n);

@@ -60,9 +60,8 @@ struct nm_table *nm_table_free(struct nm_table *t)
 void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...)
 {
     struct cell *c;
-    char *text = NULL, *padded;
+    char *text, *padded;
     va_list ap;
-    int n;
 
     if (t->n_cells == t->size) {
         size_t size = t->size ? t->size * 2 : 64;
@@ -74,10 +73,10 @@ void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, .
         t->size = size;
     }
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    text = nm_xvasprintf(format, ap);
     va_end(ap);
-    /* room for the ellipsis, should it be cut */
-    if (n < 0 || !(padded = realloc(text, (size_t)n + 5)))
+    padded = realloc(text, strlen(text) + 5); /* room for the ellipsis, if nm_term_cut() needs one */
+    if (!padded)
         nm_say_oom();
     c = &t->cells[t->n_cells++];
     c->text = nm_term_clean(padded);

@@ -15,6 +15,7 @@ libnm_util_la_SOURCES = \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/peer.c %D%/peer.h \
+	%D%/printf.c %D%/printf.h \
 	%D%/refusals.c %D%/refusals.h \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \

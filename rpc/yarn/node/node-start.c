@@ -11,6 +11,7 @@
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
+#include "util/printf.h"
 
 #define COMMAND_MAX (64u << 10)
 
@@ -172,18 +173,6 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-nm_printf(1, 2) static char *sentence(const char *format, ...)
-{
-    char *text = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, format);
-    n = vasprintf(&text, format, ap);
-    va_end(ap);
-    return n < 0 ? NULL : text;
-}
-
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
                      const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
 {
@@ -192,17 +181,17 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
-        return obstruct(p, NM_YARN_KILLED_AFTER_APP, sentence("Container launched after its application had ended."));
+        return obstruct(p, NM_YARN_KILLED_AFTER_APP, nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
         return obstruct(p, NM_YARN_INVALID,
-                        sentence("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
+                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
                                  "the default one only: it runs containers as processes, without images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
-        return obstruct(p, NM_YARN_INVALID, why ?: sentence("%s", strerror(-r)));
+        return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
     r = nm_yarn_launcher_place(n->p.launcher, &p->place, &why);
     if (r < 0)
-        return obstruct(p, NM_YARN_DISKS_FAILED, why ?: sentence("%s", strerror(-r)));
+        return obstruct(p, NM_YARN_DISKS_FAILED, why ?: nm_strdup_printf("%s", strerror(-r)));
     return 0;
 }
 
