@@ -138,14 +138,12 @@ static const char *version_of(const struct search *s, const char *home)
 /* Of what is installed and isn't the default, the one that comes last as versions go. */
 static const char *last_of_jvms(const struct search *s)
 {
-    _cleanup_close_ int fd = nm_open_in_root(s->root_fd, JVMS, O_RDONLY | O_DIRECTORY);
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *d = NULL;
     const struct dirent *e;
     const char *best = NULL;
 
-    if (!d)
+    if (nm_fdopendir(nm_open_in_root(s->root_fd, JVMS, O_RDONLY | O_DIRECTORY), &d) < 0)
         return NULL;
-    STEAL_FD(fd);
     for (unsigned n = 0; n < JVMS_MAX && (e = readdir(d)); n++) {
         const char *home = NULL;
 

@@ -139,6 +139,7 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 static int list_names(const char *root, const char *path, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
+    _cleanup_closedir_ DIR *d = NULL;
     const char **names = nm_arena_alloc(a, (NAMES_MAX + 1) * sizeof *names);
     const struct dirent *e;
     size_t n = 0;
@@ -147,11 +148,7 @@ static int list_names(const char *root, const char *path, struct nm_arena *a, co
         full = NULL;
         return -ENOMEM;
     }
-    _cleanup_close_ int fd = nm_open_no_links(full, O_RDONLY | O_DIRECTORY);
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-    if (d)
-        STEAL_FD(fd);
+    (void)nm_fdopendir(nm_open_no_links(full, O_RDONLY | O_DIRECTORY), &d);
     while (d && n < NAMES_MAX && (e = readdir(d))) {
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
             continue;
