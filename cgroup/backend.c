@@ -144,7 +144,8 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
     return nm_cgroup_open(path, name, ret);
 }
 
-/* "nm_shuffle.scope" for nm.slice: the prefix of its containers is "nm-", and no other slice's helper has that name. */
+/* Makes "nm_shuffle.scope" for nm.slice. The "_" keeps it apart from the scopes of containers, which begin with "nm-",
+ * and from those of any other slice. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX])
 {
     int n;

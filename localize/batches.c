@@ -58,8 +58,8 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that gets on says so several times a second, also where a server or a command keeps it waiting. Where
- * somebody goes on making files it could remove for ever. */
+/* A worker that makes progress reports it several times a second, also while it waits for a server or a command. The
+ * limit on the whole time is for a removal that would never end because a user keeps making files. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
@@ -80,7 +80,8 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* For all of which no end has been heard, each with its name: who is told asked for many. */
+/* Calls `tell` for each item whose end has not been reported. The message names the item, since whoever asked for it
+ * may have asked for many. */
 static void tell_rest(struct nm_batch *b, void (*tell)(uint64_t id, const char *message, void *userdata),
                       const char *why)
 {
@@ -99,8 +100,8 @@ static void tell_rest(struct nm_batch *b, void (*tell)(uint64_t id, const char *
     }
 }
 
-/* SIGKILL reaches a stopped process, too. One that waits for a disk dies when the disk answers, if ever: the rest goes
- * on without it. */
+/* SIGKILL ends a stopped process, too. A process that waits for a disk dies only when the disk answers, if ever: the
+ * other batches continue without it. */
 static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
@@ -109,7 +110,8 @@ static void write_off(struct nm_batch *b, const char *message)
         tell_rest(b, b->all->params.abandoned, message);
 }
 
-/* Stopped, or in a system call that doesn't return; or at work for longer than anything takes. */
+/* A silent worker has been stopped, or is in a system call that doesn't return. The other one reports progress, but
+ * exceeds the limit on the whole time. */
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
     const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
@@ -298,7 +300,7 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
         p->fetched(id, said->bytes, p->userdata);
 }
 
-/* What a dead worker had not yet begun is told as failed here: the worker said nothing about it. */
+/* Reports the items that a dead worker had not begun as failed: the worker has said nothing about them. */
 static void fail_rest(struct nm_batch *b, const char *message)
 {
     tell_rest(b, b->is_removal ? b->all->params.not_removed : b->all->params.failed, message);

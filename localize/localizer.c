@@ -119,7 +119,8 @@ static void on_removed(uint64_t id, void *userdata)
     nm_cache_removed(l->cache, id);
 }
 
-/* In the worker's words, which are the user's, as far as they are text. */
+/* The worker's message is untrusted, since a user controls the worker. Other characters than printable ASCII are
+ * replaced. */
 static void tell_left_over(const struct nm_localizer *l, const char *message)
 {
     char sentence[500];
@@ -135,7 +136,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         l->params.tell(LOG_WARNING, sentence);
 }
 
-/* Its bytes count for as long as they are there. Who asked for the removal of what isn't in the cache sees to it. */
+/* An entry's bytes count until it is removed. A removal of something that isn't in the cache is its caller's
+ * concern. */
 static void on_not_removed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
