@@ -25,7 +25,7 @@ void nm_say_to(FILE *f, unsigned width)
     sink_width = width;
 }
 
-/* Asked for each time: a message is rare, and the window may have changed since the last. */
+/* Asks the terminal for each message: messages are rare, and the window may have been resized since the last one. */
 static unsigned width_of_stderr(void)
 {
     struct nm_term term;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What nmctl says about itself and its errors: "nmctl: <message>" on stderr. One message is one line, which a
- * terminal has broken between words. */
+/* Messages of nmctl: "nmctl: <message>" on stderr. A message is one line; for a terminal it is broken between words. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +12,8 @@
  */
 void nm_say(const char *format, ...) nm_printf(1, 2);
 
-/* Where it goes, and how wide that is (0: not limited); NULL: stderr. A screen that is being redrawn shows errors in
- * itself. */
+/* Sets the stream for messages, and its width (0: not limited). NULL: stderr. While a full-screen picture is drawn,
+ * messages are part of the picture. */
 void nm_say_to(FILE *f, unsigned width);
 
 _Noreturn void nm_say_oom(void);

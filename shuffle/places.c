@@ -16,7 +16,7 @@ struct place {
     int fd; /* -EBADF: free */
     bool known, spare;
     uid_t uid;
-    uint64_t host, job; /* numbers made of their names */
+    uint64_t host, job; /* hashes of their names */
 };
 
 struct nm_shuffle_places {
@@ -56,7 +56,7 @@ struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p)
     return NULL;
 }
 
-/* FNV-1a. Two jobs that collide share a share, as two hosts do. */
+/* Returns the FNV-1a hash. Two jobs, or two hosts, with the same hash have one share together. */
 static uint64_t number_of(const char *name)
 {
     uint64_t n = UINT64_C(14695981039346656037);
