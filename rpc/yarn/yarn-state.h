@@ -87,7 +87,7 @@ void nm_yarn_show_change(struct nm_yarn *y);
 /* ---- yarn-size.c ---- */
 /* After each answer. */
 void nm_yarn_size_follow(struct nm_yarn *y);
-/* Before a registration, which offers the node's own size where the told one is 0: then that no longer holds. */
+/* Called before a registration. Drops a size of 0 from the ResourceManager, so that the configured size is offered. */
 void nm_yarn_size_offer(struct nm_yarn *y);
 /* What an earlier nmd was told, before the first registration. */
 void nm_yarn_size_load(struct nm_yarn *y);

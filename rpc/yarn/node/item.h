@@ -53,7 +53,7 @@ struct nm_yarn_item {
     bool increase_told;   /* that is in the heartbeat that is on its way */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* what that is of */
-    bool moved;           /* since it was to begin: a directory that it was given could not be used */
+    bool moved;           /* for this start it has got other directories, since one of its own could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;
     const struct nm_yarn_extra *reinit; /* that one decides what it runs next */

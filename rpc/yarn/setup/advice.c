@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. What no program can decide for an administrator, and what would keep jobs from running. */
+/* See plan.h. Sentences about decisions that are the administrator's, and about what would keep jobs from running. */
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ struct advice {
     struct nm_arena *arena;
     struct nm_setup_advice *list;
     size_t n;
-    bool is_lost; /* there was no memory */
+    bool is_lost; /* memory ran out */
 };
 
 nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
