@@ -10,6 +10,7 @@ libnm_util_la_SOURCES = \
 	%D%/inherited.c %D%/inherited.h \
 	%D%/lockfile.c %D%/lockfile.h \
 	%D%/log.c %D%/log.h \
+	%D%/fnv1a.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/groups.c \
 	%D%/macros.h \
@@ -20,7 +21,6 @@ libnm_util_la_SOURCES = \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \
 	%D%/spent.h \
-	%D%/sum.h \
 	%D%/tell.c %D%/tell.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/utf8.c %D%/utf8.h
