@@ -61,7 +61,7 @@ static void usage(void)
          "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
          NM_YARN_SETUP_USAGE
          "      --record FILE       write a trace of all that happens, for nmsim\n"
-         "      --check-config      say what a start would refuse on this node, and leave\n"
+         "      --check-config      print what a start would refuse on this node, and exit\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
          "  -h, --help              this text\n"
          "  -V, --version           the version\n"

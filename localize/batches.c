@@ -120,7 +120,7 @@ static void explain_end(const struct nm_batch *b, uint64_t now, char *message, s
         (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was ended",
                        (uintmax_t)(silent_usec / sec));
     else
-        (void)snprintf(message, size, "nm-localizer was at it for %ju seconds and was ended",
+        (void)snprintf(message, size, "nm-localizer reached the time limit after %ju seconds and was ended",
                        (uintmax_t)(nm_sub_u64(now, b->begun_usec) / sec));
 }
 

@@ -130,8 +130,8 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         if (sentence[i] < ' ' || sentence[i] > '~')
             sentence[i] = '?';
     n = (int)strlen(sentence);
-    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries that again, and all else of this user's "
-                   "that can't be removed, in a while that grows up to an hour");
+    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries again at intervals that grow up to an "
+                   "hour, and treats later failures of this user in the same way without another message");
     if (l->params.tell)
         l->params.tell(LOG_WARNING, sentence);
 }

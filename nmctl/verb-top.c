@@ -229,7 +229,7 @@ int nm_top_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     }
     if (nm_option_state_has_ended(a->state)) {
-        nm_say("top: it shows what lives; 'nmctl list --state %s' has what is %s", a->state, a->state);
+        nm_say("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others", a->state);
         return NM_CTL_USAGE;
     }
     (void)snprintf(t.filter, sizeof t.filter, "%s", a->filter ? a->filter : "");

@@ -35,7 +35,7 @@ enum {
 
 #define NM_YARN_SETUP_USAGE \
     "      --yarn-setup DIR    make this host a node of that cluster: the unit's drop-in, directories and\n" \
-    "                          configuration; say what was done and what is left to decide; and leave\n" \
+    "                          configuration; print what was done and what is left to decide; exit\n" \
     "      --dry-run           with --yarn-setup: change nothing, and say the same\n" \
     "      --undo              with --yarn-setup: take back what an earlier one has written\n" \
     "      --allow ADDRESS     with --yarn-setup: let nmd talk to this address or network, too (may be repeated)\n" \

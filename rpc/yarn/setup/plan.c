@@ -135,7 +135,7 @@ static const char *why_shared(const struct nm_setup_spot *s)
     if (s->mode & S_ISVTX)
         return "it is for files of all users";
     if (!strchr(s->path + 1, '/'))
-        return "it stands at the top of the file system, where others may go by its owner and mode";
+        return "it is directly below the root directory, where others may depend on its owner and mode";
     if (strncmp(s->path, "/home/", 6) == 0 && !strchr(s->path + 6, '/'))
         return "it is somebody's home";
     return NULL;

@@ -222,7 +222,7 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
     if (r == 0)
         r = decide(&s, settings, &f, &plan, &message);
     if (r < 0) {
-        warn(p, "what this host lacks can't be said: %s", message ?: strerror(-r));
+        warn(p, "this host can't be checked: %s", message ?: strerror(-r));
         return r == -ENOMEM ? r : 0;
     }
     nm_setup_unit_read(dir, unit);
