@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# One user does what it can to keep nmd from fetching for others: another one's containers start as fast as without.
+# One user tries to keep nmd from fetching for others. The containers of another user start as fast as without that.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
