@@ -19,11 +19,13 @@ enum { MIN_UID, BANNED, ALLOWED };
 
 /* The defaults are those of Hadoop 3. */
 const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
-    [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294", "Containers run as no account with a smaller uid, ..."},
+    [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294",
+                 "Accounts with a smaller uid run no containers, unless allowed.system.users names them."},
     [BANNED] = {"banned.users", "yarn,mapred,hdfs,bin", "names with commas between them",
-                "Containers run as none of these."},
+                "These accounts run no containers."},
     [ALLOWED] = {"allowed.system.users", "", "names with commas between them",
-                 "... but as these, if the former allows it."},
+                 "These accounts run containers although their uid is smaller than min.user.id, unless banned.users "
+                 "names them."},
 };
 
 /* ---- names without an effect -------------------------------------------------------------- */
