@@ -142,10 +142,10 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);
 /* ---- helpers --------------------------------------------------------------- */
 
 /*
- * Moves a running process of nmd's own, which serves strangers, into a cgroup beside the slice. Its CPU weight is half
- * of what a guaranteed container of one vcore gets at that level. There is one helper at a time; its cgroup goes with
- * it. done: 0, or -errno with a reason; it is called once, perhaps before this returns, and not any more once the
- * manager is freed. -EOPNOTSUPP: this host has no CPU weights.
+ * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. Its CPU weight is
+ * half of what a guaranteed container of one vcore gets at that level. There is one helper at a time. Its cgroup is
+ * removed when the helper or nmd ends. done: 0, or -errno with a reason. It is called once, perhaps before this
+ * function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
 int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, nm_manager_placed_cb_t done,
@@ -205,8 +205,8 @@ int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id,
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem);
 
-/* What it was to be prepared in can't be used: while it is NEW or LOCALIZING it gets another working directory, log_dir
- * (both as in nm_submit) and blob, also for a restarted nmd. */
+/* Gives a container that is NEW or LOCALIZING another working directory, log_dir (both as in nm_submit) and blob,
+ * because the former directory can't be used. A restarted nmd knows the new ones. */
 struct nm_move {
     const char *workdir, *log_dir;
     struct nm_blob blob;
@@ -399,7 +399,7 @@ struct nm_upstream_ops {
     int (*ask)(void *userdata, const struct nm_upstream_question *q, json_t **ret, struct nm_problem *ret_problem);
 };
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
-/* Something has happened to the node that an upstream knows of: an event, and a line of the log at that level. */
+/* Records an event of the node that an upstream has noticed, and logs it at that level. */
 void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* The attempts whose masters go through this node, as far as `who` may see the master: an array, or NULL: no memory. */

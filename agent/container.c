@@ -171,7 +171,7 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
     return buf;
 }
 
-/* Of the ends that have no number: whose doing it was, and why. */
+/* Whose doing an end was, and why. Ends with an exit code or a signal are not in here. */
 static const struct {
     const char *whose, *why;
 } outcomes[NM_EXIT_REASON_COUNT] = {

@@ -84,8 +84,8 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
 /* How a COMPLETED container ended: "exited, exit code 3", or "drained" alone if it never ran. */
 const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size);
 
-/* Returns in buf its state as lists show it: "QUEUED", "RUNNING". For one that has ended it says how, and in brackets
- * why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (its own doing), "Killed (preempted)" (somebody
- * else's). NM_STATE_TEXT_SIZE bytes are enough. */
+/* Writes the container's state to buf as lists show it, and returns buf: "QUEUED", "RUNNING". For an ended container
+ * that is how it ended and, in parentheses, why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (by
+ * itself), "Killed (preempted)" (by nmd or a person). NM_STATE_TEXT_SIZE bytes are enough. */
 #define NM_STATE_TEXT_SIZE 48
 const char *nm_container_state_text(const struct nm_container *c, char *buf, size_t size);

@@ -203,7 +203,8 @@ int nm_health_script_check(const char *path)
     return r < 0 ? r : RET_NERRNO(faccessat(AT_FDCWD, real, X_OK, AT_EACCESS));
 }
 
-/* A session of its own, so that its group can be killed and an autogroup's priority isn't nmd's. */
+/* The script gets a session of its own, so that nmd can kill its process group, and so that its autogroup (see
+ * sched(7)) doesn't have nmd's priority. */
 static int spawn(const char *path, int output, pid_t *ret_pid)
 {
     static char *const environment[] = {

@@ -61,7 +61,7 @@ static void usage(void)
          "      --yarn-conf DIR     be a node of the YARN cluster whose configuration is in DIR\n"
          NM_YARN_SETUP_USAGE
          "      --record FILE       write a trace of all that happens, for nmsim\n"
-         "      --check-config      say what a start would refuse on this node, and leave\n"
+         "      --check-config      print what a start would refuse on this node, and exit\n"
          "      --log-level LEVEL   err, warning, notice, info or debug (default info)\n"
          "  -h, --help              this text\n"
          "  -V, --version           the version\n"
@@ -651,7 +651,8 @@ static int check_yarn(struct daemon *d, sd_event *event, const struct options *o
     return refuse(NO_NODE, r, message);
 }
 
-/* What the host's own nmd lacks as a node, which no start would refuse. */
+/* Warns of what the host lacks to be a node of the cluster but no start is refused for. Done for the host's own
+ * nmd, not for one with a configuration or state directory of its own, or for the host that --root names. */
 static int check_host(const struct daemon *d, const struct options *o, const struct nm_config *c)
 {
     const bool of_host = geteuid() == 0 && !o->config_given && !o->state_given &&

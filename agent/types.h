@@ -96,8 +96,8 @@ static inline double nm_fractions_get(const struct nm_fractions *f, enum nm_reso
 
 const char *nm_execution_type_name(enum nm_execution_type t); /* "GUARANTEED", "OPPORTUNISTIC" */
 int nm_execution_type_from_string(const char *s, enum nm_execution_type *ret); /* any case */
-const char *nm_state_name(enum nm_state s); /* "RUNNING", ...: for programs, in YARN's words */
-/* Returns the same for people, in nmctl's words: SCHEDULED is QUEUED, and COMPLETED, whatever the end, is ENDED. */
+const char *nm_state_name(enum nm_state s); /* YARN's name, for programs: "RUNNING", "SCHEDULED" */
+/* Returns nmctl's name, for people: QUEUED instead of SCHEDULED, ENDED instead of COMPLETED. */
 const char *nm_state_word(enum nm_state s);
 int nm_state_from_string(const char *s, enum nm_state *ret);
 const char *nm_exit_reason_name(enum nm_exit_reason r); /* "exited", ...; "" for NM_EXIT_NONE */

@@ -42,7 +42,7 @@ struct direct {
     bool use_libcgroup;
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
-    char *helper_path; /* of the last helper that was placed, or NULL */
+    char *helper_path; /* the cgroup of the last helper that was placed, or NULL */
 };
 
 static struct direct *direct_of(struct nm_cgroup_backend *b)
@@ -407,7 +407,8 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(direct_of(b), cg->name);
 }
 
-/* One that an earlier nmd left is used again. Its helper may not have gone yet; the limits are the same. */
+/* Uses the cgroup again where an earlier nmd has left it. That nmd's helper may still be in it, with the same
+ * limits. */
 static int place_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret)
 {
@@ -427,7 +428,7 @@ static int place_beside(struct direct *d, const char *scope, pid_t pid, const st
     if (r >= 0)
         r = nm_cgroup_move_in(cg, pid);
     if (r < 0) {
-        (void)rmdir(path); /* fails while somebody is in it */
+        (void)rmdir(path); /* fails while a process is in it */
         return r;
     }
     free(d->helper_path);

@@ -144,7 +144,8 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
     return nm_cgroup_open(path, name, ret);
 }
 
-/* "nm_shuffle.scope" for nm.slice: the prefix of its containers is "nm-", and no other slice's helper has that name. */
+/* Makes "nm_shuffle.scope" for nm.slice. The "_" keeps it apart from the scopes of containers, which begin with "nm-",
+ * and from those of any other slice. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX])
 {
     int n;
@@ -186,21 +187,15 @@ int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, 
 typedef int (*scope_fn_t)(struct nm_cgroup_backend *b, const char *name, const char *id,
                           void *userdata);
 
-/* A descriptor of its own, since readdir() keeps its place in it. */
 static int for_each_scope(struct nm_cgroup_backend *b, scope_fn_t fn, void *userdata)
 {
-    _cleanup_close_ int fd = openat(b->slice_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_closedir_ DIR *dir = NULL;
+    int r = nm_opendir_at(b->slice_fd, &dir);
 
-    if (fd < 0)
-        return -errno;
-    dir = fdopendir(fd);
-    if (!dir)
-        return -errno;
-    (void)STEAL_FD(fd);
+    if (r < 0)
+        return r;
     for (struct dirent *de; (de = readdir(dir));) {
         char id[NM_BACKEND_NAME_MAX];
-        int r;
 
         if (de->d_type != DT_DIR || nm_cgroup_container_id(b, de->d_name, id, sizeof id) < 0)
             continue;

@@ -41,7 +41,7 @@ int nm_backend_open_slice(struct nm_cgroup_backend *b);
 #define NM_BACKEND_NAME_MAX 256
 int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *container_id,
                           char name[NM_BACKEND_NAME_MAX]);
-/* The cgroup of a helper: its name, and its directory, which stands beside the slice's. */
+/* The name of a helper's cgroup; and its directory, opened. That is beside the slice's. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX]);
 int nm_backend_open_beside(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret);
 int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,

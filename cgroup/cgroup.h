@@ -235,7 +235,7 @@ struct nm_cgroup_ops {
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     /* Moves a running process of nmd's own into a cgroup beside the slice, "<stem>_<name>.scope", and sets its limits.
-     * Ends as create() does. The cgroup is one of no container: list() doesn't tell of it. */
+     * Reports the result as create() does. list() leaves this cgroup out, as it belongs to no container. */
     int (*place_helper)(struct nm_cgroup_backend *b, const char *name, pid_t pid,
                         const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
     void (*free)(struct nm_cgroup_backend *b);
@@ -309,7 +309,7 @@ uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* as the kernel keeps it */
 
 /* -EOPNOTSUPP: no memory controller. */
 int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: there is no limit */
-/* 100, the kernel's default, where it can't be read. */
+/* Returns 100, the kernel's default, where it can't be read. */
 uint32_t nm_cgroup_slice_read_cpu_weight(const struct nm_cgroup_backend *b);
 int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
 /* nm_cgroup_check_drift() of the limits of memory alone. */

@@ -72,25 +72,17 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
     }
 }
 
-/* What isn't 0 ends it. */
+/* A result other than 0 ends the walk. */
 typedef int (*dir_fn_t)(int parent_fd, const char *name, unsigned depth, void *userdata);
 
-/* With a descriptor of its own, so that a directory can be walked twice from the one that the
- * caller holds. */
 static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userdata)
 {
-    _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_closedir_ DIR *dir = NULL;
+    int r = nm_opendir_at(dir_fd, &dir);
 
-    if (fd < 0)
-        return -errno;
-    dir = fdopendir(fd);
-    if (!dir)
-        return -errno;
-    (void)STEAL_FD(fd);
+    if (r < 0)
+        return r;
     for (struct dirent *de; (de = readdir(dir));) {
-        int r;
-
         if (de->d_type != DT_DIR || nm_streq(de->d_name, ".") || nm_streq(de->d_name, ".."))
             continue;
         r = fn(dirfd(dir), de->d_name, depth, userdata);

@@ -28,7 +28,7 @@
 #define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* a scope is forgotten within a moment of its end */
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
-/* The manager's own top: nmd's slice, whose name has no "-", stands directly below it. */
+/* systemd's root slice. nmd's slice is directly below it, since its name has no "-". */
 #define ROOT_SLICE "-.slice"
 
 enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
@@ -53,7 +53,7 @@ struct nm_sdop {
     bool exists;   /* OP_START_SLICE: the unit is there already, just start it */
     bool repeated; /* an earlier sending may have been heard */
     bool slice_started; /* OP_CREATE: the slice was missing and has been started */
-    bool is_helper;     /* OP_CREATE: its scope stands beside the slice, not in it */
+    bool is_helper;     /* OP_CREATE: its scope is beside the slice, not in it */
     bool simplified;    /* OP_CREATE: a property was unknown and has been left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;

@@ -70,8 +70,9 @@ static uint64_t now_usec(void)
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that is alive says so several times a second, also where a server or a command keeps it waiting, and may
- * wait for longer. What it removes it doesn't count; where somebody goes on making files it could remove for ever. */
+/* A worker that makes progress reports it several times a second, also while it waits for a server or a command, and
+ * may wait for longer than that. The limit on the whole time is for a removal that would never end because a user keeps
+ * making files. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
@@ -94,7 +95,7 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* The message has the resource's name in it, since whoever is told has asked for many. */
+/* The message names the item, since whoever asked for it may have asked for many. */
 static void tell(struct nm_batch *b, size_t i, uint64_t id,
                  void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
@@ -107,8 +108,8 @@ static void tell(struct nm_batch *b, size_t i, uint64_t id,
     call(id, message ?: why, b->all->params.userdata);
 }
 
-/* SIGKILL reaches a stopped process, too. One that waits for a disk dies when the disk answers, if ever: the rest goes
- * on without it. */
+/* SIGKILL ends a stopped process, too. A process that waits for a disk dies only when the disk answers, if ever: the
+ * other batches continue without it. */
 static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
@@ -118,7 +119,8 @@ static void write_off(struct nm_batch *b, const char *message)
             tell(b, i, b->entries[i].id, b->all->params.abandoned, message);
 }
 
-/* Stopped, or in a system call that doesn't return; or at work for longer than anything takes. */
+/* A silent worker has been stopped, or is in a system call that doesn't return. The other one reports progress, but
+ * exceeds the limit on the whole time. */
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
     const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
@@ -131,7 +133,7 @@ static void explain_end(const struct nm_batch *b, uint64_t now, char *message, s
         (void)snprintf(message, size, "nm-localizer waited %ju seconds for another byte of it and was ended",
                        (uintmax_t)(stalled_usec / sec));
     else
-        (void)snprintf(message, size, "nm-localizer was at it for %ju seconds and was ended",
+        (void)snprintf(message, size, "nm-localizer reached the time limit after %ju seconds and was ended",
                        (uintmax_t)(nm_sub_u64(now, b->begun_usec) / sec));
 }
 
@@ -362,8 +364,8 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     give_up_unwanted(b);
 }
 
-/* Tells for each resource that a dead worker had not begun that it failed, since the worker has said nothing about it.
- * A resource that is in another batch as well hasn't failed: that batch will fetch it. */
+/* Reports the items that a dead worker had not begun as failed: the worker has said nothing about them. A resource that
+ * is in another batch as well hasn't failed: that batch will fetch it. */
 static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;

@@ -24,11 +24,11 @@ struct nm_batches;
 struct nm_batches_params {
     sd_event *event;
     int program_fd; /* nm-localizer's; it stays the caller's */
-    unsigned max_workers; /* that fetch, but for those that line.h has on top of that */
+    unsigned max_workers; /* that fetch; line.h may have some more */
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
     uint64_t stalled_usec; /* and one that reports, while no byte of its resource comes */
-    /* What becomes of each id: one of these once. No call may add or free batches. */
+    /* The end of each id: one of these is called, once. None of them may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* It will fail, but its worker may write for a moment still: `failed` comes when that has ended. */

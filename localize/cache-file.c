@@ -138,17 +138,13 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
  * descriptors kept from us. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *d = NULL;
+    int r = nm_opendir_at(dir_fd, &d);
 
-    if (!d) {
-        int r = -errno;
-        (void)nm_close(fd);
+    if (r < 0)
         return r;
-    }
     for (struct dirent *e; (e = readdir(d));) {
         uint64_t id;
-        int r;
 
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
             continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* See cache.h. How many resources there are is up to those who ask for them, thousands for one container and all in one
- * turn: they are found by key and by id, and the next to leave is found, without looking at the others. */
+ * turn. So lookups by key and by id, and the choice of the next one to remove, don't walk through all of them. */
 
 #include "localize/cache.h"
 
@@ -19,7 +19,7 @@ struct slot {
     char *strings;
     uint32_t next[2]; /* in its chains, of both indices */
     uint32_t app_next, app_prev; /* its neighbours in the chain of its application; app_prev 0: it has none before it */
-    uint32_t at;      /* its place in the heap of those that may leave, and one; 0: it isn't in it */
+    uint32_t at;      /* its index in the heap of removable slots, plus one; 0: it isn't in the heap */
 };
 
 /* Slots are in chains by what they are found by; a link is the number of a slot and one, 0 the end. */
@@ -30,7 +30,7 @@ struct nm_cache {
     size_t n, room;       /* room: 0 or a power of two */
     uint32_t *heads[2];   /* `room` of each */
     uint32_t *apps;       /* likewise, by application */
-    uint32_t *heap;       /* numbers of the slots that may leave, those that go first at the root; room for `room` */
+    uint32_t *heap;       /* numbers of removable slots, the next one to remove at the root; room for `room` */
     size_t n_heap;
     uint64_t seed;        /* random, so that a user cannot choose keys that share one hash chain */
     uint64_t most_bytes, bytes, leaving_bytes, next_id;
@@ -235,14 +235,14 @@ static struct slot *find_id(const struct nm_cache *c, uint64_t id)
     return NULL;
 }
 
-/* ---- who may leave ---- */
+/* ---- the heap of removable entries ---- */
 
 static bool may_leave(const struct nm_cache_entry *e)
 {
     return e->state == NM_CACHE_READY && e->users == 0;
 }
 
-/* What is doomed first, then what was used least recently. */
+/* Orders removals: doomed entries first, then the least recently used ones. */
 static bool leaves_before(const struct nm_cache_entry *a, const struct nm_cache_entry *b)
 {
     return a->is_doomed != b->is_doomed ? a->is_doomed : a->used_usec < b->used_usec;
@@ -267,7 +267,7 @@ static void swap(struct nm_cache *c, size_t a, size_t b)
     put(c, b, number);
 }
 
-/* Up or down, to where it belongs. */
+/* Moves a slot up or down the heap, to where its order puts it. */
 static void sift(struct nm_cache *c, size_t place)
 {
     for (size_t parent; place > 0 && is_before(c, place, parent = (place - 1) / 2); place = parent)
@@ -281,7 +281,7 @@ static void sift(struct nm_cache *c, size_t place)
     }
 }
 
-/* To be called after each change of an entry: it may leave, or may no longer, or sooner or later than before. */
+/* Updates the heap after a change of an entry, which may have made it removable or not, or changed its order. */
 static void settle(struct nm_cache *c, struct slot *slot)
 {
     size_t place;
@@ -454,7 +454,7 @@ static bool is_too_full(const struct nm_cache *c)
            c->n - c->n_leaving > (c->most_bytes > 0 ? NM_CACHE_ENTRIES_MAX : 0);
 }
 
-/* What is on its way out has its room counted as free already, or one that is slow to go would drag others after it. */
+/* The bytes of entries that are being removed count as free here. Otherwise a slow removal would cause others. */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;

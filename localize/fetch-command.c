@@ -151,7 +151,7 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
     if (r == 0)
         r = -posix_spawn_file_actions_adddup2(&actions, write_end, STDERR_FILENO);
     if (r == 0)
-        r = nm_inherited_spawn_signals(&attributes, 0); /* the worker ignores some that would cut it off in a write */
+        r = nm_inherited_spawn_signals(&attributes, 0); /* the worker ignores signals that would interrupt a write */
     if (r == 0)
         r = start_process(c, &work->limits, words, &actions, &attributes);
     (void)posix_spawnattr_destroy(&attributes);

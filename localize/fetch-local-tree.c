@@ -11,6 +11,7 @@
 #include "localize/copy.h"
 #include "localize/fetch-schemes.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message);
 
@@ -67,19 +68,14 @@ static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const cha
 
 static int copy_all(struct nm_fetch_tree *t, int fd, int to_fd, unsigned depth, char **ret_message)
 {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* fdopendir() takes it over */
-    _cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *e;
+    int r = nm_fdopendir(RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, 0)), &dir);
 
-    if (!dir) {
-        int r = -errno;
-
-        (void)nm_close(copy);
+    if (r < 0)
         return nm_fail(ret_message, r, "%s", strerror(-r));
-    }
     while ((errno = 0, e = readdir(dir))) {
         char *message = NULL;
-        int r;
 
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
             continue;

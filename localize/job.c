@@ -220,10 +220,10 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
 
-    nm_inherited_end_with(nmd); /* without nmd nobody would take what it fetches */
+    nm_inherited_end_with(nmd); /* without nmd its work is of no use */
     nm_inherited_reset_signals();
     (void)setsid();
-    /* it is there by dup2 before anything is closed */
+    /* dup2() puts it in its place before anything is closed */
     if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(126);
@@ -235,7 +235,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     if (become_user(p) < 0)
         _exit(126);
     limit(p); /* after the look-up, which is done in memory of nmd's */
-    nm_inherited_end_with(nmd); /* the change of user has taken it away */
+    nm_inherited_end_with(nmd); /* once more: the kernel clears this at a change of user */
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, argv, env);

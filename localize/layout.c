@@ -33,14 +33,11 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 /* Three names at most are read: no directory, however large, costs more than one look. */
 static bool is_empty(int fd)
 {
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;
 
-    if (!dir) {
-        (void)nm_close(copy);
+    if (nm_opendir_at(fd, &dir) < 0)
         return false;
-    }
     while ((d = readdir(dir)))
         if (!nm_streq(d->d_name, ".") && !nm_streq(d->d_name, ".."))
             return false;

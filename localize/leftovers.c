@@ -17,14 +17,14 @@ struct item {
     uint64_t id;
 };
 
-/* Is there while anything of the user's is left over. */
+/* Exists while something of the user's is left over. */
 struct user {
     TAILQ_ENTRY(user) link;
     struct nm_leftovers *all;
     STAILQ_HEAD(, item) waiting;
     uint64_t trying[NM_LEFTOVERS_ROUND];
     unsigned n_trying;
-    bool has_begun, has_gone; /* a round is being begun; something has gone in this round */
+    bool has_begun, has_gone; /* a round is being begun; something was removed in this round */
     uint64_t pause_usec;
     sd_event_source *timer; /* the next round */
     char name[];
@@ -56,7 +56,7 @@ static void wait_for_round(struct user *u)
     (void)sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
 
-/* Of all that was tried the outcome is known. */
+/* Called when the outcomes of all attempts of the round are known. */
 static void end_round(struct user *u)
 {
     const struct nm_leftovers_params *p = &u->all->params;
@@ -69,7 +69,7 @@ static void end_round(struct user *u)
     wait_for_round(u);
 }
 
-/* What is tried is in no list meanwhile: what fails once more comes behind all others. */
+/* The items that are being tried are not in the list, so those that fail again go to its end. */
 static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct user *u = userdata;
@@ -96,7 +96,7 @@ static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* True: it was tried, and that is over now. */
+/* Returns whether this round has tried it, and takes it off the round. */
 static bool take_tried(struct user *u, uint64_t id)
 {
     for (unsigned i = 0; i < u->n_trying; i++)

@@ -25,7 +25,7 @@ libnm_localizer_la_SOURCES = \
 libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
 libnm_localizer_la_LIBADD = libnm-pattern.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
 
-# Java's regular expressions: of resources, and of users' names, which nmd goes by itself.
+# Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LTLIBRARIES += libnm-pattern.la
 libnm_pattern_la_SOURCES = \
 	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h \

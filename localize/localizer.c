@@ -95,7 +95,8 @@ static void on_removed(uint64_t id, void *userdata)
     nm_cache_removed(l->cache, id);
 }
 
-/* In the worker's words, which are the user's, as far as they are text. */
+/* The worker's message is untrusted, since a user controls the worker. Other characters than printable ASCII are
+ * replaced. */
 static void tell_left_over(const struct nm_localizer *l, const char *message)
 {
     char sentence[500];
@@ -105,13 +106,14 @@ static void tell_left_over(const struct nm_localizer *l, const char *message)
         if (sentence[i] < ' ' || sentence[i] > '~')
             sentence[i] = '?';
     n = (int)strlen(sentence);
-    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries that again, and all else of this user's "
-                   "that can't be removed, in a while that grows up to an hour");
+    (void)snprintf(sentence + n, sizeof sentence - (size_t)n, "; nmd tries again at intervals that grow up to an "
+                   "hour, and treats later failures of this user in the same way without another message");
     if (l->params.tell)
         l->params.tell(LOG_WARNING, sentence);
 }
 
-/* Its bytes count for as long as they are there. Who asked for the removal of what isn't in the cache sees to it. */
+/* An entry's bytes count until it is removed. A removal of something that isn't in the cache is its caller's
+ * concern. */
 static void on_not_removed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;

@@ -15,7 +15,7 @@
 
 #include "localize/ask.h"
 
-/* Where workers and their commands look for programs. */
+/* The PATH of workers and of their commands. */
 #define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct nm_localizer_params {
@@ -29,10 +29,10 @@ struct nm_localizer_params {
     uint64_t cache_max_bytes;
     unsigned max_workers;
     uint64_t worker_max_bytes; /* of memory */
-    uint64_t silent_usec;      /* a worker that has said nothing for so long is ended; 0: five minutes */
+    uint64_t silent_usec;      /* a worker that has reported nothing for so long is ended; 0: five minutes */
     uint64_t stalled_usec;     /* and one that waits so long for a byte; 0: four times silent_usec */
-    uint64_t retry_first_usec, retry_most_usec; /* of removals that failed (leftovers.h); 0: as there */
-    void (*tell)(int level, const char *sentence); /* to the node's log; may be NULL */
+    uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: its defaults */
+    void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */
 };
 

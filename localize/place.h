@@ -13,6 +13,6 @@
  * left. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message);
 
-/* Removes a target and what an unfinished nm_place() has left of it, and reports as it goes on; it is no error if
- * nothing is there. */
+/* Removes a target and what an unfinished nm_place() has left of it, and reports its progress. Succeeds if nothing is
+ * there. */
 int nm_unplace(const char *target, struct nm_report *report, char **ret_message);

@@ -9,9 +9,9 @@
  *   {"resource": 0, "state": "done", "bytes": what it takes here}
  *   {"resource": 0, "state": "failed", "error": "a sentence"}
  *
- * "resource" is its place in the list; for a removal it is called "removal". The last two come once for each; those
- * before them come as it goes on, a few a second at most. Whoever reads must not be held up, nor hold
- * up the work for long.
+ * "resource" is the position in the list; for a removal that member is called "removal". "done" or "failed" comes once
+ * for each. The others report progress, a few times a second at most. Neither may the reader be kept waiting, nor may a
+ * slow reader delay the work for long.
  */
 
 #include <stddef.h>

@@ -101,7 +101,7 @@ static bool do_removals(struct nm_report *report, json_t *targets)
     json_t *target;
 
     report->list = "removal";
-    report->last_usec = nm_now_usec(); /* most are over before there is anything to say of them */
+    report->last_usec = nm_now_usec(); /* most end before a first report is due */
     json_array_foreach(targets, report->index, target)
         all = do_removal(report, json_string_value(target)) && all;
     return all;

@@ -15,9 +15,9 @@ struct nm_attach_params {
     uint64_t since_usec; /* CLOCK_REALTIME: no lines from before; 0: all */
     bool timestamps;     /* each line with when it was written */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
-    bool narrate;        /* tell on stderr that it is queued, started, paused, resumed */
-    bool waits;          /* with narrate: it was there before, so what is waited for is told as well */
-    uint64_t deadline_usec; /* CLOCK_BOOTTIME: come back then at the latest; 0 or UINT64_MAX: however long it takes */
+    bool narrate;        /* print on stderr that it is queued, started, paused, resumed */
+    bool waits;          /* with narrate: the caller waits for an existing container, whose state is printed first */
+    uint64_t deadline_usec; /* CLOCK_BOOTTIME: return then at the latest; 0 or UINT64_MAX: without a limit */
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
                       kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */
@@ -26,7 +26,7 @@ struct nm_attach_params {
 };
 
 struct nm_attach_result {
-    json_t *container; /* want_end: as it ended, the caller's reference; NULL if that was not learnt, or not in time */
+    json_t *container; /* want_end: as it ended, the caller's reference; NULL: that isn't known, or not in time */
     int signal;        /* the last signal that came, or 0 */
     bool until;        /* something is said at until_fd, and nothing else has ended this */
 };

@@ -13,10 +13,11 @@ char *nm_container_command(const json_t *c);
 /* How long it has run, or has been waiting; for an ended one how long it ran. The buffer is
  * returned. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
-/* Returns a state's name (JSON's "state") as people read it: SCHEDULED is QUEUED, COMPLETED is ENDED. */
+/* Returns nmctl's name of a state (JSON's "state"): QUEUED for SCHEDULED, ENDED for COMPLETED, else the same. */
 const char *nm_container_state_word(const char *state);
-/* Returns the state of this one: "QUEUED", "RUNNING"; of one that has ended how: "Succeeded", "Failed (3)", "Killed
- * (preempted)". The words are nmd's; buf is for what an nmd without them says. Borrowed from c or buf. */
+/* Returns the state of a container as lists show it: "QUEUED", "RUNNING", or how it has ended: "Succeeded", "Failed
+ * (3)", "Killed (preempted)". nmd sends this text; for an older nmd that doesn't, it is made in buf. Borrowed from c or
+ * buf. */
 const char *nm_container_shown_state(const json_t *c, char *buf, size_t size);
 /* "guaranteed", "opportunistic" */
 const char *nm_container_type_word(const json_t *c);

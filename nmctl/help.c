@@ -11,24 +11,21 @@
 #include "nmctl/say.h"
 #include "nmctl/term.h"
 
-#define NO_TERMINAL 120 /* columns of help in a pipe, which is a pager as a rule */
+#define PIPE_WIDTH 120 /* columns of help in a pipe, whose reader is usually a pager */
 
-/* Lines that are broken between words, and go on behind so many blanks. */
+/* Prints lines that are broken between words and continue after `indent` blanks. */
 nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
     struct nm_term term;
     va_list ap;
-    int n;
 
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    text = nm_xvasprintf(format, ap);
     va_end(ap);
-    if (n < 0)
-        nm_say_oom();
     nm_term_init(&term, STDOUT_FILENO, true);
     if (term.width == 0)
-        term.width = NO_TERMINAL;
+        term.width = PIPE_WIDTH;
     (void)nm_term_wrap(stdout, text, term.width, term.width < 80 ? NM_MIN(indent, term.width / 4) : indent);
 }
 

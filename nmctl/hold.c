@@ -31,7 +31,7 @@ static const struct {
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
-/* "82 % of the node's memory is used or reserved, over ..." for each resource that is over alpha. */
+/* Writes "82 % of the node's memory is used or reserved, over ..." for each resource that is over alpha. */
 static void over_alpha(const json_t *status, char *buf, size_t size)
 {
     static const char *const resources[] = {"memory", "cpu"}, *const names[] = {"memory", "CPU"};

@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* NR, ID, NAME, TYPE. A person types the number, so that the id is what a narrow terminal can spare. */
+/* Adds NR, ID, NAME and TYPE. People can type the number instead of the id, so a narrow terminal leaves out the id. */
 void nm_container_add_names(struct nm_table *t, const json_t *c);
-/* STATE: "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "Succeeded", "Killed (preempted)" */
+/* Adds STATE: "RUNNING", "QUEUED #2", "LOCALIZING 1 of 3 files", "Succeeded", "Killed (preempted)" */
 void nm_container_add_state(struct nm_table *t, const json_t *c);
-/* Takes out of the list what --app and --state don't want. */
+/* Removes the containers from the list that --app and --state exclude. */
 void nm_container_keep_wanted(const struct nm_args *a, json_t *list);

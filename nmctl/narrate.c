@@ -22,7 +22,7 @@
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 
-/* Which one it is, before the first thing that is told of it. */
+/* Returns the words that begin the first message about a container that nmctl waits for; "" for later messages. */
 static const char *begin(struct nm_narrate *n, const json_t *c, char *buf, size_t size)
 {
     char title[160];
@@ -34,7 +34,7 @@ static const char *begin(struct nm_narrate *n, const json_t *c, char *buf, size_
     return buf;
 }
 
-/* What neither waits in the queue nor is paused: how it is, once. */
+/* Prints the state of a container that is neither queued nor paused, if nothing has been printed about it yet. */
 static void tell_state(struct nm_narrate *n, const json_t *c)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");

@@ -12,8 +12,8 @@ struct nm_narrate {
     uint64_t position;       /* as told; 0: not queued */
     char hold[32];           /* as told */
     bool told_waiting, started, paused;
-    bool waits;              /* it isn't ours: say first which one it is, and how it is */
-    bool told;               /* that has been said */
+    bool waits;              /* the container existed before: print first which one it is, and its state */
+    bool told;               /* that has been printed */
     bool tty;
 };
 

@@ -126,7 +126,7 @@ static const char *find_word(const char *value, const char *const *words, size_t
     return NULL;
 }
 
-/* Also by the names that JSON has, which somebody may have copied from there. */
+/* Takes the names of JSON, too: people copy them from its output. */
 static const char *find_state(const char *value)
 {
     if (strcasecmp(value, "SCHEDULED") == 0)

@@ -23,8 +23,8 @@ const struct nm_option *nm_option_find(const struct nm_verb *verb, const char *w
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;
-/* Of containers, as lists show them; the last ones tell how they have ended. */
+/* States of containers as lists show them. The last ones are those of ended containers. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
-/* Whether the word names a state that only ended containers are in. NULL stands for no word, and is none. */
+/* Returns whether only ended containers have that state. False for NULL. */
 bool nm_option_state_has_ended(const char *word);

@@ -12,6 +12,7 @@
 
 #include "nmctl/nmctl.h"
 #include "nmctl/term.h"
+#include "util/printf.h"
 
 #define INDENT 7 /* columns of "nmctl: " */
 
@@ -24,7 +25,7 @@ void nm_say_to(FILE *f, unsigned width)
     sink_width = width;
 }
 
-/* Asked for each time: a message is rare, and the window may have changed since the last. */
+/* Asks the terminal for each message: messages are rare, and the window may have been resized since the last one. */
 static unsigned width_of_stderr(void)
 {
     struct nm_term term;
@@ -37,17 +38,25 @@ void nm_say(const char *format, ...)
 {
     _cleanup_free_ char *text = NULL, *line = NULL;
     va_list ap;
-    int n;
 
     (void)setlocale(
         LC_CTYPE,
         ""); /* here and not at start: most commands never get this far, and are faster for it */
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    text = nm_xvasprintf(format, ap);
     va_end(ap);
-    if (n < 0 || asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
+    if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_say_oom();
     (void)nm_term_wrap(sink ? sink : stderr, line, sink ? sink_width : width_of_stderr(), INDENT);
+}
+
+char *nm_xvasprintf(const char *format, va_list ap)
+{
+    char *text = nm_strdup_vprintf(format, ap);
+
+    if (!text)
+        nm_say_oom();
+    return text;
 }
 
 void nm_say_oom(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What nmctl says about itself and its errors: "nmctl: <message>" on stderr. One message is one line, which a
- * terminal has broken between words. */
+/* Messages of nmctl: "nmctl: <message>" on stderr. A message is one line; for a terminal it is broken between words. */
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "util/macros.h"
@@ -12,11 +12,13 @@
  */
 void nm_say(const char *format, ...) nm_printf(1, 2);
 
-/* Where it goes, and how wide that is (0: not limited); NULL: stderr. A screen that is being redrawn shows errors in
- * itself. */
+/* Sets the stream for messages, and its width (0: not limited). NULL: stderr. While a full-screen picture is drawn,
+ * messages are part of the picture. */
 void nm_say_to(FILE *f, unsigned width);
 
 _Noreturn void nm_say_oom(void);
+/* Returns the formatted text, which the caller frees. Ends the program where there is no memory for it. */
+nm_printf(1, 0) char *nm_xvasprintf(const char *format, va_list ap);
 
 /* The nearest word to `given` if it is near enough to be meant, else NULL. */
 const char *nm_say_nearest(const char *given, const char *const *words, size_t n);

@@ -153,7 +153,7 @@ static void on_signal(struct screen *s)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* "ESC [ 5 ~" or "ESC [ A" (some terminals: "ESC O A"), from behind the bracket. */
+/* Decodes what follows the bracket of "ESC [ 5 ~" or "ESC [ A" (some terminals send "ESC O A"). */
 static int key_of_sequence(const char *parameter, char final)
 {
     static const struct {
@@ -173,7 +173,7 @@ static int key_of_sequence(const char *parameter, char final)
     return NM_KEY_OTHER;
 }
 
-/* What a key sends arrives in one piece as a rule, so that an ESC with nothing behind it is the key of that name. */
+/* The bytes of a key usually arrive in one piece, so an ESC that nothing follows is taken for the Escape key. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used)
 {
     char parameter[8] = "";
@@ -191,7 +191,7 @@ int nm_screen_decode(const char *data, size_t n, size_t *ret_used)
     return key_of_sequence(parameter, data[i]);
 }
 
-/* All that has been typed. */
+/* Handles all keys that have been typed. */
 static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
 {
     char data[64];

@@ -14,7 +14,7 @@
 typedef int (*nm_screen_draw_t)(struct nm_ctl *ctl, FILE *f, const struct nm_term *term,
                                 void *userdata);
 
-/* Keys are bytes as they come, or one of these, for which a terminal sends several. */
+/* A key is the byte that the terminal sends, or one of these, for which it sends several. */
 enum nm_key {
     NM_KEY_FIRST = 256, /* above every byte */
     NM_KEY_UP = NM_KEY_FIRST,
@@ -25,20 +25,19 @@ enum nm_key {
     NM_KEY_PAGE_DOWN,
     NM_KEY_HOME,
     NM_KEY_END,
-    NM_KEY_ESCAPE, /* by itself */
-    NM_KEY_OTHER,  /* one of which nothing is known */
+    NM_KEY_ESCAPE, /* the Escape key itself */
+    NM_KEY_OTHER,  /* an unknown escape sequence */
 };
-/* The first key in what was read, at least one byte; *ret_used: of how many bytes it is made. */
+/* Returns the first key of the data, which has at least one byte. *ret_used: how many bytes that key takes. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used);
 
-/* Is told which key was pressed, and returns whether that key means something here. Where it doesn't, q ends the
- * picture. */
+/* Handles a key, and returns whether it has a meaning. A q without one ends the picture. */
 typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*
  * Draws until q, Ctrl-C or SIGTERM, on a terminal's alternate screen, which is left as it was
  * found. Where stdout is no terminal the pictures simply follow each other, and one that fails ends
- * it. *period_usec: between two pictures; `key` (may be NULL) may change it. Returns the exit status.
+ * it. *period_usec: the time between two pictures, which `key` (may be NULL) may change. Returns the exit status.
  */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata);

@@ -3,8 +3,8 @@
 /*
  * See table.h. When a row is wider than the terminal, the columns that may be cut give up width,
  * the widest first, down to their least; if that is not enough those are left out that can be
- * spared; and then the terminal wraps, which loses nothing. A last column of sentences loses nothing either: it is
- * broken between words.
+ * spared; and then the terminal wraps, which loses nothing. A last column of sentences is not cut, but broken between
+ * words.
  */
 
 #include "nmctl/table.h"
@@ -60,9 +60,8 @@ struct nm_table *nm_table_free(struct nm_table *t)
 void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...)
 {
     struct cell *c;
-    char *text = NULL, *padded;
+    char *text, *padded;
     va_list ap;
-    int n;
 
     if (t->n_cells == t->size) {
         size_t size = t->size ? t->size * 2 : 64;
@@ -74,10 +73,10 @@ void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, .
         t->size = size;
     }
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    text = nm_xvasprintf(format, ap);
     va_end(ap);
-    /* room for the ellipsis, should it be cut */
-    if (n < 0 || !(padded = realloc(text, (size_t)n + 5)))
+    padded = realloc(text, strlen(text) + 5); /* room for the ellipsis, if nm_term_cut() needs one */
+    if (!padded)
         nm_say_oom();
     c = &t->cells[t->n_cells++];
     c->text = nm_term_clean(padded);
@@ -169,11 +168,11 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
 
 /* ---- a last column that wraps ---------------------------------------------------------------- */
 
-#define WRAPS_LEAST 30 /* columns; with fewer its text is put below */
-#define BELOW 4        /* columns in which it begins there */
+#define WRAPS_LEAST 30 /* columns; with fewer the text is put below the row */
+#define BELOW 4        /* blanks before the text there */
 
-/* Returns where the column begins whose text is broken between words. 0: no column is broken, or all of them fit.
- * BELOW: its text stands on lines of its own. The other columns share what is left. */
+/* Returns the offset of the last column if its text is broken between words. 0: it isn't, or all columns fit. BELOW:
+ * its text is printed on lines of its own, and the other columns share the width. */
 static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;
@@ -193,7 +192,7 @@ static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
     return BELOW;
 }
 
-/* `line`: the row as it would be printed on a line without an end. */
+/* `line`: the row as it would be without a limit on the width. */
 static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct nm_term *term, const char *line,
                                const struct cell *last, unsigned start)
 {
@@ -213,7 +212,7 @@ static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct n
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* One row, without its newline. Cells are cut in place: a table is printed once. */
+/* Prints a row without its newline. Cuts cells in place, since a table is printed only once. */
 static void print_row(struct nm_table *t, FILE *f, const struct nm_term *term, const unsigned *widths, struct cell *row,
                       bool wraps)
 {

@@ -16,7 +16,7 @@ struct nm_column {
     unsigned spare; /* left out where even that is too wide: the lowest first; 0: never */
 };
 
-/* As `least` of the last column: it is never cut, but broken between words; in a narrow terminal below its row. */
+/* `least` of a last column that is never cut: it is broken between words, in a narrow terminal below its row. */
 #define NM_COLUMN_WRAPS UINT_MAX
 
 struct nm_table;

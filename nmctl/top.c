@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See top.h. The letters of top(1) sort here as well, beside those that stand for the keys' names. */
+/* See top.h. The letters P, M and T of top(1) sort as well, beside the first letters of the sort keys. */
 
 #include "nmctl/top.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- which containers ------------------------------------------------------------------------- */
 
-/* All that a word is looked for in, on lines of their own. */
+/* Returns the texts that a filter is matched against, one per line. */
 static char *describe(const json_t *c)
 {
     _cleanup_free_ char *command = nm_container_command(c);
@@ -61,7 +61,7 @@ bool nm_top_matches(const json_t *c, const char *filter)
 
 /* ---- in which order ---------------------------------------------------------------------------- */
 
-/* Largest first for all of them. */
+/* The largest value comes first, with each key. */
 static double sort_value(const json_t *c, const char *key)
 {
     if (nm_streq(key, "memory"))
@@ -85,7 +85,8 @@ static int compare_by(const json_t *a, const json_t *b, const char *key)
     return va < vb ? 1 : va > vb ? -1 : 0;
 }
 
-/* Equals keep their places from picture to picture, and over a reversal. */
+/* Equal containers are ordered by id, so that they keep their places from picture to picture, and when the order is
+ * reversed. */
 static int compare(const void *pa, const void *pb, void *userdata)
 {
     const json_t *a = *(const json_t *const *)pa, *b = *(const json_t *const *)pb;
@@ -132,12 +133,12 @@ static void remove_character(char *text)
 {
     size_t n = strlen(text);
 
-    while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80) /* the rest of one in UTF-8 */
+    while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80) /* the other bytes of a UTF-8 character */
         n--;
     text[n > 0 ? n - 1 : 0] = '\0';
 }
 
-/* Every letter is a letter here, q as well. What is typed holds at once. */
+/* While the filter is edited every letter, q as well, is part of it. The picture follows at once. */
 static bool edit(struct nm_top *t, int key)
 {
     size_t n = strlen(t->filter);
@@ -218,7 +219,7 @@ static bool choose_order(struct nm_top *t, int key)
     return true;
 }
 
-/* Twice as often, or half as often. */
+/* Draws twice as often, or half as often. */
 static bool choose_period(struct nm_top *t, int key)
 {
     if (key == '+')
@@ -234,7 +235,7 @@ bool nm_top_key(struct nm_top *t, int key)
 {
     if (t->editing)
         return edit(t, key);
-    if (t->help && key != 'q') { /* any key leaves it; another picture is drawn for each key anyway */
+    if (t->help && key != 'q') { /* any key leaves the help */
         t->help = false;
         return true;
     }

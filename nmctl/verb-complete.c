@@ -54,7 +54,7 @@ static void offer_verbs(const char *prefix)
             offer(prefix, v->name, v->summary);
 }
 
-/* In letters such as were begun with. */
+/* Offers upper-case words where the prefix begins with an upper-case letter, else lower-case ones. */
 static void offer_states(const char *prefix)
 {
     for (size_t i = 0; i < nm_n_state_words; i++) {
@@ -68,7 +68,7 @@ static void offer_states(const char *prefix)
     }
 }
 
-/* A key may be begun with its section or without it: both are parts of what `config` looks in. */
+/* Offers keys with and without their section, since `config` finds both. */
 static void offer_keys(struct nm_ctl *ctl, const char *prefix)
 {
     _cleanup_json_ json_t *answer = NULL;

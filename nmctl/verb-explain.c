@@ -42,13 +42,10 @@ nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const cha
 {
     _cleanup_free_ char *text = NULL;
     va_list ap;
-    int n;
 
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    text = nm_xvasprintf(format, ap);
     va_end(ap);
-    if (n < 0)
-        nm_say_oom();
     (void)fputc('\n', stdout);
     print_text(term, text, "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl list`: the roll of containers as a table, in the order of nmd. */
+/* `nmctl list`: containers as a table, in the order in which nmd sends them. */
 
 #include <inttypes.h>
 
@@ -56,7 +56,7 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
 }
 
-/* `wanted` is a state's word, or the first word of how one has ended. */
+/* wanted: a state, or the first word of how a container has ended. */
 static bool is_in_state(const json_t *c, const char *wanted)
 {
     char buf[64];
@@ -79,7 +79,8 @@ void nm_container_keep_wanted(const struct nm_args *a, json_t *list)
             (void)json_array_remove(list, i);
 }
 
-/* A list has the beginning of a long command. A terminal cuts that anyway; elsewhere all of it is asked for. */
+/* nmd's list has only the beginning of a long command. A terminal cuts it anyway; for a pipe the whole command is
+ * fetched. */
 static char *command_of(struct nm_ctl *ctl, const json_t *c, bool whole)
 {
     const json_t *head = nm_json_at(c, "command_head");

@@ -19,13 +19,12 @@
 
 #define LABEL 12
 
-/* What is copied (a command, a path) stays one line; a sentence is broken between words. */
+/* A sentence is broken between words. Text that people copy (a command, a path) stays on one line. */
 static void vline(const struct nm_term *term, bool sentence, const char *label, const char *format, va_list ap)
 {
-    _cleanup_free_ char *text = NULL, *whole = NULL;
+    _cleanup_free_ char *text = nm_xvasprintf(format, ap), *whole = NULL;
 
-    if (vasprintf(&text, format, ap) < 0 ||
-        asprintf(&whole, "%s%-*s%s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD),
+    if (asprintf(&whole, "%s%-*s%s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD),
                  nm_term_clean(text)) < 0)
         nm_say_oom();
     (void)nm_term_wrap(stdout, whole, sentence ? term->width : 0, LABEL);

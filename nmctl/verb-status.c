@@ -401,7 +401,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 
-/* In few words; nmctl explain has the rest. */
+/* Prints one line for each; nmctl explain has the rest. */
 static void print_decisions(FILE *f, const struct nm_term *term, const json_t *decisions)
 {
     const json_t *list = nm_json_at(decisions, "decisions"), *d;
@@ -424,7 +424,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, const json_t *d
     }
 }
 
-/* From the general to the particular. Without a terminal bars are as wide as a line of a mail; sentences are whole. */
+/* Prints the node first, then details. Without a terminal bars have a fixed width and sentences are not broken. */
 static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -440,7 +440,7 @@ static void print_lines(FILE *f, const struct nm_term *term, const json_t *statu
     print_decisions(f, term, decisions);
 }
 
-/* Nothing above knows where the terminal ends, but for the bars: lines are broken here, between words. */
+/* Prints into memory and breaks the lines between words here: of the functions above only the bars know the width. */
 static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *decisions)
 {
     char *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl top`: containers by what they use, drawn again and again; top.c knows which, in which order, and the keys. */
+/* `nmctl top`: containers by their use, redrawn periodically. top.c has the filter, the order and the keys. */
 
 #include <inttypes.h>
 
@@ -18,7 +18,7 @@
 
 #define N_COLUMNS 11
 
-/* A line or two about the node, as top has it everywhere. Returns how many. */
+/* Prints one or two lines about the node, as top(1) does about the host. Returns how many. */
 static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
@@ -45,7 +45,7 @@ static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *s
     return lines;
 }
 
-/* What the table shows of all there is, and what keys have made of it. Returns how many lines that is. */
+/* Prints which containers the table shows, and in which order. Returns how many lines that takes. */
 static unsigned print_view(FILE *to, const struct nm_term *term, const struct nm_top *t)
 {
     _cleanup_free_ char *text = NULL;
@@ -103,7 +103,7 @@ static void add_row(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_NONE, "%s", command);
 }
 
-/* The column that it is sorted by has a mark, which turns with it. */
+/* Marks the column by which the table is sorted with an arrow that shows the direction. */
 static void mark_column(struct nm_column *columns, const struct nm_top *t, const struct nm_term *term, char *buf,
                         size_t size)
 {
@@ -121,7 +121,7 @@ static void mark_column(struct nm_column *columns, const struct nm_top *t, const
         }
 }
 
-/* Only rows that are seen are made. */
+/* Makes only the rows that are visible. */
 static void print_table(FILE *f, const struct nm_term *term, const struct nm_top *t)
 {
     struct nm_column columns[N_COLUMNS] = {
@@ -141,8 +141,8 @@ static void print_table(FILE *f, const struct nm_term *term, const struct nm_top
     nm_table_print(table, f, term, 0);
 }
 
-/* Fits the rows into what is left below so many lines, the view's own and the titles. The view is printed once to count
- * its lines. */
+/* Sets the number of rows to what fits below `above` lines, the view's own lines and the titles. Prints the view once
+ * to count its lines. */
 static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
 {
     _cleanup_free_ char *text = NULL;
@@ -151,14 +151,14 @@ static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
 
     if (!f)
         nm_say_oom();
-    t->page = 1; /* with which it says most */
+    t->page = 1; /* the view has the most words then */
     above += print_view(f, term, t) + 1;
     if (fclose(f) != 0)
         nm_say_oom();
     nm_top_fit(t, term->height > above ? term->height - above : 1);
 }
 
-/* What a picture is made of. */
+/* Fetches the containers for a picture. */
 static int get_list(struct nm_ctl *ctl, json_t **ret)
 {
     int r = nm_api_get_containers(ctl, false, ret);
@@ -168,7 +168,7 @@ static int get_list(struct nm_ctl *ctl, json_t **ret)
     return r;
 }
 
-/* Both answers or none: half a picture would be taken for a whole one. */
+/* Draws only when both answers have come: half a picture would be taken for a whole one. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     struct nm_top *t = userdata;
@@ -199,7 +199,7 @@ static bool on_key(int key, void *userdata)
     return nm_top_key(userdata, key);
 }
 
-/* Once, filtered and sorted: a script that wants it again asks again. */
+/* Prints the filtered and sorted list once: a script that wants it again calls nmctl again. */
 static int print_json(struct nm_ctl *ctl, struct nm_top *t)
 {
     _cleanup_json_ json_t *list = NULL, *sorted = json_array();
@@ -215,7 +215,7 @@ static int print_json(struct nm_ctl *ctl, struct nm_top *t)
     return NM_CTL_OK;
 }
 
-/* In a pipe it is printed once, as ps would, unless an interval asks for more. */
+/* Prints the table once in a pipe, as ps does, unless --interval is given. */
 int nm_top_verb(struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
@@ -229,7 +229,7 @@ int nm_top_verb(struct nm_ctl *ctl)
         return NM_CTL_USAGE;
     }
     if (nm_option_state_has_ended(a->state)) {
-        nm_say("top: it shows what lives; 'nmctl list --state %s' has what is %s", a->state, a->state);
+        nm_say("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others", a->state);
         return NM_CTL_USAGE;
     }
     (void)snprintf(t.filter, sizeof t.filter, "%s", a->filter ? a->filter : "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl wait`, and the waiting of other verbs (wait.h): as `run` waits, but for a container that runs without us. */
+/* `nmctl wait`, and how other verbs wait (wait.h). It is done as in `run`, but the container doesn't depend on
+ * nmctl. */
 
 #include "nmctl/wait.h"
 
@@ -18,7 +19,7 @@ static bool has_ended(const json_t *c)
     return nm_streq(nm_json_str(c, "state"), "COMPLETED");
 }
 
-/* It is as it was, so that what it waits for is worth a word. */
+/* Says in which state the container is at the deadline, and what to do. */
 static int say_timed_out(struct nm_ctl *ctl, const json_t *c)
 {
     _cleanup_json_ json_t *now = NULL;
@@ -33,7 +34,7 @@ static int say_timed_out(struct nm_ctl *ctl, const json_t *c)
     return NM_CTL_TIMED_OUT;
 }
 
-/* By id: the name may be another's by the time that nmd is asked again. */
+/* Asks by id: another container may have the name by the time of the next request. */
 int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, uint64_t deadline_usec, json_t **ret)
 {
     struct nm_attach_params p = {.id = nm_json_str(c, "id"),
@@ -70,7 +71,7 @@ static void print_end(const struct nm_ctl *ctl, const json_t *c)
     (void)nm_term_wrap(stdout, nm_term_clean(line), term.width, 2);
 }
 
-/* How it ended. *ret_status: what that is as an exit status. */
+/* Waits and prints how it ended. *ret_status: the exit status that corresponds to it. */
 static int wait_for(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, int *ret_status)
 {
     _cleanup_json_ json_t *c = NULL, *ended = NULL;
@@ -87,12 +88,12 @@ static int wait_for(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, 
         nm_api_print_json(ended, true);
     else
         print_end(ctl, ended);
-    (void)fflush(stdout); /* the next one may take its time */
+    (void)fflush(stdout); /* the next container may end much later */
     *ret_status = nm_container_exit_status(ended);
     return NM_CTL_OK;
 }
 
-/* One after the other: they end in the meantime all the same, so the time is that of all of them together. */
+/* Waits for one container after the other. They run at the same time, so one deadline holds for all of them. */
 int nm_wait_verb(struct nm_ctl *ctl)
 {
     uint64_t timeout = ctl->args.timeout_usec;

@@ -20,6 +20,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
+#include "util/printf.h"
 #include "util/tell.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
@@ -51,8 +52,7 @@ nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit 
         return;
     res->exit = exit;
     va_start(ap, format);
-    if (vasprintf(&res->why, format, ap) < 0)
-        res->why = NULL;
+    res->why = nm_strdup_vprintf(format, ap);
     va_end(ap);
 }
 

@@ -11,12 +11,13 @@
 #include <sys/socket.h>
 
 #include "util/error.h"
+#include "util/fnv1a.h"
 
 struct place {
     int fd; /* -EBADF: free */
     bool known, spare;
     uid_t uid;
-    uint64_t host, job; /* numbers made of their names */
+    uint64_t host, job; /* hashes of their names; two with the same hash have one share together */
 };
 
 struct nm_shuffle_places {
@@ -56,18 +57,8 @@ struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p)
     return NULL;
 }
 
-/* FNV-1a. Two jobs that collide share a share, as two hosts do. */
-static uint64_t number_of(const char *name)
-{
-    uint64_t n = UINT64_C(14695981039346656037);
-
-    for (; *name; name++)
-        n = (n ^ (uint8_t)*name) * UINT64_C(1099511628211);
-    return n;
-}
-
 struct held {
-    unsigned spare, host, host_spare; /* of all; of the host's, those that are nobody's yet */
+    unsigned spare, host, host_spare; /* spare places in use; of this host without a signed request: usual, spare */
 };
 
 static struct held count_locked(const struct nm_shuffle_places *p, uint64_t host)
@@ -108,7 +99,7 @@ int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, const char *hos
     int r;
 
     pthread_mutex_lock(&p->lock);
-    r = enter_locked(p, fd, number_of(host), ret_place);
+    r = enter_locked(p, fd, nm_fnv1a_64(host), ret_place);
     pthread_mutex_unlock(&p->lock);
     return r;
 }
@@ -116,7 +107,7 @@ int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, const char *hos
 /* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
 bool nm_shuffle_places_belongs(struct nm_shuffle_places *p, unsigned place, uid_t uid, const char *job)
 {
-    const uint64_t number = number_of(job);
+    const uint64_t number = nm_fnv1a_64(job);
     const unsigned share = NM_MAX(p->max / 2, 1u);
     unsigned held = 0, held_by_job = 0;
     bool may;

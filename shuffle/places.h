@@ -24,9 +24,9 @@ int nm_shuffle_places_new(unsigned max, struct nm_shuffle_places **ret);
 struct nm_shuffle_places *nm_shuffle_places_free(struct nm_shuffle_places *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_places *, nm_shuffle_places_free)
 
-/* A place for the connection fd from this host (nm_peer_name()). 0; NM_SHUFFLE_PLACES_E_SPARE: it has one, but beyond
- * the limit or the host's share, and of those one host has at most half; -EBUSY: not even that; -ECANCELED: they are
- * being closed. */
+/* Takes a place for the connection fd from this host (nm_peer_name()). Returns 0, or NM_SHUFFLE_PLACES_E_SPARE: the
+ * place is a spare one, since the limit or the host's share is reached; one host has at most half of the spare places.
+ * -EBUSY: there is no spare place either. -ECANCELED: the places are being closed. */
 enum { NM_SHUFFLE_PLACES_E_SPARE = 1 };
 int nm_shuffle_places_enter(struct nm_shuffle_places *p, int fd, const char *host, unsigned *ret_place);
 /* False: the user, or the job, has as many as it may. */

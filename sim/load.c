@@ -22,6 +22,7 @@
 #include "agent/config/config-keys.h"
 #include "sim/progress.h"
 #include "util/parse.h"
+#include "util/printf.h"
 
 /* Far beyond any node or recording: a number above is a slip, or an attempt. */
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)
@@ -60,25 +61,19 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
     va_list ap;
-    int r;
 
     va_start(ap, format);
-    r = vasprintf(&text, format, ap);
+    text = nm_strdup_vprintf(format, ap);
     va_end(ap);
-    if (r < 0) {
-        text = NULL;
+    if (!text)
         return -ENOMEM;
-    }
-    /* Part of it is foreign: nothing in it that a terminal would obey. */
+    /* Parts of it are foreign text, which must not control the terminal. */
     for (char *p = text; *p; p++)
         if (!isprint((unsigned char)*p))
             *p = '?';
     free(l->message);
-    if (asprintf(&l->message, "%s:%lu: %s", l->name, l->line, text) < 0) {
-        l->message = NULL;
-        return -ENOMEM;
-    }
-    return -EBADMSG;
+    l->message = nm_strdup_printf("%s:%lu: %s", l->name, l->line, text);
+    return l->message ? -EBADMSG : -ENOMEM;
 }
 
 /* Names the event and the member, for a line may be long; of a foreign value the beginning is enough. */

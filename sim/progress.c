@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See progress.h. The mutex guards the step's name and the stream; how far the step is changes too often for that. */
+/* See progress.h. The mutex protects the name of the step and the stream. The counters are atomic instead, since they
+ * change too often for a mutex. */
 
 #include "sim/progress.h"
 
@@ -13,7 +14,7 @@
 
 #include "util/clock.h"
 
-#define SILENCE_USEC (1900 * NM_USEC_PER_MSEC) /* below two seconds, with the time that waking up takes */
+#define SILENCE_USEC (1900 * NM_USEC_PER_MSEC) /* below two seconds with the thread's wake-up latency */
 #define REDRAW_USEC (500 * NM_USEC_PER_MSEC)
 
 static struct {
@@ -62,7 +63,7 @@ static void say(uint64_t now_usec)
     progress.said_usec = now_usec;
 }
 
-/* A line that is drawn already lives: it is redrawn more often than a silence may last. */
+/* A line that is on the terminal already is redrawn more often than every SILENCE_USEC. */
 static bool is_due(uint64_t now_usec)
 {
     uint64_t silent = now_usec - progress.said_usec;
@@ -114,7 +115,7 @@ void nm_progress_stop(void)
     progress.runs = false;
 }
 
-/* ---- what the work says -------------------------------------------------- */
+/* ---- called by the work --------------------------------------------------- */
 
 void nm_progress_step(const char *format, ...)
 {

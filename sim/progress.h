@@ -19,10 +19,10 @@ void nm_progress_start(void);
 /* Ends the thread, and removes the line from the terminal. Does nothing if there is no thread. */
 void nm_progress_stop(void);
 
-/* The step that begins now. */
+/* Sets the name of the step that begins now. */
 nm_printf(1, 2) void nm_progress_step(const char *format, ...);
-/* No step: the line is removed from the terminal, so that something else can be said. */
+/* Ends the step and removes the line from the terminal, so that something else can be printed. */
 void nm_progress_pause(void);
-/* How much of the step is done, in any unit. whole = 0: it is not known; `done` is then the number of a line.
- * Costs two stores. */
+/* Sets how much of the step is done, in any unit. whole = 0: the whole is not known, and `done` is the number of a
+ * line. Costs two stores. */
 void nm_progress_at(uint64_t done, uint64_t whole);

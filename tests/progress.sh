@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For scripts that work or wait for long: . tests/progress.sh. Nothing is silent for more than two seconds, and nothing waits for
-# a fixed time: what gets on is waited for. All of it is said on standard error. tests/demo/progress.py is the same for Python.
+# For scripts that work or wait for long: . tests/progress.sh. It prints progress lines on standard error, so that a script is never
+# silent for more than two seconds, and waits as long as there is progress instead of a fixed time. tests/demo/progress.py is the
+# same for Python.
 
 [ -z "${progress_every:-}" ] || return 0
-progress_every=1.8 # seconds between two lines; a line that lives on a terminal is drawn three times as often
+progress_every=1.8 # seconds between two lines; on a terminal the line is redrawn three times as often
 
-# The last line of a log that says anything, without what a terminal would obey.
+# Prints the last line with text of a log, without control characters.
 progress_last() { # LOG
     tail -c 2000 "$1" 2>/dev/null | tr '\r' '\n' | tr -d '\000-\010\013-\037\177' | sed -n '/[^[:space:]]/h; ${x;p}'
 }
 progress_took() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); } # SECONDS
-# "STEP  1:05  the last line of its log", no wider than the terminal.
+# Prints "STEP  1:05  the last line of its log", no wider than the terminal.
 progress_line() { # STEP SECONDS LOG
     local line width=${COLUMNS:-0}
     [ "$width" -gt 20 ] || width=100
@@ -20,8 +21,8 @@ progress_line() { # STEP SECONDS LOG
     line=${line:0:width - 1}
     printf '%s' "${line%  }"
 }
-# Until the process has ended: a line that is rewritten, on a terminal, and a line each time elsewhere.
-progress_while() { # PID STEP LOG [BEGUN]: the latter in SECONDS
+# Prints progress until the process has ended: on a terminal one line that is rewritten, elsewhere one line each time.
+progress_while() { # PID STEP LOG [BEGUN]: BEGUN is a value of SECONDS
     local pid=$1 step=$2 log=$3 begun=${4:-$SECONDS} COLUMNS=${COLUMNS:-}
     if [ -t 2 ]; then
         [ -n "$COLUMNS" ] || COLUMNS=$(stty size <&2 2>/dev/null | cut -d ' ' -f 2)
@@ -38,7 +39,7 @@ progress_while() { # PID STEP LOG [BEGUN]: the latter in SECONDS
         progress_pause "$pid"
     done
 }
-# As long as between two lines, but no longer than the process lives.
+# Sleeps for the time between two lines, or until the process has ended.
 progress_pause() { # PID
     local i
     for ((i = 0; i < 5; i++)); do
@@ -46,8 +47,8 @@ progress_pause() { # PID
         kill -0 "$1" 2>/dev/null || return 0
     done
 }
-# Runs the command with its output in the log, and says how it gets on; its status. It is a process group of its own, so that
-# progress_end ends all of it: call that when the script ends.
+# Runs the command with its output in the log, prints progress, and returns its status. The command has a process group of its
+# own, so that progress_end, which the script must call at its end, ends all of it.
 progress_pid=''
 progress_run() { # STEP LOG COMMAND...
     local step=$1 log=$2 status=0
@@ -65,10 +66,10 @@ progress_end() { [ -z "$progress_pid" ] || kill -TERM -- "-$progress_pid" 2>/dev
 
 # ---- waiting as long as there is progress ----
 
-# What changes while processes get on: the bytes of their logs, and their CPU time in whole seconds. What is idle uses less
-# than a second within patience_seconds; what has little of a busy machine's CPU uses more.
+# Prints figures that change while processes make progress: the sizes of their logs, and their CPU time in whole seconds. An idle
+# process uses less than a second within patience_seconds, one that works on a busy machine uses more.
 patience_seconds=60
-patience_most=900 # what says the same thing again and again also gets on
+patience_most=900 # a process that repeats a message for ever also makes progress
 progress_figure() { # PID=LOG...
     local pair stat ticks
     for pair in "$@"; do
@@ -77,7 +78,7 @@ progress_figure() { # PID=LOG...
         printf '%s:%s ' "$(stat -c %s "${pair#*=}" 2>/dev/null)" $(((${ticks[11]:-0} + ${ticks[12]:-0}) / 100))
     done
 }
-# The log of the process that has ended; else of the one that has been given first.
+# Prints the pair of the first process that has ended, or else the first pair.
 progress_culprit() { # PID=LOG...
     local pair
     for pair in "$@"; do
@@ -99,8 +100,8 @@ progress_give_up() { # WHAT WHY SECONDS PID=LOG...
         printf '%s\n' "The machine is not busy (load $load on $(nproc) CPUs): the lines above say what is wrong."
     fi
 } >&2
-# Waits until the command succeeds, for as long as all of the processes live and one of them gets on. 1: it gave up, and
-# said why.
+# Waits until the command succeeds, as long as all processes live and at least one of them makes progress. Returns 1 if it gives
+# up, after a message with the reason.
 patient_until() { # WHAT PID=LOG... -- COMMAND...
     local what=$1 watched=() begun=$SECONDS moved=$SECONDS before='' now pair
     shift
@@ -128,7 +129,7 @@ patient_until() { # WHAT PID=LOG... -- COMMAND...
 
 # ---- a busy machine ----
 
-# What is used of the CPUs, in percent, measured for a second. PROC is /proc; another directory is for tests.
+# Measures for a second, and prints how many percent of the CPUs are used. PROC: /proc, or a directory of a test.
 busy_percent() { # PROC
     local proc=$1 first second
     first=$(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' "$proc/stat")

@@ -6,20 +6,18 @@
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "util/printf.h"
 
 int nm_fail(char **ret_message, int r, const char *format, ...)
 {
     va_list ap;
-    char *text;
-    int n;
 
     assert(r < 0 && format);
     if (!ret_message)
         return r;
     va_start(ap, format);
-    n = vasprintf(&text, format, ap);
+    *ret_message = nm_strdup_vprintf(format, ap);
     va_end(ap);
-    *ret_message = n < 0 ? NULL : text;
     return r;
 }

@@ -77,6 +77,26 @@ int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, 
     return 0;
 }
 
+int nm_fdopendir(int fd, DIR **ret)
+{
+    _cleanup_close_ int owned = fd;
+    DIR *dir;
+
+    if (fd < 0)
+        return fd;
+    dir = fdopendir(fd);
+    if (!dir)
+        return -errno;
+    (void)STEAL_FD(owned);
+    *ret = dir;
+    return 0;
+}
+
+int nm_opendir_at(int dir_fd, DIR **ret)
+{
+    return nm_fdopendir(RET_NERRNO(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ret);
+}
+
 int nm_open_regular_at(int dir_fd, const char *name)
 {
     _cleanup_close_ int fd = RET_NERRNO(

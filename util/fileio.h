@@ -6,6 +6,7 @@
  * trees serve in tests and a recycled path can't be mistaken for the one that was opened.
  */
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,13 @@ int nm_write_all(int fd, const char *data, size_t size);
  * It isn't synced: a crash of the host may leave either, or an empty one. */
 int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode);
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
+
+/* Opens a stream of what is in the directory. It has a descriptor of its own, since streams that share one share their
+ * position. The caller closes it. */
+int nm_opendir_at(int dir_fd, DIR **ret);
+
+/* Opens a stream on fd, which it takes over, also on failure. A negative fd is returned as the error that it is. */
+int nm_fdopendir(int fd, DIR **ret);
 
 /* mkdir -p; existing directories are fine. */
 int nm_mkdir_p(const char *path, mode_t mode);

@@ -47,7 +47,8 @@ void nm_inherited_reset_signals(void)
     reset_mask();
 }
 
-/* libc's sigfillset() leaves out its own two (32 and 33), which posix_spawn() would then leave ignored. */
+/* glibc's sigfillset() leaves out the signals that it uses itself (32 and 33). posix_spawn() would then leave these
+ * ignored where the parent ignores them. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)
 {
     sigset_t none, all;

@@ -27,11 +27,13 @@ void nm_inherited_reset(void);
 /* Makes all signals have their default action and unblocks them: for a child that is about to execute something. */
 void nm_inherited_reset_signals(void);
 
-/* The same of a command that posix_spawn() starts, with its other flags. 0 or -errno. */
+/* Has posix_spawn() do the same for the command that it starts. other_flags: more POSIX_SPAWN_ flags, since this
+ * function sets all of them. Returns 0 or -errno. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);
 
-/* In a child that must not outlive its parent, right after the fork: the kernel kills it with the parent's thread, and
- * it ends here if that is gone already. A change of user or of capabilities takes that back, so call it again then. */
+/* Called by a child that must not outlive its parent, right after fork(): the kernel then kills the child when the
+ * thread that forked it ends. Exits at once if the parent has ended already. The kernel clears the setting
+ * (PR_SET_PDEATHSIG) at a change of user or capabilities, so the child must call this again after one. */
 void nm_inherited_end_with(pid_t parent);
 
 /* The table as rows of nmd(8). -EIO */

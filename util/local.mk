@@ -10,16 +10,17 @@ libnm_util_la_SOURCES = \
 	%D%/inherited.c %D%/inherited.h \
 	%D%/lockfile.c %D%/lockfile.h \
 	%D%/log.c %D%/log.h \
+	%D%/fnv1a.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/groups.c \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/peer.c %D%/peer.h \
+	%D%/printf.c %D%/printf.h \
 	%D%/refusals.c %D%/refusals.h \
 	%D%/ration.c %D%/ration.h \
 	%D%/search.h \
 	%D%/spent.h \
-	%D%/sum.h \
 	%D%/tell.c %D%/tell.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/utf8.c %D%/utf8.h

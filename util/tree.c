@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/macros.h"
 
 #define MAX_DEPTH 32
@@ -47,17 +48,12 @@ static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
 /* Takes fd over. Removes all that is in it. */
 static int empty_dir(struct walk *w, int fd, unsigned depth)
 {
-    _cleanup_closedir_ DIR *d = fdopendir(fd);
-    int result = 0;
+    _cleanup_closedir_ DIR *d = NULL;
+    int result = 0, r = nm_fdopendir(fd, &d);
 
-    if (!d) {
-        int r = -errno;
-        (void)nm_close(fd);
+    if (r < 0)
         return r;
-    }
     for (struct dirent *e; (errno = 0, e = readdir(d));) {
-        int r;
-
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
             continue;
         r = remove_in(w, dirfd(d), e->d_name, depth);

@@ -8,5 +8,5 @@
  * isn't.
  */
 int nm_remove_tree_at(int dir_fd, const char *name);
-/* `progress` is called for each thing that is looked at. */
+/* The same; calls `progress` for each entry that it looks at. */
 int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);

@@ -14,6 +14,7 @@
 #include <ini.h>
 #include <stdarg.h>
 
+#include "util/printf.h"
 #include "util/refusals.h"
 
 /* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say.
@@ -47,10 +48,9 @@ nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char
         return;
     s->is_bad = true;
     va_start(ap, format);
-    r = vasprintf(&reason, format, ap);
+    reason = nm_strdup_vprintf(format, ap);
     va_end(ap);
-    if (r < 0) {
-        reason = NULL;
+    if (!reason) {
         s->oom = true;
         return;
     }

@@ -18,7 +18,8 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* Without nmd's end of the channel, or it would wait for ever for an answer of an nmd that was killed. */
+/* The child closes nmd's end of the channel. With it open it would wait for ever if nmd was killed: it would hold the
+ * other end itself, and never read end-of-file. */
 static _Noreturn void try_in_child(int channel, int nmds_end, pid_t nmd)
 {
     (void)close(nmds_end);

@@ -25,17 +25,13 @@ struct found {
 
 static int look(int dir_fd, const char *stream, struct found *ret)
 {
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *dir = NULL;
     struct found f = {0};
     uint64_t base;
+    int r = nm_opendir_at(dir_fd, &dir);
 
-    if (!dir) {
-        int r = -errno;
-
-        (void)nm_close(fd);
+    if (r < 0)
         return r;
-    }
     f.has_newest = faccessat(dir_fd, stream, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     for (unsigned n = 0; n < ENTRIES_MAX; n++) {
         const struct dirent *de = readdir(dir);

@@ -10,8 +10,8 @@
 
 #include "util/error.h"
 #include "util/fileio.h"
+#include "util/fnv1a.h"
 #include "util/parse.h"
-#include "util/sum.h"
 
 #define HEAD "nm-event-1"
 #define SUM_BYTES 9 /* eight digits and a blank, before all else */
@@ -35,7 +35,7 @@ void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYT
                    e->realtime_usec, kinds[e->kind], or_dash(e->container_id), or_dash(e->container_name),
                    (uint64_t)e->submitter_uid, nm_execution_type_name(e->type), nm_state_name(e->from),
                    nm_state_name(e->to), e->decision_number, nm_decision_kind_name(e->decision_kind), e->text);
-    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_sum(body, sizeof body));
+    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_fnv1a_32(body, sizeof body));
     memcpy(slot, sum, SUM_BYTES);
     memcpy(slot + SUM_BYTES, body, sizeof body);
 }
@@ -100,7 +100,7 @@ int nm_event_parse(const char slot[NM_EVENT_SLOT_BYTES], struct nm_event_record 
 
     memcpy(body, slot + SUM_BYTES, sizeof body - 1);
     body[sizeof body - 1] = '\0';
-    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_sum(body, sizeof body - 1));
+    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_fnv1a_32(body, sizeof body - 1));
     return memcmp(sum, slot, SUM_BYTES) == 0 ? nm_event_parse_body(body, ret) : -EBADMSG;
 }
 

@@ -56,7 +56,8 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
         l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
-/* What to do in place of what is refused: who changes a container has other ways than who submits one. */
+/* Says what to do instead of the refused change. For a container that exists that differs from the advice for a new
+ * request. */
 static void advise(const struct nm_live *l, const struct wish *w, char *buf, size_t size)
 {
     const char *id = l->c->id;
@@ -295,7 +296,7 @@ int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_prob
     return r == 0 ? change(l, &w, ret_problem) : r;
 }
 
-/* What can fail for want of memory comes first. */
+/* Allocates first, so that nothing has changed where memory runs out. */
 static int take_place(struct nm_live *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);

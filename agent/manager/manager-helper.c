@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where a helper of nmd's that serves strangers competes for CPU. In nmd.service it would have nmd's own weight, and
- * half of the node against all containers together, since system.slice and the containers' slice have the same.
+ * The CPU weight of a helper process of nmd that serves other hosts (nm-shuffle). In nmd.service it would have nmd's
+ * own weight. As system.slice and the containers' slice have equal weights, it could take half of the node from all
+ * containers together.
  *
- * It stands beside the slice and not in it, because its memory must not count there: what the kernel holds for a slow
- * client can't be reclaimed, and the slice's memory.max is what guaranteed containers were promised.
+ * Its cgroup is beside the slice and not in it, because its memory must not count there: the page cache that the kernel
+ * holds for a slow client can't be reclaimed, and the slice's memory.max is promised to guaranteed containers.
  *
- * Beside the slice, a guaranteed container of one CPU has the slice's weight divided by the capacity in CPUs, one of
- * one vcore, the least that YARN gives, perhaps less. The helper has half of that. On a node whose containers want
- * everything that is still up to half a CPU, however large the node is, so that reducers elsewhere get on.
+ * At the level of the slice, the share of a guaranteed container of one CPU is the slice's weight divided by the
+ * capacity in CPUs. A container of one vcore, YARN's smallest, may have less. The helper has half of the latter. On a
+ * node whose containers want all CPUs that is still up to half a CPU, whatever the node's size, so that reducers on
+ * other nodes make progress.
  */
 
 #include "agent/manager/manager-helper.h"
@@ -59,7 +61,8 @@ int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, n
     return m->backend->ops->place_helper(m->backend, name, pid, &limits, on_placed, m);
 }
 
-/* Failing is a helper that has just ended, or a connection to systemd that is missing; the next one is right again. */
+/* A failure is ignored: either the helper has just ended, or systemd can't be reached. The next helper gets the right
+ * weight when it is placed. */
 void nm_helper_follow(struct nm_manager *m)
 {
     const struct nm_cgroup_limits limits = limits_for(m);

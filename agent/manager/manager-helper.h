@@ -5,5 +5,5 @@
 
 #include "agent/manager/manager-state.h"
 
-/* The capacity has changed, and with it the weight. */
+/* Sets the helper's weight anew, after a change of the capacity, on which it depends. */
 void nm_helper_follow(struct nm_manager *m);

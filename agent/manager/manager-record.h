@@ -31,7 +31,8 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v);
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);
 /* Those of an earlier nmd; what comes from now on is kept for a later one. Before the first event. */
 void nm_record_load_events(struct nm_manager *m);
-void nm_record_node_event(struct nm_manager *m, const char *text); /* logged as information; or at this level: */
+/* Records an event of the node, and logs it as information, or at the level. */
+void nm_record_node_event(struct nm_manager *m, const char *text);
 void nm_record_node_event_at(struct nm_manager *m, int level, const char *text);
 /* r: what the newest write of the journal returned. Told when it changes. */
 void nm_record_store_result(struct nm_manager *m, int r);

@@ -14,7 +14,7 @@
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-record.h"
 
-/* What to do about a state that is in the way of a pause or of a resumption. */
+/* Says what to do where the state doesn't allow a pause or a resumption. */
 static const char *state_advice(enum nm_state s)
 {
     switch (s) {

@@ -8,10 +8,10 @@ int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p);
 /* *ret_bytes: what it holds. */
 int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
                             struct nm_problem *p);
-/* Either directory may be NULL, where the request names none. */
+/* Checks both directories. NULL: the request names none. */
 int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p);
 int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
-/* Refuses a request that the policy will not have, and returns the outcome. `self`: as the policy was told. `instead`:
- * a sentence that says what to do in its place; NULL: what a new request could ask for. */
+/* Sets *p to the policy's refusal of a request, and returns the outcome. `self`: the container that the policy left out
+ * of its sums, or NULL. `instead`: a sentence that says what to do instead; NULL: the advice for a new request. */
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
                      const struct nm_view *self, const char *instead, struct nm_problem *p);

@@ -387,8 +387,9 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r)
     return first;
 }
 
-/* When the last of them has ended the wait is short from then on, and not for the past: the node is free now, and what
- * waits may start with the next sample. */
+/* The end of the last opportunistic container starts the short wait anew. Without that, containers that have waited
+ * longer than that already would be given back at once, although the node is free now and they may start with the next
+ * sample. */
 static void note_moves(struct nm_round *r)
 {
     const bool is_active = r->n_opportunistic_active > 0;

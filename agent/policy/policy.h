@@ -90,10 +90,10 @@
  *    (policy-margin.c). U < alpha*C holds for them as ever.
  *  - An upstream's container that waits is given back to it when nothing opportunistic has started or gone on for
  *    give_back_usec, so that it can run elsewhere, whatever it is that holds the queue. While something opportunistic
- *    runs, whose end would let the next one start, NM_GIVE_BACK_BUSY times as long. When the last of that has ended
- *    the short wait begins: what waited all the time may start now. Starts of others don't prolong the wait for
- *    ever: it ends after NM_GIVE_BACK_MOST times give_back_usec in the queue, and after NM_GIVE_BACK_BUSY times that
- *    for a container that doesn't fit the node at all as it is used.
+ *    runs, whose end would let the next one start, the wait is NM_GIVE_BACK_BUSY times as long. When the last of
+ *    these has ended the short wait begins anew, since queued containers may start now. Starts of others don't
+ *    prolong the wait for ever: it ends after NM_GIVE_BACK_MOST times give_back_usec in the queue, and after
+ *    NM_GIVE_BACK_BUSY times that for a container that doesn't fit the node at all as it is used.
  *  - No more than NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC.
  *  - With beta = 1 and no reserve CPU is not taken back by its threshold: nobody can use more than
  *    all CPUs, and if the figures say so, they were not taken in the same instant.

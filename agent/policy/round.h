@@ -124,9 +124,9 @@ struct nm_policy {
     struct nm_stall_guard guard;
     struct nm_margin margin;
     struct nm_policy_head head;
-    uint64_t moved_usec;  /* when something opportunistic was admitted or resumed last, the last of it ended, or this
-                             policy began */
-    bool was_active;      /* something opportunistic ran in the round before */
+    uint64_t moved_usec;  /* the latest of: an opportunistic container was admitted or resumed, the last running one
+                             ended, this policy began */
+    bool was_active;      /* an opportunistic container ran in the round before */
     uint64_t starts_usec; /* since then ... */
     uint32_t n_starts;    /* ... so many opportunistic ones were admitted */
     uint64_t suspended_usec; /* in the round before; UINT64_MAX: there was none */

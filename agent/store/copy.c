@@ -59,44 +59,20 @@ int nm_copy_write(const char *container_dir, const char *boot_id, const struct n
     return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
 
-/* One byte more than is read is asked for, to hear of a file that is longer by now. */
-static int read_whole(int dir_fd, const char *name, size_t max_bytes, char **ret, size_t *ret_size)
-{
-    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    _cleanup_free_ char *bytes = NULL;
-    struct stat st;
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > max_bytes)
-        return -EBADMSG;
-    bytes = malloc((size_t)st.st_size + 2);
-    if (!bytes)
-        return -ENOMEM;
-    r = nm_pread_file(fd, bytes, (size_t)st.st_size + 2, ret_size);
-    if (r < 0)
-        return r == -E2BIG ? -EBADMSG : r;
-    *ret = STEAL_PTR(bytes);
-    return 0;
-}
-
 static int load(int dir_fd, json_t **ret)
 {
-    _cleanup_free_ char *text = NULL;
-    size_t len;
-    int r = read_whole(dir_fd, NM_COPY_FILE, MAX_BYTES, &text, &len);
+    _cleanup_free_ uint8_t *text = NULL;
+    size_t size;
+    int r = nm_read_regular_at(dir_fd, NM_COPY_FILE, MAX_BYTES, &text, &size);
 
-    return r < 0 ? r : nm_store_json_parse(text, len, ret);
+    return r < 0 ? r : nm_store_json_parse((const char *)text, size, ret);
 }
 
 static int load_blob(int dir_fd, struct nm_container *c)
 {
-    _cleanup_free_ char *bytes = NULL;
+    _cleanup_free_ uint8_t *bytes = NULL;
     size_t size;
-    int r = read_whole(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
+    int r = nm_read_regular_at(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
 
     if (r < 0)
         return r == -ENOENT ? -EBADMSG : r; /* the copy says that it is there */

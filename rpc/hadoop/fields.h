@@ -17,9 +17,9 @@
  * is searched up to there. */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size);
 
-/* Text that only people read must not cost the rest of a message: finds NULs in the fields "diagnostics" of the packed
- * message and of those inside it, and puts blanks at their places in `copy`, which has the same bytes, unless that is
- * NULL. Returns how many there are. */
+/* Finds NULs in the fields "diagnostics" of the packed message and of those inside it, and replaces them by blanks in
+ * `copy`, which has the same bytes, unless that is NULL. Returns how many there are. Only people read these texts, so a
+ * NUL in one is no reason to refuse the rest of the message. */
 size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes message, uint8_t *copy);
 
 /* Gives each bytes field of the message, and of those inside it, data that is not NULL. */

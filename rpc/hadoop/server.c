@@ -204,8 +204,9 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 
 /* ---- time --------------------------------------------------------------------------------- */
 
-/* More strangers than one host can be are a crowd, which shuts others out for as long as it may wait. Who bears a token
- * needs far less. */
+/* Returns how long a client may take from its connection to its context. The time is shorter if more connections have
+ * no context than a single host may have: several hosts may be keeping others out. A client with a token needs far
+ * less. */
 static uint64_t handshake_usec(const struct nm_hadoop_server *s)
 {
     bool is_crowded = s->n_strangers > s->o.connections_max / 4;

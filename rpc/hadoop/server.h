@@ -45,7 +45,7 @@ struct nm_hadoop_server_options {
     unsigned connections_max;     /* 1024 */
     uint64_t bytes_max;           /* of all of them together: 32 MiB */
     size_t frame_max;             /* a request of somebody known: 4 MiB */
-    uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it among many strangers */
+    uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it if many have none */
     uint64_t frame_usec;          /* from a frame's first byte to its last: 30 s */
     uint64_t stall_usec;          /* without anything of an answer being fetched: 30 s */
     uint64_t idle_usec;           /* without a call: 2 min; Java's clients close after 10 s */

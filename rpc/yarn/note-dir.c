@@ -53,16 +53,12 @@ static void read_one(int dir_fd, const char *name, size_t max, nm_yarn_note_cb_t
 
 int nm_yarn_note_dir_read(int dir_fd, size_t max, nm_yarn_note_cb_t cb, void *userdata)
 {
-    int fd = RET_NERRNO(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;
+    int r = nm_opendir_at(dir_fd, &dir);
 
-    if (fd < 0)
-        return fd;
-    if (!dir) {
-        (void)nm_close(fd);
-        return -ENOMEM;
-    }
+    if (r < 0)
+        return r;
     while ((d = readdir(dir)))
         if (d->d_name[0] != '.')
             read_one(dir_fd, d->d_name, max, cb, userdata);

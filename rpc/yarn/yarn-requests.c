@@ -15,10 +15,19 @@
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-static void note_answer(struct nm_yarn *y)
+/* Returns whether there is an answer to act on: a call may have failed, or its answer may come after the node has signed
+ * off. */
+static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
+    if (y->left)
+        return false;
+    if (error < 0) {
+        nm_yarn_step_failed(y, error, why);
+        return false;
+    }
     y->shown.round_trip_usec = nm_now_usec() - y->sent_usec;
     nm_histogram_add(&y->shown.rpc, y->shown.round_trip_usec);
+    return true;
 }
 
 /* What the ResourceManager allows to wait here. */
@@ -47,13 +56,8 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 {
     struct nm_yarn *y = userdata;
 
-    if (y->left)
+    if (!accept_answer(y, error, why))
         return;
-    if (error < 0) {
-        nm_yarn_step_failed(y, error, why);
-        return;
-    }
-    note_answer(y);
     begin_to_beat(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_any_number()));
@@ -83,13 +87,8 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
     uint64_t now = nm_now_usec();
     struct nm_yarn_step step;
 
-    if (y->left)
+    if (!accept_answer(y, error, why))
         return;
-    if (error < 0) {
-        nm_yarn_step_failed(y, error, why);
-        return;
-    }
-    note_answer(y);
     if (y->beat_usec > 0)
         nm_histogram_add(&y->shown.heartbeat, now - y->beat_usec);
     y->beat_usec = now;

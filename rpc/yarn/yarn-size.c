@@ -60,8 +60,9 @@ void nm_yarn_size_follow(struct nm_yarn *y)
     save(y);
 }
 
-/* A ResourceManager lets no node in that offers nothing: Java's NodeManager, which offers what it was told, is shut
- * down by it. What is offered instead is what the ResourceManager counts on then, unless its answer says otherwise. */
+/* Offers the configured size at a registration if the ResourceManager's size is 0: it refuses nodes that offer nothing,
+ * and shuts down Java's NodeManager, which offers the size that it was told. The ResourceManager then uses the offered
+ * size unless its answer has another one. */
 void nm_yarn_size_offer(struct nm_yarn *y)
 {
     struct nm_yarn_state *s = &y->state;

@@ -92,7 +92,7 @@ void nm_yarn_show_change(struct nm_yarn *y);
 /* ---- yarn-size.c ---- */
 /* After each answer. */
 void nm_yarn_size_follow(struct nm_yarn *y);
-/* Before a registration, which offers the node's own size where the told one is 0: then that no longer holds. */
+/* Called before a registration. Drops a size of 0 from the ResourceManager, so that the configured size is offered. */
 void nm_yarn_size_offer(struct nm_yarn *y);
 /* A draining node has no room but for what it has. */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining);

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The opportunistic jobs of a run, and what is said of them."""
+"""The opportunistic jobs of a run, and the messages about them."""
 import pathlib
 import sys
 
 import plan
 
 HERE = pathlib.Path(__file__).resolve().parent
-KINDS = ("import", "index", "report", "resize")  # names for people; all are as large
+KINDS = ("import", "index", "report", "resize")  # names for people; all jobs have the same size
 TAKEN_BACK = ("preempted", "pause-deadline", "oom-killed")
 
 
 class Batch:
-    """There are always jobs that wait. Each is submitted until it is done: a killed one is tried again."""
+    """Keeps jobs waiting in the queue at any time. A killed job is submitted again until it is done."""
 
     def __init__(self, node, size):
         self.node, self.size = node, size
@@ -29,7 +29,7 @@ class Batch:
         return [sys.executable, "-E", "-S", str(HERE / "job.py"), str(s.rounds), str(s.wait), str(s.units), str(s.held_mib)]
 
     def submit(self, queued, say):
-        """As many as wait always; fewer where nmd's queue is full."""
+        """Submits jobs until N_WAITING wait, fewer if nmd's queue is full."""
         for _ in range(plan.N_WAITING - queued):
             name = self.again.pop(0) if self.again else self.next_name()
             r = self.node.run(name, self.command(), self.size.memory_mib, self.size.vcores, True)
@@ -47,7 +47,7 @@ class Batch:
         say(f"{name} failed: {why}")
 
     def last_words(self, container):
-        """Of a job that failed: the end of what it wrote."""
+        """Returns the last line of the output of a failed job."""
         words = self.node.nmctl("logs", container, check=False)
         lines = (words.stderr + words.stdout).strip().splitlines()
         return f" ({lines[-1][:100]})" if lines else ""

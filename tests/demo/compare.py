@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be said of figures from a few runs of two kinds. A difference is one only if it is more than twice what runs of the
-same kind differ by, and if other work on the machine was not there to make it. Pure, so that it can be tested without a run."""
+"""Compares figures from a few runs of two kinds. A difference is a result only if it is more than twice the difference between
+runs of the same kind, and if no other work on the machine can have caused it. Pure, so that it can be tested without a run."""
 
-FOREIGN = 0.15    # other work on the machine, as a share of its CPUs, from which on nothing can be said
-AS_FAST = 0.02    # what guaranteed work may differ by and still be called as fast
+FOREIGN = 0.15    # share of the CPUs that other work uses from which on there is no result
+AS_FAST = 0.02    # difference up to which guaranteed work counts as equally fast
 
 
 def mean(values):
@@ -16,8 +16,8 @@ def spread(values):
 
 
 def difference(some, others):
-    """By how much the first are more than the others: (difference of the means, noise, is it a result?). None where a run
-    has no figure, or there is only one of a kind: nobody knows its noise."""
+    """Returns (difference of the means, noise, whether it is a result). None if a run has no figure, or if there is only one
+    run of a kind, so that the noise is not known."""
     if min(len(some), len(others)) < 2 or None in (*some, *others):
         return None
     apart, noise = mean(some) - mean(others), max(spread(some), spread(others))
@@ -37,7 +37,7 @@ def tell_jobs(on, off):
 
 
 def tell_speed(on, off):
-    """A sentence on how fast guaranteed work was. Over-allocation can't make it faster: more speed is noise as well."""
+    """Returns a sentence on the speed of guaranteed work. Over-allocation can't make it faster, so a gain is noise."""
     d = difference(on, off)
     if d is None or mean(off) <= 0:
         return "Guaranteed work: no result, since a run has no figure."
@@ -51,7 +51,7 @@ def tell_speed(on, off):
 
 
 def has_result(jobs, foreign):
-    """Was there a gain to be seen at all?"""
+    """Returns whether there was a gain."""
     d = difference(*jobs)
     return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An opportunistic job, as most batch jobs are: it holds memory, waits for data most of the time, and then computes a little.
+"""An opportunistic job like most batch jobs: it holds memory, waits for data most of the time, and computes a little.
 
-job.py ROUNDS WAIT UNITS MIB: so many times it waits (by sleeping; seconds) and does so many units of work (work.py).
+job.py ROUNDS WAIT UNITS MIB: each round sleeps for WAIT seconds and does UNITS units of work (work.py). The job holds MIB.
 """
 import sys
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private nmd for the demo, with everything of its own, and nmctl for it."""
+"""A private nmd for the demo, with its own socket, state and cgroups, and nmctl for it."""
 import json
 import os
 import pathlib
@@ -22,7 +22,7 @@ def find_cgroup_root():
 
 
 class Node:
-    """A private nmd with everything of its own, and nmctl for it."""
+    """A private nmd and nmctl for it."""
 
     def __init__(self, build, over_allocation, capacity_mib):
         self.build = pathlib.Path(build).resolve()
@@ -52,7 +52,7 @@ class Node:
             time.sleep(0.05)
 
     def own_cpu_seconds(self):
-        """Of nmd, and of this program with the nmctl that it has run. nmd's children are the containers' and not counted."""
+        """Returns the CPU time of nmd, of this program and of its nmctl processes. Containers, nmd's children, are left out."""
         return progress.cpu_ticks(self.process.pid, children=False) / os.sysconf("SC_CLK_TCK") + sum(os.times()[:4])
 
     def nmctl(self, *args, check=True):
@@ -73,7 +73,7 @@ class Node:
         return self.nmctl(*args, "--", *command, check=False)
 
     def stop(self):
-        """By the slice alone, so that it works whatever state nmd is in."""
+        """Uses only the slice, so that it works whatever state nmd is in."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:

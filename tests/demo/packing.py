@@ -45,7 +45,7 @@ class Cluster:
         self.process = subprocess.Popen(
             [str(HERE / "packing-cluster.sh"), self.mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True, env=os.environ | {"NMD_TEST_DIR": str(self.dir), "NMD_TEST_CLASSPATH": self.classpath})
-        # It waits itself for as long as there is progress, and its log ends with what it found in the log that is to blame.
+        # The script itself waits as long as there is progress. Its log ends with the last lines of the failing process.
         line = self.process.stdout.readline().split()
         if len(line) != 2:
             raise SystemExit("demo: the ResourceManager or its nodes did not come up; the last lines of the log:\n"

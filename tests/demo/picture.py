@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo shows of a run, live or recorded, frame by frame: frame_of() makes a frame of what nmctl says, and Picture
-shows it. A frame holds plain values only, so that it can be written to a file; of containers it has those that have changed."""
+"""Pictures of a run, live or recorded: frame_of() makes a frame from nmctl's output, and Picture draws it. A frame has only
+plain values, so that it can be written to a file, and only the containers that have changed."""
 import collections
 import os
 import shutil
@@ -16,8 +16,8 @@ RESET = "\033[0m"
 
 
 def used(containers, capacity_mib, cpus):
-    """Shares of the node that are in use. Not the utilization that the policy reckons with: without over-allocation that is
-    what is allocated, used or not."""
+    """Returns the shares of the node that are in use. The policy's utilization differs: without over-allocation it is what is
+    allocated, used or not."""
     return {"memory": sum(c["memory_used_bytes"] or 0 for c in containers) / MIB / capacity_mib,
             "cpu": sum(c["cpu_used_millicores"] or 0 for c in containers) / 1000 / cpus}
 
@@ -29,7 +29,7 @@ def symbol_of(c):
 
 
 def frame_of(seconds, status, containers, capacity_mib, before):
-    """before: symbols of the last frame, which become those of this one."""
+    """before: the symbols of the last frame, which are updated to those of this one."""
     node, counts, p = status["node"], status["containers"], status["preemptions"]
     changed = []
     for c in containers:
@@ -53,7 +53,7 @@ def frame_of(seconds, status, containers, capacity_mib, before):
 
 
 def bar(share, alpha, beta, width, colour):
-    """[██████░░░α░░░β] with the two thresholds where they are."""
+    """Returns [██████░░░α░░░β], with marks at the two thresholds."""
     filled = min(width, round(share * width))
     cells = ["█" if i < filled else "░" for i in range(width)]
     for mark, at in (("α", alpha), ("β", beta)):
@@ -66,14 +66,14 @@ def bar(share, alpha, beta, width, colour):
 
 
 def summed_up(frame):
-    """One line, for who reads a log."""
+    """Returns the frame as one line of a log."""
     g, o = frame["running"]
     return (f"used: memory {frame['used']['memory']:.0%}, CPU {frame['used']['cpu']:.0%}; {g} guaranteed and {o} opportunistic run, "
             f"{frame['paused']} paused, {frame['queued']} wait")
 
 
 class Picture(progress.Screen):
-    """live: on a terminal that is its own. Else a line for each thing that happens."""
+    """live: draws on a terminal. Otherwise prints a line for each event."""
 
     def __init__(self, live, heard=lambda: None):
         self.live, self.heard = live, heard
@@ -94,7 +94,7 @@ class Picture(progress.Screen):
             self.draw(title, length, phase, frame)
 
     def note(self, changed):
-        """One more cell in every lane of a container that lives."""
+        """Adds a cell to the lane of each live container."""
         for number, name, kind, symbol in changed:
             lane = self.lanes.setdefault(number, [name, kind, " " * self.ticks, ""])
             lane[3] = symbol

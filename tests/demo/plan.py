@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks for what and uses what, and when. Pure: the machine's figures come in, sizes go out.
+"""The requests of services and jobs, and their use over time. Pure: computes sizes from figures of the machine.
 
-What is over-subscribed is memory and idle vcores: the services hold four fifths of both and use a fifth of what they hold.
-Jobs wait most of the time, so at least half of the CPU is idle without over-allocation, however fast the machine is: what
-a job computes follows from what the machine was found to do in a second.
+Memory and idle vcores are over-subscribed: the services hold four fifths of both and use a fifth of what they hold. Jobs wait
+most of the time, so at least half of the CPU is idle without over-allocation, on fast and slow machines: the work of a job is
+sized by how much the machine does in a second.
 """
 import collections
 import math
 
 MIB = 1 << 20
-VCORES = 16          # of the node, whatever it has of CPUs: a vcore is a share
-CAPACITY_MIB = 1536  # on machines of up to eight CPUs; more CPUs run more processes of web, each with memory of its own
-SHORTEST = 20        # seconds of a run: the story has its phases
+VCORES = 16          # of the node, for any number of CPUs: a vcore is a share
+CAPACITY_MIB = 1536  # up to eight CPUs; with more, web has more processes, each of which needs memory
+SHORTEST = 20        # seconds that a run needs at least for its phases
 
 Service = collections.namedtuple("Service", "name memory_mib vcores plan")
 Job = collections.namedtuple("Job", "memory_mib vcores rounds wait units held_mib")
 
-# Shares of the memory, and vcores.
+# Share of the memory, and vcores.
 SERVICES = {"web": (0.27, 5), "db": (0.54, 8)}
 HELD_MEMORY = sum(memory for memory, _ in SERVICES.values())
 HELD_VCORES = sum(vcores for _, vcores in SERVICES.values()) / VCORES
@@ -44,10 +44,10 @@ def phase_of(seconds, length):
 
 
 def services(length, cpus, capacity):
-    """With what they use in each phase: (seconds, CPUs, MiB). The last phase is a little shorter: they end with the run."""
+    """Returns the services with their use in each phase: (seconds, CPUs, MiB). They end a second before the run does."""
     spans = [(end - begin) * length for begin, end in zip((0, *(end for end, _ in PHASES)), (end for end, _ in PHASES))]
     spans[-1] -= 1
-    # A fifth of the CPU that is held is 16 % of the node, and so is that of memory, with what the programs themselves take.
+    # A fifth of the held CPU is 16 % of the node. That of memory is about as much, and includes the interpreters.
     cpu = {"web": cpus * 0.06, "db": cpus * 0.10}
     low = {"web": capacity * 0.045, "db": capacity * 0.095}
     made = []
@@ -62,8 +62,8 @@ def services(length, cpus, capacity):
 
 
 def job(units_per_second, capacity):
-    """Sized after what the machine does: so much of a second of its CPU, in rounds."""
+    """Returns a job that takes JOB_CPU_SECONDS of CPU time on this machine, in rounds."""
     units = max(1, math.floor(units_per_second * JOB_CPU_SECONDS / JOB_ROUNDS))
     wait = (JOB_SECONDS - JOB_CPU_SECONDS) / JOB_ROUNDS
-    # Python itself takes some 12 MiB
+    # The interpreter itself takes about 12 MiB.
     return Job(int(capacity * JOB_MEMORY), 1, JOB_ROUNDS, round(wait, 4), units, max(1, int(capacity * JOB_USES) - 12))

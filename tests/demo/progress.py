@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the demos: nothing is silent for more than two seconds, and nothing waits for a fixed time: what gets on is waited for.
-tests/progress.sh is the same for shell scripts."""
+"""Progress lines for the demos, so that they are never silent for more than two seconds, and waits that last as long as there is
+progress instead of a fixed time. tests/progress.sh is the same for shell scripts."""
 import os
 import pathlib
 import sys
 import threading
 import time
 
-SILENCE = 1.8  # seconds; a little below two, with the time that a thread takes to wake up
+SILENCE = 1.8  # seconds; below two with the wake-up latency of a thread
 IDLE = 60      # seconds without progress, after which a wait ends
-MOST = 900     # seconds: what says the same thing again and again also gets on
+MOST = 900     # seconds at most: a process that repeats a message for ever also makes progress
 
 
 def last_line(log):
-    """Of a file that is being written: its last line that says anything, without what a terminal would obey."""
+    """Returns the last line with text of a file that is being written, without control characters."""
     try:
         with open(log, "rb") as f:
             f.seek(max(0, os.path.getsize(log) - 2000))
@@ -25,7 +25,7 @@ def last_line(log):
 
 
 def last_lines(log, count=12):
-    """Those of a file, without the frames of Java's stacks; indented."""
+    """Returns the last lines of a file, indented, without the frames of Java stack traces."""
     try:
         with open(log, errors="replace") as f:
             lines = [line.rstrip()[:300] for line in f if line.strip() and not line.lstrip().startswith("at ")]
@@ -35,8 +35,8 @@ def last_lines(log, count=12):
 
 
 class Progress(threading.Thread):
-    """Says the step, the time since it began and the last line of its log, whenever nothing else has been said for two
-    seconds: what blocks is covered as well as what loops. draw(text) puts a line on a screen that is not the log's."""
+    """Prints the step, the time since it began and the last line of its log whenever there was no other output for two seconds,
+    from a thread, so that blocking calls are covered, too. draw(text) puts the line on a screen instead."""
 
     def __init__(self, draw=None):
         super().__init__(daemon=True)
@@ -49,11 +49,11 @@ class Progress(threading.Thread):
         self.what, self.log, self.begun = what, log, time.monotonic()
 
     def detail(self, what):
-        """The same step; what there is to say of it has changed."""
+        """Changes the text of the current step."""
         self.what = what
 
     def heard(self):
-        """Something else was said."""
+        """Notes that there was other output."""
         self.heard_at = time.monotonic()
 
     def line(self):
@@ -73,7 +73,7 @@ class Progress(threading.Thread):
 
 
 def cpu_ticks(pid, children=True):
-    """CPU time of a process, and of its children that have ended."""
+    """Returns the CPU time of a process, and of its children that have ended."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -89,7 +89,7 @@ def advice():
 
 
 class Screen:
-    """The terminal's second screen, for a picture that says by self.live whether it draws on a terminal."""
+    """Uses the terminal's alternate screen. self.live: whether the picture is drawn on a terminal."""
 
     def open(self):
         if self.live:
@@ -102,8 +102,8 @@ class Screen:
 
 
 class Patience:
-    """Waits for a process as long as it gets on: its log grows, or it has used another second of CPU. What is idle uses less
-    than that within IDLE seconds; what has little of a busy machine's CPU uses more."""
+    """Waits for a process as long as it makes progress: its log grows, or it uses another second of CPU time within IDLE
+    seconds. An idle process uses less than that, and one that works on a busy machine uses more."""
 
     def __init__(self, what, process, log, idle=IDLE, most=MOST):
         self.what, self.process, self.log, self.idle, self.most = what, process, log, idle, most
@@ -111,7 +111,7 @@ class Patience:
         self.figure = None
 
     def look(self, figure=()):
-        """To be called again and again while it is waited; ends the program when there is no hope. `figure` is what else
+        """Is called repeatedly during the wait, and ends the program when there is no progress. `figure`: another value that
         changes with progress."""
         now = time.monotonic()
         size = os.path.getsize(self.log) if os.path.exists(self.log) else 0
@@ -131,6 +131,6 @@ class Patience:
 
 
 def to_terminal(text):
-    """On the last line of the screen, without moving anything else."""
+    """Writes to the last line of the screen and keeps the cursor position."""
     sys.stdout.write(f"\0337\033[999;1H\033[K\033[90m{text[:100]}\033[0m\0338")
     sys.stdout.flush()

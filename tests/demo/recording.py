@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of the demo in a file, for --record and --replay: JSON, a line each. First a header, then the frames of each run
-(picture.py) and, behind them, what came of it. Nothing in it names the machine or its users."""
+"""The file of a recorded demo, for --record and --replay: JSON values, one per line. A header is followed by the frames
+(picture.py) and the result of each run. Nothing in it names the machine or its users."""
 import json
 import os
 import platform
@@ -18,7 +18,7 @@ def cpu_model():
 
 
 class Recorder:
-    """Collects, and writes the file at the end, whole or not at all. Without a path it does nothing."""
+    """Collects values, and writes the file at the end, as a whole or not at all. Without a path it does nothing."""
 
     def __init__(self, path, **header):
         self.path, self.lines = path, []
@@ -39,7 +39,7 @@ class Recorder:
 
 
 def load(path):
-    """(header, [(frames, result)])"""
+    """Returns (header, [(frames, result)])."""
     try:
         with open(path, encoding="utf-8") as f:
             values = [json.loads(line) for line in f]

@@ -42,14 +42,14 @@ class Ended(Exception):
 # ---- one run ---------------------------------------------------------------------------------------------------------
 
 def machine_busy_seconds():
-    """CPU time that all of the machine has used since it was started."""
+    """Returns the CPU time that the machine has used since its boot."""
     ticks = [int(x) for x in open("/proc/stat").readline().split()[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
 class Cpu:
-    """Whose CPU time it is: the containers', this demo's own, or other work's. Told when other work begins to matter, and
-    when it ends."""
+    """Divides the CPU time that is used into that of containers, of the demo itself and of other work. Reports when other work
+    begins to matter, and when it ends."""
 
     def __init__(self, node):
         self.node, self.is_told = node, False
@@ -69,7 +69,7 @@ class Cpu:
         return f"other work on this machine uses {foreign:.0%} of its CPUs" if self.is_told else ""
 
     def shares(self, since=None):
-        """Of the machine's CPUs: (what containers have used, other work) since that look, or the first one."""
+        """Returns the shares of the CPUs (of containers, of other work) since that sample, or since the first one."""
         elapsed, busy, theirs, own = (b - a for a, b in zip(since or self.first, self.last))
         whole = max(elapsed, 1e-3) * os.cpu_count()
         return theirs / whole, max(0.0, busy - theirs - own) / whole
@@ -113,7 +113,7 @@ class Run:
         self.batch.submit(status["containers"]["queued"], self.say)
 
     def play(self):
-        """The figures of the run."""
+        """Returns the figures of the run."""
         try:
             self.start()
             ticks = 0
@@ -127,7 +127,7 @@ class Run:
         return self.result
 
     def service_ends(self):
-        """The services end by themselves about now; their own count of work is the proof of the promise."""
+        """Waits for the services, which end about now: their own counts of work show whether they got what they were promised."""
         deadline = time.monotonic() + 15
         while True:
             containers = {c["id"]: c for c in self.node.json("list", "--all")}
@@ -136,7 +136,7 @@ class Run:
             time.sleep(0.2)
 
     def rate(self):
-        """Units per second of the phase in which web wants all CPUs; None if it did not come to say it."""
+        """Returns units per second in the phase in which web wants all CPUs; None if it didn't print that."""
         for line in self.node.nmctl("logs", self.services["web"], check=False).stdout.splitlines():
             counted = json.loads(line)
             if counted["busy"] > 0:
@@ -158,7 +158,7 @@ class Run:
             "rate": self.rate(), "explain": self.explanation(containers.values())}
 
     def explanation(self, containers):
-        """The one decision of that kind, out of all that nmctl explain tells about the container."""
+        """Returns the decision of that kind from the output of nmctl explain."""
         killed = [c for c in containers if c["execution_type"] == "OPPORTUNISTIC" and c["exit_reason"] == "preempted"]
         which, verb = (killed[-1]["id"], "Killed ") if killed else (self.batch.paused_id, "Paused ")
         if not which:
@@ -167,7 +167,7 @@ class Run:
         return next((part for part in reversed(text.split("\n\n")) if verb in part), "")
 
 
-# ---- what came of it ---------------------------------------------------------------------------------------------------
+# ---- results ------------------------------------------------------------------------------------------------------------
 
 def told(values, form):
     """Both runs' figures, so that anybody sees how they differ."""
@@ -196,7 +196,7 @@ def table(on, off, seconds):
 
 
 def figures(results):
-    """(jobs, rates, foreign) as compare.tell() wants them, and the two kinds of results."""
+    """Returns (jobs, rates, foreign) for compare.tell(), and the two kinds of results."""
     on, off = ([r for r in results if r["over_allocation"] == kind] for kind in (True, False))
     return [([r[what] for r in on], [r[what] for r in off]) for what in ("jobs", "rate", "foreign")], on, off
 
@@ -235,7 +235,7 @@ def begin_run(number, over_allocation, live, heard=lambda: None):
 
 
 def play(arg, live):
-    """All four runs; what they were, in the file if there is to be one."""
+    """Does all four runs, and records them if a file is given."""
     gauge = progress.Progress(progress.to_terminal if live else None)
     gauge.step("half a second of work, to size the jobs after this machine")
     units = work.calibrate()
@@ -279,7 +279,7 @@ def replay(path, live):
             for frame in frames:
                 picture.show(f"RECORDED: {TITLE[result['over_allocation']]}", header["seconds"],
                              plan.phase_of(frame["t"], header["seconds"]), frame)
-                if live:  # at the speed at which it went; who reads a log need not wait
+                if live:  # in real time; a log is printed at once
                     time.sleep(max(0.0, begun + frame["t"] + 0.5 - time.monotonic()))
         finally:
             picture.close()

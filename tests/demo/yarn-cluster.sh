@@ -4,7 +4,7 @@
 # For yarn.py, in a network and a mount namespace of its own: a stock ResourceManager, a stock HDFS and a node that is nmd,
 # for as long as its standard input is open. It says, a line each: "about LOG SENTENCE" while they start, "ready RM-ADDRESS
 # NMD-SOCKET", and, of the job that it then begins, "ended STATUS". Where something does not come up it says "failed WHAT", and
-# standard error ends with the last lines of the process that is to blame.
+# standard error ends with the last lines of the process that failed.
 #
 #   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (or nothing: the ResourceManager places all) are in the environment
 set -uo pipefail

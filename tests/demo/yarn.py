@@ -66,7 +66,7 @@ class Cluster:
         return [line.decode().split(" ", 1) for line in lines]
 
     def fail(self, what):
-        """The log ends with what yarn-cluster.sh found in the log of the process that is to blame."""
+        """Prints the end of the log, where yarn-cluster.sh has put the last lines of the process that failed."""
         raise SystemExit(f"demo: {what}; the last lines of its log:\n{progress.last_lines(self.dir / 'demo.log', 20)}")
 
     def nmctl(self, *args):

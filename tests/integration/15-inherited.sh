@@ -81,8 +81,8 @@ nmd_configure <<-CONF
 	period = 1s
 	timeout = 10s
 	CONF
-# A cluster that can't be reached has helpers all the same: nm-shuffle for as long as nmd runs, and nm-localizer to remove
-# what is in directories that were another's.
+# nmd starts its helpers although the cluster can't be reached: nm-shuffle, which runs as long as nmd, and nm-localizer, which
+# removes what another NodeManager has left in its directories.
 locals=("$dir"/local{1..4})
 mkdir -p "$dir/conf" "${locals[@]/%//usercache}" "$dir/cluster-logs"
 for each in "${locals[@]}"; do (cd "$each/usercache" && seq 2000 | xargs -n 1000 mkdir); done
@@ -93,8 +93,8 @@ printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name
     yarn.nodemanager.local-dirs "$(IFS=,; echo "${locals[*]}")" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
 cat >"$dir/catch.py" <<'PYTHON'
 import os, signal, subprocess, sys, time
-# nm-localizer lives as long as its work lasts: it is stopped, looked at, and goes on. One that has a mask of its own by then
-# was met too late, and the next one is waited for.
+# nm-localizer ends when its work is done, so it is stopped, examined and continued. One that has a mask of its own by then was met
+# too late, and the next one is waited for.
 exe, script = os.path.realpath(sys.argv[1]), sys.argv[2]
 late = set()
 end = time.monotonic() + 20
@@ -176,7 +176,7 @@ sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo n
 cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
 bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
 own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
-# Its share of CPU comes from its cgroup, or else it is nice.
+# nm-shuffle has a CPU weight by its cgroup, or else a nice value.
 logged 'nm-shuffle runs at nice 10' ||
     like "nm-shuffle has a cgroup of its own" "$(<"/proc/$shuffle/cgroup")" "/${slice%.slice}_shuffle.scope\$"
 kill_all

@@ -3,12 +3,12 @@
 # deadline: 60
 # beside: others
 #
-# One command makes a host a node of a YARN cluster, says what it does, and takes it back. All of it below a directory that
+# One command makes a host a node of a YARN cluster, prints what it does, and reverts it. All of this is done below a directory that
 # stands for the host's root, with a ResourceManager's port on loopback.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# With the name of the suite's directory, so that no host has it: nmd will say that it isn't there.
+# A path with the name of the suite's directory exists on no host, so nmd reports that it doesn't exist.
 conf=$dir/conf
 root=$dir/root
 unit=/etc/systemd/system/nmd.service.d/50-yarn.conf
@@ -59,7 +59,7 @@ site yarn.resourcemanager.ha.enabled true yarn.resourcemanager.ha.rm-ids a,b \
     yarn.nodemanager.log-dirs /data/1/logs
 before=$(tree)
 
-# ---- what it would do, and does ------------------------------------------------------------------
+# ---- dry run and setup ---------------------------------------------------------------------------
 
 setup --dry-run --allow 198.51.100.0/24
 is "a dry run succeeds" "$status" 0
@@ -88,11 +88,11 @@ for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemp
     like "what is left is said: $words" "$out" "$words"
 done
 
-# nmd reads it: the cluster's files, which no host has there
+# nmd reads the new configuration, and misses the cluster's files, which exist below the root only
 try timeout 10 "$NMD" --check-config --config "$root/etc/nmd/nmd.conf" --state-dir "$dir/state" --runtime-dir "$dir/run"
 like "nmd goes by it" "$err" "$conf"
 
-# ---- again ----------------------------------------------------------------------------------------
+# ---- a second setup -------------------------------------------------------------------------------
 
 after=$(tree)
 setup --allow 198.51.100.0/24
@@ -105,7 +105,7 @@ like "and it is suggested to say one" "$out" "--allow ADDRESS/BITS"
 
 # ---- what is missing ------------------------------------------------------------------------------
 
-checked() { # what --check-config says of this host, as whose root the directory stands
+checked() { # runs --check-config for the host whose root is the directory
     try timeout 20 "$NMD" --check-config --root "$root" --yarn-conf "$root$conf" --config "$dir/nmd.conf" \
         --state-dir "$dir/state" --runtime-dir "$dir/run" --slice "$slice" --backend direct
 }
@@ -124,7 +124,7 @@ is "whoever allows it" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 
 rm "$root${unit%/*}/90-mine.conf"
 is "and it changes nothing" "$(tree)" "$changed"
 
-# ---- the way back -----------------------------------------------------------------------------------
+# ---- undo -------------------------------------------------------------------------------------------
 
 setup
 is "a file that somebody has changed stays" "$status" 1
@@ -149,7 +149,7 @@ is "is where it began" "$(tree)" "$before"
 setup --undo
 like "there is nothing more to take back" "$out" "Nothing was set up"
 
-# ---- what it doesn't do -------------------------------------------------------------------------------
+# ---- refusals -----------------------------------------------------------------------------------------
 
 mkdir "$root/elsewhere"
 ln -s /elsewhere "$root/etc/nmd/nmd.conf.d"

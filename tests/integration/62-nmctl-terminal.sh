@@ -9,9 +9,8 @@
 
 nmd_start || exit 1
 
-# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, types KEYS once it has
-# drawn twice (what is behind a '~' when it has drawn twice more), and prints whether the terminal is as before; what it wrote
-# is in $seen.
+# on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, types KEYS after two pictures
+# (keys after a '~' two pictures later), and prints whether the terminal is restored. The output is in $seen.
 seen=$dir/seen
 on_terminal() {
     python3 - "$seen" "$NMCTL" "$@" <<'END'
@@ -100,7 +99,7 @@ for columns in 80 200; do
 done
 
 # ---- sentences -----------------------------------------------------------------------------------
-# prose WORD...: what nmctl says on a terminal of $columns columns, on stdout and stderr
+# prose WORD...: prints the output of nmctl on a terminal of $columns columns, stdout and stderr
 prose() {
     python3 - "$NMCTL" "$@" <<'END'
 import fcntl, os, pty, struct, sys, termios

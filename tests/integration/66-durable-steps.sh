@@ -299,7 +299,7 @@ if [ -z "${NMD_STEPS:-}" ]; then
 fi
 # ---- children of an nmd that is dead ------------------------------------------------------------
 
-# Only shims outlive nmd. A child that was forked in the very moment of its death has nmd's command line still.
+# Only shims outlive nmd. A child that was forked right before nmd died still has nmd's command line.
 left_of_nmd() {
     local file pid
     grep -lsz -- "$dir/state" /proc/[0-9]*/cmdline | while read -r file; do

@@ -3,8 +3,8 @@
 # deadline: 120
 #
 # ./demo promises to leave nothing behind, on Ctrl-C too: also on a second one, pressed while it tidies up, and when the
-# terminal goes away. It tells of jobs that fail, and calls nothing a result that other runs of the same kind differ by. It is
-# never silent for long, waits for what gets on, sizes its jobs after the machine and shows what is used.
+# terminal goes away. It reports jobs that fail, and calls no difference a result that runs of the same kind have. It is
+# never silent for long, waits as long as there is progress, sizes its jobs for the machine and shows what is used.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,7 @@ end_demo() { # nothing to do, if it does what it promises
 } 2>/dev/null
 at_exit end_demo
 
-# With a job that fails; and a build named from where we are.
+# A job fails here, and the build has a relative path.
 mkdir -p "$dir/tree/tests"
 cp -r "$here/../demo" "$dir/tree/tests"
 echo 'raise SystemExit("there is no data")' >"$dir/tree/tests/demo/job.py"
@@ -76,8 +76,8 @@ says "other work: no result at all" 'No result: other work used 20% to 25% .* wh
     "$same" '[[0.2, 0.2], [0.25, 0.2]]'
 
 # ---- sizes ----
-# A job computes as long on any machine: a machine of a fourth of the speed has a fourth of the work. And with the services
-# as they are, most of the CPU is idle without over-allocation.
+# A job computes for the same time on any machine: on one of a fourth of the speed it has a fourth of the work. With these services
+# most of the CPU is idle without over-allocation.
 cpu_of_job() { python "import plan
 j = plan.job($1, 1536)
 print(int(1000 * j.rounds * j.units / $1), j.rounds * j.wait < plan.JOB_SECONDS < 5)"; } # UNITS-PER-SECOND: milliseconds
@@ -99,7 +99,7 @@ print(picture.used(c, 1024, 2), picture.bar(
     "{'memory': 0.25, 'cpu': 0.25} █████░░░░░░░░░░░α░░β"
 
 # ---- a recording ----
-# Two runs of one frame each, and what came of them: made by the program's own parts, since a real run takes two minutes.
+# Two runs of one frame each, with results, made with the program's own modules, since a real run takes two minutes.
 python "import picture, recording
 status = {'node': {'over_allocation_threshold': {'memory': 0.8, 'cpu': 0.8}, 'preemption_threshold': {'memory': 0.95, 'cpu': 0.95},
     'allocated': {k: {'memory_bytes': 0, 'vcores': 1} for k in ('guaranteed', 'opportunistic')}, 'capacity': {'vcores': 16}},

@@ -44,8 +44,8 @@ free_ports() { # N: different ones
 	END
 }
 
-# MapReduce, and the NodeManager as Hadoop has it, for those who want these too: sets stock_classpath. With a version,
-# NMD_TEST_CLASSPATH is that of this version as well: its ResourceManager then, without packing and the light cluster.
+# MapReduce and Hadoop's NodeManager, for suites that need them: sets stock_classpath. With a version, NMD_TEST_CLASSPATH is that of
+# this version, too, so that its ResourceManager is used, without packing and the light cluster.
 stock_build() { # [VERSION]
     local stock=$NMD_TEST_BUILD/java/stock${1:+-$1}
     (

@@ -23,7 +23,7 @@ struct fake_launcher {
     bool shuffles;                /* it serves map outputs, too; so often it was told of an application and its end: */
     unsigned shuffle_added, shuffle_ended;
     const char *no_place;         /* why there is none; NULL: there is */
-    const char *elsewhere;        /* where a container may go whose directory has failed; NULL: nowhere */
+    const char *elsewhere;        /* other directory for a container whose own one has failed; NULL: none */
     const char *submitter;        /* whose containers come to be prepared */
 };
 extern struct fake_launcher fake_launcher;

@@ -58,7 +58,7 @@ struct nm_yarn_settings *read_settings(struct world *w, const char *more);
 
 /* What was told at last. */
 extern char told[600];
-/* What has happened to the node at last, and how often something has. */
+/* The last event of the node, and the number of events. */
 extern char happened[600];
 extern unsigned n_happened;
 /* As nmd begins, with w->settings. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The nmctl program (NMCTL in the environment, or nmctl/nmctl here), run by a test, and replies that a fake nmd has for
- * it. What goes wrong fails the test. */
+/* Runs the nmctl program ($NMCTL, or nmctl/nmctl here) for tests, against a fake nmd with canned replies. Any failure
+ * fails the test. */
 
 #include <stdio.h>
 #include <sys/types.h>
@@ -24,7 +24,7 @@
     "\"exit_reason\":null,\"command\":[\"sh\",\"-c\",\"echo \\u001b[31mred\"]}"
 #define QUEUED \
     "{\"id\":\"" ID "\",\"state\":\"SCHEDULED\",\"state_text\":\"QUEUED\",\"queue_position\":2,\"hold\":\"over-alpha\"}"
-/* An nmd that has no words for it, and one that has. */
+/* The reply of an older nmd without state_text, and of one with it. */
 #define ENDED(code, reason) ENDED_AS(code, reason, "")
 #define ENDED_AS(code, reason, text)                                                                \
     "{\"id\":\"" ID "\",\"state\":\"COMPLETED\",\"state_text\":\"" text "\",\"exit_code\":" code                       \
@@ -44,14 +44,14 @@ struct nmctl_started {
 };
 
 void nmctl_start(struct nmctl_started *s, const char *const *argv);
-/* Waits for its end. */
+/* Waits until nmctl has ended. */
 void nmctl_finish(struct nmctl_started *s, struct nmctl_result *ret);
-/* Waits until it has said something. */
+/* Waits until nmctl has printed the text. */
 void nmctl_await(FILE *f, const char *text);
 
 #define RUN(ret, ...) nmctl_run(ret, (const char *const[]){"nmctl", __VA_ARGS__, NULL})
 void nmctl_run(struct nmctl_result *ret, const char *const *argv);
-/* One text is in the other. */
+/* Asserts that `part` is in `text`. */
 void nmctl_expect(const char *text, const char *part);
-/* Starts a fake nmd, and says in NMD_SOCKET where. */
+/* Starts a fake nmd, and sets NMD_SOCKET to its socket. */
 void nmctl_serve(struct fake_nmd *f, const struct fake_exchange *x, size_t n);

@@ -24,9 +24,9 @@ struct oracle {
     bool ever_taken[NM_RESOURCE_COUNT];
     uint64_t gone_usec; /* when the last victims for memory were gone; UINT64_MAX: not yet */
     bool asked_running; /* the last taking of memory was a reclaim of running ones */
-    uint64_t moved_usec; /* when something opportunistic was admitted or resumed last, the last of it had ended, or it
-                            all began */
-    bool was_active;     /* something opportunistic ran then */
+    uint64_t moved_usec; /* the latest of: an opportunistic container was admitted or resumed, the last running one
+                            ended, the start */
+    bool was_active;     /* an opportunistic container ran in the round before */
     uint64_t kills[256];
     size_t n_kills;
     uint64_t breaker_until, breaker_hold, last_kill;

@@ -388,7 +388,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
 }
 
 /* What a restarted nmd does. */
-/* A second one takes over what an nmd that was killed left; no container's, and gone with the backend. */
+/* A helper uses the cgroup that a killed nmd left. It is no container's, and the backend removes it at its end. */
 static void test_helper(void **state)
 {
     struct fixture *f = *state;

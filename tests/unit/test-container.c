@@ -232,7 +232,7 @@ static void test_end_text(void **state)
     assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "drained");
 }
 
-/* What people read: no two words for one thing, and none for success that isn't. */
+/* Each end has its own text for people, and only a success is called one. */
 static void test_state_text(void **state)
 {
     static const struct {
@@ -245,7 +245,7 @@ static void test_state_text(void **state)
         {NM_EXIT_SIGNALED, 139, 11, "Failed (SIGSEGV)"},
         {NM_EXIT_SIGNALED, 170, 42, "Failed (signal 42)"},
         {NM_EXIT_PREEMPTED, 137, 9, "Killed (preempted)"},
-        {NM_EXIT_KILLED, 0, 0, "Killed (on request)"}, /* it heard SIGTERM and was done */
+        {NM_EXIT_KILLED, 0, 0, "Killed (on request)"}, /* it handled SIGTERM and exited with 0 */
         {NM_EXIT_SHED, -1, 0, "Killed (discarded from the queue)"},
         {NM_EXIT_NOT_FOUND, 127, 0, "Failed (command not found)"},
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/fileio.h and util/log.h on real files in a directory of the test's own. */
+/* util/fileio.h and util/log.h on real files in a directory of the test's own; util/fnv1a.h and util/printf.h. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -12,8 +12,10 @@
 
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
+#include "util/fnv1a.h"
 #include "util/log.h"
 #include "util/macros.h"
+#include "util/printf.h"
 
 static char directory[64];
 static int dir_fd = -EBADF;
@@ -302,6 +304,57 @@ static void test_log_lines(void **state)
     assert_non_null(strstr(buf, "nmd err     two?lines?[31m\n"));
 }
 
+static size_t count_entries(DIR *dir)
+{
+    size_t n = 0;
+
+    for (const struct dirent *d; (d = readdir(dir));)
+        n += d->d_name[0] != '.';
+    return n;
+}
+
+/* Two streams of one directory don't share their position. A descriptor that is no directory is closed all the same. */
+static void test_directory_streams(void **state)
+{
+    DIR *dir = NULL, *other = NULL, *const untouched = (DIR *)(uintptr_t)&dir_fd;
+    int fd;
+
+    (void)state;
+    put("a", "");
+    put("b", "");
+    assert_int_equal(nm_opendir_at(dir_fd, &dir), 0);
+    assert_int_equal(nm_opendir_at(dir_fd, &other), 0);
+    assert_int_equal(count_entries(dir), 2);
+    assert_int_equal(count_entries(other), 2);
+    closedir(dir);
+    closedir(other);
+    fd = openat(dir_fd, "a", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    dir = untouched;
+    assert_int_equal(nm_opendir_at(fd, &dir), -ENOTDIR);
+    assert_int_equal(nm_fdopendir(-ELOOP, &dir), -ELOOP);
+    assert_int_equal(nm_fdopendir(fd, &dir), -ENOTDIR);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_ptr_equal(dir, untouched);
+}
+
+static void test_hashes(void **state)
+{
+    (void)state;
+    assert_int_equal(nm_fnv1a_32("", 0), UINT32_C(0x811c9dc5));
+    assert_int_equal(nm_fnv1a_32("foobar", 6), UINT32_C(0xbf9cf968));
+    assert_true(nm_fnv1a_64("") == UINT64_C(0xcbf29ce484222325));
+    assert_true(nm_fnv1a_64("foobar") == UINT64_C(0x85944171f73967e8));
+}
+
+static void test_strdup_printf(void **state)
+{
+    _cleanup_free_ char *text = nm_strdup_printf("%s %d", "a", 7);
+
+    (void)state;
+    assert_string_equal(text, "a 7");
+}
+
 int main(void)
 {
 #define WITH_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -311,7 +364,8 @@ int main(void)
         WITH_DIRECTORY(test_mkdir_p),     WITH_DIRECTORY(test_check_mkdir_p),
         WITH_DIRECTORY(test_beneath),
         WITH_DIRECTORY(test_in_root),     cmocka_unit_test(test_magic_links),
-        WITH_DIRECTORY(test_private_dir),
+        WITH_DIRECTORY(test_private_dir), WITH_DIRECTORY(test_directory_streams),
+        cmocka_unit_test(test_hashes),    cmocka_unit_test(test_strdup_printf),
         cmocka_unit_test(test_log_level), WITH_DIRECTORY(test_log_lines),
     };
 

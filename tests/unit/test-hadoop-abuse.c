@@ -557,7 +557,7 @@ static void test_places_of_hosts(void **state)
     fixture_tear_down(&f);
 }
 
-/* Two hosts that say nothing take all that strangers have, for a short time only; one alone has its time. */
+/* Two silent hosts take all connections without a token, but for a short time only. A single one has the full time. */
 static void test_crowd_of_strangers(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};

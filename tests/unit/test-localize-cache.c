@@ -260,7 +260,7 @@ static void end_a_fetch(struct account *a)
         }
 }
 
-/* The rule, by looking at all of them: the doomed first, then, while there is no room, the least recently used. */
+/* The rule, without a heap: doomed entries first, then, while the cache is too large, the least recently used ones. */
 static bool has_to_leave(const struct account *a, bool *ret_doomed, uint64_t *ret_used_usec)
 {
     const struct nm_cache_entry *e;
@@ -398,8 +398,7 @@ static void test_random_histories(void **state)
     }
 }
 
-/* What thousands of containers have asked for: each is found, and leaves, without looking at the others, which would
- * take minutes. */
+/* The resources of thousands of containers. Looking at all of them for each lookup and removal would take minutes. */
 static void test_many(void **state)
 {
     enum { MANY = 200000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/leftovers.h: what is tried again, when, and how much of it at a time. */
+/* localize/leftovers.h: which removals are tried again, when, and how many at a time. */
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -20,9 +20,9 @@
 struct world {
     sd_event *event;
     struct nm_leftovers *leftovers;
-    uint64_t ids[4 * N], at_usec[4 * N]; /* which were tried, and when */
+    uint64_t ids[4 * N], at_usec[4 * N]; /* the attempts and their times */
     size_t n;
-    const char *user; /* whose: all outcomes from within the call are this one's */
+    const char *user; /* whose outcomes are reported from within retry() */
     bool fails_at_once;
 };
 
@@ -64,14 +64,15 @@ static int tear_down(void **state)
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, 20 * NM_USEC_PER_SEC, condition)
 
-/* The first is news; the rest of the user's isn't. */
+/* Only the first item of a user is reported as such. */
 static void put(struct world *w, const char *user, uint64_t first, uint64_t n)
 {
     for (uint64_t id = first; id < first + n; id++)
         assert_int_equal(nm_leftovers_put(w->leftovers, user, id), id == first ? NM_LEFTOVERS_E_FIRST : 0);
 }
 
-/* So many at a time, and the next pause begins when all of them are known; what failed goes to the end. */
+/* A round has a limited number of attempts. The next pause begins after the last outcome. Failed items go to the
+ * end. */
 static void test_rounds(void **state)
 {
     struct world *w = *state;
@@ -84,9 +85,9 @@ static void test_rounds(void **state)
         if (i > 0)
             assert_int_equal(nm_leftovers_put(w->leftovers, "alice", w->ids[i]), 0);
     }
-    nm_leftovers_gone(w->leftovers, "alice", 99); /* another, which had never failed */
+    nm_leftovers_gone(w->leftovers, "alice", 99); /* an id that has never failed */
     assert_int_equal(sd_event_run(w->event, 3 * FIRST_USEC), 0);
-    assert_int_equal(w->n, NM_LEFTOVERS_ROUND); /* one of them is still at it */
+    assert_int_equal(w->n, NM_LEFTOVERS_ROUND); /* one attempt is still under way */
     nm_leftovers_gone(w->leftovers, "alice", 1);
     RUN_UNTIL(w, w->n > NM_LEFTOVERS_ROUND);
     for (size_t i = 0; i < NM_LEFTOVERS_ROUND; i++) {
@@ -97,7 +98,7 @@ static void test_rounds(void **state)
     assert_int_equal(w->ids[2 * NM_LEFTOVERS_ROUND + 4], 2);
 }
 
-/* Longer each time, up to the longest; after one that goes as short as at first. Nothing is kept of who has none. */
+/* Pauses grow up to the longest one, and are reset by a success. A user without items is forgotten. */
 static void test_pauses(void **state)
 {
     struct world *w = *state;
@@ -119,10 +120,10 @@ static void test_pauses(void **state)
     RUN_UNTIL(w, w->n == 13);
     assert_true(w->at_usec[12] >= begun_usec + FIRST_USEC);
     nm_leftovers_gone(w->leftovers, "alice", 2);
-    put(w, "alice", 1, 1); /* is news again */
+    put(w, "alice", 1, 1); /* the first item again */
 }
 
-/* Whatever one user leaves, another's is tried in its own time. */
+/* The items of one user don't delay those of another. */
 static void test_users(void **state)
 {
     struct world *w = *state;

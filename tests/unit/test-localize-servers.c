@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker.h: whole runs, each in a process of its own, against web servers and name nodes that mean well or
- * ill. */
+/* localize/worker.h: whole runs, each in a process of its own, against web servers and name nodes, some of them
+ * malicious. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static struct canned_server server;
     "{\"pathSuffix\":\"" name "\",\"type\":\"" type "\",\"length\":" length \
     ",\"modificationTime\":1,\"permission\":\"" mode "\"}"
 
-/* What the server says. It is name node, data node and web server in one; /s is a name node on standby. */
+/* The server's replies. It is name node, data node and web server in one; /s is a standby name node. */
 static void make_table(unsigned port, struct canned *table)
 {
     const struct canned rows[] = {
@@ -101,7 +101,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* From our server; at once given up unless `top` says otherwise. */
+/* Fetches from our server, without a second try unless `top` says otherwise. */
 static void fetch_http(const char *path, uint64_t timestamp, const char *top)
 {
     _cleanup_free_ char *uri = print("http://127.0.0.1:%u/%s", server.port, path);
@@ -110,7 +110,7 @@ static void fetch_http(const char *path, uint64_t timestamp, const char *top)
     fetch(uri, more, top);
 }
 
-/* The name service c has a dead name node, one on standby, and the active one. */
+/* Fetches from the name service c, which has a dead, a standby and an active name node. */
 static void fetch_hdfs(const char *path, const char *more)
 {
     _cleanup_free_ char *uri = print("hdfs://c/%s", path);
@@ -240,7 +240,7 @@ static void test_hdfs_refused(void **state)
     assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
 }
 
-/* Asked with TLS, which our server doesn't speak; and whose certificates are good is known before. */
+/* Our server doesn't speak TLS, so a fetch with TLS fails. The certificates to trust are set before that. */
 static void test_hdfs_tls(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);

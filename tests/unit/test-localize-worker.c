@@ -377,18 +377,19 @@ static void test_command(void **state)
     assert_null(strstr(output, "noise"));
 }
 
-/* As whom Hadoop's client is to come, what nmd says of the cluster, and the limit that isn't the worker's own. */
+/* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that isn't the
+ * worker's. */
 static void test_command_surroundings(void **state)
 {
     static const struct {
         const char *limits, *data;
     } cases[] = {
         {"", "unlimited"},
-#ifndef __SANITIZE_ADDRESS__ /* with its shadow, the worker itself is beyond any limit: it could start nothing */
+#ifndef __SANITIZE_ADDRESS__ /* with its shadow memory the worker itself exceeds any limit and can't start a command */
         {"\"limits\":{\"command_memory_bytes\":1099511627776},", "1073741824"},
 #endif
     };
-    const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY}; /* sanitizers map much */
+    const struct rlimit ours = {.rlim_cur = (rlim_t)1 << 50, .rlim_max = RLIM_INFINITY}; /* sanitizers map a lot */
     struct rlimit before;
 
     (void)state;

@@ -477,7 +477,7 @@ static void on_told(int level, const char *sentence)
     (void)snprintf(told, sizeof told, "%s", sentence);
 }
 
-/* Whoever may not write the directory above can only empty it. */
+/* Takes away the permission to write to the directory above, so that the target can be emptied but not removed. */
 static void set_undeletable(struct world *w, bool is)
 {
     const char *above = "local/usercache/alice/filecache";
@@ -487,7 +487,7 @@ static void set_undeletable(struct world *w, bool is)
     assert_int_equal(fchmodat(w->root_fd, above, is ? 0555 : 0755, 0), 0);
 }
 
-/* What can't be removed now may go later; that is tried again by itself, and told once. */
+/* A removal that fails is tried again later, and reported once. */
 static void test_removal_that_fails(void **state)
 {
     static const char *const uris[] = {"x:a-1", "x:b-1"};
@@ -507,10 +507,10 @@ static void test_removal_that_fails(void **state)
     give_back(&a);
     RUN_UNTIL(w, n_told > 0);
     assert_non_null(strstr(told, "/usercache/alice/filecache/1"));
-    assert_non_null(strstr(told, "; nmd tries that again"));
+    assert_non_null(strstr(told, "; nmd tries again at intervals"));
     for (int i = 0; i < 5; i++)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* they are still there */
+    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* their bytes count until they are removed */
     set_undeletable(w, false);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
     assert_false(is_there(w, "local/usercache/alice/filecache/10"));

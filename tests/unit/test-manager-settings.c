@@ -96,7 +96,7 @@ static void assert_helper_weight(struct manager_world *w, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* Beside the slice, a container of one CPU has a CPU's part of the slice's weight: the helper has half of that. */
+/* The helper has half of the share of the slice's weight that a container of one CPU has. */
 static void test_a_helpers_weight(void **state)
 {
     struct manager_world *w = *state;
@@ -115,7 +115,7 @@ static void test_a_helpers_weight(void **state)
     assert_int_equal(nm_write_file_at(w->m->backend->slice_fd, "cpu.weight", "100\n"), 0);
     reload(w, "[node]\nsystem-reserved-vcores = 3\n");
     assert_helper_weight(w, "50");
-    reload(w, "[node]\nvcores = 8\n"); /* half a CPU each */
+    reload(w, "[node]\nvcores = 8\n"); /* a vcore is half a CPU */
     assert_helper_weight(w, "6");
     nm_fake_set_feature(w->m->backend, NM_CGROUP_CPU_WEIGHT, "a test");
     assert_false(nm_manager_can_place_helper(w->m));

@@ -109,7 +109,7 @@ static void check_wrapping_table(unsigned width, const char *expected)
     nm_table_free(t);
 }
 
-/* Sentences lose nothing, however narrow it is. */
+/* A column of sentences is never cut, however narrow the terminal is. */
 static void test_wrapping_column(void **state)
 {
     (void)state;

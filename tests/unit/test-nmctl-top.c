@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nmctl top shows, and what keys make of it: filters, orders, the place in a long list. */
+/* nmctl/top.h: filters, orders and scrolling, and the keys for them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static json_t *containers(void)
     return list;
 }
 
-/* The numbers of those that are shown, in order: "2 1 12". */
+/* Returns the numbers of the containers that are shown, in order: "2 1 12". */
 static const char *shown(struct nm_top *t, const json_t *list)
 {
     static char text[256];
@@ -89,7 +89,7 @@ static void test_orders(void **state)
     json_t *list = containers();
 
     (void)state;
-    assert_string_equal(shown(&t, list), "2 1 12"); /* equals by id */
+    assert_string_equal(shown(&t, list), "2 1 12"); /* equal ones by id */
     type(&t, "r");
     assert_string_equal(shown(&t, list), "1 12 2");
     type(&t, "m");
@@ -101,7 +101,7 @@ static void test_orders(void **state)
     type(&t, "n");
     assert_string_equal(shown(&t, list), "2 12 1");
     type(&t, ">");
-    assert_string_equal(t.sort, "cpu"); /* round and round */
+    assert_string_equal(t.sort, "cpu"); /* from the last key to the first */
     type(&t, "<");
     assert_string_equal(t.sort, "name");
     assert_false(nm_top_key(&t, 'q'));
@@ -117,7 +117,7 @@ static void test_typing_a_filter(void **state)
     (void)state;
     type(&t, "/quick");
     assert_true(t.editing);
-    assert_string_equal(t.filter, "quick"); /* also while it is typed, and q leaves nothing */
+    assert_string_equal(t.filter, "quick"); /* applied while it is typed; q is a letter */
     assert_int_equal(t.first, 0);
     type(&t, "\177\177\r");
     assert_false(t.editing);
@@ -128,7 +128,7 @@ static void test_typing_a_filter(void **state)
     assert_string_equal(t.filter, "qui");
     assert_true(nm_top_key(&t, '/'));
     assert_true(nm_top_key(&t, 0x15));
-    assert_true(nm_top_key(&t, 0xc3)); /* a letter of two bytes is one to be removed */
+    assert_true(nm_top_key(&t, 0xc3)); /* a letter of two bytes is removed as a whole */
     assert_true(nm_top_key(&t, 0xa9));
     type(&t, "\177");
     assert_string_equal(t.filter, "");
@@ -140,7 +140,7 @@ static void test_typing_a_filter(void **state)
     assert_string_equal(t.filter, "");
 }
 
-/* Keys come when a picture has been drawn and given up. */
+/* Keys are handled between two pictures, when the containers of the last one have been dropped. */
 static void test_moves_in_what_was_drawn(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
@@ -188,14 +188,14 @@ static void test_moves(void **state)
 
     type(&t, "h");
     assert_true(t.help);
-    type(&t, "m"); /* leaves the help and does nothing else */
+    type(&t, "m"); /* only leaves the help */
     assert_false(t.help);
     assert_string_equal(t.sort, "cpu");
     type(&t, "?");
     assert_false(nm_top_key(&t, 'q'));
 }
 
-/* What terminals send for keys, and several of them in one piece. */
+/* Byte sequences that terminals send for keys, also several in one piece. */
 static void test_decodes(void **state)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The nmctl program against canned replies, as test-nmctl.c: the words for states and ends, waiting for ends, and what
- * completion learns from nmd. */
+/* The nmctl program against canned replies, as in test-nmctl.c: names of states and ends, waiting, and completion of
+ * values that nmd has. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
     ONE("4", "taken", "COMPLETED", "Killed (preempted)", ",\"exit_reason\":\"preempted\"") ","            \
     ONE("5", "dying", "KILLING", "KILLING", "") "]"
 
-/* Each list of names is what `list -q --state WORD` must have. */
+/* The names that `list -q --state WORD` must print for each word. */
 static void test_state_words(void **state)
 {
     static const struct {
@@ -69,7 +69,7 @@ static void test_state_words(void **state)
         assert_int_equal(r.status, 0);
         assert_string_equal(r.out, cases[i].ids);
     }
-    RUN(&r, "show", "old"); /* of an nmd that has no word for it */
+    RUN(&r, "show", "old"); /* from an older nmd without state_text */
     nmctl_expect(r.out, "state       ENDED (shed)\n");
     RUN(&r, "events");
     nmctl_expect(r.out, "  container_1_4  QUEUED -> ENDED: drained\n");
@@ -82,7 +82,7 @@ static void test_state_words(void **state)
     OK("{\"node\":{\"utilization\":{\"memory\":0.82,\"cpu\":0.1}," \
        "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.8}}}")
 
-/* What is waited for, and why, and that it isn't waited for ever. */
+/* wait prints what it waits for and why, and ends at its deadline. */
 static void test_wait_gives_up(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -106,14 +106,14 @@ static void test_wait_gives_up(void **state)
     nmctl_expect(r.err, "nmctl: waiting for " ID ", which is queued at position 2: ");
     nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and goes on. 'nmctl explain " ID
                         "' tells why");
-    /* the time is that of both together */
+    /* the time holds for both containers together */
     nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and goes on.");
     RUN(&r, "wait", "-t", "800ms", "runs");
     nmctl_expect(r.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     fake_nmd_stop(&f);
 }
 
-/* Each is told, also after one whose own status is what nmctl's is without nmd. */
+/* Each end is printed, also after a container whose exit status is the one that nmctl uses if nmd can't be reached. */
 static void test_wait_tells_ends(void **state)
 {
     static const struct fake_exchange x[] = {

@@ -316,7 +316,7 @@ static void test_given_back_later(void **state)
     assert_in_range(rounds, 100, 102);
 }
 
-/* The end of what it waited for isn't the end of its time: the node is free now. */
+/* A container isn't given back in the round in which the last running one has ended: the node is free now. */
 static void test_not_given_back_at_the_end(void **state)
 {
     struct node *n = *state;

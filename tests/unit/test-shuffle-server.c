@@ -116,7 +116,7 @@ static int tear_down(void **state)
 
 /* ---- a reducer ---------------------------------------------------------------------------- */
 
-/* From 127.0.0.HOST. */
+/* Connects from 127.0.0.HOST. */
 static int dial_from(unsigned host)
 {
     const struct sockaddr_in to = {
@@ -416,7 +416,7 @@ static void test_a_jobs_places(void **state)
         assert_int_equal(enter(places, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
         assert_true(nm_shuffle_places_belongs(places, at[i], alice, "job_1_0001"));
-    assert_true(nm_shuffle_places_belongs(places, at[5], alice, "job_1_0001")); /* the next request of a connection */
+    assert_true(nm_shuffle_places_belongs(places, at[5], alice, "job_1_0001")); /* another request of the same */
     assert_false(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0001"));
     assert_true(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0002"));
     assert_true(nm_shuffle_places_belongs(places, at[7], alice, "job_1_0003"));
@@ -429,7 +429,7 @@ static void test_a_jobs_places(void **state)
     nm_shuffle_places_free(places);
 }
 
-/* Of those that have signed nothing one host has a quarter of the places, and half of what is there for a word. */
+/* A host has a quarter of the places for connections without a signed request, and half of the spare places. */
 static void test_a_hosts_places(void **state)
 {
     struct nm_shuffle_places *places;
@@ -450,7 +450,7 @@ static void test_a_hosts_places(void **state)
     nm_shuffle_places_free(places);
 }
 
-/* Who holds connections open without a request keeps nobody from other hosts out, however many they are. */
+/* A host that holds many connections open without a request can't keep other hosts out. */
 static void test_strangers(void **state)
 {
     int held[MAX_PLACES + NM_SHUFFLE_SPARE_PLACES + 4];

@@ -178,7 +178,7 @@ static void count_listed(struct nm_cgroup *cg, const char *container_id, void *u
     ++*(unsigned *)userdata;
 }
 
-/* Its scope is the top slice's, and no container's. What an nmd that was killed left is waited for. */
+/* The helper's scope is in the root slice, and no container's. nmd waits for the end of one that a killed nmd left. */
 static void test_a_helper(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",

@@ -250,7 +250,7 @@ static void fail_preparation(void)
     p->listener.ended(p, -EROFS, "The disk is read-only.", p->listener.userdata);
 }
 
-/* Its directories are on a bad disk by now: once for each start it goes elsewhere, and a restarted nmd knows where. */
+/* The disk of its directories has turned bad. It gets others once for each start, and a restarted nmd knows them. */
 static void test_restart_elsewhere(void **state)
 {
     struct manager_world *w = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* container-executor.cfg: as whom containers may run, what is refused and warned of, and whose file it has to be. */
+/* container-executor.cfg: which accounts may run containers, what is refused or warned of, and who must own the
+ * file. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ static void on_warned(const char *sentence, void *userdata)
     (void)strcat(warned, "\n");
 }
 
-/* What is refused, NULL for nothing; the caller frees it. */
+/* Returns the refusals, or NULL; the caller frees them. */
 static char *parse(const char *text, struct nm_yarn_executor *ret)
 {
     struct nm_refusals refusals = {};
@@ -46,7 +47,7 @@ static bool may(const struct nm_yarn_executor *e, const char *user, uid_t uid)
     return r == 0;
 }
 
-/* As it comes with Hadoop, and what Hadoop 3 does where nothing is set. */
+/* The file as Hadoop ships it, and Hadoop 3's defaults. */
 static void test_defaults(void **state)
 {
     static const char stock[] =
@@ -122,7 +123,7 @@ static void test_refusals(void **state)
     refuses("[gpu]\nmodule.enabled=true\n", "[gpu] module.enabled = 'true': nmd doesn't keep containers from GPUs");
     refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from devices");
     refuses("banned.users alice\n", "neither [SECTION] nor NAME=VALUE");
-    refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both are told */
+    refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both are reported */
     assert_null(parse("feature.tc.enabled=true\nfeature.docker.enabled=1\nmin.userid=7\n[gpu]\nmodule.enabled=false\n"
                       "[docker]\nmodule.enabled=true\n[other]\nbanned.users=alice", &e));
     assert_non_null(strstr(warned, "line 1: feature.tc.enabled: what containers send isn't limited"));

@@ -562,7 +562,7 @@ static bool runs_in(struct world *w, const char *place, const char *kept)
     return ok;
 }
 
-/* One that is made ready in a directory whose disk has just failed may go to this one. */
+/* Whether a container whose directory is on a disk that has just failed may go to these directories. */
 static bool may_go_to(struct world *w, const char *local, const char *log)
 {
     struct nm_yarn_place place = {};
@@ -583,8 +583,8 @@ static bool may_go_to(struct world *w, const char *local, const char *log)
                    "%s<property><name>yarn.nodemanager.log-dirs</name><value>%s/logs,%s/more</value></property>", \
                    QUICK_CHECKS, (w)->root, (w)->root)
 
-/* Nobody has looked since the disk failed: the container goes elsewhere, resources are fetched elsewhere, and each
- * change is told. */
+/* The disk has failed since the last check. The container and its resources go elsewhere, and each change is
+ * reported. */
 static void test_disk_just_failed(void **state)
 {
     struct world *w = *state;

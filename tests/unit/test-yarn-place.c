@@ -89,7 +89,7 @@ static void test_accounts(void **state)
     assert_int_equal(nm_yarn_user_compile(&s, &pattern, &message), -EINVAL);
     assert_non_null(strstr(message, "nonsecure-mode.user-pattern: "));
     free(message);
-    s.user_pattern = (char *)"\\w+@(?!evil)[a-z&&[^x]]+"; /* as Java has it, and POSIX doesn't */
+    s.user_pattern = (char *)"\\w+@(?!evil)[a-z&&[^x]]+"; /* Java's syntax, which POSIX doesn't have */
     assert_int_equal(nm_yarn_user_compile(&s, &pattern, NULL), 0);
     for (size_t i = 0; i < 3; i++) {
         static const char *const names[] = {"al@corp", "al@evil", "al@cxrp"};
@@ -447,7 +447,7 @@ static void test_disk_fails(void **state)
     assert_string_equal(dir.why, "its file system keeps no files");
 }
 
-/* A process that has locked the directory; its end ends the lock. */
+/* Starts a process that locks the directory until it ends. */
 static pid_t lock_elsewhere(const char *name)
 {
     char *const names[] = {(char *)name, NULL};
@@ -501,7 +501,7 @@ static unsigned look_now(struct nm_yarn_dirs *dirs, struct telling *t)
     return t->n;
 }
 
-/* A disk that is there only later is locked when it joins; each change is told once. */
+/* A disk that appears later is locked then. Each change is reported once. */
 static void test_joins_later(void **state)
 {
     const struct nm_yarn_settings s = {.checks_disks = true};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A setup, and its way back, below a directory that stands for the host's root. */
+/* A setup and its undo, below a directory that stands for the host's root. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static bool is_there(const char *path)
     return access(in_root(path), F_OK) == 0;
 }
 
-/* The ResourceManager is a port of loopback at which nothing listens; /data/old is a NodeManager's that was. */
+/* Nothing listens at the ResourceManager's port, on loopback. /data/old belonged to Hadoop's NodeManager. */
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
@@ -130,7 +130,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* All that is in the root, with owners, modes and what is in files. */
+/* Returns all names below the root, with owners, modes and contents. */
 static char *picture(void)
 {
     char *const paths[] = {root, NULL}, *text = NULL;
@@ -206,7 +206,7 @@ static void test_there_and_back(void **state)
     free(again);
 }
 
-/* Another Java, and a file that is ours is written anew; then somebody writes into it. */
+/* With another Java a file of ours is replaced. After somebody has changed it, it stays. */
 static void test_changes(void **state)
 {
     char *said = NULL;
@@ -309,7 +309,7 @@ static void test_refusals(void **state)
 
 /* ---- what fails ----------------------------------------------------------------------------- */
 
-/* Whatever fails, and wherever it stops: what was done can be taken back. */
+/* A setup can be undone whatever fails and wherever it stops. */
 static void try_once(void *userdata)
 {
     char *said = NULL, *message = NULL, *after;
@@ -342,7 +342,7 @@ static void test_failures(void **state)
     free(before);
 }
 
-/* And the way back can be gone again. */
+/* An undo that has failed can be run again. */
 static void try_back(void *userdata)
 {
     unsigned kinds = fail_pause();

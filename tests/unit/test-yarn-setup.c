@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a setup would do, and undo, by facts that are made up here: nothing is looked at. */
+/* The plans of a setup and of its undo, from facts that are made up: nothing of the host is examined. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static struct nm_yarn_settings *settings_of(const char *properties)
     return s;
 }
 
-/* A host on which nothing is set up, but nmd's directories are there and Hadoop's NodeManager had its own. */
+/* A host without a setup, with nmd's directories and those of Hadoop's NodeManager. */
 static void world_init(struct world *w, const char *properties)
 {
     static const char *const paths[] = {"/data/1/yarn", "/usr/local/hadoop/tmp", "/data/1/logs"};
@@ -159,7 +159,7 @@ static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
     w->facts.manifest = (struct nm_setup_manifest){.conf_dir = "/etc/hadoop/conf", .entries = entries, .n = n};
 }
 
-/* All as it should be: nothing is done. Ours as it was: it is replaced. Anybody else's stays. */
+/* A right file is kept, an older one of ours is replaced, and one of somebody else stays. */
 static void test_files_that_are_there(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_WROTE_FILE, .path = UNIT};
@@ -219,7 +219,7 @@ static void test_directories_that_are_there(void **state)
     world_done(&w);
 }
 
-/* A slip of the pen in yarn-site.xml must not take a directory from all others. */
+/* A mistake in yarn-site.xml must not change the owner of a directory that others use. */
 static void test_shared_directories(void **state)
 {
     struct world w;
@@ -349,7 +349,7 @@ static void test_manifest(void **state)
     nm_arena_done(&a);
 }
 
-/* While a file is replaced either of its texts is ours; how a directory was at first is never forgotten. */
+/* While a file is being replaced both texts are ours. The first owner and mode of a directory are kept. */
 static void test_what_is_noted(void **state)
 {
     struct nm_setup_entry before[] = {
@@ -494,7 +494,7 @@ static void test_network(void **state)
     nm_arena_done(&a);
 }
 
-/* Names from the cluster's files: each host once, of each name service. */
+/* Each host of the cluster's files is listed once, those of each name service too. */
 static void test_hosts(void **state)
 {
     struct nm_setup_facts f = {};

@@ -255,7 +255,7 @@ static void test_ends(void **state)
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
 
-/* There is no manager here that could give it a weight. */
+/* nm-shuffle gets a nice value, since there is no manager to give it a CPU weight. */
 static void test_nice(void **state)
 {
     struct world *w = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: how large the node is by its own configuration and by what the other one says,
- * and how it signs off. */
+/* A whole node and its ResourceManager: the node's size by its configuration and by the ResourceManager, and signing
+ * off. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "tests/unit/tracker-world.h"
 #include "util/clock.h"
 
-/* nmd's configuration is read anew, and the node has another size: it says so in a registration. */
+/* A reload of the configuration changes the node's size, which the node reports by a registration. */
 static void test_resized(void **state)
 {
     struct tracker_world *w = *state;
@@ -47,7 +47,7 @@ static void leave(struct tracker_world *w)
 
     w->goodbyes = 0;
     assert_true(nm_yarn_leave(w->yarn, count, &done));
-    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* it does so already */
+    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* it is signing off already */
     while (done == 0) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -61,7 +61,7 @@ static uint64_t offered_mib(const struct tracker_world *w)
     return w->node->m->settings.offered.memory_bytes / MIB;
 }
 
-/* It is obeyed at once, and outlives nmd, but not a sign-off. */
+/* A size takes effect at once, and is kept over a restart of nmd, but not after signing off. */
 static void test_size(void **state)
 {
     struct tracker_world *w = *state;
@@ -98,7 +98,7 @@ static bool counts_on_nothing(const struct tracker_world *w)
     return shown.sized && shown.memory_bytes == 0 && shown.vcores == 0;
 }
 
-/* A size of 0 is obeyed until the node registers, with its own, as 0 isn't let in. */
+/* A size of 0 is used until the node registers again, with its configured size, since 0 would be refused. */
 static void test_size_of_nothing(void **state)
 {
     struct tracker_world *w = *state;
@@ -108,7 +108,7 @@ static void test_size_of_nothing(void **state)
     assert_int_equal(offered_mib(w), 800);
     w->order = tracker_order_nothing;
     tracker_run_until(w, counts_on_nothing);
-    assert_int_equal(offered_mib(w), 1); /* as little as there can be */
+    assert_int_equal(offered_mib(w), 1); /* the least that a node can offer */
     tracker_run_beats(w, 2);
     assert_true(counts_on_nothing(w));
     w->action = YARN__ACTION__RESYNC;
@@ -120,7 +120,7 @@ static void test_size_of_nothing(void **state)
     assert_int_equal(offered_mib(w), 800);
 }
 
-/* It outlives nmd as any other size does. */
+/* A size of 0 is kept over a restart like any other size. */
 static void test_size_of_nothing_is_kept(void **state)
 {
     struct tracker_world *w = *state;
@@ -142,10 +142,10 @@ static void test_leaves(void **state)
     unsigned done = 0;
 
     tracker_join(w);
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* nobody knows it yet */
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the ResourceManager doesn't know it yet */
     tracker_run_beats(w, 1);
     w->settings->recovery = w->settings->supervised = true;
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* it comes back */
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node will come back */
     w->settings->supervised = false;
     leave(w);
     assert_true(has_said_goodbye(w));

@@ -326,7 +326,7 @@ static void test_resized(void **state)
     assert_int_equal(s.response_id, 0);
 }
 
-/* Text for people that has a NUL in it costs nothing but that; a name that has one costs the message. */
+/* A NUL in text for people is replaced. A NUL in a name makes the message invalid. */
 static void test_nul_in_diagnostics(void **state)
 {
     /* action: SHUTDOWN, diagnostics: "no\0de" */

@@ -133,7 +133,7 @@ static bool helper_is_refused(const struct tracker_world *w)
     return w && strstr(tracker_told.all, "nm-shuffle gets no cgroup of its own");
 }
 
-/* It has a weight, or else it is nice. */
+/* nm-shuffle gets a CPU weight, or else a nice value. */
 static void test_shuffles_share(void **state)
 {
     struct tracker_world *w = *state;
@@ -143,7 +143,7 @@ static void test_shuffles_share(void **state)
     tracker_run_until(w, has_helper);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
     nm_fake_fail_next(w->node->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
-    /* another is started, and this time there is no place for it */
+    /* the next nm-shuffle can't be placed in a cgroup */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
     assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));

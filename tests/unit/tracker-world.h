@@ -52,7 +52,7 @@ void tracker_configure(struct tracker_world *w, const char *more);
 void tracker_start_rm(struct tracker_world *w);
 void tracker_stop_rm(struct tracker_world *w);
 struct nm_yarn_params tracker_params(struct tracker_world *w);
-/* The process of nmd's that was placed beside the slice last; 0: none. */
+/* Returns the helper process that was placed beside the slice last; 0: none. */
 pid_t tracker_helper(const struct tracker_world *w);
 void tracker_join(struct tracker_world *w); /* it must come off */
 /* Runs the loop until it is so. */
@@ -62,5 +62,5 @@ void tracker_run_beats(struct tracker_world *w, unsigned n);
 /* As `nmctl status` has it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
 bool tracker_is_running(const struct tracker_world *w);
-/* For `order`: a size of 0. */
+/* Sets a size of 0; for `order`. */
 void tracker_order_nothing(Yarn__HeartbeatResponse *m);

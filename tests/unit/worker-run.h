@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs of localize/worker.h in processes of their own, below a directory that each test finds empty. To be included
- * after cmocka.h. */
+/* Runs localize/worker.h in a process of its own, below a directory that is empty for each test. To be included after
+ * cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
 #define TESTS_UNIT_WORKER_RUN_H
@@ -26,7 +26,7 @@
 
 static char root[] = "/tmp/nmd-test-localize.XXXXXX";
 
-/* Of a run. */
+/* The output of a run. */
 static char output[1 << 16];
 static enum nm_worker_status status;
 
@@ -87,7 +87,8 @@ static void run(const char *work)
     status = (enum nm_worker_status)WEXITSTATUS(wstatus);
 }
 
-/* One resource, to the target 10. "%s" in uri stands for the root, more is further keys of it, top of the work. */
+/* Fetches one resource to the target 10. "%s" in uri stands for the root. more: further keys of the resource; top: of
+ * the work. */
 static void fetch(const char *uri, const char *more, const char *top)
 {
     _cleanup_free_ char *work =

@@ -135,7 +135,7 @@ check 'whose address may be IPv6' localize \
     "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"
 check 'too' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
 
-# By TLS, with a certificate for which nobody vouches whom the system trusts.
+# By TLS, with a certificate that no CA of the system has signed.
 by_tls() { # TARGET [JSON]: name nodes are asked so, and send to a data node's TLS
     work=$(jq -n --arg nn "$nn2_tls" --argjson more "${2:-"{}"}" '{name_nodes: {cluster1: [$nn]}, webhdfs: ({https: true} + $more)}') \
         localize "$(resource "$1" /stage/lib.tar.gz FILE)"

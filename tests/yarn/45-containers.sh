@@ -336,7 +336,7 @@ light "end?container=$o" >/dev/null
 check 'one is stopped by its master' wait_until 30 ended "$o"
 like 'which hears its own reason' "$(end_of "$o")" '^-105 .*ApplicationMaster'
 
-# ---- a user that LinuxContainerExecutor's own file bans ---------------------------------------------
+# ---- a user that container-executor.cfg bans -----------------------------------------------------------
 
 printf 'min.user.id=1000\nbanned.users=hdfs,nobody\n' >"$conf/container-executor.cfg"
 chmod 666 "$conf/container-executor.cfg"

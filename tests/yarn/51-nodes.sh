@@ -15,7 +15,7 @@ nodes_of() { # NAME KIND: the nodes where maps (m) or reducers (r) of a job have
         ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs"/*/"application_$job"/*/syslog || echo "node0$n"
     done | paste -sd ' '
 }
-# What a job has counted, but for attempts: a busy node gives opportunistic ones back, and they run again.
+# The counters of a job without those of attempts: a busy node gives opportunistic ones back, and they run again.
 results() { counters "$1" | grep -Ev '^(Launched|Killed) map tasks='; } # NAME
 pi_succeeds() { # NAME PERCENT
     local status=0

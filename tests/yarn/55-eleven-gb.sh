@@ -39,7 +39,7 @@ guaranteed() { containers "$1" 'select(.type == "GUARANTEED") | .id'; } # APP
 refused() { [ "$(owes "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; }
 
 jobs_fs=local # it is measured, and nothing is fetched
-# The applications are root's here, who may run nothing on a node of ours.
+# root submits the applications here, and may not run containers on a node of nmd.
 need 'a cluster can be made' jobs_configure yarn.scheduler.minimum-allocation-mb=4 \
     "$lce.nonsecure-mode.limit-users=true" "$lce.nonsecure-mode.local-user=$job_user"
 install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$place/"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# One user does what it can to keep nmd from fetching for others: another one's containers start as fast as without.
-# It is the cluster of lib.sh with one local directory, in which the master finds what it has had fetched.
+# One user tries to keep nmd from fetching for others. The containers of another user start as fast as without that.
+# The cluster is that of lib.sh with one local directory, where the master finds what it has had fetched.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# A resource that nmd doesn't speak with comes by stock Hadoop's own client, as a fetch command that is configured as
-# `hadoop` would be and finds its surroundings in its environment, under the limits that nobody has set.
-# It is the cluster of lib.sh, with the local file system for the default, behind a mount table.
+# A resource of a scheme that nmd doesn't support is fetched by stock Hadoop's client. It is configured as a fetch command, finds its
+# settings in its environment, and runs with the default limits. The cluster is that of lib.sh; its default file system is the local
+# one, behind a mount table.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
@@ -15,7 +15,7 @@ need "Maven has Hadoop's client" hdfs_find "$NMD_TEST_BUILD/java/hdfs"
 open_place
 node_dirs_in_place
 chmod 755 "$dir"
-# Where the container's user reads them; what comes first on the class path is the cluster's configuration.
+# The container's user must be able to read all of this. The cluster's configuration comes first on the class path.
 mkdir "$place/lib" "$place/bin" "$place/stage"
 IFS=: read -r -a jars <<<"${hdfs_classpath#*:}"
 need 'the jars are there' cp "${jars[@]}" "$place/lib/"

@@ -33,7 +33,7 @@ is 'both sides have figures' "$(columns "YARN's RM" | wc -l) $(columns nmctl | w
 is "the ResourceManager's figures are ours" "$(columns "YARN's RM")" "$(columns nmctl)"
 check 'nothing is left behind' nothing_left
 
-# What doesn't come up is told by its own words: an HDFS whose classes can't be found.
+# An HDFS without its classes doesn't start. The demo prints the last lines of its log.
 mkdir -p "$dir/broken/java/hdfs"
 ln -s "$NMD_TEST_BUILD"/* "$dir/broken" 2>/dev/null # but for java, which is there
 ln -s "$NMD_TEST_BUILD/java/stock" "$dir/broken/java"

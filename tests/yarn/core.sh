@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
 #
-# Jobs that run under each supported version of the ResourceManager: suites set NMD_TEST_HADOOP and source this. Terasort with
-# its validation; streaming with files and archives of another user; and pi, with opportunistic maps. All of it on two nodes
-# of ours, at the same time as far as one does not need the other's output.
+# Jobs that run with each supported version of the ResourceManager: suites set NMD_TEST_HADOOP and source this file. The jobs are
+# Terasort with its validation, streaming with files and archives of another user, and pi with opportunistic maps. They run on two
+# nodes of nmd, at the same time unless one needs the output of another.
 #
 #   core_cluster  starts HDFS, ResourceManager and nodes; the configuration's directory is $conf afterwards
 #   core_jobs     runs the jobs
-#   core_end      what holds of the nodes when all jobs have ended, then the sum
+#   core_end      checks the nodes after all jobs have ended, and prints the summary
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
 
@@ -38,12 +38,12 @@ core_cluster() {
     need 'and another one' join 2
 }
 
-# ---- what streaming needs ----------------------------------------------------------------------------
+# ---- files for streaming -----------------------------------------------------------------------------
 
 other=${users[1]}
 hdfs_home=/user/$(jq -rn --arg user "$other" '$user | @uri')
 other_home=$(jq -rn --arg path "$(home_of "$other")" '$path | split("/") | map(@uri) | join("/")')
-# As far as MapReduce's client takes a name that needs escaping: it loses the escapes of spaces and of %.
+# A name that needs escaping, without spaces and %, whose escapes MapReduce's client loses.
 keep="keep(these)+'those'&.txt"
 streaming_files() {
     # A virtual environment as venv-pack makes it: its interpreter is a link that leads out of the archive. One file has a name

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# A container that shows what a resource has:
+# Runs a container that prints the contents of a resource:
 #
 #   fetched.py RM-PORT NODE-NAME NODE-PORT SCHEME HOST PATH
 import os

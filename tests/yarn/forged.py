@@ -5,7 +5,7 @@
 #
 #   forged.py RM-PORT NODE-NAME NODE-PORT PROXY-PORT
 #
-# The node registers here; then all is tried that a token, a request or a connection can be wrong in.
+# The node registers here. Then this tries everything that can be wrong in a token, a request or a connection.
 import os
 import random
 import socket

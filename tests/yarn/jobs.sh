@@ -21,8 +21,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/hdfs/lib.sh"
-# What else a suite's jobs need is in folders beside this file: jobs_of=(FOLDER...) before it is sourced. All of it is fetched
-# before there is a network without a way out.
+# More that the jobs of a suite need is in folders beside this file: set jobs_of=(FOLDER...) before sourcing it. All downloads are made
+# before the suite enters a network namespace without a way out.
 for job_kind in "${jobs_of[@]}"; do
     # shellcheck source=/dev/null
     . "$(dirname "${BASH_SOURCE[0]}")/$job_kind/lib.sh"
@@ -43,7 +43,7 @@ job_user=alice
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME=$java_home
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
-# Hadoop 3.3 is older than a Java that keeps its packages closed, and MapReduce's master opens none of them itself there.
+# Hadoop 3.3 doesn't know of the strong encapsulation of newer Java, so its MapReduce master doesn't open packages itself.
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
 # In the background, so that $! is the command's own.
 as_user() {
@@ -54,7 +54,7 @@ home_of() { if [ "$1" = alice ]; then echo "$place/work"; else echo "$place/home
 
 # ---- the cluster ----
 
-# Accounts that exist in the suite's namespace only.
+# Makes accounts that exist in the suite's mount namespace only.
 jobs_accounts() {
     local name id=64101 file
     for file in passwd group; do
@@ -69,7 +69,7 @@ jobs_accounts() {
         mount --bind "$place/$file" "/etc/$file" || return
     done
 }
-# Everything that the jobs' users read: libraries, configuration, names; and where they write.
+# Makes the files that the jobs' users read (libraries, configuration, names) and the directories that they write to.
 jobs_place() {
     local jar name
     jobs_accounts || return
@@ -87,8 +87,8 @@ jobs_place() {
     printf '127.0.1.%d node%02d\n' 1 1 2 2 3 3 4 4 >>"$place/hosts"
     mount --bind "$place/hosts" /etc/hosts
 }
-# A small file system for each: NAME-OF-DIRECTORY MIB. They go before the place does.
-small_file_system() {
+# Mounts a small file system on the directory. It is unmounted before the place is removed.
+small_file_system() { # DIRECTORY MIB
     mkdir -p "$1" && { mountpoint -q "$1" || mount -t tmpfs -o "size=$2m,mode=755" nmd-test "$1"; }
 }
 unmount_all() { # DIRECTORY: what is mounted below it
@@ -106,9 +106,9 @@ node_disks() { # N
 listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: with $prefix before each
 local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
 log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
-# The file of that pattern, which may come a moment after its container is said to run.
+# Prints the file of that pattern, which may appear a moment after its container is reported as running.
 existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PATTERN
-# Directories of an application's containers on a node, whichever of its log directories they are in.
+# Prints the log directories of an application's containers on a node.
 logs_of() { # N APPLICATION-ID [CONTAINER-ID]
     local found
     for found in "$place/node$1/logs"/*/"$2"/${3:-container_*}; do
@@ -157,7 +157,7 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
     chmod -R a+rX "$conf"
     [ "$jobs_fs" != hdfs ] || hdfs_start_jobs
 }
-# Homes, and where jobs are staged: each user makes its own directories there.
+# Makes the homes and the staging directory in HDFS, in which each user makes its own directories.
 hdfs_start_jobs() {
     local path
     hdfs_start_one || return
@@ -310,7 +310,7 @@ ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
     '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
 masters_of() { ids_of "$1" '.name == "master"'; }
 run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
-# Of the node in $own.
+# The log of a container on the node in $own.
 log_of() { existing "$own/logs/*/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
 has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
 # A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A ResourceManager that has the keys, and an application's master that has its tokens, for those of this folder who start
-# containers without Hadoop's own. Their first arguments are RM-PORT NODE-NAME NODE-PORT. What they find they print, a line
-# for each fact: its name, what came and what should have, with tabs between them.
+# A ResourceManager with the keys, and an application master with its tokens, for programs of this folder that start containers
+# without Hadoop. The programs' first arguments are RM-PORT NODE-NAME NODE-PORT. They print a line for each fact: its name, the
+# result and the expected result, separated by tabs.
 import hashlib
 import hmac
 import socketserver
@@ -35,12 +35,12 @@ def within(seconds, condition):
 # ---- the ResourceManager --------------------------------------------------------------------------------------------
 
 class Cluster:
-    """What the ResourceManager has in mind, and what the node says."""
+    """The state of the ResourceManager, and what the node has reported."""
 
     def __init__(self):
         self.rm = CLUSTER
         self.container_key, self.nm_key = (5, b"keyofcon"), (-9, b"keyofnms")
-        self.orders = []  # of the next answers, each once
+        self.orders = []  # for the next answers, each sent once
         self.resync = False
         self.slow = False  # registrations are answered late
         self.heartbeats = self.registrations = 0
@@ -86,7 +86,7 @@ class Tracker(socketserver.BaseRequestHandler):
             while True:
                 data = read_packet(self.request)
                 header, at = delimited(data, 0)
-                if fields(header)[3] & 1:  # negative: the context, or a ping
+                if fields(header)[3] & 1:  # negative call ids: the context, or a ping
                     continue
                 what, at = delimited(data, at)
                 request, at = delimited(data, at)
@@ -159,7 +159,7 @@ def node(source="127.0.0.2"):
 
 
 def ask(method, body, bearer=None, **what):
-    """What is answered, or the class of what it is refused with; "closed"."""
+    """Returns the answer, or the class of the exception, or "closed"."""
     try:
         with node() as client:
             return client.enter(*(bearer or nm_token())).call(method, body, **what)
@@ -170,7 +170,7 @@ def ask(method, body, bearer=None, **what):
 
 
 def outcome(answer, done, refused):
-    """"2 3; 4 YarnException": the containers that it was done for, and the others, each with a class."""
+    """Returns "2 3; 4 YarnException": the containers that succeeded; the others, each with the class of its exception."""
     if isinstance(answer, str):
         return answer
     yes = [str(container_number(c)) for c in every(answer, done)]
@@ -198,7 +198,7 @@ cluster = Cluster()
 
 
 def begin():
-    """The ResourceManager listens, and the node comes."""
+    """Starts the ResourceManager and waits for the node."""
     server = Server(("127.0.0.1", rm_port), Tracker)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     fact("the node registers", within(30, lambda: cluster.heartbeats > 2), True)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# One user's resources come from a server that sends next to nothing, its removals are of many files, and it stops its own
-# workers. Another user's containers start beside that as they do without, and the stopped workers are ended:
+# One user's resources come from a server that sends almost nothing, its removals have many files, and it stops its own workers.
+# Meanwhile another user's containers must start as fast as without that, and nmd must end the stopped workers:
 #
 #   slow-user.py RM-PORT NODE-NAME NODE-PORT NMD-PID PLACE LOCAL-DIR TIMEOUT
 #
@@ -19,11 +19,11 @@ from master import (CLUSTER, begin, cluster, container, container_token, context
 from wire import message, number
 
 nmd, place, local, timeout = int(sys.argv[4]), sys.argv[5], sys.argv[6], int(sys.argv[7])
-SLOW, OTHER = "games", "mail"  # accounts that every Debian has, and neither is the one that fetches what is PUBLIC
+SLOW, OTHER = "games", "mail"  # accounts of every Debian; PUBLIC resources are fetched by another one
 PUBLIC, PRIVATE = 1, 2
 STARTS = 5
-# Where it is quick without the other user, twice that is less than what one turn of the scheduler of a busy host costs.
-# With a slot that it has to wait for it would be the timeout, at the least.
+# Seconds that are always allowed: twice a very short time may be less than one scheduling delay on a busy host. A container that
+# had to wait for a slot would need the timeout at least.
 FLOOR = 2.0
 FILES, DIRS = 400, 40
 
@@ -63,7 +63,7 @@ def drops(name, visibility):
 
 
 def small_file(name):
-    """1 KB that nobody has asked for before."""
+    """Makes a file of 1 KB that hasn't been requested before."""
     path = f"{place}/{name}"
     with open(path, "wb") as f:
         f.write(bytes(1024))
@@ -77,7 +77,7 @@ def begin_container(n, user, application, what):
 
 
 def seconds_to_start(n):
-    """From the call until its command runs."""
+    """Returns the time from the call until the command of the container runs."""
     mark = f"{place}/runs-{n}"
     what = context(f"cat it >/dev/null && touch {mark}; exec sleep 600", small_file(f"file-{n}"))
     begun = time.time()
@@ -90,7 +90,7 @@ def seconds_to_start(n):
 # ---- workers --------------------------------------------------------------------------------------------------------
 
 def workers(*users):
-    """The processes of nm-localizer for these users."""
+    """Returns the nm-localizer processes of these users."""
     uids = {str(pwd.getpwnam(user).pw_uid) for user in users}
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -106,7 +106,7 @@ def workers(*users):
 
 
 def stop_as(user, pids):
-    """With that user's own rights: 0, or else it may not."""
+    """Sends SIGSTOP to the processes as that user. Returns 0 if that was permitted."""
     child = os.fork()
     if child == 0:
         os.setuid(pwd.getpwnam(user).pw_uid)
@@ -119,9 +119,9 @@ def stop_as(user, pids):
 # ---- what is tried --------------------------------------------------------------------------------------------------
 
 def hoard(n):
-    """A container that leaves many files."""
+    """Runs a container that leaves many files."""
     made = f"{place}/made-{n}"
-    # in a script's double quotes, from where the shell gets it that has to see the variables
+    # double quotes of the launch script, so that the inner shell expands the variables
     makes = rf"for d in {{1..{DIRS}}}; do mkdir \$d && (cd \$d && touch {{1..{FILES}}}); done; touch {made}"
     fact("the slow user has a container with many files",
          begin_container(n, SLOW, 1, context(f"{makes}; exec sleep 600")), f"{n}; ")

@@ -19,6 +19,7 @@
 #include <stdarg.h>
 
 #include "util/fileio.h"
+#include "util/printf.h"
 
 #define DEPTH_MAX 16u
 
@@ -54,15 +55,13 @@ nm_printf(3, 4) static void refuse(struct reading *s, int error, const char *for
     _cleanup_free_ char *reason = NULL;
     char file[200], shown[400];
     va_list ap;
-    int r;
 
     if (s->error < 0)
         return;
     va_start(ap, format);
-    r = vasprintf(&reason, format, ap);
+    reason = nm_strdup_vprintf(format, ap);
     va_end(ap);
-    if (r < 0) {
-        reason = NULL;
+    if (!reason) {
         error = -ENOMEM;
     } else {
         (void)nm_fail(&s->message, error, "%s:%lu: %s", nm_yarn_conf_shown(s->file, file, sizeof file),

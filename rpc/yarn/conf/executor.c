@@ -19,24 +19,26 @@ enum { MIN_UID, BANNED, ALLOWED };
 
 /* The defaults are those of Hadoop 3. */
 const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
-    [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294", "Containers run as no account with a smaller uid, ..."},
+    [MIN_UID] = {"min.user.id", "1000", "0 to 4294967294",
+                 "Accounts with a smaller uid run no containers, unless allowed.system.users names them."},
     [BANNED] = {"banned.users", "yarn,mapred,hdfs,bin", "names with commas between them",
-                "Containers run as none of these."},
+                "These accounts run no containers."},
     [ALLOWED] = {"allowed.system.users", "", "names with commas between them",
-                 "... but as these, if the former allows it."},
+                 "These accounts run containers although their uid is smaller than min.user.id, unless banned.users "
+                 "names them."},
 };
 
-/* ---- names that aren't obeyed ------------------------------------------------------------- */
+/* ---- names without an effect -------------------------------------------------------------- */
 
 #define NO_RUNTIME "containers that ask for another runtime than the default one fail on this node"
 
-/* name: NULL: all of the section. why: NULL: it has no effect here, and needs none. */
+/* name NULL: all names of the section. why NULL: the name isn't warned of, since nmd doesn't need it. */
 static const struct other {
     const char *section, *name;
     bool stops;
     const char *why;
 } others[] = {
-    /* nmd is root itself: there is no program that only a group may run */
+    /* nmd runs as root itself, and has no setuid program that only a group may execute */
     {"", "yarn.nodemanager.linux-container-executor.group", false, NULL},
     {"", "yarn.nodemanager.local-dirs", false, NULL},
     {"", "yarn.nodemanager.log-dirs", false, NULL},
@@ -84,7 +86,7 @@ struct reader {
     struct nm_refusals *refusals;
 };
 
-/* With its section: several have a module.enabled. */
+/* Writes the name with its section, as several sections have a module.enabled. */
 static const char *show_name(const struct reader *r, const char *name, char *buf, size_t size)
 {
     char shown[80], section[80];
@@ -123,7 +125,7 @@ static int warn_of(struct reader *r, const char *name, const char *why)
     return 0;
 }
 
-/* One that is empty is as good as missing, as Hadoop's program has it: its default counts. */
+/* Takes a value. An empty one means the default, as in Hadoop's program. */
 static int obey(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
@@ -161,7 +163,7 @@ static int read_entry(struct reader *r, const char *name, const char *value)
     return pass_over(r, name, value);
 }
 
-/* In place: without blanks at both ends. */
+/* Removes blanks at both ends, in place. */
 static char *trim(char *text)
 {
     size_t n;
@@ -223,8 +225,8 @@ void nm_yarn_executor_done(struct nm_yarn_executor *e)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* Of the file itself and the directories that lead to it, wherever links go. 1: nobody but root could have written it;
- * 0: somebody could. */
+/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root could have written it,
+ * 0 if somebody else could. */
 static int is_trusted(const char *path, int *ret_dir_fd, const char **ret_name)
 {
     char *slash = strrchr(path, '/');

@@ -181,8 +181,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "So much memory each of them may take, but for a command that fetches for it (nmd.fetch-command.*); "
                 "and that one's HADOOP_HEAPSIZE_MAX, where nmd's own environment has none."},
     {"nmd.yarn.localizer-timeout-ms", NM_YARN_MSEC, FIELD(localizer_timeout_usec), "300000", RANGE(5000, HOUR_MSEC),
-     .meaning = "One that has told nmd of no progress for so long is ended, in whatever state it is, for instance "
-                "because its owner has stopped it. One that waits for a slow server tells nmd of that."},
+     .meaning = "A worker (nm-localizer) that has reported no progress for so long is ended, for instance because its "
+                "user has stopped it. A worker that waits for a slow server keeps reporting."},
     {"nmd.yarn.fetch-command-memory-mb", NM_YARN_NUMBER, FIELD(command_memory_mib), "0", RANGE(0, INT32_MAX),
      .meaning = "So much memory each process of such a command may reserve for writing (RLIMIT_DATA), of which a JVM "
                 "needs the more the larger the host is. 0: any; its heap is limited nevertheless."},

@@ -39,9 +39,9 @@ struct nm_yarn_variable {
     char *source;       /* the file that gave it */
 };
 
-/* What container-executor.cfg says (executor.h). */
+/* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
-    char *file;     /* NULL: there is none, and everybody is allowed */
+    char *file;     /* NULL: there is none, and all accounts may run containers */
     char *texts[3]; /* the values, as nm_yarn_executor_names has them; NULL: Hadoop's default */
     uid_t min_uid;
 };

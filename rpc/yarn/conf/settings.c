@@ -187,7 +187,8 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
     return r;
 }
 
-/* An nmd that isn't root runs containers as itself alone, and no file can forbid that. */
+/* Reads container-executor.cfg if nmd is root. Otherwise nmd runs containers as its own user only, which the file can't
+ * forbid. */
 static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_warn_t warn, void *userdata,
                          struct nm_refusals *refusals)
 {
@@ -197,7 +198,8 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
                                  &s->executor_rules, refusals);
 }
 
-/* 0, -ENOMEM, or the refusals' first error; then there are settings all the same. dir: NULL: none. */
+/* Returns 0, -ENOMEM, or the first error of the refusals, with *ret set all the same. dir NULL: no
+ * container-executor.cfg. */
 static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
                    struct nm_yarn_settings **ret, char **ret_message)
 {
@@ -300,7 +302,7 @@ static int add_variable(json_t *array, const struct nm_yarn_variable *v)
                    v->source);
 }
 
-/* Where there is such a file. */
+/* Adds the values of container-executor.cfg, if there is one. */
 static int add_executor(json_t *array, const struct nm_yarn_executor *e)
 {
     int r = 0;

@@ -33,7 +33,7 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c);
  * what is new. NULL: none is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running);
-/* Is the directory good that this one is of? */
+/* Returns whether the directory of this localizer is good. */
 bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l);
 /* The name of the directory that gets what is new; "" where there is none. */
 const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c);

@@ -65,14 +65,11 @@ static bool is_aside(const char *name)
 /* With nmd's rights, since it may be of many users; no link is followed on the way. */
 static void sweep_one(struct nm_localizer *l, const struct nm_yarn_dir *dir)
 {
-    int fd = RET_NERRNO(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *d = NULL;
     const struct dirent *e;
 
-    if (!d) {
-        (void)nm_close(fd);
+    if (nm_opendir_at(dir->fd, &d) < 0)
         return;
-    }
     while ((e = readdir(d))) {
         _cleanup_free_ char *path = NULL;
 

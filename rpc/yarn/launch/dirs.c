@@ -114,7 +114,7 @@ static int64_t lock_place(const struct stat *st)
     return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
 }
 
-/* -EBUSY: another nmd has it, whose name is in buf. */
+/* -EBUSY: another nmd has the lock; its name is in buf. */
 static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
     struct stat st;
@@ -173,7 +173,8 @@ int nm_yarn_dirs_lock(char *const *names, char **ret_message)
     return r < 0 ? r : 0;
 }
 
-/* A disk may come back that another nmd has taken over meanwhile. Nothing is waited for: there will be another look. */
+/* Locks the directory, since another nmd may have taken it while its disk was away. Does not wait: the next check tries
+ * again. */
 static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -193,7 +194,7 @@ static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     return r;
 }
 
-/* Its disk may be there by now. */
+/* Opens a directory that could not be opened before: its disk may be there now. */
 static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     int r = open_dir(d);
@@ -265,8 +266,8 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
     return buf;
 }
 
-/* Paths lead to the one that has the name now. What nmd keeps there, and what containers have, is in the one that is
- * open, so that the other can't take its place while nmd runs. 1: it has the name; or -errno. */
+/* Returns 1 if the name still leads to the open directory, 0 if not, or -errno. Containers and nmd have files in the
+ * open one but reach them by paths, so another directory with that name can't replace it while nmd runs. */
 static int has_name(const struct nm_yarn_dir *d)
 {
     struct stat named, opened;
@@ -328,7 +329,7 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
     }
 }
 
-/* Who starts containers that fail must not have disks looked at all the time. */
+/* Checks at intervals only: failing containers must not cause a check of all disks each. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
     check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);

@@ -17,8 +17,8 @@ struct nm_yarn_dir {
     bool is_good;
     bool is_full; /* when it was last looked at */
     double free, credit; /* the share that is free; what it is owed of its turns */
-    bool was_good;       /* when nm_yarn_dirs_tell() last looked */
-    char why[200];       /* it isn't good */
+    bool was_good;       /* at the last nm_yarn_dirs_tell() */
+    char why[200];       /* the reason if it isn't good */
 };
 
 struct nm_yarn_dirs {
@@ -30,8 +30,9 @@ struct nm_yarn_dirs {
     bool are_locked; /* each is locked before it is used */
 };
 
-/* Makes what isn't there. are_locked: a directory that another nmd has locked can't be used until it is free; that
- * holds for those as well that can be opened only later. -ENOTDIR and *ret_message: not one can be used. */
+/* Opens the directories, and makes those that don't exist. are_locked: lock each one, now or when it can be opened
+ * later; one that another nmd has locked can't be used until it is free. -ENOTDIR and *ret_message: none can be
+ * used. */
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message);
 /* Would it be so? Nothing is made. */
@@ -45,11 +46,12 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs);
 /* Something failed that a bad disk may have caused: the next look comes within a second. */
 void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs);
-/* The same, and somebody waits for what a look says: it comes now, unless there was one a moment ago. */
+/* Checks now, for a caller that needs the result, unless the last check was a moment ago. */
 void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs);
 /* Calls `tell` for each directory that has turned good or bad since the last call; before the first all were good. */
 void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
                        void *userdata);
-/* Whose turn it is, but not that of the one with the name `but`, if that isn't NULL. NULL: none is good. */
+/* Returns the next good directory in turn, but not the one with the name `but`, if that isn't NULL. NULL: there is
+ * none. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but);
 size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs);

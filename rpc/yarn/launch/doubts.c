@@ -31,7 +31,7 @@ nm_printf(2, 3) static void doubt(const struct doubts *d, const char *format, ..
     d->tell(LOG_WARNING, sentence);
 }
 
-/* ---- whose containers are ----------------------------------------------------------------- */
+/* ---- the containers' user ----------------------------------------------------------------- */
 
 static void look_for_user(const struct doubts *d, const struct nm_yarn_settings *s, uid_t nmd_uid)
 {
@@ -47,7 +47,7 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-/* nm-localizer reads it as the user of each container. */
+/* nm-localizer, which runs as the container's user, reads the file. */
 static void look_for_certificates(const struct doubts *d, const char *path)
 {
     struct stat st;

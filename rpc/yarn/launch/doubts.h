@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * What a node's configuration names and its containers would miss: no start is refused for it, since it may be there
- * later, but an operator wants to hear of it before the first job fails.
+ * Warnings about users, files and programs that the node's configuration names and that don't exist. They are no reason
+ * to refuse the start, since they may exist later, but the operator needs to know before a job fails.
  */
 
 #include <sys/types.h>
 
 #include "rpc/yarn/conf/properties.h"
 
-/* nmd_uid: as whom nmd runs. A sentence for each thing; tell may be NULL. */
+/* Calls `tell`, which may be NULL, with a sentence for each. nmd_uid: the user that nmd runs as. */
 void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
                          void (*tell)(int level, const char *sentence));

@@ -283,14 +283,12 @@ static void load_one(struct nm_yarn_ended *e, const char *name)
 
 static int load(struct nm_yarn_ended *e)
 {
-    int fd = RET_NERRNO(openat(e->state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    _cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;
+    int r = nm_opendir_at(e->state_fd, &dir);
 
-    if (!dir) {
-        (void)nm_close(fd);
-        return fd < 0 ? fd : -ENOMEM;
-    }
+    if (r < 0)
+        return r;
     while ((d = readdir(dir)))
         load_one(e, d->d_name);
     return 0;

@@ -11,6 +11,7 @@
 #include "rpc/yarn/launch/as-user.h"
 #include "rpc/yarn/launch/launcher-state.h"
 #include "rpc/yarn/launch/text.h"
+#include "util/fileio.h"
 #include "util/utf8.h"
 
 /* A directory can have any number of files, and nmd looks while everything else waits: of these it reads the names, and
@@ -37,16 +38,6 @@ static bool matches(const char *pattern, const char *name)
     return false;
 }
 
-static DIR *open_dir(int dir_fd)
-{
-    int fd = RET_NERRNO(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (!dir)
-        (void)nm_close(fd);
-    return dir;
-}
-
 struct newest {
     char *name; /* of NAME_MAX + 1 bytes */
     struct timespec at;
@@ -71,11 +62,12 @@ static void look_at(int dir_fd, const char *name, struct newest *n)
  * newest of these, among which is the one that nearly all containers have. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
-    _cleanup_closedir_ DIR *dir = open_dir(dir_fd);
+    _cleanup_closedir_ DIR *dir = NULL;
     struct newest newest = {.name = name};
     unsigned n_matches = 0;
     const struct dirent *d;
 
+    (void)nm_opendir_at(dir_fd, &dir);
     if (matches(pattern, USUAL_NAME))
         look_at(dir_fd, USUAL_NAME, &newest);
     for (unsigned n = 0; dir && n < NAMES_MAX && n_matches < MATCHES_MAX && (d = readdir(dir)); n++)
@@ -185,7 +177,7 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
 
     if (fd < 0 || !names || nm_yarn_become(&t.as, &self) < 0)
         return names;
-    dir = open_dir(fd);
+    (void)nm_opendir_at(fd, &dir);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
         if (is_listed(fd, d))
             (void)json_array_append_new(names, json_string(d->d_name)); /* without memory the list is shorter */

@@ -23,7 +23,7 @@ struct nm_yarn_launcher {
     unsigned n_preparations;
 };
 
-/* Looks at the directories if it is time, and tells what has changed; the second one looks as soon as it may. */
+/* Checks the directories if a check is due, and reports changes. The second function doesn't wait until one is due. */
 void nm_yarn_launcher_look(struct nm_yarn_launcher *l);
 void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l);
 /* The open directory of that name; NULL: there is none, or it can't be used. */

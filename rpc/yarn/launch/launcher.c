@@ -33,7 +33,7 @@ nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const ch
         l->params.tell(level, sentence);
 }
 
-/* ---- what becomes of directories ---------------------------------------------------------- */
+/* ---- changes of directories --------------------------------------------------------------- */
 
 static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d, const char *kind)
 {

@@ -30,7 +30,7 @@ struct nm_yarn_launcher_params {
     const char *localizer_program; /* nm-localizer's path */
     const char *state_dir;         /* nmd's */
     void (*tell)(int level, const char *sentence);
-    /* Something has happened to the node, for its events and the log. NULL: nobody wants to hear it. */
+    /* Records an event of the node, and logs it. May be NULL. */
     void (*happened)(int level, const char *sentence, void *userdata);
     void *userdata;
 };
@@ -56,8 +56,8 @@ struct nm_yarn_place {
 };
 int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
 
-/* Where a container may go whose preparation, of nm_yarn_launcher_prepare() and not is_running, has failed, if one of
- * its directories was why; the others stay. -ENOENT: it was something else, or no other directory is good. */
+/* Chooses other directories for a container whose preparation (not is_running) has failed, in place of those that
+ * caused the failure. -ENOENT: no directory has caused it, or no other one is good. */
 int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
                                      struct nm_yarn_place *ret);
 

@@ -45,8 +45,8 @@ struct nm_yarn_preparation {
     struct nm_yarn_launch links; /* of LINK */
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* whom that is of */
-    bool asked_other;           /* a second one, since the first one's directory had turned bad */
-    bool lost_local, lost_log;  /* it failed, and that directory was why */
+    bool asked_other;           /* a second localizer, since the directory of the first one had turned bad */
+    bool lost_local, lost_log;  /* it failed because of that directory */
     unsigned n_lost; /* how often resources had gone when all had come */
     int result;    /* < 0: it failed */
     char *message; /* why; NULL: there was no memory for it */
@@ -82,7 +82,7 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
 }
 
-/* What a disk that fails says, or a file system that ends. A user's own doing may look the same. */
+/* Returns whether the error may be that of a disk that fails, is full or is gone. A user can cause the same errors. */
 static bool is_of_disk(int r)
 {
     static const int errors[] = {EIO,     EROFS,  ENOSPC,   EDQUOT,    ENODEV, ENXIO,
@@ -94,8 +94,8 @@ static bool is_of_disk(int r)
     return false;
 }
 
-/* A directory that is there already can be entered on a disk that is read-only by now. One that is merely full may do
- * for a container that is in it. */
+/* Checks that a directory can be written to: mkdir() of one that exists says nothing about a disk that has become
+ * read-only. A full disk passes, since the container may already have what it needs there. */
 static int check_usable(const struct nm_yarn_dir *d)
 {
     if (d->fd < 0)
@@ -119,8 +119,8 @@ static int cannot_make(const char *dir, int r, char **ret_message)
     return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
 }
 
-/* In each of the directories, since applications choose among the local ones; what fails is an obstacle only in the
- * one that is the container's own. */
+/* Makes the container's directory in each of the directories, since applications choose among the local ones. A failure
+ * matters only in the container's own one. */
 static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
                      int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
                      char **ret_message)
@@ -329,8 +329,8 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* Of another directory, once, where the one that they were to be kept in has turned bad. 1: it is under way; 0: there
- * is no reason to. */
+/* Asks the localizer of another directory, once, if the directory of the first one has turned bad. Returns 1 if it has
+ * asked, 0 if there is no reason to. */
 static int ask_other(struct nm_yarn_preparation *p, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;

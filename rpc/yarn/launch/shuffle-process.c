@@ -244,7 +244,8 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
     return p->pid;
 }
 
-/* Its process group has it alone, and with it, unlike with a process, the kernel takes all threads. */
+/* Uses its process group, which has no other process: for PRIO_PGRP the kernel sets all threads, for PRIO_PROCESS only
+ * one. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
 {
     return p->pid > 0 ? RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice)) : -ESRCH;

@@ -28,9 +28,9 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle_process *, nm_yarn_shuffle_process_free)
 
-/* 0: it has ended. */
+/* Returns 0 if it has ended. */
 pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p);
-/* Sets the nice value of all its threads. -EPERM: it is another user's, and nmd lacks CAP_SYS_NICE. */
+/* Sets the nice value of all its threads. -EPERM: it runs as another user, and nmd lacks CAP_SYS_NICE. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice);
 
 /* -EPIPE: it can't be told, as one that takes nothing for so long that it can't be waited for, and one for which there

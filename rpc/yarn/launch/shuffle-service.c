@@ -27,7 +27,7 @@
 #define MOST_CONNECTIONS 8192
 #define PORT_FILE "port"
 #define HELPER_NAME "shuffle"
-#define NICE 10 /* where it can't have a CPU weight of its own */
+#define NICE 10 /* if nm-shuffle gets no CPU weight of its own */
 
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
@@ -60,15 +60,15 @@ static void on_placed(int result, const char *message, void *userdata)
     struct nm_yarn_shuffle *s = userdata;
     int r;
 
-    if (result >= 0 || result == -ESRCH || !s->process) /* its end is dealt with elsewhere */
+    if (result >= 0 || result == -ESRCH || !s->process) /* if it has ended, that is handled elsewhere */
         return;
     r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
     tell(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
          r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
-/* Only when it listens: the address rules of nmd.service hold for sockets that were made in it, and are to go on
- * holding for this one's. */
+/* Moves nm-shuffle when it listens, not before: the address rules of nmd.service (IPAddressAllow=) apply to sockets
+ * that were made in its cgroup, and must apply to this one. */
 static void place(struct nm_yarn_shuffle *s)
 {
     int r;

@@ -18,7 +18,7 @@ struct nm_yarn_shuffle;
 
 struct nm_yarn_shuffle_params {
     sd_event *event;
-    struct nm_manager *manager; /* gives its process a cgroup; it is freed later than this */
+    struct nm_manager *manager; /* places nm-shuffle in a cgroup; it must outlive this */
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
     const char *state_dir; /* nmd's: the jobs outlive it */

@@ -20,8 +20,8 @@
 #include "rpc/yarn/conf/properties.h"
 #include "util/error.h"
 
-/* The settings' user-pattern, which matches as in Java. -EINVAL and *ret_message: it is no regular expression, or
- * one that can't. */
+/* Compiles user-pattern, which matches as in Java. -EINVAL and *ret_message: it is no regular expression, or has
+ * something that can't be matched as in Java. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message);
 
 /* nmd_uid: as whom nmd runs. -EINVAL: not as anybody; *ret_message is for the application. The caller frees *ret. */

@@ -273,3 +273,20 @@ int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, 
     *ret = (struct nm_blob){data, yarn__record__pack(&r, data)};
     return 0;
 }
+
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept)
+{
+    _cleanup_free_ void *data = NULL;
+    struct nm_blob blob;
+    int r = nm_yarn_record_pack(record, (struct nm_bytes){record->identifier.data, record->identifier.len}, &blob);
+
+    if (r < 0)
+        return r;
+    data = blob.data;
+    r = nm_yarn_held_new((struct nm_bytes){blob.data, blob.bytes}, ret_kept);
+    if (r < 0)
+        return r;
+    (void)STEAL_PTR(data);
+    *ret = blob;
+    return 0;
+}

@@ -53,7 +53,7 @@ struct nm_yarn_item {
     bool increase_told;   /* that is in the heartbeat that is on its way */
     struct nm_yarn_preparation *preparation;
     const Yarn__LaunchContext *prepared; /* what that is of */
-    bool moved;           /* since it was to begin: a directory that it was given could not be used */
+    bool moved;           /* for this start it has got other directories, since one of its own could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;
     const struct nm_yarn_extra *reinit; /* that one decides what it runs next */
@@ -118,3 +118,6 @@ void nm_yarn_item_take_token(struct nm_yarn_item *item, const struct nm_yarn_rea
 
 /* The record of an item as a blob with this identifier, for the caller to free. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);
+/* Packs the record with its own identifier, and unpacks it again: the manager keeps *ret, and then the item takes
+ * *ret_kept. The caller frees the bytes of *ret. */
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept);

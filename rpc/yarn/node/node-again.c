@@ -4,9 +4,9 @@
  * What YARN's services ask for a container that runs: more resources, another command, the former one again. See
  * node.h. Conditions and words are Hadoop's.
  *
- * What it is to run next is in its record, and that in the manager's hands, before anything of it is ended; so a
- * restarted nmd finds it there. What is still being fetched for a re-initialization then is forgotten: the container
- * goes on with what it runs.
+ * The manager has the record of the next command before it ends anything of the running one, so a restarted nmd finds
+ * it there. A re-initialization whose resources are still being fetched at a restart is dropped: the container goes on
+ * with the command that it runs.
  */
 
 #include "rpc/yarn/node/node-state.h"
@@ -25,7 +25,7 @@
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/* Of what was said before as much as there is room for; without memory nothing is said. */
+/* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory they stay as they are. */
 nm_printf(2, 3) static void say(struct nm_yarn_item *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -91,42 +91,29 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
 
 /* ---- another record ----------------------------------------------------------------------- */
 
-/* The record as the manager has it, which is the one with the newest token, with these contexts. */
-static int make_record(const struct nm_yarn_item *i, const Yarn__LaunchContext *context,
-                       const Yarn__LaunchContext *before, struct nm_blob *ret)
-{
-    const struct nm_container *c = nm_yarn_item_container(i);
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *kept = NULL;
-    Yarn__Record record;
-    int r = c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, &kept) : -ESRCH;
-
-    if (r < 0)
-        return r;
-    record = *kept->record;
-    record.context = (Yarn__LaunchContext *)(uintptr_t)context;
-    record.before = (Yarn__LaunchContext *)(uintptr_t)before;
-    return nm_yarn_record_pack(&record, (struct nm_bytes){record.identifier.data, record.identifier.len}, ret);
-}
-
-/* Into the manager's hands; with `runs_again`, what it runs is ended, and this follows. 0, -errno, or positive and
- * *problem. */
+/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends what runs
+ * and starts this instead. Returns 0, -errno, or positive and *problem. */
 static int put_record(struct nm_yarn_item *i, const Yarn__LaunchContext *context, const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
 {
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *kept = NULL;
+    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
     struct nm_manager *m = i->node->p.manager;
     _cleanup_free_ void *data = NULL;
     struct nm_rerun rerun = {0};
     struct nm_arena arena;
     struct nm_blob blob;
-    int r = make_record(i, context, before, &blob);
+    Yarn__Record record;
+    int r = nm_yarn_item_read_record(i, &old);
 
     if (r < 0)
         return r;
-    data = blob.data;
-    r = nm_yarn_held_new((struct nm_bytes){blob.data, blob.bytes}, &kept);
+    record = *old->record;
+    record.context = (Yarn__LaunchContext *)(uintptr_t)context;
+    record.before = (Yarn__LaunchContext *)(uintptr_t)before;
+    r = nm_yarn_record_repack(&record, &blob, &kept);
     if (r < 0)
         return r;
+    data = blob.data;
     nm_arena_init(&arena, COMMAND_MAX, NULL);
     if (runs_again) {
         rerun = (struct nm_rerun){.argv = nm_yarn_launcher_command(context, &arena), .blob = &blob};

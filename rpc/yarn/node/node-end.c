@@ -24,6 +24,13 @@ const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i)
     return nm_manager_find(i->node->p.manager, &nm_yarn_admin, i->text, &c, &problem) == 0 ? c : NULL;
 }
 
+int nm_yarn_item_read_record(const struct nm_yarn_item *i, struct nm_yarn_held **ret)
+{
+    const struct nm_container *c = nm_yarn_item_container(i);
+
+    return c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
+}
+
 /* ---- a container's end -------------------------------------------------------------------- */
 
 static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnostics)

@@ -23,46 +23,35 @@ static void fail(struct nm_yarn_item *i, const char *why)
     (void)nm_manager_prepare_failed(i->node->p.manager, NM_YARN_OWNER, i->text, why, &problem);
 }
 
-/* The record as the manager has it, which is the one with the newest token, with another place. */
-static int make_record(const struct nm_yarn_item *i, const struct nm_yarn_place *place, struct nm_blob *ret)
-{
-    const struct nm_container *c = nm_yarn_item_container(i);
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *kept = NULL;
-    Yarn__Record record;
-    int r = c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, &kept) : -ESRCH;
-
-    if (r < 0)
-        return r;
-    record = *kept->record;
-    record.local_dir = (char *)(uintptr_t)place->local_dir;
-    record.log_dir = (char *)(uintptr_t)place->log_dir;
-    return nm_yarn_record_pack(&record, (struct nm_bytes){record.identifier.data, record.identifier.len}, ret);
-}
-
-/* Into the manager's hands, and then the item's. */
+/* Gives the container other directories: in the manager, then in the item. */
 static int move(struct nm_yarn_item *i, const struct nm_yarn_place *place)
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);
     _cleanup_free_ char *log_dir = nm_yarn_log_dir(place->log_dir, i->app->text, i->text);
-    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *kept = NULL;
+    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
     struct nm_move to = {.workdir = workdir, .log_dir = log_dir};
     _cleanup_free_ void *data = NULL;
     struct nm_problem problem;
-    int r = workdir && log_dir ? make_record(i, place, &to.blob) : -ENOMEM;
+    Yarn__Record record;
+    int r = workdir && log_dir ? nm_yarn_item_read_record(i, &old) : -ENOMEM;
 
     if (r < 0)
         return r;
+    record = *old->record;
+    record.local_dir = (char *)(uintptr_t)place->local_dir;
+    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    r = nm_yarn_record_repack(&record, &to.blob, &kept);
+    if (r < 0)
+        return r;
     data = to.blob.data;
-    r = nm_yarn_held_new((struct nm_bytes){to.blob.data, to.blob.bytes}, &kept);
-    if (r == 0)
-        r = nm_manager_move(i->node->p.manager, NM_YARN_OWNER, i->text, &to, &problem);
+    r = nm_manager_move(i->node->p.manager, NM_YARN_OWNER, i->text, &to, &problem);
     if (r == 0)
         nm_yarn_item_take_record(i, STEAL_PTR(kept));
     return r;
 }
 
-/* A disk that fails is seen by the next container before anybody has looked: once for each start that one goes to other
- * directories, with all of its preparation. */
+/* Starts the preparation anew in other directories, once for each start: a container may meet a disk that fails before
+ * the regular check of the disks finds it. */
 static bool begin_elsewhere(struct nm_yarn_item *i, const struct nm_yarn_preparation *p)
 {
     struct nm_yarn_place place;
@@ -75,7 +64,7 @@ static bool begin_elsewhere(struct nm_yarn_item *i, const struct nm_yarn_prepara
     return true;
 }
 
-/* The container may have been ended meanwhile; then the manager says so, and nothing is to be done. */
+/* The manager refuses the result if the container has been ended meanwhile; then there is nothing to do. */
 static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_item *i = userdata;
@@ -87,7 +76,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
         fail(i, message ?: strerror(-result));
 }
 
-/* Nobody waits for what runs already: what it uses is kept, or it is gone. */
+/* The result is of no use for a container that runs already: its resources stay in use, or they are gone. */
 static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;

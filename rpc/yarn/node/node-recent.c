@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See node-state.h: rings, in which the oldest makes room. */
+/* See node-state.h. Rings, in which a new entry replaces the oldest one. Containers are found by a hash: with 64 bits, a
+ * collision among a few thousand ids is too unlikely to provide for. */
 
 #include "rpc/yarn/node/node-state.h"
 
 #include "rpc/yarn/message-ids.h"
-
-/* Sixty-four bits: that two of a few thousand share one is nothing to provide for. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
-
-    for (; *text; text++)
-        h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    return h;
-}
+#include "util/fnv1a.h"
 
 void nm_yarn_recent_note(struct nm_yarn_node *n, const char *text, uint64_t now_usec)
 {
-    n->recent[n->next_recent] = (struct nm_yarn_recent){hash_of(text), now_usec};
+    n->recent[n->next_recent] = (struct nm_yarn_recent){nm_fnv1a_64(text), now_usec};
     n->next_recent = (n->next_recent + 1) % NM_YARN_RECENT_MAX;
 }
 
 bool nm_yarn_recent_has(const struct nm_yarn_node *n, const char *text, uint64_t now_usec)
 {
-    uint64_t hash = hash_of(text);
+    const uint64_t hash = nm_fnv1a_64(text);
 
     for (size_t i = 0; i < NM_YARN_RECENT_MAX; i++)
         if (n->recent[i].hash == hash && n->recent[i].usec > 0 && now_usec - n->recent[i].usec < NM_YARN_RECENT_USEC)

@@ -11,6 +11,7 @@
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/message-ids.h"
 #include "util/error.h"
+#include "util/printf.h"
 
 #define COMMAND_MAX (64u << 10)
 
@@ -71,20 +72,6 @@ static void give_service_data(struct nm_yarn_item *i)
                                                     context->service_data[k]->value.len});
 }
 
-/* ---- words ------------------------------------------------------------------------------- */
-
-nm_printf(1, 2) static char *sentence(const char *format, ...)
-{
-    char *text = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, format);
-    n = vasprintf(&text, format, ap);
-    va_end(ap);
-    return n < 0 ? NULL : text;
-}
-
 /* ---- submitting --------------------------------------------------------------------------- */
 
 /* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
@@ -138,8 +125,8 @@ static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
     const int32_t status = status_of(i, outcome);
     const bool is_unknown = outcome == NM_AGENT_E_UNAVAILABLE && status == NM_YARN_INVALID;
     _cleanup_free_ char *text =
-        is_unknown ? sentence("%s The ResourceManager doesn't know of it and goes on sending containers, so that each "
-                              "start counts as a failure.", why)
+        is_unknown ? nm_strdup_printf("%s The ResourceManager doesn't know of it and goes on sending containers, so "
+                                      "that each start counts as a failure.", why)
                    : NULL;
 
     nm_yarn_item_end_early(i, status, text ?: why);
@@ -248,15 +235,15 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-/* -101 isn't counted against a master's attempts. So it is for what was on its way when the ResourceManager had heard
- * that the node is unhealthy; before that the next attempt would be made here at once, and the one after that. */
+/* -101 isn't counted against a master's attempts. It is right for a start that was on its way when the ResourceManager
+ * heard that the node is unhealthy; before that the next attempt would be made here at once, and the one after that. */
 static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
     if (n->is_out)
-        return obstruct(p, NM_YARN_DISKS_FAILED, sentence("%s", why));
+        return obstruct(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
     return obstruct(p, NM_YARN_INVALID,
-                    sentence("%s. The ResourceManager hears of it with the node's next heartbeat; until then a start "
-                             "here counts as a failure.", why));
+                    nm_strdup_printf("%s. The ResourceManager hears of it with the node's next heartbeat; until then a "
+                                     "start here counts as a failure.", why));
 }
 
 static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
@@ -268,14 +255,14 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
-        return obstruct(p, NM_YARN_KILLED_AFTER_APP, sentence("Container launched after its application had ended."));
+        return obstruct(p, NM_YARN_KILLED_AFTER_APP, nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
         return obstruct(p, NM_YARN_INVALID,
-                        sentence("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
+                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
                                  "the default one only: it runs containers as processes, without images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
-        return obstruct(p, NM_YARN_INVALID, why ?: sentence("%s", strerror(-r)));
+        return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
     r = nm_yarn_launcher_place(n->p.launcher, &p->place, &no_place);
     return r < 0 ? obstruct_for_disks(n, p, no_place ?: strerror(-r)) : 0;
 }

@@ -83,6 +83,8 @@ int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_excepti
 /* ---- node-end.c ---- */
 /* The manager's container; NULL: it never had it, or no longer. */
 const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i);
+/* Unpacks the record that the manager has of it, which is the one with the newest token. -ESRCH: it has none. */
+int nm_yarn_item_read_record(const struct nm_yarn_item *i, struct nm_yarn_held **ret);
 /* It never ran, and is told as ended. */
 void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why);
 /* Likewise, as an earlier nmd has noted it. */

@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "util/sum.h"
+#include "util/fnv1a.h"
 
 #define PLACES_FILE "placements"
 #define SLOT_BYTES 1024u /* two names of the longest, and half as much beside */
@@ -44,7 +44,7 @@ static void place_done(struct nm_yarn_place *p)
 /* `size` bytes follow the head. */
 static uint32_t sum_of(const uint8_t *slot, size_t size)
 {
-    return nm_sum(slot + SUM_BYTES, SIZE_BYTES + size);
+    return nm_fnv1a_32(slot + SUM_BYTES, SIZE_BYTES + size);
 }
 
 static void write_slot(const struct nm_yarn_places *all, uint64_t n)

@@ -28,7 +28,7 @@ static int do_step(const char *root, const struct nm_setup_step *s)
     return 0;
 }
 
-/* Those on the way to the manifest, which have to be made first, or the others. */
+/* Does the steps for directories above the manifest, which come first, or all others. */
 static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p, bool of_manifest,
                     struct nm_refusals *refusals)
 {
@@ -66,7 +66,7 @@ static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, c
     return r;
 }
 
-/* Nobody would know of them. */
+/* Removes the directories above the manifest again if it could not be written: without it undo doesn't know them. */
 static void take_way_back(const struct nm_setup_wish *w, const struct nm_setup_plan *p)
 {
     for (size_t i = p->n_steps; i-- > 0;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. What no program can decide for an administrator, and what would keep jobs from running. */
+/* See plan.h. Sentences about decisions that are the administrator's, and about what would keep jobs from running. */
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ struct advice {
     struct nm_arena *arena;
     struct nm_setup_advice *list;
     size_t n;
-    bool is_lost; /* there was no memory */
+    bool is_lost; /* memory ran out */
 };
 
 nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
@@ -94,7 +94,8 @@ static void say_ports(struct advice *v, const struct nm_yarn_settings *s, const 
     if (s->node.port == 0)
         say(v, NM "address has no port of its own, so that nmd takes any that is free, another at each start: a "
             "firewall needs a fixed one.");
-    remind(v, "The name %s must lead the ResourceManager and all nodes to this host (" NM "hostname).", f->node_name);
+    remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
+           f->node_name);
 }
 
 static void say_users(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
@@ -125,7 +126,7 @@ static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s
 {
     if (s->queue_max_length == 0)
         say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends this node no opportunistic "
-            "container, and nothing is over-subscribed for it. 10 would be a beginning.");
+            "container, and nothing is over-subscribed for it. Try 10 to begin with.");
     if (!s->pauses)
         say(v, NM "opportunistic-containers-use-pause-for-preemption is false: where CPU is short, opportunistic "
             "containers are killed. With true they are paused and lose no work.");
@@ -139,7 +140,7 @@ static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s
 static void say_programs(struct advice *v, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
-        say(v, "No Java was found, which most jobs need: install one, or say --java-home DIR.");
+        say(v, "No Java was found, which most jobs need: install one, or give --java-home DIR.");
     if (!f->hadoop_home)
         say(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
             "jobs must bring their own, as with mapreduce.application.framework.path, or fetch commands and class "

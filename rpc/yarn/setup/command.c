@@ -86,7 +86,7 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
     if (o->is_dry && (r == 0 || r == -EEXIST))
         nm_tell("--dry-run: nothing was changed");
     if (r == -EEXIST)
-        nm_tell("something was left as it is; above stands what, and why");
+        nm_tell("something was left as it is; see above what, and why");
     else if (r < 0)
         tell_lines(message ?: strerror(-r));
     return r;

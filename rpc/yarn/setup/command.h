@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* nmd's options for a setup, and what they have done. */
+/* The options of nmd --yarn-setup, and running it. */
 
 #include <getopt.h>
 
@@ -15,7 +15,7 @@ struct nm_yarn_setup_options {
     bool is_dry, undoes;
 };
 
-/* What getopt_long() returns for them; nothing else may have these. */
+/* Values that getopt_long() returns for these options. No other option of nmd may have them. */
 enum {
     NM_YARN_SETUP_OPT = 1024,
     NM_YARN_SETUP_OPT_DRY_RUN,
@@ -35,21 +35,21 @@ enum {
 
 #define NM_YARN_SETUP_USAGE \
     "      --yarn-setup DIR    make this host a node of that cluster: the unit's drop-in, directories and\n" \
-    "                          configuration; say what was done and what is left to decide; and leave\n" \
+    "                          configuration; print what was done and what is left to decide; exit\n" \
     "      --dry-run           with --yarn-setup: change nothing, and say the same\n" \
     "      --undo              with --yarn-setup: take back what an earlier one has written\n" \
     "      --allow ADDRESS     with --yarn-setup: let nmd talk to this address or network, too (may be repeated)\n" \
     "      --java-home DIR     with --yarn-setup: the Java of the cluster's jobs\n" \
     "      --root DIR          with --yarn-setup: the host's files are below DIR\n"
 
-/* 0: it is one of these; 1: none; -EINVAL: what is wrong with it was said. */
+/* Takes an option. Returns 0, 1 if it is none of these, or -EINVAL after a message. */
 int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options *o);
-/* Do they go together? -EINVAL, and it was said. checks: with --check-config. */
+/* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);
 
-/* config, state_dir: NULL: the host's own. */
+/* config, state_dir NULL: the host's own. */
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn);
-/* Does what they say, and says what became of it. Negative: not all of it. */
+/* Runs the setup or the undo, and prints the result. Negative: something was not done. */
 int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config, const char *state_dir,
                       nm_yarn_warn_t warn);

@@ -13,7 +13,7 @@
 #include "rpc/yarn/setup/programs.h"
 #include "rpc/yarn/setup/reach.h"
 
-/* Without slashes that say nothing; a copy. NULL: no memory. */
+/* Returns a copy without redundant slashes. NULL: no memory. */
 static const char *tidy(struct nm_arena *a, const char *path)
 {
     char *copy = nm_yarn_print(a, "%s", path), *to = copy;
@@ -83,7 +83,7 @@ static int look_at_all(const struct nm_setup_wish *w, const struct nm_yarn_setti
     return r == 0 ? look_at_dirs(w, s->log_dirs, a, f, ret_message) : r;
 }
 
-/* As whom the node registers, without asking a name service. */
+/* Finds the name that the node registers with, without asking a name service. */
 static int name_node(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f)
 {
     char own[HOST_NAME_MAX + 1] = "localhost";

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What `nmd --yarn-setup` finds on this host, for plan.h to decide by. All texts are an arena's. Paths are as they are
- * inside of the root directory that is worked on, which is the host's own unless somebody names another one.
+ * The facts that `nmd --yarn-setup` finds on this host, from which plan.h makes a plan. All texts are in an arena.
+ * Paths are relative to the root directory, which is the host's own unless --root names another one.
  */
 
 #include <stdbool.h>
@@ -17,11 +17,11 @@ enum nm_setup_kind {
     NM_SETUP_NOTHING,
     NM_SETUP_FILE,
     NM_SETUP_DIR,
-    NM_SETUP_LINK,  /* it, or a part of the way to it, is a symbolic link, which nothing is written through */
-    NM_SETUP_OTHER, /* a device, a pipe; or it can't be looked at: error */
+    NM_SETUP_LINK,  /* a part of the path is a symbolic link; nothing is written through one */
+    NM_SETUP_OTHER, /* a device, a pipe; or it can't be examined: `error` */
 };
 
-/* What stands at a path. */
+/* What exists at a path. */
 struct nm_setup_spot {
     const char *path;
     enum nm_setup_kind kind;
@@ -29,20 +29,20 @@ struct nm_setup_spot {
     gid_t gid;
     mode_t mode;
     const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be ours */
-    const char **missing; /* where there is nothing: what isn't there either, above it, the outermost first */
+    const char **missing; /* if nothing exists: the directories above it that don't either, the outermost first */
     size_t n_missing;
-    const char *weak; /* the first directory above it in which others than root can put something else there; or NULL */
-    bool is_usable;   /* as a directory of nmd's: it is root's alone, and so is the way to it, links or not */
+    const char *weak; /* the first directory above it in which others than root can replace it; or NULL */
+    bool is_usable;   /* by nmd: only root can change it and the directories above it; links are followed */
     int error;        /* negative errno */
 };
 
 enum nm_setup_role {
     NM_SETUP_RESOURCE_MANAGER,
-    NM_SETUP_SCHEDULER, /* also a ResourceManager's: where the proxy of application masters goes on to */
+    NM_SETUP_SCHEDULER, /* the ResourceManager's port for application masters, which the proxy connects to */
     NM_SETUP_NAME_NODE,
 };
 
-/* A host of the cluster's files. */
+/* A host that the cluster's files name. */
 struct nm_setup_host {
     enum nm_setup_role role;
     const char *name;
@@ -50,43 +50,43 @@ struct nm_setup_host {
     const char **addresses; /* numeric */
     size_t n_addresses;
     int unresolved;       /* of getaddrinfo(): 0, or EAI_... */
-    int error;            /* of a connection to the port: 0, or a negative errno */
-    const char *answered; /* the address that took it, where one did */
+    int error;            /* of connecting to the port: 0, or a negative errno */
+    const char *answered; /* the address that accepted the connection, or NULL */
 };
 
 struct nm_setup_facts {
-    uid_t uid; /* whose directories are to be: root, or who runs it below a root directory of its own */
+    uid_t uid; /* the owner that directories shall have: root, or with --root the user who runs this */
     gid_t gid;
-    struct nm_setup_host *hosts; /* ResourceManagers first, in the files' order */
+    struct nm_setup_host *hosts; /* ResourceManagers first, else in the order of the files */
     size_t n_hosts;
     const char **name_servers; /* their addresses */
     size_t n_name_servers;
-    const char *network, *interface; /* of this host's networks, the one that a ResourceManager is in; or NULL */
-    const char *java_home, *java_version, *java_from; /* NULL: none was found; from where it is known */
+    const char *network, *interface; /* the network of this host that a ResourceManager is in; or NULL */
+    const char *java_home, *java_version, *java_from; /* NULL: none was found; java_from: where its path comes from */
     const char *hadoop_home, *hadoop_from;
-    const char *node_name; /* by which the cluster will know the node */
+    const char *node_name; /* the name that the node registers with */
     bool has_local_user;
     struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
     struct nm_setup_spot *dirs;               /* the settings' local directories, then those for logs */
     size_t n_dirs;
-    struct nm_setup_manifest manifest; /* empty: nothing was ever set up */
+    struct nm_setup_manifest manifest; /* empty: there was no setup yet */
 };
 
-/* What is asked for. */
+/* The request. */
 struct nm_setup_wish {
     const char *root;     /* without a slash at its end; "": the host's own */
-    const char *conf_dir; /* of the cluster's files, as nmd.conf is to have it */
+    const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
     const char *java_home;    /* NULL: one is looked for */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
 };
 
-/* Looks, names and connects; a name service or a host may keep it waiting for some seconds. -EINVAL and *ret_message: a
- * sentence why it makes no sense. */
+/* Examines paths, resolves names and connects to hosts, which may take some seconds. -EINVAL and *ret_message: the
+ * request can't be carried out. */
 int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message);
 
-/* One path. What can't be looked at is in *ret. */
+/* Examines one path. A failure to do so is a value of *ret. */
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
-/* The sum of a text, as a spot has it. */
+/* Returns the SHA-256 of a text in hexadecimal, as nm_setup_spot has it. */
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);

@@ -9,7 +9,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* The directory that the path's last part stands in, to be written to and synced. */
+/* Opens the directory that has the path's last part, for writing in it and for fsync(). */
 static int open_above(const char *root, const char *path, const char **ret_name)
 {
     _cleanup_free_ char *dir = NULL;
@@ -45,7 +45,7 @@ int nm_setup_write_file(const char *root, const char *path, const char *text, mo
         return dir;
     if ((size_t)snprintf(tmp, sizeof tmp, ".%s.new", name) >= sizeof tmp)
         return -ENAMETOOLONG;
-    (void)unlinkat(dir, tmp, 0); /* of one that was interrupted */
+    (void)unlinkat(dir, tmp, 0); /* left by a setup that was interrupted */
     r = write_new(dir, tmp, text, mode);
     if (r >= 0)
         r = RET_NERRNO(renameat(dir, tmp, dir, name));

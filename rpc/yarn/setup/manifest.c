@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manifest.h. JSON; only root can write it, but what it makes nmd remove is checked all the same. */
+/* See manifest.h. The manifest is JSON. Only root can write it, but nmd removes what it names, so its paths are checked
+ * all the same. */
 
 #include "rpc/yarn/setup/manifest.h"
 
@@ -38,7 +39,7 @@ bool nm_setup_entry_has(const struct nm_setup_entry *e, const char *sum)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* An absolute path that leads where it says. */
+/* Returns whether it is an absolute path without "." and "..". */
 static bool is_plain(const char *path)
 {
     if (!path || *path != '/' || !path[1])

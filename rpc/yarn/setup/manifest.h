@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a setup has written, so that it can be taken back, and only that. It is saved before anything is done: what a
- * setup that was interrupted has done is in it, and perhaps more. A file's entry has its sums, of which any is ours:
- * while one is replaced there are two.
+ * The list of what a setup has written, so that undo reverts that and nothing else. It is saved before the first
+ * change: after an interrupted setup it has all changes that were made, and perhaps more. The entry of a file has
+ * checksums: two while the file is being replaced, either of which identifies it as ours.
  */
 
 #include <stdbool.h>
@@ -24,29 +24,30 @@ enum nm_setup_entry_kind {
 struct nm_setup_entry {
     enum nm_setup_entry_kind kind;
     const char *path;
-    const char *sums[2]; /* of a file: its text's; the second may be NULL */
-    uid_t uid;           /* of a changed directory, as it was before; so are the next two */
+    const char *sums[2]; /* of a file: SHA-256 of its text; the second may be NULL */
+    uid_t uid;           /* of a changed directory: its former owner; gid and mode likewise */
     gid_t gid;
     mode_t mode;
 };
 
 struct nm_setup_manifest {
-    const char *conf_dir; /* NULL: there is none */
+    const char *conf_dir; /* NULL: there is no manifest */
     struct nm_setup_entry *entries;
     size_t n;
 };
 
-/* Pure. -EBADMSG and *ret_message: it is no manifest. */
+/* Parses a manifest; pure. -EBADMSG and *ret_message: it is none. */
 int nm_setup_manifest_parse(struct nm_arena *a, const char *text, size_t size, struct nm_setup_manifest *ret,
                             char **ret_message);
-/* The caller frees *ret. */
+/* Formats a manifest. The caller frees *ret. */
 int nm_setup_manifest_print(const struct nm_setup_manifest *m, char **ret);
 
-/* NULL: there is no such entry. */
+/* Finds an entry. NULL: there is none. */
 const struct nm_setup_entry *nm_setup_manifest_find(const struct nm_setup_manifest *m, enum nm_setup_entry_kind kind,
                                                     const char *path);
-/* Is a file with that sum as we wrote it? */
+/* Returns whether the checksum is that of a text that we wrote. */
 bool nm_setup_entry_has(const struct nm_setup_entry *e, const char *sum);
 
-/* An empty one if there is no file. -EBADMSG and *ret_message: there is one that can't be read. path: on this host. */
+/* Reads the file, whose path is one of this host; *ret is empty if there is none. -EBADMSG and *ret_message: it is
+ * invalid. */
 int nm_setup_manifest_load(struct nm_arena *a, const char *path, struct nm_setup_manifest *ret, char **ret_message);

@@ -9,8 +9,8 @@
 
 #include "rpc/yarn/launch/text.h"
 
-#define DIR_MODE 0755   /* containers of all users go through it */
-#define STATE_MODE 0700 /* as the unit makes it */
+#define DIR_MODE 0755   /* containers of all users must be able to enter it */
+#define STATE_MODE 0700 /* StateDirectoryMode= of nmd.service */
 #define TMP_MODE 01777
 
 struct planner {
@@ -47,7 +47,7 @@ static bool is_planned(const struct planner *p, const char *path)
     return false;
 }
 
-/* A directory that is made; several ways may lead through it. */
+/* Adds a directory that is made, unless it is in the plan already, as part of another path. */
 static int add_new_dir(struct planner *p, const char *path, mode_t mode)
 {
     const struct nm_setup_step step = {.act = NM_SETUP_MAKE, .is_dir = true, .path = path, .mode = mode,
@@ -84,7 +84,7 @@ static const char *why_not(const struct nm_setup_spot *s)
     return s->error < 0 ? strerror(-s->error) : "it is neither file nor directory";
 }
 
-/* Below a directory that others can change nothing is written. */
+/* Nothing is written below a directory that others than root can change: they could replace the file. */
 static const char *why_weak(struct planner *p, const struct nm_setup_spot *s)
 {
     return nm_yarn_print(p->arena, "others than root can change %s, which is above it (chown root and chmod go-w "
@@ -128,19 +128,20 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Directories that more than a node goes by, which a slip of the pen may have named, stay as they are. */
+/* Returns why a directory keeps its owner, or NULL. Others than the node use such a directory, and yarn-site.xml may
+ * name it by mistake. */
 static const char *why_shared(const struct nm_setup_spot *s)
 {
     if (s->mode & S_ISVTX)
         return "it is for files of all users";
     if (!strchr(s->path + 1, '/'))
-        return "it stands at the top of the file system, where others may go by its owner and mode";
+        return "it is directly below the root directory, where others may depend on its owner and mode";
     if (strncmp(s->path, "/home/", 6) == 0 && !strchr(s->path + 6, '/'))
         return "it is somebody's home";
     return NULL;
 }
 
-/* Hadoop's own NodeManager has them as its own user's; nmd wants them root's alone. */
+/* With Hadoop's NodeManager the directories belong to its user. For nmd only root may be able to write to them. */
 static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
@@ -174,7 +175,8 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
     return r < 0 ? r : add(p, &step);
 }
 
-/* The list of what was written stands in nmd's state directory, which systemd makes when it first starts nmd. */
+/* Adds nmd's state directory, which will have the manifest. systemd makes it only when it starts nmd for the first
+ * time. */
 static int add_state(struct planner *p)
 {
     const struct nm_setup_spot *s = &p->facts->state;
@@ -196,7 +198,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
         r = add_dir(&p, &f->dirs[i]);
     if (r == 0)
         r = add_file(&p, &f->unit, nm_setup_unit_text(w, s, f, a));
-    if (r == 0) /* the last: with it nmd is a node when it starts */
+    if (r == 0) /* this comes last: with it nmd is a node from its next start on */
         r = add_file(&p, &f->config, nm_setup_config_text(w, a));
     if (r == 0)
         r = nm_setup_advise(w, s, f, a, &plan.advice, &plan.n_advice);
@@ -207,7 +209,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
-/* One that is there already keeps what it says of how things were at first. */
+/* Adds an entry for the step. An existing entry keeps the former owner and mode, which undo restores. */
 static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, bool done, struct nm_arena *a)
 {
     const enum nm_setup_entry_kind kind = !step->is_dir               ? NM_SETUP_WROTE_FILE

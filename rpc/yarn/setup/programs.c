@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See programs.h. What the cluster's own scripts say goes before the environment, and that before what is usual. */
+/* See programs.h. The cluster's own scripts have precedence, then the environment, then the usual directories. */
 
 #include "rpc/yarn/setup/programs.h"
 
@@ -19,10 +19,10 @@ struct search {
     struct nm_arena *arena;
     const struct nm_setup_wish *wish;
     int root_fd;
-    bool *is_lost; /* there was no memory: what was found is not all */
+    bool *is_lost; /* memory ran out: the result may be incomplete */
 };
 
-/* NULL: no memory. */
+/* Returns dir/name. NULL: no memory. */
 static char *join(const struct search *s, const char *dir, const char *name)
 {
     char *path;
@@ -41,7 +41,7 @@ static const char *keep(const struct search *s, const char *text, size_t size)
     return copy;
 }
 
-/* May everybody run it? */
+/* Returns whether everybody may execute that program. */
 static bool has_program(const struct search *s, const char *home, const char *program)
 {
     _cleanup_free_ char *bin = join(s, home, "bin"), *path = bin ? join(s, bin, program) : NULL;
@@ -58,7 +58,8 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 
 /* ---- the cluster's scripts ---------------------------------------------------------------- */
 
-/* NAME=/a/path, with or without "export" and quotes: what needs a shell to be understood is passed over. */
+/* Returns the value of NAME=/a/path, with or without "export" and quotes. Lines that only a shell can evaluate are
+ * skipped. */
 static const char *value_of_line(const struct search *s, const char *line, size_t size, const char *name)
 {
     const size_t n = strlen(name);
@@ -80,7 +81,7 @@ static const char *value_of_line(const struct search *s, const char *line, size_
     return keep(s, start, (size_t)(end - start));
 }
 
-/* The last line of it that names a home counts, as for a shell. */
+/* Returns the value of the last line that names an existing home, as the last assignment counts in a shell. */
 static const char *value_in_script(const struct search *s, const char *script, const char *name, const char *program)
 {
     _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
@@ -104,7 +105,7 @@ static const char *find_home(const struct search *s, const char *name, const cha
     static const char *const scripts[] = {"hadoop-env.sh", "yarn-env.sh"};
     const char *value = getenv(name);
 
-    for (size_t i = NM_ARRAY_SIZE(scripts); i-- > 0;) { /* the second is read after the first, and wins */
+    for (size_t i = NM_ARRAY_SIZE(scripts); i-- > 0;) { /* Hadoop reads the second one last */
         const char *found = value_in_script(s, scripts[i], name, program);
 
         if (found) {
@@ -120,7 +121,7 @@ static const char *find_home(const struct search *s, const char *name, const cha
 
 /* ---- Java --------------------------------------------------------------------------------- */
 
-/* What the file `release` says, which each JVM since Java 7 has. */
+/* Returns the version from the file `release`, which each JVM since Java 7 has. */
 static const char *version_of(const struct search *s, const char *home)
 {
     static const char key[] = "JAVA_VERSION=\"";
@@ -135,17 +136,15 @@ static const char *version_of(const struct search *s, const char *home)
     return keep(s, at, NM_MIN(strspn(at, "0123456789._-+abcdefghijklmnopqrstuvwxyz"), 40u));
 }
 
-/* Of what is installed and isn't the default, the one that comes last as versions go. */
+/* Returns the JVM with the highest version of those that are installed. */
 static const char *last_of_jvms(const struct search *s)
 {
-    _cleanup_close_ int fd = nm_open_in_root(s->root_fd, JVMS, O_RDONLY | O_DIRECTORY);
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    _cleanup_closedir_ DIR *d = NULL;
     const struct dirent *e;
     const char *best = NULL;
 
-    if (!d)
+    if (nm_fdopendir(nm_open_in_root(s->root_fd, JVMS, O_RDONLY | O_DIRECTORY), &d) < 0)
         return NULL;
-    STEAL_FD(fd);
     for (unsigned n = 0; n < JVMS_MAX && (e = readdir(d)); n++) {
         const char *home = NULL;
 

@@ -18,10 +18,10 @@
 #define HOSTS_MAX 96u
 #define ADDRESSES_MAX 16u
 #define NAME_SERVERS_MAX 8u
-#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* with one address */
+#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* for one address */
 #define ALL_PATIENCE_USEC (10 * NM_USEC_PER_SEC)
 
-/* ---- which there are ---------------------------------------------------------------------- */
+/* ---- hosts -------------------------------------------------------------------------------- */
 
 static int add_host(struct nm_setup_facts *f, struct nm_arena *a, enum nm_setup_role role, const char *name,
                     unsigned port)
@@ -41,7 +41,7 @@ static int add_host(struct nm_setup_facts *f, struct nm_arena *a, enum nm_setup_
     return 0;
 }
 
-/* http://HOST:PORT, the host perhaps in brackets, as sources.c writes them. */
+/* Adds the host of http://HOST:PORT, as sources.c writes it. The host may be in brackets. */
 static int add_url(struct nm_setup_facts *f, struct nm_arena *a, const char *url)
 {
     const char *host = strstr(url, "://"), *colon = strrchr(url, ':');
@@ -108,7 +108,7 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     if (h->n_addresses == ADDRESSES_MAX ||
         getnameinfo(i->ai_addr, i->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
         return 0;
-    text[strcspn(text, "%")] = '\0'; /* of a link's own addresses; the unit's rules have no interfaces */
+    text[strcspn(text, "%")] = '\0'; /* the scope of a link-local address; IPAddressAllow= has no interfaces */
     for (size_t k = 0; k < h->n_addresses; k++)
         if (nm_streq(h->addresses[k], text))
             return 0;
@@ -116,7 +116,7 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     return h->addresses[h->n_addresses++] ? 0 : -ENOMEM;
 }
 
-/* Who asks for 0.0.0.0 gets to the own host. */
+/* A connection to 0.0.0.0 reaches the own host. */
 static int resolve_host(struct nm_setup_host *h, struct nm_arena *a)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -237,7 +237,7 @@ static void look_for(const struct ifaddrs *list, const char *address, struct nm_
     }
 }
 
-/* For a suggestion only. */
+/* The network is only suggested to the administrator, so failures are ignored. */
 static void find_network(struct nm_arena *a, struct nm_setup_facts *f)
 {
     struct ifaddrs *list = NULL;
@@ -265,7 +265,7 @@ int nm_setup_resolve(const char *root, struct nm_arena *a, struct nm_setup_facts
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* For a connection that is under way. */
+/* Waits for a connection in progress. */
 static int wait_for(int fd, uint64_t until_usec)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -296,7 +296,7 @@ static int try_address(const char *address, unsigned port, uint64_t until_usec)
     return errno == EINPROGRESS ? wait_for(fd, until_usec) : -errno;
 }
 
-/* The first failure is told: it is that of the address which is tried first. */
+/* Keeps the first error, which is that of the preferred address: getaddrinfo() sorts them. */
 static void try_host(struct nm_setup_host *h, uint64_t end_usec)
 {
     for (size_t i = 0; i < h->n_addresses && !h->answered; i++) {

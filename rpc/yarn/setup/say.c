@@ -9,7 +9,7 @@
 
 #define WIDTH 100
 
-/* A sentence in lines, the first one after "  * ". */
+/* Prints a sentence as a list item, broken into lines. */
 static void say_wrapped(FILE *out, const char *text)
 {
     size_t column = 4;
@@ -47,7 +47,7 @@ const char *nm_setup_role(enum nm_setup_role role)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-/* Of several ResourceManagers those that only stand by don't listen. */
+/* Returns whether another ResourceManager answers. A standby one doesn't listen, so its failure is normal then. */
 static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {
     for (size_t i = 0; i < f->n_hosts; i++)

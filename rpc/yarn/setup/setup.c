@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See setup.h. Facts, plan, words, acts, in this order. */
+/* See setup.h. The order is: facts, plan, output, changes. */
 
 #include "rpc/yarn/setup/setup.h"
 
@@ -24,7 +24,7 @@ static const char *const nothing_more[] = {NULL};
 struct setup {
     struct nm_arena arena;
     struct nm_setup_wish wish;
-    char root[PATH_MAX]; /* real, "" for the host's own */
+    char root[PATH_MAX]; /* resolved; "" for the host's own */
 };
 
 static void setup_done(struct setup *s)
@@ -73,7 +73,7 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }
 
-/* Where the cluster's files really are: a link below the root leads to what is below it. */
+/* Resolves the directory of the cluster's files: links below the root directory stay below it. */
 static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_message)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*s->root ? s->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -184,7 +184,7 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
                      "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
-        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* else that is among the advice */
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other names are in the advice */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
 }
@@ -222,7 +222,7 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
     if (r == 0)
         r = decide(&s, settings, &f, &plan, &message);
     if (r < 0) {
-        warn(p, "what this host lacks can't be said: %s", message ?: strerror(-r));
+        warn(p, "this host can't be checked: %s", message ?: strerror(-r));
         return r == -ENOMEM ? r : 0;
     }
     nm_setup_unit_read(dir, unit);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * `nmd --yarn-setup`: makes a host a node of a cluster, by its files, or says what that would take, or takes it back.
- * It runs without nmd's loop, and may wait for name services and hosts. HACKING has its files in their order.
+ * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what that would change, or
+ * reverts it. It runs without nmd's event loop, and may wait for name services and hosts. HACKING describes its files.
  */
 
 #include <stdio.h>
@@ -11,24 +11,24 @@
 #include "rpc/yarn/conf/settings.h"
 
 struct nm_yarn_setup_params {
-    const char *conf_dir;     /* of the cluster's files, absolute: as nmd.conf is to have it */
-    const char *config_path;  /* nmd.conf's; the drop-in comes into the directory beside it */
-    const char *state_dir;    /* absolute, too; the list of what was written is in there */
-    const char *root;         /* all of these, and whatever else is looked at, are below it; NULL: the host's own */
-    const char *java_home;    /* NULL: one is looked for */
-    const char *const *allow; /* more of IPAddressAllow=, NULL-terminated */
-    bool is_dry;              /* change nothing, and say the same */
+    const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf shall name it */
+    const char *config_path;  /* nmd.conf; the drop-in is written to the directory beside it */
+    const char *state_dir;    /* absolute; it has the manifest */
+    const char *root;         /* all paths are below it; NULL: the host's own */
+    const char *java_home;    /* NULL: it is searched for */
+    const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
+    bool is_dry;              /* change nothing; the output is the same */
     nm_yarn_warn_t warn;
     void *userdata;
 };
 
-/* What is told goes to `out`. 0: all is done, or as it should be; what is an administrator's to decide is no failure,
- * nor is a ResourceManager that doesn't answer. -EEXIST: something isn't ours and was left; that is told there. Other
- * -errno with *ret_message, sentences, a line each: it wasn't done, or not all of it. */
+/* Prints to `out`. Returns 0 if all is as it should be, also with open decisions of the administrator or a
+ * ResourceManager that doesn't answer. -EEXIST: something isn't ours and was left as it is; `out` says what. Other
+ * -errno, with sentences in *ret_message, a line each: nothing was done, or not everything. */
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
-/* 0: all is taken back. -EEXIST: something that was written stays, since it was changed or is in use. */
+/* Returns 0 if everything was reverted. -EEXIST: something stays, since it was changed or is in use. */
 int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
 
-/* Calls p->warn for whatever a node of these settings lacks on this host, whoever may have set it up. Changes
- * nothing. */
+/* Calls p->warn for each thing that this host lacks to be a node with these settings, also if it was set up by hand.
+ * Changes nothing. */
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See facts.h. What stands at a path: seen without following links, and without changing anything. */
+/* See facts.h. Examines a path without following links and without changing anything. */
 
 #include <nettle/sha2.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "rpc/yarn/setup/facts.h"
 #include "util/fileio.h"
 
-#define OURS_MAX ((size_t)64 << 10) /* no file that we write is larger */
+#define OURS_MAX ((size_t)64 << 10) /* we write no larger file */
 #define PARTS_MAX 64u
 
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size)
@@ -28,7 +28,7 @@ const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size)
     return text;
 }
 
-/* The length of what comes before the last slash; 0: that is the root. */
+/* Returns the length of the path before its last slash; 0: the root. */
 static size_t above(const char *path, size_t size)
 {
     while (size > 0 && path[size - 1] != '/')
@@ -36,7 +36,7 @@ static size_t above(const char *path, size_t size)
     return size > 0 ? size - 1 : 0;
 }
 
-/* An O_PATH descriptor of the first `size` bytes of the path, without following links; 0: of the root. */
+/* Returns an O_PATH descriptor of the first `size` bytes of the path (0: the root), without following links. */
 static int open_part(const char *root, const char *path, size_t size)
 {
     _cleanup_free_ char *full = NULL;
@@ -48,16 +48,16 @@ static int open_part(const char *root, const char *path, size_t size)
     return nm_open_no_links(*full ? full : "/", O_PATH);
 }
 
-/* May others than root and we put something else into it? */
+/* Returns whether others than root and this user could replace entries of the directory. */
 static bool is_weak(const struct stat *st)
 {
-    if (S_ISLNK(st->st_mode)) /* everybody's by its mode; it is enough to know that it is one */
+    if (S_ISLNK(st->st_mode)) /* the mode of a link is always 0777; links are reported as such */
         return false;
     return (st->st_uid != 0 && st->st_uid != geteuid()) ||
            ((st->st_mode & (S_IWGRP | S_IWOTH)) && !(st->st_mode & S_ISVTX));
 }
 
-/* Of the directories above it, what isn't there and what is weak. */
+/* Finds the directories above it that don't exist, and the first weak one. */
 static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     size_t ends[PARTS_MAX], n = 0;
@@ -82,7 +82,7 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
     return 0;
 }
 
-/* Large ones aren't ours, and it matters only whether one is. */
+/* Computes the checksum of a file. A large file has none: it can't be ours. */
 static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     _cleanup_close_ int dir = open_part(root, s->path, above(s->path, strlen(s->path)));
@@ -99,7 +99,7 @@ static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
     return s->sha256 ? 0 : -ENOMEM;
 }
 
-/* nmd itself follows links to its directories, and goes by what they lead to. */
+/* Follows links, as nmd itself does for its directories. */
 static bool leads_to_usable(const char *root, const char *path)
 {
     _cleanup_close_ int at = RET_NERRNO(open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. What stands in the files. */
+/* See plan.h. The texts of the files. */
 
 #include <string.h>
 
 #include "rpc/yarn/launch/text.h"
 #include "rpc/yarn/setup/plan.h"
 
-#define HOSTS_OWN "127." /* the unit itself lets localhost in */
+#define HOSTS_OWN "127." /* nmd.service itself allows localhost */
 
 bool nm_setup_is_plain(const char *path)
 {
@@ -15,7 +15,7 @@ bool nm_setup_is_plain(const char *path)
                                '\0';
 }
 
-/* Text that grows. NULL once there was no memory. */
+/* Appends to *text, which becomes NULL when memory runs out, and stays so. */
 nm_printf(3, 4) static void append(char **text, struct nm_arena *a, const char *format, ...)
 {
     char line[600];
@@ -37,7 +37,7 @@ static const char *role_text(enum nm_setup_role role)
     return role == NM_SETUP_NAME_NODE ? "a name node" : "a ResourceManager";
 }
 
-/* The same machine may be several of these. */
+/* Returns whether an earlier host has the address: one machine may have several roles. */
 static bool was_allowed(const struct nm_setup_facts *f, size_t host, const char *address)
 {
     for (size_t i = 0; i < host; i++)
@@ -74,7 +74,7 @@ static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
     return false;
 }
 
-/* What Hadoop's own scripts would set before they start a NodeManager, as far as containers get it. */
+/* Appends the variables that Hadoop's scripts set before they start a NodeManager and that containers inherit. */
 static void append_environment(char **text, const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
@@ -89,7 +89,7 @@ static void append_environment(char **text, const struct nm_setup_wish *w, const
     append(text, a, "Environment=HADOOP_CONF_DIR=%s\n", w->conf_dir);
 }
 
-/* The unit has ProtectSystem=full. */
+/* Returns whether nmd.service can't write there: it has ProtectSystem=full. */
 static bool is_read_only(const char *path)
 {
     static const char *const tops[] = {"/usr/", "/boot/", "/efi/", "/etc/"};
@@ -109,7 +109,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
     append_addresses(&text, w, f, a);
     append_environment(&text, w, s, f, a);
     for (size_t i = 0; i < f->n_dirs; i++)
-        if (is_read_only(f->dirs[i].path)) /* '-': a disk may be missing */
+        if (is_read_only(f->dirs[i].path)) /* '-': without it the unit would not start while a disk is missing */
             append(&text, a, "ReadWritePaths=-%s\n", f->dirs[i].path);
     return text;
 }

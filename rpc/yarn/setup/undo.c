@@ -13,7 +13,7 @@
 #include "util/refusals.h"
 
 #define NAMES_MAX 64u
-#define DIR_MODE 0755 /* of a directory that was changed, as plan.c has it */
+#define DIR_MODE 0755 /* of a changed directory, as in plan.c */
 
 /* ---- planning ----------------------------------------------------------------------------- */
 
@@ -35,7 +35,8 @@ static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mo
     return s->kind == NM_SETUP_DIR && s->uid == uid && s->gid == gid && s->mode == mode;
 }
 
-/* As we have made it, or on the way there or back: owner and mode aren't changed at once. */
+/* Returns whether owner and mode are those that we set, or a mixture with the former ones: chown() and chmod() are two
+ * steps, and either the setup or the undo may have been interrupted between them. */
 static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
@@ -65,7 +66,7 @@ static bool will_go(const struct nm_setup_undo *u, const char *path)
     return false;
 }
 
-/* Whatever else is in it isn't ours. */
+/* Decides on a directory that was made: it stays if it has other contents than what undo removes. */
 static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
@@ -90,7 +91,8 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     return 0;
 }
 
-/* Of the directories that were made the deepest come first: paths above others are shorter. */
+/* Returns the next directory to remove, the one with the longest path, so that a directory comes before those above
+ * it. */
 static size_t next_made(const struct nm_setup_manifest *m, const bool *is_done)
 {
     size_t best = m->n;
@@ -135,10 +137,11 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* A few names do: one that isn't ours keeps the directory. */
+/* Lists some names of a directory. A few are enough: one that isn't ours keeps the directory. */
 static int list_names(const char *root, const char *path, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
+    _cleanup_closedir_ DIR *d = NULL;
     const char **names = nm_arena_alloc(a, (NAMES_MAX + 1) * sizeof *names);
     const struct dirent *e;
     size_t n = 0;
@@ -147,11 +150,7 @@ static int list_names(const char *root, const char *path, struct nm_arena *a, co
         full = NULL;
         return -ENOMEM;
     }
-    _cleanup_close_ int fd = nm_open_no_links(full, O_RDONLY | O_DIRECTORY);
-    _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-    if (d)
-        STEAL_FD(fd);
+    (void)nm_fdopendir(nm_open_no_links(full, O_RDONLY | O_DIRECTORY), &d);
     while (d && n < NAMES_MAX && (e = readdir(d))) {
         if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
             continue;
@@ -197,7 +196,7 @@ static int do_step(const char *root, const struct nm_setup_undo_step *s)
     return e->kind == NM_SETUP_WROTE_FILE ? nm_setup_remove_file(root, e->path) : nm_setup_remove_dir(root, e->path);
 }
 
-/* Those above the manifest, or the others. */
+/* Does the steps for directories above the manifest, or all others. */
 static int do_steps(const char *root, const struct nm_setup_undo *u, const char *manifest_path, bool of_manifest,
                     struct nm_refusals *refusals)
 {

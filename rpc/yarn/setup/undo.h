@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Takes back what a setup has written, and nothing else: a file that isn't as it was written, a directory that has
- * something in it or got another owner since, stay, and are named.
+ * Reverts what a setup has written, and nothing else. A file that was changed since, and a directory that isn't empty
+ * or has got another owner, are left and reported.
  */
 
 #include "rpc/yarn/setup/facts.h"
 
 enum nm_setup_undo_act {
     NM_SETUP_REMOVE,
-    NM_SETUP_RESTORE, /* owner and mode */
+    NM_SETUP_RESTORE, /* set the former owner and mode */
     NM_SETUP_GONE,    /* nothing is left to do */
     NM_SETUP_STAY,
 };
@@ -19,28 +19,29 @@ struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
     const struct nm_setup_spot *spot;
-    const char *why; /* it stays; or NULL */
+    const char *why; /* NM_SETUP_STAY: the reason; else NULL */
 };
 
-/* What stands at an entry's path now. */
+/* What exists at the path of an entry now. */
 struct nm_setup_left {
     struct nm_setup_spot spot;
-    const char **names; /* what a directory that was made has in it, NULL-terminated, some of it if it is much */
+    const char **names; /* contents of a directory that was made, NULL-terminated; not all of them if they are many */
 };
 
 struct nm_setup_undo {
-    struct nm_setup_undo_step *steps; /* in the order in which they are done */
+    struct nm_setup_undo_step *steps; /* in the order of execution */
     size_t n;
     size_t n_staying;
 };
 
-/* Pure. left: as many as the manifest has entries; manifest_path goes as the last file. */
+/* Plans the undo; pure. left: one for each entry of the manifest. The file manifest_path is removed after all other
+ * files. */
 int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
 
-/* *ret_message: what can't be looked at: nothing is known of it then. */
+/* Examines the path of each entry. -errno and *ret_message: a path can't be examined. */
 int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
                        struct nm_setup_left **ret, char **ret_message);
-/* Goes on after a step that fails, with a sentence for each; then the manifest stays, and it can be done again. What is
- * above the manifest goes after it, so that one of these that fails is named, and no more. */
+/* Continues after a step that fails, with a sentence for each in *ret_message. The manifest then stays, so that undo
+ * can be run again. Directories above the manifest are removed after it, so a failure there is only reported. */
 int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message);

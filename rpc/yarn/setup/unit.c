@@ -93,7 +93,7 @@ bool nm_setup_unit_has_network(const struct nm_setup_unit *u)
 
 /* ---- drop-ins ----------------------------------------------------------------------------- */
 
-/* Nothing takes away what earlier files have allowed. */
+/* An empty value clears what earlier files have allowed. */
 static void take_allowed(struct nm_setup_unit *u, char *value)
 {
     struct nm_setup_net nets[2];

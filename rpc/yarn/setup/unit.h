@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the drop-ins of nmd's unit say already, whoever has written them, as far as a node needs it. */
+/* Settings of a node that the drop-ins of nmd.service have, whether --yarn-setup or somebody else wrote these. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,19 +18,20 @@ struct nm_setup_net {
 };
 
 struct nm_setup_unit {
-    struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* of IPAddressAllow= */
+    struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* IPAddressAllow= */
     size_t n;
     bool has_java; /* JAVA_HOME is set */
 };
 
-/* ADDRESS, ADDRESS/BITS, or a word that systemd has for one or two of these. Returns how many, 0: it is none. */
+/* Parses ADDRESS, ADDRESS/BITS, or a symbolic name of systemd (see IPAddressAllow=), which stands for one or two
+ * networks. Returns how many; 0: invalid. */
 size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2]);
-/* One drop-in's text, after those that come before it. */
+/* Applies the text of one drop-in, on top of earlier ones. */
 void nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
-/* All in the directory, in the order of their names. What can't be read says nothing. */
+/* Reads all drop-ins of the directory, in the order of their names. Unreadable ones are ignored. */
 void nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret);
 
-/* localhost is allowed by the unit itself. */
+/* Returns whether nmd may talk to the address. nmd.service itself allows localhost. */
 bool nm_setup_unit_allows(const struct nm_setup_unit *u, const char *address);
-/* Is there more than single hosts? */
+/* Returns whether a network is allowed that isn't a single host. */
 bool nm_setup_unit_has_network(const struct nm_setup_unit *u);

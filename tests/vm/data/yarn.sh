@@ -36,7 +36,7 @@ yarn_site() { # MIB
         echo '</configuration>'
     } >/etc/hadoop/conf/yarn-site.xml
 }
-# What an operator does by hand, so that nmd may use the network; nmd --yarn-setup does it, too (70-yarn).
+# Allows nmd to use the network, as an operator would by hand; nmd --yarn-setup does the same (70-yarn).
 let_through() {
     mkdir -p /etc/systemd/system/nmd.service.d
     printf '[Service]\nIPAddressAllow=any\n' >/etc/systemd/system/nmd.service.d/yarn.conf

@@ -17,8 +17,8 @@ swaps_freely() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.max")" = max 
 reclaims() { # outcomes of the decisions to reclaim, in order
     nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
 }
-# The death of the first nmd may come too late for its worker, which then has done it all. What swap doesn't take in time is
-# told as failed, and begun again.
+# The first nmd may die after its worker has done everything. A reclaim that swap doesn't take in time is reported as failed, and begun
+# again.
 told() { [[ "$(reclaims)" =~ ^failed(\ failed|\ done)*\ done$ || ($step = after-* && "$(reclaims)" =~ ^failed(\ failed)*$) ]]; }
 
 # Dies only once: the next nmd comes by the same step.

@@ -3,8 +3,8 @@
 # deadline: 420
 # host: yarn
 #
-# As an operator puts nmd in the place of Java's NodeManager: the package, the cluster's own yarn-site.xml, one command, a
-# restart; and back.
+# An operator replaces Java's NodeManager by nmd: with the package, the cluster's own yarn-site.xml, one command and a restart. Then
+# the operator reverts that.
 # The stock ResourceManager and an application's master run on the host (tests/vm/host-yarn); containers run here, in
 # scopes with real limits.
 # shellcheck source=tests/vm/lib.sh
@@ -46,7 +46,7 @@ check "its output is where YARN wants it" grep -qx hello "$logs/$app/$g/stdout"
 
 # ---- nm-shuffle's share of CPU -----------------------------------------------------------------------
 
-# Its group stands beside the slice: there the container has its part of the slice's weight.
+# Its cgroup is beside the slice, so its weight is compared with the container's share of the slice's weight.
 in_scope() { [ "$(cat "$cg/nm_shuffle.scope/cgroup.procs" 2>/dev/null)" = "$(pidof nm-shuffle)" ]; }
 check "nm-shuffle is in a scope of its own" wait_until 30 in_scope
 is "which systemd knows" "$(systemctl is-active nm_shuffle.scope)" active
@@ -111,7 +111,7 @@ gone() { [ -z "$(ls -A "$local"/usercache/*/appcache 2>/dev/null)" ]; }
 check "nothing is left of it on the disk" wait_until 60 gone
 check "but its logs" test -s "$logs/$app/$g/stdout"
 
-# ---- what a stop leaves --------------------------------------------------------------------------
+# ---- after a stop --------------------------------------------------------------------------------
 
 systemctl stop nmd.service
 no_helper() { ! pidof nm-shuffle nm-localizer nmd >/dev/null && [ ! -e "$cg/nm_shuffle.scope" ]; }

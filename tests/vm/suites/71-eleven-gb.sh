@@ -24,7 +24,7 @@ install -m 755 "$NMD_VM_DATA/grower.py" $place/
 at_exit "rm -rf $place"
 want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
 ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
-# Its command opens it, after it is said to run.
+# The command opens its log, a moment after the container is reported as running.
 log_of() { wait_until 30 has_log "$1"; find "$logs" -path "*/$1/stdout"; } # ID
 has_log() { [ -n "$(find "$logs" -path "*/$1/stdout")" ]; }
 # Microseconds that some process of it has waited for memory.

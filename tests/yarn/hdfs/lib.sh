@@ -29,7 +29,7 @@ hdfs_pages() {
     done
 }
 
-# What all of its servers have for TLS: a key of one that vouches for itself, whose certificate is in $dir/ca.pem.
+# Makes the key of all servers for TLS, with a self-signed certificate, which is in $dir/ca.pem.
 hdfs_keys() {
     local store=$dir/keys.jks word=a-word-of-tests
     keytool -genkeypair -alias hdfs -keyalg RSA -keysize 2048 -dname CN=hdfs -ext san=ip:127.0.0.1,dns:localhost \

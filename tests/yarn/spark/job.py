@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A job for PySpark: job.py INPUT OUTPUT [elastic]. It counts words in two ways, one of them with a join, so that the data is
-# shuffled twice, and writes what it has found. With "elastic" it waits until all executors have been given back, and computes
+# shuffled twice, and writes the result. With "elastic" it waits until all executors have been given back, and computes
 # once more, which takes new ones.
 import sys
 import time
@@ -16,7 +16,7 @@ context = spark.sparkContext
 
 
 def executors():
-    """How many there are; the driver is in that list, too."""
+    """Returns the number of executors; Spark's list has the driver, too."""
     return context._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 

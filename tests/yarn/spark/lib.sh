@@ -4,7 +4,7 @@
 # PySpark as PyPI has it, for suites that source core.sh with it in jobs_of: in client mode, in cluster mode, and with dynamic allocation,
 # which gives executors back and asks for new ones, by tracking shuffles (no shuffle service of Spark's is on the nodes).
 
-# What it is installed in may be closed to the jobs' users.
+# The jobs' users may be unable to read the directory that PySpark is installed in.
 spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 spark_installed=$NMD_TEST_BUILD/java/pyspark
 spark_fetch() {
@@ -19,7 +19,7 @@ spark_place() {
     found=$(echo "$spark_installed"/lib/python3.*/site-packages/pyspark)
     mount --bind "$found" "$place/spark" && install -m 755 "$spark_here/job.py" "$place/spark-job.py"
 }
-# The environment of a job is its own: these tell spark-submit where everything is.
+# Submits a job with an environment of its own, which tells spark-submit the paths of everything.
 spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
     local name=$1 options=()
     shift
@@ -39,7 +39,7 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
 }
 said() { hdfs_cat "/tmp/$1/part-00000"; } # NAME
 application_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
-# Of all nodes, one line each: id, name, state, exit code.
+# Prints the containers of all nodes, one per line: id, name, state, exit code.
 containers_of() { # NAME
     local n id
     id=$(application_of "$1")

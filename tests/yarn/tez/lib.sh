@@ -6,7 +6,7 @@
 tez_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 tez_classpath=$NMD_TEST_BUILD/java/tez/classpath
-# Where the class path isn't known yet, Maven fetches what is on it.
+# Has Maven download Tez, unless its class path is known already.
 tez_fetch() {
     mkdir -p "${tez_classpath%/*}"
     (
@@ -15,7 +15,7 @@ tez_fetch() {
             mvn -q -B -f "$tez_here/pom.xml" package "-DbuildDirectory=${tez_classpath%/*}" </dev/null
     ) 9>"${tez_classpath%/*}/lock"
 }
-# Its jars come to where the jobs' user reads them.
+# Copies the jars to where the jobs' user can read them.
 tez_place() {
     local jar
     local -a jars
@@ -27,7 +27,7 @@ tez_place() {
     chmod -R a+rX "$place/tez"
 }
 
-# Outputs are fetched from the shuffle of the node, not read from its disks, and tasks have to spill.
+# Has Tez fetch outputs from nm-shuffle instead of reading the local disks, and has tasks spill.
 tez_configure() {
     local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # for the Guice of its web service
     local staging_uri=/tmp/tez-staging
@@ -42,7 +42,7 @@ tez_configure() {
 # OrderedWordCount, unmodified: its tasks spill, their outputs have data and index in different local directories, and are
 # fetched from nm-shuffle.
 
-# Outputs of which one local directory has the data, and another one the index, as long as the application runs.
+# Finds outputs whose data and index are in different local directories, while the application runs.
 tez_outputs_apart() {
     local data
     for data in "$place"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
