@@ -15,6 +15,7 @@ unit=/etc/systemd/system/nmd.service.d/50-yarn.conf
 config=/etc/nmd/nmd.conf.d/50-yarn.conf
 manifest=/var/lib/nmd/yarn-setup
 as_root=$(id -u)
+top=$(cd "$here/../.." && pwd)
 
 # shellcheck disable=SC2034 # rm_pid: for at_exit
 rm_listen() { # a ResourceManager that takes connections
@@ -148,6 +149,83 @@ is "and back" "$status" 0
 is "is where it began" "$(tree)" "$before"
 setup --undo
 like "there is nothing more to take back" "$out" "Nothing was set up"
+
+# ---- the package's purge takes back as much --------------------------------------------------------------
+
+purge() { # as dpkg --root does it: $out, $err, $status
+    try env DPKG_ROOT="$root" sh "$top/packaging/debian/nmd.postrm" purge
+    mkdir -p "$root/etc/nmd"
+}
+kept() { # PATH REASON
+    like "a purge names what it leaves: $1" "$out" "nmd: $1, which nmd --yarn-setup has made or changed, stays: .*$2"
+}
+setup
+purge
+is "a purge without nmd succeeds" "$status $err" "0 "
+is "and takes back a setup" "$(tree)" "$before"
+is "without a word on it" "$(grep -c yarn-setup <<<"$out")" 0
+setup
+sed -i '/JAVA_HOME/d' "$root$unit"
+chmod 700 "$root/data/1/yarn"
+mkdir -p "$root/elsewhere" "$root/data/2/yarn/local/usercache"
+rmdir "$root/data/1/logs"
+ln -s /elsewhere "$root/data/1/logs"
+sum=$(sha256sum <"$root$config")
+mv "$root$config" "$root/elsewhere/50-yarn.conf"
+ln -s "$root/elsewhere/50-yarn.conf" "$root$config"
+purge
+is "a purge goes on where something must stay" "$status $err" "0 "
+kept "$unit" "somebody has changed it"
+kept "$config" "something else is there"
+kept /data/1/yarn "somebody has changed its owner or mode"
+kept /data/1/logs "something else is there"
+kept /data/2/yarn/local "it isn't empty"
+is "what a link leads to isn't touched" "$(sha256sum <"$root/elsewhere/50-yarn.conf")" "$sum"
+is "nor is what stays" "$(stat -c %a "$root/data/1/yarn") $(readlink "$root/data/1/logs")" "700 /elsewhere"
+check "the state is gone" test ! -e "$root/var/lib/nmd"
+rm -r "$root/elsewhere" "$root/data/1/logs" "$root/data/2/yarn" "$root${unit%/*}" "$root${config%/*}" "$root/etc/nmd"
+mkdir "$root/etc/nmd" "$root/data/2/yarn"
+chmod 2775 "$root/data/1/yarn"
+[ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
+is "all else is as it was" "$(tree)" "$before"
+
+setup
+mv "$root/data" "$root/disks"
+ln -s disks "$root/data"
+purge
+kept /data/1/logs "symbolic link"
+kept /data/1/yarn "symbolic link"
+check "nothing is removed through a link on the way" test -d "$root/disks/1/logs"
+is "nor given away" "$(stat -c '%a %u:%g' "$root/disks/1/yarn")" "755 $owner"
+rm "$root/data"
+mv "$root/disks" "$root/data"
+# A list as it would be if somebody had it name what is not nmd's, or what sh can't read.
+mkdir -p "$root/var/lib/nmd" "$root/mine" "$root/open/mine"
+chmod 777 "$root/open"
+echo mine | tee "$root/mine/file" "$root/open/mine/file" >"$root/mine/\"x\""
+sum=$(sha256sum <"$root/mine/file")
+list() { # PATH...: as one of files with the sum of these
+    local path first=,
+    printf '{\n "version": 1,\n "conf_dir": "/c",\n "entries": [\n'
+    for path; do
+        [ "$path" != "${*: -1}" ] || first=
+        printf '  {\n   "kind": "file",\n   "path": "%s",\n   "sha256": [\n    "%s"\n   ]\n  }%s\n' "$path" "${sum%% *}" "$first"
+    done
+    printf ' ]\n}'
+}
+list /etc/../mine/file '/mine/\"x\"' /open/mine/file /mine/./file >"$root/var/lib/nmd/yarn-setup"
+purge
+is "a list that others could make use of: the purge succeeds" "$status" 0
+for path in /etc/../mine/file /open/mine/file /mine/./file; do
+    kept "$path" "way isn't root's alone"
+done
+is "and leaves all that" "$(cat "$root/mine/file" "$root/mine/\"x\"" "$root/open/mine/file" | sort -u)" mine
+mkdir "$root/var/lib/nmd"
+list /mine/file >"$root/var/lib/nmd/yarn-setup"
+purge
+check "which a plain one removes" test ! -e "$root/mine/file"
+rm -r "$root/mine" "$root/open" "$root/data/1/logs" "$root/data/2/yarn/local"
+before=$(tree)
 
 # ---- refusals -----------------------------------------------------------------------------------------
 

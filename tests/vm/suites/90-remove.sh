@@ -18,8 +18,28 @@ check "so does the state" test -e /var/lib/nmd
 check "it can be installed again" dpkg -i /mnt/nmd/deb/nmd.deb
 check "and runs" wait_until 60 nmctl status
 rm -r /etc/nmd/nmd.conf.d
-check "it can be purged" dpkg -P nmd
+mkdir -p /srv/purge/conf /srv/purge/hadoop
+chown alice /srv/purge/hadoop
+chmod 2775 /srv/purge/hadoop
+cat >/srv/purge/conf/yarn-site.xml <<'END'
+<configuration>
+<property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>
+<property><name>yarn.nodemanager.local-dirs</name><value>/srv/purge/hadoop,/srv/purge/new/local</value></property>
+<property><name>yarn.nodemanager.log-dirs</name><value>/srv/purge/new/logs</value></property>
+</configuration>
+END
+check "it makes the host a node of a cluster" nmd --yarn-setup /srv/purge/conf
+is "with directories of root's" "$(stat -c '%U %a' /srv/purge/hadoop /srv/purge/new/local /srv/purge/new/logs | sort -u)" "root 755"
+out=$(dpkg -P nmd 2>&1) && status=0 || status=$?
+is "it can be purged" "$status" 0 || diag "$out"
+like "which says what stays" "$out" '^nmd: the group nmd and the users nmd-shuffle and nmd-localizer stay'
+is "the setup is taken back" "$(stat -c "%U %a" /srv/purge/hadoop) $(cd /srv/purge && echo *)" \
+    "alice 2775 conf hadoop"
 is "nothing of it is left" \
-    "$(ls -d /var/lib/nmd /etc/nmd /run/nmd /usr/libexec/nmd /lib/systemd/system/nm* 2>/dev/null)" ""
+    "$(ls -d /var/lib/nmd /etc/nmd /run/nmd /usr/libexec/nmd /lib/systemd/system/nm* /etc/systemd/system/nmd.service.d \
+        /run/systemd/system.control/nm.slice.d 2>/dev/null)" ""
+# The machine's own files have names like that, too.
+is "nor under any of its names" "$(find /etc /usr /var /srv -xdev \( -name 'nmd*' -o -name 'nm-*' -o -name 'nm.slice*' \
+    -o -name 'nmctl*' -o -name 'nmsim*' -o -name '50-yarn.conf' \) ! -path '*nmd-vm*' ! -path '/etc/initramfs-tools/*')" ""
 is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing
