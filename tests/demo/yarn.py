@@ -274,7 +274,7 @@ def main():
     parser.add_argument("--classpath", required=True)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--distributed", action="store_true")
-    parser.add_argument("--maps", type=int, default=50)
+    parser.add_argument("--maps", type=int, default=int(os.environ.get("NMD_DEMO_MAPS", 50)))
     parser.add_argument("--samples", type=int, default=100)
     arg = parser.parse_args()
 

@@ -23,6 +23,16 @@ used=$(nodes_json | jq -r '[.[] | select(.containers == 4) | .name][0]')
 is 'one with containers stays' "$(reason "$used")" in-use
 like 'and says what runs' "$(nms --all)" "$used:.*in use: 4 containers, 4096 of 10240 MB"
 
+as_documented() { # by docs/packing.md; what it remembers is not this host's
+    local apart=(env)
+    [ "$(id -u)" != 0 ] || apart=(unshare --mount --propagation private)
+    # shellcheck disable=SC2016 # the shell inside expands it
+    "${apart[@]}" env RM="$rm_web" XDG_STATE_HOME="$dir" PATH="${nmscale%/*}:$PATH" bash -c '
+        [ "$(id -u)" != 0 ] || mount -t tmpfs tmpfs /var/lib
+        nmscale --rm "$RM" --all'
+}
+like 'and so it is by the command that the documents have' "$(as_documented)" "$used:.*in use: 4 containers"
+
 # ---- data of applications ----
 app=$(light apps | jq -r '.[0].id')
 need 'one node is emptied while its application runs' eval "release 100 1 host=$used && settle"

@@ -5,15 +5,18 @@
 # What ./demo packing shows is what it says, and Ctrl-C leaves nothing of it behind.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/docs/tree.sh
+. "$packing_here/../docs/tree.sh"
 
 mkdir "$dir/tmp"
+built_tree "$dir/tree"
 demo() { # ARGS...
     TMPDIR=$dir/tmp exec python3 "$packing_here/../demo/packing.py" --build "$NMD_TEST_BUILD" --classpath "$NMD_TEST_CLASSPATH" --plain
 }
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1 -name 'nmd-demo-packing*'; pgrep -f "$dir/tmp/nmd-demo-packing"; }
 nothing_left() { [ -z "$(left_behind)" ]; }
 
-(demo) >"$dir/out" 2>"$dir/err" </dev/null
+(cd "$dir/tree" && TMPDIR=$dir/tmp ./demo packing) >"$dir/out" 2>"$dir/err" </dev/null # as the documents have it
 is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
 rounds=$(grep -cE '^  (round [1-8] of 8|20 containers are asked for): ' "$dir/out")
 is 'each of the two runs has its example and eight rounds' "$rounds" 18

@@ -5,15 +5,19 @@
 # What ./demo yarn shows is what it says, with a smaller pi, also with --distributed, and Ctrl-C leaves nothing of it behind.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
+# shellcheck source=tests/docs/tree.sh
+. "$packing_here/../docs/tree.sh"
 
 unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
 need 'what it needs of Hadoop is there' "$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java"
 check 'a second time nothing is fetched' test -z "$("$packing_here/../demo/fetch-hadoop" "$NMD_TEST_BUILD/java" 2>&1)"
 mkdir "$dir/tmp" "$dir/apart" && chmod 711 "$dir" # the jobs' user goes through it
-demo() { # ARGS...
-    TMPDIR=${tmp:-$dir/tmp} exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
-        --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain --maps 4 "$@"
+demo() { # what ./demo yarn ends as
+    TMPDIR=$dir/tmp exec unshare --net --mount python3 "$packing_here/../demo/yarn.py" --build "$NMD_TEST_BUILD" \
+        --classpath "$(cat "$NMD_TEST_BUILD/java/stock/classpath")" --plain
 }
+built_tree "$dir/tree"
+export NMD_DEMO_MAPS=4 # as the documents have it, but for that
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
 # Where the jobs' user writes, which the job's own command line names.
 place=''
@@ -23,7 +27,7 @@ find_place() {
 }
 nothing_left() { [ -z "$(left_behind)" ] && [ ! -e "${place:-/none}" ]; }
 
-(demo) >"$dir/out" 2>"$dir/err" </dev/null
+(cd "$dir/tree" && TMPDIR=$dir/tmp ./demo yarn) >"$dir/out" 2>"$dir/err" </dev/null
 is 'it runs to its end' $? 0 || diag "$(tail -n 20 "$dir/err" "$dir/out")"
 like 'pi came out' "$(cat "$dir/out")" 'Estimated value of Pi is 3\.'
 like 'with opportunistic maps' "$(cat "$dir/out")" '[4-9] opportunistic containers were admitted'
@@ -45,10 +49,8 @@ like 'it says which, and why' "$(tr '\n' ' ' <"$dir/out4")" \
 check 'and leaves nothing behind' nothing_left
 
 # That of distributed scheduling goes on while another one is ended.
-tmp=$dir/apart
-(demo --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
+(cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
 apart=$!
-tmp=''
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &
 pid=$!
 need 'a second one is under way' wait_until 90 grep -q '1 guaranteed' "$dir/out2"

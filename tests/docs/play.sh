@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154 # who sources it has set `dir`
+#
+# Runs the commands of documents as they are written there, for the suites that commands.py names:
+#
+#   documents=DIRECTORY; docs_commands=commands.py's path; play RUNNER DOCUMENT...; all_are_played RUNNER
+#
+# A document's commands run one after the other in one shell, so that what one sets is there for the next. Each is a test: it has to
+# succeed, and where the document shows its output, it has to print that, but for numbers and ids. Functions of the suite, if there
+# are any: before_command and after_command, which find the command in $command.
+
+# Numbers, sizes, times and ids are the machine's.
+any_numbers() {
+    sed -E 's/container_[0-9_]+/ID/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/WHEN/g; s/[[:space:]]+/ /g
+        s/[0-9]+(\.[0-9]+)? ?(([KMGT]iB|B|ms|us|s|min|h|%)\b)?/N/g'
+}
+
+# Each line that is shown was printed, in this order; "..." stands for any.
+shows() { # SHOWN PRINTED: files; tells the first line that is missing
+    any_numbers <"$2" | awk -v shown="$(any_numbers <"$1" | grep -v '^ *\.\.\. *$')" '
+        BEGIN { n = split(shown, want, "\n"); at = 1 }
+        at <= n && $0 == want[at] { at++ }
+        END { if (at <= n) { print want[at]; exit 1 } }'
+}
+
+commands_of() { # RUNNER DOCUMENT...: as JSON, each in a line
+    local runner=$1
+    shift
+    (cd "$documents" && /usr/bin/python3 -B "$docs_commands" "$@") | jq -c --arg runner "$runner" 'select(.runner == $runner)'
+}
+
+played=()
+all_are_played() { # RUNNER: no document has commands of this runner that were left out
+    is "all documents with commands of runner $1 were played" "$(printf '%s\n' "${played[@]}" | sort -u)" \
+        "$(cd "$documents" && commands_of "$1" README.md docs/*.md | jq -r .file | sort -u)"
+}
+
+play() { # RUNNER DOCUMENT...
+    local runner=$1 document n=0 i command status missing count
+    shift
+    for document in "$@"; do
+        played+=("$document")
+        commands_of "$runner" "$document" >"$dir/commands.json"
+        count=$(wc -l <"$dir/commands.json")
+        for ((i = 1; i <= count; i++)); do
+            n=$((n + 1))
+            command=$(sed -n "${i}p" "$dir/commands.json" | jq -r .command)
+            sed -n "${i}p" "$dir/commands.json" | jq -r '.output[]' >"$dir/shown"
+            ! declare -F before_command >/dev/null || before_command
+            status=0
+            # shellcheck disable=SC2294 # a line of a document is one
+            eval "$command" >"$dir/printed" 2>"$dir/printed.err" </dev/null || status=$?
+            is "$document: $command" "$status" 0 || diag "$(tail -n 20 "$dir/printed" "$dir/printed.err")"
+            if [ -s "$dir/shown" ]; then
+                missing=$(shows "$dir/shown" "$dir/printed")
+                is "$document: it prints what is shown there" "$missing" "" || diag "$(tail -n 30 "$dir/printed")"
+            fi
+            ! declare -F after_command >/dev/null || after_command
+        done
+    done
+    at_least "commands of runner $runner were run" "$n" 1
+}

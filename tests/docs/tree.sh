@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# For suites that run commands of documents as they are written there: the tree as somebody has it who has built it in ./build.
+
+built_tree() { # DIRECTORY, which is made; of links
+    local top
+    top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+    mkdir "$1"
+    ln -s "$top"/* "$1"
+    rm -f "$1/build"
+    ln -s "$NMD_TEST_BUILD" "$1/build"
+}

@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 90
+# beside: others
+#
+# README.md and docs/: each command in them is run as it is written, by exactly one runner (tests/docs/commands.py says which
+# there are). Here is what an nmd of a build can do; and what the documents themselves have to be like.
+
+# Where nmd and its socket are as an installation has them, in a mount namespace.
+if [ -z "${NMD_DOCS_APART:-}" ] && unshare --mount --propagation private true 2>/dev/null; then
+    NMD_DOCS_APART=1 exec unshare --mount --propagation private bash "$0"
+fi
+# shellcheck source=tests/integration/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/docs/play.sh
+. "$here/../docs/play.sh"
+# shellcheck source=tests/docs/tree.sh
+. "$here/../docs/tree.sh"
+
+documents=$(cd "$here/../.." && pwd)
+docs_commands=$here/../docs/commands.py
+mapfile -t all < <(cd "$documents" && printf '%s\n' README.md docs/*.md)
+
+# Under the names that they are installed by.
+bin=$dir/bin
+mkdir "$bin"
+for program in nmd nmctl/nmctl sim/nmsim nmscale/nmscale; do
+    [ -x "$NMD_TEST_BUILD/$program" ] || program=${program##*/}
+    ln -s "$NMD_TEST_BUILD/$program" "$bin"
+done
+programs="./demo=$documents/demo packaging/build-deb=$documents/packaging/build-deb"
+for program in nmd nmctl nmsim nmscale; do programs+=" $program=$bin/$program"; done
+complaints() { NMD_DOCS_PROGRAMS=$programs /usr/bin/python3 -B "$docs_commands" --check "$documents" "$@"; }
+
+# ---- what they are like ----------------------------------------------------------------------------
+
+words=$(wc -w <"$documents/README.md")
+check "README has at most 900 words ($words)" test "$words" -le 900
+is "each command has one runner, and each option is one" "$(cd "$documents" && complaints "${all[@]}" 2>&1)" ""
+nobody=no-such # not as it would be written
+# Of each kind one, since a check that finds nothing may also look for nothing.
+printf '%s\n' 'Say `nmctl status --colour`, `nmctl fly me`, `systemctl fly` or `nmctl status --watch`.' '```sh' 'true' '```' \
+    '```sh cloud' 'true' '```' '```sh tree' "./demo --$nobody" '```' '```sh host' "echo \\" 'x' '```' '' '    indented' '' '```' 'x' '```' \
+    >"$dir/wrong.md"
+try complaints "$dir/wrong.md"
+for fault in "1: .nmctl status --colour.: the help .* has no --colour" "1: .nmctl fly me.: 'nmctl fly' has no help" \
+    '1: no block has .systemctl fly.' '2: nobody runs this block' '5: nobody runs this block' \
+    "9: no test has this command: ./demo --$nobody" '11: a command is a line' '16: an indented block' '18: a fence that says not'; do
+    like "a fault is found: $fault" "$out" "wrong.md:$fault"
+done
+is "and no others" "$(wc -l <<<"$out")" 9
+echo 'It took 12 ms on 2026-11-26 01:12:40 for container_1_2, at 3.5 MiB' >"$dir/a"
+echo 'It took 9 s on 2031-01-01 11:11:11 for container_7_000003, at 1 GiB' >"$dir/b"
+check "output is compared without its numbers" shows "$dir/a" "$dir/b"
+echo 'It takes 9 s' >>"$dir/a"
+is "and with its words" "$(shows "$dir/a" "$dir/b")" "It takes N"
+
+links() { # DOCUMENT: what it links to in the tree, with what is behind #
+    grep -oE '\]\([^)]+\)' "$documents/$1" | sed 's/^](//; s/)$//' | grep -v '^https*:'
+}
+heads() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9\n-'; } # FILE: as GitHub names them
+dead_links() {
+    local document link file
+    for document in "${all[@]}"; do
+        while read -r link; do
+            file=$(dirname "$document")/${link%%#*}
+            [ -n "${link%%#*}" ] || file=$document
+            [ "${link##*/}" != surge.svg ] || continue # below
+            [ -e "$documents/$file" ] || echo "$document: $link"
+            [[ $link != *#* ]] || heads "$documents/$file" | grep -qxF "${link#*#}" || echo "$document: $link"
+        done < <(links "$document")
+    done
+}
+is "each link leads somewhere" "$(dead_links)" ""
+unlinked() { # nobody finds it then
+    local document
+    for document in "${all[@]:1}"; do
+        links README.md | grep -q "^$document" || echo "$document"
+    done
+}
+is "README leads to each document" "$(unlinked)" ""
+
+# The picture is of a real run, and of nothing else.
+recording=$here/../demo/recorded.jsonl
+if [ -e "$recording" ]; then
+    check "README's picture can be drawn" /usr/bin/python3 -B "$here/../demo/draw.py" "$recording" "$dir/surge.svg"
+    check "and is that of the recorded run (tests/demo/draw.py draws it)" cmp "$dir/surge.svg" "$documents/docs/surge.svg"
+    check "it is XML" /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$dir/surge.svg"
+else
+    skip "README's picture" "there is no recording in tests/demo yet: ./demo --record tests/demo/recorded.jsonl, on an idle machine"
+fi
+
+# ---- its commands ------------------------------------------------------------------------------------
+
+if [ -z "${NMD_DOCS_APART:-}" ]; then
+    skip "the commands" "only root has a mount namespace for them"
+    done_testing
+fi
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p "$dir/run" /run/nmd
+mount --bind "$dir/run" /run/nmd
+node_proc_start 8000 "$(nproc)"
+nmd_start || exit 1
+
+built_tree "$dir/tree"
+unset -f nmctl
+PATH=$bin:$PATH
+unset NMD_SOCKET # the default is this suite's by now
+at_exit 'nmd_clean_slice try.slice'
+
+before_command() {
+    case $command in
+        'nmctl exec '*) wait_until 20 in_state crunch RUNNING ;;
+        'nmctl pause '*) wait_until 20 settled crunch ;;
+        'nmctl resume '*) wait_until 20 in_state crunch PAUSED ;;
+        'nmctl promote '*) wait_until 20 in_state crunch RUNNING ;;
+    esac
+    [ -z "${NMD_SOCKET:-}" ] || wait_until 20 nmctl status # of an nmd that the document has started
+}
+path=$PATH
+for document in "${all[@]}"; do
+    grep -q '^ *```sh host' "$documents/$document" || continue
+    cd "$dir/tree" || exit 1
+    play host "$document"
+    PATH=$path
+    unset NMD_SOCKET
+done
+all_are_played host
+done_testing

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 300
+#
+# README.md and docs/: the commands that need the package and systemd (runner "vm" of tests/docs/commands.py), as they are
+# written there: installing, joining a cluster and the way back, configuring, watching, upgrading, removing, purging. And that
+# what they say stays behind does, and all else goes.
+# shellcheck source=tests/vm/lib.sh
+. "$NMD_VM_LIB"
+# shellcheck source=tests/docs/play.sh
+. "${NMD_VM_LIB%/*}/documents/play.sh"
+
+# shellcheck disable=SC2034 # for play()
+documents=${NMD_VM_LIB%/*}/documents docs_commands=${NMD_VM_LIB%/*}/documents/commands.py
+dir=$(mktemp -d)
+tree=/srv/nmd-tree # apt reads packages as another user
+export DEBIAN_FRONTEND=noninteractive
+at_exit 'rm -rf "$dir" "$tree" /etc/hadoop /data/documents /etc/nmd/nmd.conf.d /etc/systemd/system/nmd.service.d; systemctl daemon-reload
+    [ -x /usr/sbin/nmd ] || dpkg -i /mnt/nmd/deb/nmd.deb' # as the suites of this machine find it
+
+dpkg -P nmd >/dev/null 2>&1
+mkdir -p "$tree/build/package"
+cd "$tree" || exit 1
+cp "${NMD_VM_LIB%/*}/deb/nmd.deb" build/package/nmd_1_all.deb
+
+# ---- README: installing, and a node of a cluster ---------------------------------------------------------
+
+# A cluster whose ResourceManager isn't there: what a node does until it is. 70-yarn has one that is.
+mkdir -p /etc/hadoop/conf /data/documents/{local,logs}
+chown daemon: /data/documents/{local,logs} # as another NodeManager has them
+echo '<configuration></configuration>' >/etc/hadoop/conf/core-site.xml
+cat >/etc/hadoop/conf/yarn-site.xml <<'END'
+<configuration>
+<property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>
+<property><name>yarn.nodemanager.hostname</name><value>127.0.0.1</value></property>
+<property><name>yarn.nodemanager.local-dirs</name><value>/data/documents/local</value></property>
+<property><name>yarn.nodemanager.log-dirs</name><value>/data/documents/logs</value></property>
+</configuration>
+END
+dropin=/etc/systemd/system/nmd.service.d/50-yarn.conf
+after_command() {
+    case $command in
+        'apt install'*) check "nmd runs then" wait_until 60 nmctl status ;;
+        *--dry-run) check "nothing is written by that" test ! -e $dropin ;;
+        *--allow*) check "the unit's drop-in is there" grep -qxF IPAddressAllow=10.1.0.0/16 $dropin ;;
+        *--undo)
+            check "the drop-in is gone" test ! -e $dropin
+            is "the directories are whose they were" "$(stat -c %U /data/documents/{local,logs} | xargs)" "daemon daemon"
+            ;;
+        'nmctl status') like "the node tells of its cluster" "$(cat "$dir/printed")" '^upstream' ;;
+        'systemctl restart'* | 'systemctl start'*) check "nmd runs again" wait_until 60 nmctl status ;;
+    esac
+}
+play vm README.md
+is "nothing is left of the cluster" "$(status_of '.upstream // "none"')" none
+
+# ---- settings, the page, the log ---------------------------------------------------------------------------
+
+mkdir -p /etc/nmd/nmd.conf.d
+printf '[over-allocation]\nmemory-threshold = 0.75\n[interface]\nhttp-address = 127.0.0.1:8042\n' >/etc/nmd/nmd.conf.d/90-documents.conf
+after_command() {
+    case $command in
+        'nmctl config'*) like "the setting is in force" "$(cat "$dir/printed")" 'memory-threshold.*0\.75' ;;
+        'curl '*metrics) like "there are metrics" "$(cat "$dir/printed")" '^nm_node_healthy 1' ;;
+        'journalctl '*admit) like "the log has the decision" "$(cat "$dir/printed")" 'admitting' ;;
+    esac
+}
+nmctl run -m 16M -c 0.1 -- true # a decision to be found
+play vm docs/configuration.md docs/monitoring.md docs/security.md
+rm /etc/nmd/nmd.conf.d/90-documents.conf
+
+# ---- another version comes, and all goes ---------------------------------------------------------------------
+
+systemctl restart nmd.service
+wait_until 60 nmctl status
+id=$(nmctl run --detach -m 16M -c 0.1 sleep 1003)
+check "a container runs" wait_until 30 in_state "$id" RUNNING
+pid=$(field_of "$id" .pid)
+cp "${NMD_VM_LIB%/*}/upgrade/nmd.deb" build/package/nmd_1_all.deb
+echo '# mine' >/etc/nmd/nmd.conf.d/90-mine.conf
+places() { # what of these there is
+    (for place in /run/nmd /etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf /usr/bin/nmctl; do
+        [ ! -e $place ] || echo "$place"; done) | xargs
+}
+after_command() {
+    case $command in
+        'apt install'*)
+            check "nmd answers after the upgrade" wait_until 60 nmctl status
+            like "it is the newer one" "$(dpkg-query -W -f '${Version}' nmd)" '\+upgrade$'
+            is "the container didn't notice" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
+            ;;
+        'apt remove'*)
+            check "the container has ended" none_runs 'sleep 1003'
+            is "configuration and state stay" "$(places)" "/etc/nmd/nmd.conf /var/lib/nmd /etc/nmd/nmd.conf.d/90-mine.conf"
+            ;;
+        'apt purge'*)
+            is "an administrator's own file stays, and nothing else" "$(places)" /etc/nmd/nmd.conf.d/90-mine.conf
+            is "with the group and the users" "$(getent group nmd nmd-shuffle nmd-localizer | cut -d: -f1 | xargs)" \
+                "nmd nmd-shuffle nmd-localizer"
+            ;;
+    esac
+}
+play vm docs/install.md
+all_are_played vm
+is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
+done_testing
