@@ -149,6 +149,8 @@ json_t *nm_messages_event(const struct nm_event_record *e)
                      {"execution_type", nm_make_string_or_null(of_container ? nm_execution_type_name(e->type) : NULL)},
                      {"from", nm_make_string_or_null(state ? nm_state_name(e->from) : NULL)},
                      {"to", nm_make_string_or_null(state ? nm_state_name(e->to) : NULL)},
+                     {"from_text", nm_make_string_or_null(state ? nm_state_word(e->from) : NULL)},
+                     {"to_text", nm_make_string_or_null(state ? nm_state_word(e->to) : NULL)},
                      {"decision_number", nm_make_integer_or_null(e->decision_number, e->decision_number == 0)},
                      {"decision_kind",
                       nm_make_string_or_null(decision ? nm_decision_kind_name(e->decision_kind) : NULL)},

@@ -41,7 +41,7 @@ const struct nm_route nm_routes[] = {
     {"POST", CONTAINER "/exec", NM_ROUTE_BODY, "", nm_handle_exec},
     {"GET", CONTAINER "/wait", 0, "", nm_handle_wait},
     {"GET", CONTAINER "/logs", 0, "stream follow tail from since_usec timestamps", nm_handle_logs},
-    {"GET", CONTAINER "/decisions", 0, "limit before", nm_handle_decisions},
+    {"GET", CONTAINER "/decisions", NM_ROUTE_TCP, "limit before", nm_handle_decisions},
     {"GET", NODE, NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
     {"GET", NODE "/info", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "", nm_handle_upstream},
     {"GET", NODE "/apps", NM_ROUTE_TCP | NM_ROUTE_UPSTREAM, "state user", nm_handle_upstream},

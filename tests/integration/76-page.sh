@@ -77,7 +77,7 @@ class Look(html.parser.HTMLParser):
         tag = self.path[-1][0] if self.path else ""
         if "error" in inside:
             print("error", data)
-        elif "lanes" in inside and tag == "b":
+        elif "lanes" in inside and tag == "button":
             print("lane", data)
         elif "title" in [t for t, _ in self.path]:
             print("title", data)
@@ -112,7 +112,7 @@ is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)
     "$(sort <<<'lane web-server
 lane batch-1
 lane batch-2
-lane short (exited 3)')"
+lane short: Failed (3)')"
 is "lanes show who is or was running, paused, queued, and as what" \
     "$(grep -E '^piece (running|paused|queued),' <<<"$seen" | sort -u | paste -sd' ')" \
     "$(printf 'piece %s ' 'paused, opportunistic' 'queued, guaranteed' 'queued, opportunistic' 'running, guaranteed' \

@@ -305,6 +305,8 @@ static void test_event(void **state)
     assert_text(j, "kind", "state");
     assert_text(j, "from", "RUNNING");
     assert_text(j, "to", "PAUSING");
+    assert_text(j, "from_text", "RUNNING");
+    assert_text(j, "to_text", "PAUSING");
     assert_text(j, "container_id", "container_1_000001");
     assert_null_at(j, "container_name");
     assert_text(j, "execution_type", "OPPORTUNISTIC");
@@ -317,8 +319,14 @@ static void test_event(void **state)
     assert_text(j, "kind", "node");
     assert_text(j, "text", "draining");
     assert_null_at(j, "from");
+    assert_null_at(j, "from_text");
     assert_null_at(j, "container_id");
     assert_null_at(j, "execution_type");
+    json_decref(j);
+    e = (struct nm_event_record){.number = 9, .kind = NM_EVENT_STATE, .from = NM_SCHEDULED, .to = NM_COMPLETED};
+    j = nm_messages_event(&e);
+    assert_text(j, "from_text", "QUEUED");
+    assert_text(j, "to_text", "ENDED");
     json_decref(j);
     e = (struct nm_event_record){.number = 8, .kind = NM_EVENT_DECISION, .container_id = "container_1_000001",
                                  .decision_number = 4, .decision_kind = NM_DECISION_PROMOTE};
