@@ -369,6 +369,7 @@ struct nm_status {
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
     uint64_t surge_margin_until_usec; /* 0: none; by the same clock */
+    char over_beta[400]; /* why nothing is taken back though memory is above the preemption threshold; "" */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
     uint64_t started_realtime_usec;

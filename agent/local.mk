@@ -97,6 +97,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
 	%D%/manager/manager-ready.c %D%/manager/manager-ready.h \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
+	%D%/manager/over-beta.c %D%/manager/over-beta.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
 	%D%/manager/event-file.c %D%/manager/event-file.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \

@@ -58,13 +58,16 @@ static void drop_oldest(struct nm_history *h)
 }
 
 /* A sum of the samples, so that the mean doesn't drift with its roundings. What is counted is as the newest sample has
- * it: there is no half of a container. */
+ * it: there is no half of a container. Of pressure, as of the cost of a sample, the highest counts: a mean would hide
+ * it. */
 static void merge(struct nm_history *h, struct nm_history_point *to, const struct nm_history_point *from)
 {
-    uint32_t cost = NM_MAX(to->sample_cost_usec, from->sample_cost_usec);
+    const struct nm_history_point was = *to;
 
     *to = *from;
-    to->sample_cost_usec = cost;
+    to->sample_cost_usec = NM_MAX(was.sample_cost_usec, from->sample_cost_usec);
+    for (int k = 0; k < NM_HISTORY_PRESSURES; k++)
+        to->pressure[k] = NM_MAX(was.pressure[k], from->pressure[k]);
     h->n_sum++;
     for (int k = 0; k < NM_HISTORY_PARTS; k++) {
         h->sum[k].memory_bytes = nm_add_u64(h->sum[k].memory_bytes, from->use[k].memory_bytes);

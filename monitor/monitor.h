@@ -145,6 +145,14 @@ struct nm_history_use {
     uint64_t memory_bytes, cpu_millicores;
 };
 
+/* Of the node (PSI), in the last ten seconds. */
+enum nm_history_pressure {
+    NM_HISTORY_MEMORY_SOME, /* some task waited for memory, ... */
+    NM_HISTORY_MEMORY_FULL, /* ... or all of them at once */
+    NM_HISTORY_CPU_SOME,
+    NM_HISTORY_PRESSURES,
+};
+
 /* One sample, or some that came so soon after each other that nobody could tell them apart. */
 struct nm_history_point {
     uint64_t at_usec, realtime_usec; /* of the newest */
@@ -152,6 +160,7 @@ struct nm_history_point {
     uint16_t guaranteed_running, opportunistic_running, paused, queued;
     uint32_t uplink_permille;
     uint32_t sample_cost_usec;
+    uint16_t pressure[NM_HISTORY_PRESSURES]; /* permille of the time; the highest of some samples */
 };
 
 /* The last span_usec, in about 600 steps. */

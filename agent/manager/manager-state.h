@@ -221,6 +221,7 @@ struct nm_manager {
         verdict; /* of the newest round; its pointers are dead after that round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
+    enum nm_reason preempt_hold; /* of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     struct nm_cgroup *helper_cg; /* or NULL */

@@ -165,6 +165,11 @@ static json_t *use(const struct nm_history_point *p, enum nm_history_part part)
     return nm_messages_resources(&(struct nm_resources){p->use[part].memory_bytes, p->use[part].cpu_millicores});
 }
 
+static json_t *pressure(const struct nm_history_point *p, enum nm_history_pressure which)
+{
+    return nm_make_real((double)p->pressure[which] / 10);
+}
+
 /* In the same shape as the status has it. */
 json_t *nm_messages_history_point(const struct nm_history_point *p)
 {
@@ -175,6 +180,9 @@ json_t *nm_messages_history_point(const struct nm_history_point *p)
                      {"reserved", use(p, NM_HISTORY_RESERVED)},
                      {"allocated", NM_OBJECT({"guaranteed", use(p, NM_HISTORY_ALLOCATED_GUARANTEED)},
                                              {"opportunistic", use(p, NM_HISTORY_ALLOCATED_OPPORTUNISTIC)})},
+                     {"pressure", NM_OBJECT({"memory_some_avg10", pressure(p, NM_HISTORY_MEMORY_SOME)},
+                                            {"memory_full_avg10", pressure(p, NM_HISTORY_MEMORY_FULL)},
+                                            {"cpu_some_avg10", pressure(p, NM_HISTORY_CPU_SOME)})},
                      {"guaranteed_running", nm_make_integer(p->guaranteed_running)},
                      {"opportunistic_running", nm_make_integer(p->opportunistic_running)},
                      {"paused", nm_make_integer(p->paused)},

@@ -1,13 +1,13 @@
-/* Two charts of shares of capacity. They are drawn by dygraphs, which takes no string of a user's. */
+/* Charts of the node over a time, all of the same. They are drawn by dygraphs, which takes no string of a user's. */
 const SPAN = 600e6; // ten minutes, as nmd keeps them
 const shade = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
-/* The names of the lines, with their values at the pointer, in ink that can be read on any ground; then both thresholds. */
-function legend(data) {
+/* The names of the lines, with their values at the pointer, in ink that can be read on any ground; then the thresholds. */
+const legend = marks => data => {
   const sample = (colour, dashed) => `<i style="border-color:${colour}${dashed ? ";border-top-style:dashed" : ""}"></i>`;
-  return data.series.map(s => `<span>${sample(s.color, s.label.endsWith("allocated"))}${s.label}${s.yHTML ? " " + s.yHTML : ""}</span>`).join(" ") +
-    ` <span>${sample(shade("alpha"))}α over-allocation threshold</span> <span>${sample(shade("kill"))}β preemption threshold</span>`;
-}
+  return [...data.series.map(s => `<span>${sample(s.color, s.label.endsWith("allocated"))}${s.label}${s.yHTML ? " " + s.yHTML : ""}</span>`),
+    ...marks.map(m => `<span>${sample(shade(m.shade))}${m.name} ${m.what}</span>`)].join(" ");
+};
 
 /* Points that would fall onto the same two pixels are one, with their mean: what is finer can't be seen, and only looks like noise. */
 function smoothed(rows, width) {
@@ -21,45 +21,65 @@ function smoothed(rows, width) {
     ...g[0].slice(1).map((_, i) => g.reduce((t, r) => t + r[i + 1], 0) / g.length)]);
 }
 
-/* One chart: shares of capacity over the same ten minutes as the lanes. Both thresholds are drawn beneath the lines, where they are. */
-function chart(what, capacity, pick) {
+/* One chart in percent. lines: [name, colour, options]; pick: a point of the history into as many numbers; least: what the scale has at
+ * least. marks: thresholds, which are drawn beneath the lines, where they are. */
+function chart(what, { lines, pick, least, tell }) {
   let graph = null;
-  return (points, thresholds, now) => {
-    const rows = smoothed(points.map(p => [new Date(p.time_usec / 1000), ...pick(p).map(v => 100 * v / capacity())]), $(what).clientWidth);
+  return (points, now, marks = []) => {
+    const rows = smoothed(points.map(p => [new Date(p.time_usec / 1000), ...pick(p)]), $(what).clientWidth);
     if (rows.length === 0) return;
-    const top = Math.max(105, ...rows.map(r => Math.max(...r.slice(1)))) * 1.03;
+    const top = Math.max(least, ...rows.map(r => Math.max(...r.slice(1)))) * 1.03;
     const options = {
-      file: rows, valueRange: [0, top], dateWindow: [(now - SPAN) / 1000, now / 1000], labels: ["time", "used", "used or reserved", "used by guaranteed", "guaranteed allocated", "all allocated"],
-      colors: ["ink", "soft", "g", "g-line", "o-line"].map(shade), labelsDiv: $(what + "-legend"), legend: "always", legendFormatter: legend, strokeWidth: 1.6,
-      series: { "used": { strokeWidth: 2.4 }, "guaranteed allocated": { stepPlot: true, strokePattern: [6, 3] },
-                "all allocated": { stepPlot: true, strokePattern: [6, 3] } },
+      file: rows, valueRange: [0, top], dateWindow: [(now - SPAN) / 1000, now / 1000], labels: ["time", ...lines.map(l => l[0])],
+      colors: lines.map(l => shade(l[1])), series: Object.fromEntries(lines.map(l => [l[0], l[2] || {}])), labelsDiv: $(what + "-legend"), legend: "always",
+      legendFormatter: legend(marks), strokeWidth: 1.6,
       axes: { x: { axisLabelWidth: 72 }, y: { axisLabelFormatter: y => y + " %", valueFormatter: y => y.toFixed(0) + " %", axisLabelWidth: 46 } },
       gridLineColor: shade("line"), gridLineWidth: .5, axisLineColor: shade("soft"), interactionModel: {},
       underlayCallback: (canvas, area, g) => {
-        // One label below its line and one above, so that they keep apart however near the thresholds are.
-        for (const [name, at, tint, beside] of [["α", thresholds.alpha, shade("alpha"), 12], ["β", thresholds.beta, shade("kill"), -4]]) {
-          const y = g.toDomYCoord(100 * at);
-          canvas.fillStyle = tint;
+        for (const mark of marks) {
+          const y = g.toDomYCoord(100 * mark.at);
+          canvas.fillStyle = shade(mark.shade);
           canvas.fillRect(area.x, y, area.w, 1);
           canvas.font = "12px system-ui, sans-serif";
-          canvas.fillText(name + " " + percent(at), area.x + 4, y + beside);
+          canvas.fillText(mark.name + " " + percent(mark.at), area.x + 4, y + mark.beside);
         }
       },
     };
     if (graph) graph.updateOptions(options);
     else graph = new Dygraph($(what), rows, options);
-    const last = rows[rows.length - 1];
-    say($(what + "-now"), `Now ${last[1].toFixed(0)} % of the capacity used, ${last[2].toFixed(0)} % used or reserved, ${last[5].toFixed(0)} % allocated; ` +
-      `α is ${percent(thresholds.alpha)}, β is ${percent(thresholds.beta)}.`);
+    say($(what + "-now"), tell(rows[rows.length - 1].slice(1), marks));
   };
 }
 
+/* Shares of capacity: what is used, and what is allocated, which goes by steps. */
 let capacity = { memory: 1, cpu: 1 };
-const lines_of = unit => p => {
-  const by = p.used_by, used = by.guaranteed[unit] + by.opportunistic[unit] + by.others[unit], promised = p.allocated.guaranteed[unit];
-  return [used, used + p.reserved[unit], by.guaranteed[unit], promised, promised + p.allocated.opportunistic[unit]];
-};
+function useChart(what, unit) {
+  const step = { stepPlot: true, strokePattern: [6, 3] };
+  return chart(what, {
+    lines: [["used", "ink", { strokeWidth: 2.4 }], ["used or reserved", "soft"], ["used by guaranteed", "g"],
+      ["guaranteed allocated", "g-line", step], ["all allocated", "o-line", step]],
+    least: 105,
+    pick: p => {
+      const by = p.used_by, used = by.guaranteed[unit] + by.opportunistic[unit] + by.others[unit], promised = p.allocated.guaranteed[unit];
+      return [used, used + p.reserved[unit], by.guaranteed[unit], promised, promised + p.allocated.opportunistic[unit]].map(v => 100 * v / capacity[what]);
+    },
+    tell: (v, marks) => `Now ${v[0].toFixed(0)} % of the capacity used, ${v[1].toFixed(0)} % used or reserved, ${v[4].toFixed(0)} % allocated; ` +
+      marks.map(m => `${m.name} is ${percent(m.at)}`).join(", ") + ".",
+  });
+}
+
 const charts = {
-  memory: chart("memory", () => capacity.memory, lines_of("memory_bytes")),
-  cpu: chart("cpu", () => capacity.cpu, lines_of("cpu_millicores")),
+  memory: useChart("memory", "memory_bytes"),
+  cpu: useChart("cpu", "cpu_millicores"),
+  pressure: chart("pressure", {
+    lines: [["memory, some task waited", "o"], ["memory, all waited at once", "kill", { strokeWidth: 2.4 }], ["CPU, some task waited", "g"]],
+    least: 20,
+    pick: p => [p.pressure.memory_some_avg10, p.pressure.memory_full_avg10, p.pressure.cpu_some_avg10],
+    tell: v => `Now for memory ${v[0].toFixed(0)} % of the time for some task and ${v[1].toFixed(0)} % for all of them, for CPU ${v[2].toFixed(0)} %.`,
+  }),
 };
+
+/* One label below its line and one above, so that they keep apart however near the thresholds are. */
+const thresholds = (node, what) => [
+  { name: "α", what: "over-allocation threshold", at: node.over_allocation_threshold[what], shade: "alpha", beside: 12 },
+  { name: "β", what: "preemption threshold", at: node.preemption_threshold[what], shade: "kill", beside: -4 }];

@@ -9,6 +9,8 @@ function drawNow(node, upstream) {
     show(node.used_by.guaranteed[used]), show(node.used_by.opportunistic[used]), show(node.reserved[used]), show(node.used_by.others[used]),
     `${show(node.used_or_reserved[used])} (${percent(node.utilization[what])})`, showAsked(node.allocated.guaranteed[asked] + node.allocated.opportunistic[asked]),
     showAsked(node.capacity[asked]) + sizes(node, upstream, asked, showAsked)]));
+  $("over").hidden = !node.preemption_hold_text;
+  say($("over"), node.preemption_hold_text || "");
   $("limits").hidden = node.notes.length === 0;
   $("limits").querySelector("ul").replaceChildren(...node.notes.map(text => make("li", { textContent: text })));
 }

@@ -31,13 +31,13 @@ async function refresh() {
     // The node's clock, not the reader's, which may be off by minutes.
     const node = status.node, last = history.points[history.points.length - 1];
     const now = last ? last.time_usec + node.sample.age_usec : Date.now() * 1000;
-    const thresholds = what => ({ alpha: node.over_allocation_threshold[what], beta: node.preemption_threshold[what] });
     capacity = { memory: node.capacity.memory_bytes, cpu: node.capacity.cpu_millicores };
     await Promise.all([takeContainers(now), takeEvents(node.started_usec)]);
     const containers = [...known.values()];
     drawHead(status);
     drawNow(node, status.upstream);
-    for (const what of ["memory", "cpu"]) charts[what](history.points, thresholds(what), now);
+    for (const what of ["memory", "cpu"]) charts[what](history.points, now, thresholds(node, what));
+    charts.pressure(history.points, now);
     drawLanes(containers, past.events, now);
     drawApps(containers);
     drawMasters(status.upstream && status.upstream.masters);

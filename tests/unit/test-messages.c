@@ -100,6 +100,7 @@ static void test_status_contract(void **state)
     assert_null_at(j, "node.squeeze_millicores");
     assert_null_at(j, "node.breaker_until_usec");
     assert_null_at(j, "node.surge_margin_until_usec");
+    assert_null_at(j, "node.preemption_hold_text");
     assert_null_at(j, "node.removable_since_usec");
     json_decref(j);
     fake_manager_free(m);
@@ -121,6 +122,7 @@ static void test_status_more(void **state)
     s->sample_age_usec = UINT64_MAX; /* there was none yet */
     s->healthy = false;
     strcpy(s->health_reason, "script: \xff ERROR");
+    strcpy(s->over_beta, "Memory is full.");
     strcpy(s->notes[0], "memory limits: not enforced");
     s->n_notes = 1;
     strcpy(s->links[0].name, "eth0");
@@ -131,6 +133,7 @@ static void test_status_more(void **state)
     assert_text(j, "queue.hold.container_id", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
     assert_number(j, "node.surge_margin_until_usec", 1060);
+    assert_text(j, "node.preemption_hold_text", "Memory is full.");
     assert_number(j, "node.removable_since_usec", 70);
     assert_number(j, "node.squeeze_millicores", 250);
     assert_null_at(j, "node.sample.age_usec");
@@ -445,7 +448,8 @@ static void test_history(void **state)
                                          [NM_HISTORY_USED_BY_OPPORTUNISTIC] = {.cpu_millicores = 6},
                                          [NM_HISTORY_ALLOCATED_GUARANTEED] = {.memory_bytes = 7}},
                                  .uplink_permille = 500,
-                                 .paused = 2};
+                                 .paused = 2,
+                                 .pressure = {[NM_HISTORY_MEMORY_SOME] = 125, [NM_HISTORY_CPU_SOME] = 1000}};
     json_t *j;
 
     (void)state;
@@ -456,6 +460,9 @@ static void test_history(void **state)
     assert_number(j, "allocated.guaranteed.memory_bytes", 7);
     assert_number(j, "uplink_utilization", 0.5);
     assert_number(j, "paused", 2);
+    assert_number(j, "pressure.memory_some_avg10", 12.5);
+    assert_number(j, "pressure.memory_full_avg10", 0);
+    assert_number(j, "pressure.cpu_some_avg10", 100);
     json_decref(j);
 }
 
