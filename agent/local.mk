@@ -88,6 +88,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-life.c %D%/manager/manager-life.h \
 	%D%/manager/slice-claim.c %D%/manager/slice-claim.h \
 	%D%/manager/slice-note.c %D%/manager/slice-note.h \
+	%D%/manager/slot-file.c %D%/manager/slot-file.h \
 	%D%/manager/manager-slice.c %D%/manager/manager-slice.h \
 	%D%/manager/manager-helper.c %D%/manager/manager-helper.h \
 	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
