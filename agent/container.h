@@ -84,6 +84,10 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
 /* How a COMPLETED container ended: "exited, exit code 3", or "drained" alone if it never ran. */
 const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size);
 
+/* The same in one word, of one that is COMPLETED: whether it did what it was to do, failed at it, or was ended. */
+enum nm_container_end { NM_END_SUCCEEDED, NM_END_FAILED, NM_END_KILLED };
+enum nm_container_end nm_container_end_kind(const struct nm_container *c);
+
 /* Returns in buf its state as lists show it: "QUEUED", "RUNNING". For one that has ended it says how, and in brackets
  * why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (its own doing), "Killed (preempted)" (somebody
  * else's). NM_STATE_TEXT_SIZE bytes are enough. */

@@ -74,6 +74,7 @@ libnm_agent_la_SOURCES += \
 libnm_agent_la_SOURCES += \
 	%D%/manager/container-files.c %D%/manager/container-files.h \
 	%D%/manager/glance.c %D%/manager/glance.h \
+	%D%/manager/long-history.c %D%/manager/long-history.h \
 	%D%/manager/manager.c \
 	%D%/manager/manager-access.c %D%/manager/manager-access.h \
 	%D%/manager/manager-act.c %D%/manager/manager-act.h \
@@ -100,6 +101,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
 	%D%/manager/over-beta.c %D%/manager/over-beta.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
+	%D%/manager/ended-apps.c %D%/manager/ended-apps.h \
 	%D%/manager/event-file.c %D%/manager/event-file.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \

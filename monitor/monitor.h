@@ -176,5 +176,7 @@ uint64_t nm_history_step_usec(const struct nm_history *h);
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
 /* The first point that is not older than at_usec; nm_history_n() if all are. */
 unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec);
+/* Drops what is newer than that. */
+void nm_history_cut(struct nm_history *h, uint64_t at_usec);
 /* Keeps what there is, as far as it is not older than that. */
 int nm_history_set_span(struct nm_history *h, uint64_t span_usec);

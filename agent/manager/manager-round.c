@@ -227,7 +227,7 @@ static void keep_history(struct nm_manager *m)
     p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->node.memory_pressure_some_avg10);
     p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->node.memory_pressure_full_avg10);
     p.pressure[NM_HISTORY_CPU_SOME] = permille(m->node.cpu_pressure_some_avg10);
-    nm_history_add(m->history, &p);
+    nm_record_point(m, &p);
 }
 
 static void check_invariants(struct nm_manager *m, const struct nm_policy_settings *s,

@@ -3,6 +3,8 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
+#include "agent/manager/ended-apps.h"
+#include "agent/manager/long-history.h"
 #include "agent/manager/manager-access.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-state.h"
@@ -422,9 +424,22 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
     return open_times(m, c->id, stream, ret_fd);
 }
 
-const struct nm_history *nm_manager_history(const struct nm_manager *m)
+const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
-    return m->history;
+    return span_usec <= m->config->history_usec ? m->history : nm_long_history_get(m->long_history, span_usec);
+}
+
+void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
+                                  void *userdata)
+{
+    uint64_t since = nm_sub_u64(nm_realtime_usec(), NM_ENDED_APPS_USEC);
+
+    for (unsigned i = 0; i < NM_ENDED_APPS; i++) {
+        const struct nm_ended_app *e = nm_ended_apps_get(m->ended_apps, i, since);
+
+        if (e && (!who || who->admin || who->uid == e->submitter_uid))
+            cb(e, userdata);
+    }
 }
 
 json_t *nm_manager_config_to_json(const struct nm_manager *m)

@@ -158,6 +158,21 @@ json_t *nm_messages_event(const struct nm_event_record *e)
                      {"text", nm_make_string_or_null(e->text)});
 }
 
+/* ---- applications ----------------------------------------------------------------------------- */
+
+json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted)
+{
+    return NM_OBJECT({"app", nm_messages_string(e->name)},
+                     {"submitter_uid", nm_make_integer_or_null(e->submitter_uid, redacted)},
+                     {"first_submitted_usec", nm_make_integer(e->first_submitted_usec)},
+                     {"last_ended_usec", nm_make_integer(e->last_ended_usec)},
+                     {"succeeded", nm_make_integer(e->succeeded)},
+                     {"failed", nm_make_integer(e->failed)},
+                     {"killed", nm_make_integer(e->killed)},
+                     {"cpu_time_usec", nm_make_integer(e->cpu_time_usec)},
+                     {"memory_peak_bytes", nm_make_integer(e->memory_peak_bytes)});
+}
+
 /* ---- history -------------------------------------------------------------------------------- */
 
 static json_t *use(const struct nm_history_point *p, enum nm_history_part part)

@@ -1,5 +1,5 @@
 /* Charts of the node over a time, all of the same. They are drawn by dygraphs, which takes no string of a user's. */
-const SPAN = 600e6; // ten minutes, as nmd keeps them
+const range = { span: 600e6 }; // what is looked at: ten minutes, as nmd has them in memory, to a day
 const shade = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
 /* The names of the lines, with their values at the pointer, in ink that can be read on any ground; then the thresholds. */
@@ -11,7 +11,7 @@ const legend = marks => data => {
 
 /* Points that would fall onto the same two pixels are one, with their mean: what is finer can't be seen, and only looks like noise. */
 function smoothed(rows, width) {
-  const step = SPAN / 1000 / Math.max(60, width / 2), groups = new Map();
+  const step = range.span / 1000 / Math.max(60, width / 2), groups = new Map();
   for (const r of rows) {
     const at = Math.floor(r[0] / step);
     if (!groups.has(at)) groups.set(at, []);
@@ -30,7 +30,7 @@ function chart(what, { lines, pick, least, tell }) {
     if (rows.length === 0) return;
     const top = Math.max(least, ...rows.map(r => Math.max(...r.slice(1)))) * 1.03;
     const options = {
-      file: rows, valueRange: [0, top], dateWindow: [(now - SPAN) / 1000, now / 1000], labels: ["time", ...lines.map(l => l[0])],
+      file: rows, valueRange: [0, top], dateWindow: [(now - range.span) / 1000, now / 1000], labels: ["time", ...lines.map(l => l[0])],
       colors: lines.map(l => shade(l[1])), series: Object.fromEntries(lines.map(l => [l[0], l[2] || {}])), labelsDiv: $(what + "-legend"), legend: "always",
       legendFormatter: legend(marks), strokeWidth: 1.6,
       axes: { x: { axisLabelWidth: 72 }, y: { axisLabelFormatter: y => y + " %", valueFormatter: y => y.toFixed(0) + " %", axisLabelWidth: 46 } },

@@ -15,13 +15,13 @@ function pieces(container, changes, now) {
   }
   const end = container.finished_usec || now;
   return list.map((p, i) => ({ ...p, from: p.at, to: i + 1 < list.length ? list[i + 1].at : end }))
-    .filter(p => !p.ended && p.to > now - SPAN && p.to >= p.from);
+    .filter(p => !p.ended && p.to > now - range.span && p.to >= p.from);
 }
 
 function lane(c, changes, now) {
   const track = make("div", { className: "track" }), told = [];
   for (const p of pieces(c, changes, now)) {
-    const left = Math.max(0, 1 - (now - p.from) / SPAN), right = 1 - (now - p.to) / SPAN;
+    const left = Math.max(0, 1 - (now - p.from) / range.span), right = 1 - (now - p.to) / range.span;
     const piece = make("i", { title: `${p.state.toLowerCase()}, ${p.type.toLowerCase()}, for ${((p.to - p.from) / 1e6).toFixed(1)} s` });
     piece.style.left = 100 * left + "%";
     piece.style.width = `max(1px, ${100 * (right - left)}%)`;
@@ -33,7 +33,7 @@ function lane(c, changes, now) {
   // A death takes too little time to be seen: who didn't end by itself gets a mark.
   if (c.finished_usec && !["exited", "signaled"].includes(c.exit_reason)) {
     const mark = make("i");
-    mark.style.cssText = `left:max(0px,${100 * (1 - (now - c.finished_usec) / SPAN)}% - 3px);width:3px;background:var(--kill)`;
+    mark.style.cssText = `left:max(0px,${100 * (1 - (now - c.finished_usec) / range.span)}% - 3px);width:3px;background:var(--kill)`;
     track.append(mark);
   }
   track.setAttribute("role", "img");
@@ -49,7 +49,7 @@ function drawLanes(containers, events, now) {
   for (const e of events)
     if (e.container_id) changes.set(e.container_id, [...(changes.get(e.container_id) || []), e]);
   // Who lives, in the order of arrival, and then the ended, the latest first: the last ones may not be drawn.
-  const all = containers.filter(c => !c.finished_usec || c.finished_usec > now - SPAN)
+  const all = containers.filter(c => !c.finished_usec || c.finished_usec > now - range.span)
     .sort((a, b) => (!!a.finished_usec - !!b.finished_usec) || (a.finished_usec ? b.finished_usec - a.finished_usec : a.submitted_usec - b.submitted_usec));
   const shown = all.slice(0, 60);
   $("lanes").replaceChildren(...shown.map(c => {
@@ -59,7 +59,10 @@ function drawLanes(containers, events, now) {
   }));
   if (all.length > shown.length)
     $("lanes").append(make("p", { className: "none", textContent: `And ${all.length - shown.length} more: the list above has them.` }));
-  if (shown.length === 0) $("lanes").append(make("p", { className: "none", textContent: "No container in the last ten minutes." }));
+  if (shown.length === 0) $("lanes").append(make("p", { className: "none", textContent: "No container in this time." }));
+  const [from, middle] = $("axis").children;
+  say(from, duration(range.span) + " ago");
+  say(middle, duration(range.span / 2) + " ago");
   $("axis").hidden = shown.length === 0;
   if (focused) for (const e of $("lanes").querySelectorAll(".lane")) if (e.dataset.id === focused) e.querySelector("button").focus({ preventScroll: true });
 }

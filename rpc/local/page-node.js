@@ -15,22 +15,41 @@ function drawNow(node, upstream) {
   $("limits").querySelector("ul").replaceChildren(...node.notes.map(text => make("li", { textContent: text })));
 }
 
-/* Who holds the node, by application: its live containers together. Those that belong to none are in the list alone. */
-function drawApps(containers) {
+const COUNTED = [["succeeded", "succeeded"], ["failed", "failed"], ["killed", "killed"]];
+function endedText(a, now) {
+  if (!a.last) return "";
+  const counts = COUNTED.filter(([key]) => a[key]).map(([key, word]) => `${a[key]} ${word}`).join(", ");
+  return `${counts}; the last ${duration(now - a.last)} ago; ${(a.cpu_time / 1e6).toFixed(1)} s CPU, at most ${size(a.peak)} in one`;
+}
+
+/* Who holds the node, by application: its live containers together, and what became of those that have ended within a day. Those that
+ * belong to none are in the list alone. */
+function drawApps(containers, ended, now) {
   const apps = new Map();
+  const app = name => {
+    if (!apps.has(name)) apps.set(name, { live: 0, running: 0, paused: 0, queued: 0, preparing: 0, used: 0, asked: 0, vcores: 0, last: 0, succeeded: 0, failed: 0, killed: 0, cpu_time: 0, peak: 0 });
+    return apps.get(name);
+  };
+  for (const e of ended) { // of each user's that has the name
+    const a = app(e.app);
+    for (const [key] of COUNTED) a[key] += e[key];
+    a.last = Math.max(a.last, e.last_ended_usec);
+    a.cpu_time += e.cpu_time_usec;
+    a.peak = Math.max(a.peak, e.memory_peak_bytes);
+  }
   for (const c of containers) {
     if (!c.app || c.finished_usec) continue;
-    const a = apps.get(c.app) || { running: 0, paused: 0, queued: 0, preparing: 0, used: 0, asked: 0, vcores: 0 };
-    const kind = { NEW: "preparing", LOCALIZING: "preparing", QUEUED: "queued", PAUSED: "paused", PAUSING: "paused" }[c.state_text] || "running";
-    a[kind]++;
+    const a = app(c.app);
+    a.live++;
+    a[{ NEW: "preparing", LOCALIZING: "preparing", QUEUED: "queued", PAUSED: "paused", PAUSING: "paused" }[c.state_text] || "running"]++;
     a.used += c.memory_used_bytes;
     a.asked += c.memory_bytes;
     a.vcores += c.vcores;
-    apps.set(c.app, a);
   }
-  const list = [...apps].sort((x, y) => y[1].used - x[1].used || y[1].asked - x[1].asked || (x[0] < y[0] ? -1 : 1));
+  const list = [...apps].sort(([m, x], [n, y]) => !y.live - !x.live ? !x.live - !y.live : y.used - x.used || y.asked - x.asked || y.last - x.last || (m < n ? -1 : 1));
   $("apps").hidden = list.length === 0;
-  fill($("apps").querySelector("table"), list.map(([name, a]) => [name, a.running, a.paused, a.queued, a.preparing, size(a.used), size(a.asked), +a.vcores.toFixed(3)]));
+  fill($("apps").querySelector("table"), list.slice(0, 300).map(([name, a]) =>
+    [name, a.running, a.paused, a.queued, a.preparing, size(a.used), size(a.asked), +a.vcores.toFixed(3), endedText(a, now)]));
 }
 
 /* What this node passes on for application masters, and the opportunistic containers that it places by itself. */

@@ -151,7 +151,7 @@ wait_until 10 status_is '.node.preemption_hold_text // "" | test("no opportunist
 browse --dump-dom >"$dir/page.html"
 like "a promotion is seen from when it happened" "$(python3 "$dir/look.py" "$dir/page.html" |
     awk '/^lane/ { mine = $2 == "batch-1" } mine && /^piece/' | cut -c7- | paste -sd' ')" \
-    '^queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
+    '^new, opportunistic queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
 
 like "memory above the threshold is told, and why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
     grep '^over')" 'above the preemption threshold of 95 %, and nothing is taken back: no opportunistic container'

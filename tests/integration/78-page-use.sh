@@ -10,6 +10,8 @@
 . "$(dirname "$0")/lib.sh"
 
 chromium=$(command -v chromium) || skip_all "no chromium"
+open_place
+NMD_SOCKET=$place/nmd.sock
 tcp=$(free_port)
 node_proc_start
 nmd_configure <<END
@@ -19,10 +21,12 @@ memory = 1000M
 pause = yes
 [interface]
 http-address = 127.0.0.1:$tcp
+socket-mode = 0666
 END
 nmd_start || exit 1
 relay=$(free_port)
 /usr/bin/python3 "$here/relay.py" "$NMD_SOCKET" "$(id -u)" "$(id -g)" "$relay" 2>"$dir/relay.err" &
+# shellcheck disable=SC2034 # it is used when the suite ends
 relay_pid=$!
 at_exit 'kill "$relay_pid" 2>/dev/null'
 reached() { curl -sS --max-time 5 "http://127.0.0.1:$relay/healthz"; }
@@ -33,7 +37,7 @@ hog web-server -m 400M -c 0.5 -- 80
 hog batch-1 --app $app --opportunistic -m 200M -c 0.5 -- 40 --spin
 submit nasty -m 10M -c 0.1 -- sh -c 'echo "<img id=made src=x onerror=\"window.ran = 1\"><b>marked</b></pre>"
     echo "second </script><script>window.ran = 1</script>" >&2; sleep 300' '<img id=made src=x onerror="window.ran=1">'
-nmctl run --wait --name short -m 10M -c 0.1 -- sh -c 'exit 3' >/dev/null
+nmctl run --wait --name short --app application_1410901177871_0002 -m 10M -c 0.1 -- sh -c 'exit 3' >/dev/null
 wait_until 20 burns batch-1 100 || exit 1
 wait_until 10 settled batch-1
 node_cpu 1950
@@ -68,6 +72,7 @@ for part in desktop phone; do
     is_seen "state of batch-1" "so is a paused one's" PAUSED
     is_seen "state of batch-2" "and a queued one's" QUEUED
     is_seen "state of short" "and how one has ended" "Failed (3)"
+    is_seen fits "none of it is cut off" true
     is_seen user "on the socket there are users" "$(id -un)"
     is_like memory "memory is use against request" '^[0-9]+ MiB of 400 MiB$'
     is_like cores "so is CPU" '^[0-9.]+ of 0\.50$'
@@ -96,6 +101,9 @@ for part in desktop phone; do
     is_seen queued "filtered by state" '["batch-2"]'
     is_seen failed "by how they have ended" '["short"]'
     is_seen guaranteed "and by type" '["nasty", "web-server"]'
+    is_like "ended app" "an application that has ended is told" '^application_1410901177871_0002 0 .* 1 failed; the last .* ago'
+    is_seen range "ten minutes are shown at first" "10 min, 10 min ago"
+    is_seen "range of a day" "and up to a day on request" "1 day"
     is_seen "focus is on a row" "keys lead to a row" true
     is_seen "focus is inside" "open it" true
     is_seen "focus comes back" "and back" true
@@ -113,6 +121,25 @@ detail
 is_seen "output is shown" "and no output is shown" false
 harmless
 
+part=stranger
+if [ "$(id -u)" = 0 ]; then
+    stranger=$(free_port)
+    /usr/bin/python3 "$here/relay.py" "$NMD_SOCKET" 54321 54321 "$stranger" 2>>"$dir/relay.err" &
+    # shellcheck disable=SC2034 # it is used when the suite ends
+    stranger_pid=$!
+    at_exit 'kill "$stranger_pid" 2>/dev/null'
+    reached_as_stranger() { curl -sS --max-time 5 "http://127.0.0.1:$stranger/healthz"; }
+    wait_until 10 reached_as_stranger >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
+    use stranger "$stranger"
+    is_seen told "others' containers are nobody's business" "There are no containers."
+    is_seen apps "nor are their applications" true
+    is_seen decisions "nor what was decided about them" 0
+    is_seen "asked once" "which is asked for once" 1
+    is_seen error "and that is no error" ""
+else
+    skip "another user sees nothing of these" "only root can be another user"
+fi
+
 # A page of somebody else's that the same browser shows may not ask by way of the relay.
 ask() { curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' "$@" "http://127.0.0.1:$relay/v1/status"; }
 is "a page's own requests are answered" "$(ask -H "Origin: http://127.0.0.1:$relay")" 200
@@ -121,6 +148,24 @@ like "which is told" "$(jq -r .error.message "$dir/answer")" 'from a page of htt
 is "nor those by a name of somebody else's" "$(ask -H 'Host: evil.example')" 421
 is "another page can start nothing" "$(curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' -H 'Origin: http://evil.example' \
     -H 'Content-Type: text/plain' --data-binary '{"command":["id"]}' "http://127.0.0.1:$relay/v1/containers")" 403
+
+# What there was is kept over a crash, and what is damaged of it is left out.
+ended() { api GET /v1/applications && jq -c '[.applications[] | [.app, .succeeded, .failed, .killed]]' <<<"$api_body"; }
+points() { api GET '/v1/history?span_usec=86400000000' && jq '.points | length' <<<"$api_body"; }
+oldest() { api GET '/v1/history?span_usec=7200000000' && jq '.points[0].time_usec' <<<"$api_body"; }
+is "an application's end is counted" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
+at_least "the day has a point" "$(points)" 1
+before=$(oldest)
+nmd_kill
+nmd_start || exit 1
+is "both are there after a crash: the end" "$(ended)" '[["application_1410901177871_0002",0,1,0]]'
+is "and the history" "$(oldest)" "$before"
+nmd_stop
+printf x | dd of="$dir/state/ended-applications" bs=1 seek=50 conv=notrunc status=none
+head -c 700000 /dev/zero | tr '\0' x >"$dir/state/history"
+nmd_start || exit 1
+is "a damaged end is left out" "$(ended)" '[]'
+at_least "and a damaged history begins anew" "$(oldest)" "$((before + 1))"
 
 if [ -n "${NMD_TEST_KEEP:-}" ]; then
     mkdir -p "$NMD_TEST_KEEP"

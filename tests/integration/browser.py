@@ -96,7 +96,11 @@ class Browser:
 
     def open(self, url):
         self("Page.navigate", url=url)
-        self.until("document.body && document.body.dataset.ready === 'yes'", 60)
+        try:
+            self.until("document.body && document.body.dataset.ready === 'yes'", 60)
+        except TimeoutError:
+            shown = self.ask("document.body && document.body.innerText.slice(0, 400)")
+            raise TimeoutError(f"the page isn't ready: it shows {shown!r}; {self.complaints}; it asked for {[u for u in self.asked if not u.startswith('data:')][-12:]}") from None
 
     def key(self, name, shift=False):
         text = {"Enter": "\r", "Space": " "}.get(name)

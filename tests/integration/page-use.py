@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""page-use.py CHROMIUM DIR URL desktop|phone|tcp: goes through the status page as a person does and prints what there was,
+"""page-use.py CHROMIUM DIR URL desktop|phone|tcp|stranger: goes through the status page as a person does and prints what there was,
 "NAME: VALUE" a line, for a suite to judge. Pictures go to DIR."""
 import json
 import sys
@@ -40,6 +40,7 @@ def choose(b, selector, value):
 def look_at_list(b):
     b.until(NAMES + ".length >= 5")
     tell("names", b.ask(NAMES))
+    tell("fits", b.ask("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.scroll'))"))
     for name in ("web-server", "batch-1", "batch-2", "short"):
         tell("state of " + name, cell(b, name, "State"))
     tell("user", cell(b, "web-server", "User"))
@@ -131,10 +132,32 @@ def look_at_detail(b):
     b.key("Escape")
 
 
+def look_at_past(b):
+    tell("ended app", " ".join(b.ask("[...document.querySelectorAll('#apps tbody tr')].find(r => r.innerText.includes('_0002')).innerText").split()))
+    tell("range", b.ask("document.querySelector('.range [aria-pressed=true]').textContent + ', ' + document.getElementById('axis').innerText.split('\\n')[0]"))
+    for minutes, first in ((60, "1 h ago"), (360, "6 h ago"), (1440, "1 d ago")):
+        b.click(f".range [data-minutes='{minutes}']")
+        b.until(f"document.getElementById('axis').innerText.startsWith('{first}')")
+    tell("range of a day", b.ask("document.querySelector('.range [aria-pressed=true]').textContent"))
+    b.until("performance.getEntriesByType('resource').some(e => e.name.endsWith('/v1/history?span_usec=86400000000'))")
+    b.picture(f"{where}/{part}-day.png")
+    b.click(".range [data-minutes='10']")
+
+
 def look_at_tcp(b):
     tell("heads", b.ask("[...document.querySelectorAll('#list th')].map(e => e.dataset.key).join()"))
     look_at_detail(b)
     tell("text", "marked" in b.ask("document.body.innerText"))
+
+
+def look_at_nothing(b):
+    """As a user of whom there is nothing here."""
+    tell("told", b.ask("document.getElementById('found').textContent"))
+    tell("error", b.ask("document.getElementById('error').textContent"))
+    tell("decisions", b.ask("document.getElementById('decisions').offsetWidth"))
+    tell("apps", b.ask("document.getElementById('apps').hidden"))
+    b.until("performance.getEntriesByType('resource').filter(e => e.name.endsWith('/v1/status')).length > 1")
+    tell("asked once", len([u for u in b.asked if "/v1/decisions" in u]))
 
 
 def is_harmless(b):
@@ -177,16 +200,22 @@ def walk(b):
     if part == "tcp":
         look_at_tcp(b)
         return
+    if part == "stranger":
+        look_at_nothing(b)
+        return
     look_at_list(b)
     contrast(b)
     hear(b)
     b.picture(f"{where}/{part}.png")
     if part == "phone":
+        b.ask("document.getElementById('list-title').scrollIntoView()")
+        b.picture(f"{where}/{part}-list.png", whole=False)
         is_readable(b, 360)
         look_at_detail(b)
         return
     sort_and_filter(b)
     use_keys(b)
+    look_at_past(b)
     look_at_detail(b)
 
 

@@ -42,8 +42,11 @@ test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
 
-check_PROGRAMS += test-over-beta
-TESTS += test-over-beta
+check_PROGRAMS += test-over-beta test-long-history
+TESTS += test-over-beta test-long-history
+test_long_history_SOURCES = %D%/test-long-history.c %D%/remove-tree.h
+test_long_history_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_long_history_LDADD = libnm-agent.la $(unit_libs)
 test_over_beta_SOURCES = %D%/test-over-beta.c
 test_over_beta_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_over_beta_LDADD = libnm-agent.la $(unit_libs)

@@ -323,6 +323,27 @@ static void test_lengths_on_the_unix_socket(void **state)
     }
 }
 
+/* Those of others are nobody's business on the socket; over TCP all are told of, and not whose they were. */
+static void test_applications(void **state)
+{
+    struct fixture *f = *state;
+    json_t *j;
+
+    start(f, NULL);
+    f->m->ended_app = (struct nm_ended_app){.name = "job", .submitter_uid = 54321, .killed = 1};
+    assert_int_equal(request(f, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 1);
+    json_decref(j);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(request_as(f, 54321, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 1);
+    json_decref(j);
+    assert_int_equal(request_as(f, 54322, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 0);
+    json_decref(j);
+}
+
 /* What is refused for where it comes from is refused for that, whatever else is wrong with it, and nothing is done. */
 static void test_origins_on_the_unix_socket(void **state)
 {
@@ -369,6 +390,7 @@ int main(void)
         TEST(test_gate),
         TEST(test_places),
         TEST(test_lengths_on_the_unix_socket),
+        TEST(test_applications),
         TEST(test_origins_on_the_unix_socket),
     };
 

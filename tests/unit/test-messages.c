@@ -441,6 +441,28 @@ static void test_decision_spelling(void **state)
     json_decref(j);
 }
 
+static void test_ended_app(void **state)
+{
+    struct nm_ended_app e = {.name = "job", .submitter_uid = 7, .first_submitted_usec = 1, .last_ended_usec = 2,
+                             .succeeded = 3, .failed = 4, .killed = 5, .cpu_time_usec = 6, .memory_peak_bytes = 8};
+    json_t *j = nm_messages_ended_app(&e, false);
+
+    (void)state;
+    assert_text(j, "app", "job");
+    assert_number(j, "submitter_uid", 7);
+    assert_number(j, "first_submitted_usec", 1);
+    assert_number(j, "last_ended_usec", 2);
+    assert_number(j, "succeeded", 3);
+    assert_number(j, "failed", 4);
+    assert_number(j, "killed", 5);
+    assert_number(j, "cpu_time_usec", 6);
+    assert_number(j, "memory_peak_bytes", 8);
+    json_decref(j);
+    j = nm_messages_ended_app(&e, true);
+    assert_null_at(j, "submitter_uid");
+    json_decref(j);
+}
+
 static void test_history(void **state)
 {
     struct nm_history_point p = {.realtime_usec = 4,
@@ -589,7 +611,7 @@ int main(void)
         cmocka_unit_test(test_decision),
         cmocka_unit_test(test_unsaved),
         cmocka_unit_test(test_decision_spelling),
-        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_history), cmocka_unit_test(test_ended_app),
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_metrics_of_masters),
         cmocka_unit_test(test_metrics_families),

@@ -65,7 +65,7 @@ static void test_reasons(void **state)
     expect(&o, "20 containers were ended within the last minute, and [preemption] kills-per-minute allows no more.");
     o.takeable_bytes = MIB(1) - 1;
     expect(&o, "no opportunistic container holds memory that could be had. Guaranteed containers use 500 MiB, which "
-               "they keep, and others on the node 60 MiB.");
+               "they keep, and others on the node 60.0 MiB.");
     o.ending_bytes = MIB(300);
     expect(&o, "300 MiB are on their way back already");
     o.in_use_bytes = MIB(950);
