@@ -45,6 +45,9 @@ function drawDetail(c) {
     $("detail-facts").replaceChildren(...list.flatMap(([name, text]) => [make("dt", { textContent: name }), make("dd", { textContent: text })]));
   $("detail-facts").dataset.texts = texts;
   $("detail-output").hidden = !("user" in c);
+  markStream();
+}
+function markStream() {
   for (const b of $("detail-output").querySelectorAll("button")) b.setAttribute("aria-pressed", String(b.dataset.stream === detail.stream));
 }
 
@@ -60,8 +63,9 @@ function drawItsDecisions(list) {
 
 async function drawTail(id) {
   const pre = $("detail-log"), follows = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 20;
-  const text = await readTail(`/v1/containers/${id}/logs?stream=${detail.stream}&tail=${LOG_LINES}`).catch(e => `[${e.message}]`);
-  if (detail.id !== id) return;
+  const stream = detail.stream;
+  const text = await readTail(`/v1/containers/${id}/logs?stream=${stream}&tail=${LOG_LINES}`).catch(e => `[${e.message}]`);
+  if (detail.id !== id || detail.stream !== stream) return; // the reader has gone on meanwhile
   say(pre, text || "[It has written nothing there.]");
   if (follows) pre.scrollTop = pre.scrollHeight;
 }
@@ -99,5 +103,7 @@ $("detail").onclick = e => { if (e.target === $("detail")) $("detail").close(); 
 for (const b of $("detail-output").querySelectorAll("button"))
   b.onclick = () => {
     detail.stream = b.dataset.stream;
+    markStream();
+    $("detail-log").textContent = "";
     refreshDetail(known.get(detail.id));
   };
