@@ -369,6 +369,7 @@ struct nm_status {
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
     uint64_t surge_margin_until_usec; /* 0: none; by the same clock */
+    char over_beta[400]; /* why nothing is taken back though memory is above the preemption threshold; "" */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
     uint64_t started_realtime_usec;
@@ -447,7 +448,23 @@ int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const
 int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                               int *ret_fd, struct nm_problem *ret_problem);
 
-const struct nm_history *nm_manager_history(const struct nm_manager *m);
+/* The finest history that goes back so far; the longest one goes back a day. Whether its points' at_usec is the time of
+ * day or the time since boot is its own; span_usec 0: the last minutes, as configured. */
+const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec);
+
+/* What became of applications whose containers have ended within the last day, in no order; only those that `who` has
+ * submitted, or all. `e` is valid during the call. */
+struct nm_ended_app {
+    char name[NM_NAME_SIZE]; /* "": none is here */
+    uid_t submitter_uid;
+    uint64_t first_submitted_usec, last_ended_usec; /* by the time of day */
+    uint64_t succeeded, failed, killed; /* containers that have ended */
+    uint64_t cpu_time_usec;
+    uint64_t memory_peak_bytes; /* of the largest one */
+};
+typedef void (*nm_manager_app_cb_t)(const struct nm_ended_app *e, void *userdata);
+void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
+                                  void *userdata);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);
 /* For `nmctl config`: all keys, and what each "auto" came to here. */
 json_t *nm_manager_config_to_json(const struct nm_manager *m);

@@ -191,6 +191,16 @@ static const struct {
     [NM_EXIT_LOCALIZATION_FAILED] = {"Failed", "localization"},
 };
 
+enum nm_container_end nm_container_end_kind(const struct nm_container *c)
+{
+    const char *whose = outcomes[c->exit_reason].whose;
+
+    assert(c->view.state == NM_COMPLETED);
+    if (whose)
+        return nm_streq(whose, "Killed") ? NM_END_KILLED : NM_END_FAILED;
+    return c->exit_reason == NM_EXIT_SIGNALED || c->exit_code != 0 ? NM_END_FAILED : NM_END_SUCCEEDED;
+}
+
 const char *nm_container_state_text(const struct nm_container *c, char *buf, size_t size)
 {
     const char *signal = sigabbrev_np(c->exit_signal);

@@ -84,6 +84,10 @@ const char *nm_container_label(const struct nm_container *c, char *buf, size_t s
 /* How a COMPLETED container ended: "exited, exit code 3", or "drained" alone if it never ran. */
 const char *nm_container_end_text(const struct nm_container *c, char *buf, size_t size);
 
+/* The same in one word, for a COMPLETED container: it succeeded, failed by itself, or was ended by nmd or a person. */
+enum nm_container_end { NM_END_SUCCEEDED, NM_END_FAILED, NM_END_KILLED };
+enum nm_container_end nm_container_end_kind(const struct nm_container *c);
+
 /* Writes the container's state to buf as lists show it, and returns buf: "QUEUED", "RUNNING". For an ended container
  * that is how it ended and, in parentheses, why: "Succeeded" (exit code 0), "Failed (3)" or "Failed (SIGSEGV)" (by
  * itself), "Killed (preempted)" (by nmd or a person). NM_STATE_TEXT_SIZE bytes are enough. */

@@ -74,6 +74,7 @@ libnm_agent_la_SOURCES += \
 libnm_agent_la_SOURCES += \
 	%D%/manager/container-files.c %D%/manager/container-files.h \
 	%D%/manager/glance.c %D%/manager/glance.h \
+	%D%/manager/long-history.c %D%/manager/long-history.h \
 	%D%/manager/manager.c \
 	%D%/manager/manager-access.c %D%/manager/manager-access.h \
 	%D%/manager/manager-act.c %D%/manager/manager-act.h \
@@ -88,6 +89,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-life.c %D%/manager/manager-life.h \
 	%D%/manager/slice-claim.c %D%/manager/slice-claim.h \
 	%D%/manager/slice-note.c %D%/manager/slice-note.h \
+	%D%/manager/slot-file.c %D%/manager/slot-file.h \
 	%D%/manager/manager-slice.c %D%/manager/manager-slice.h \
 	%D%/manager/manager-helper.c %D%/manager/manager-helper.h \
 	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
@@ -97,7 +99,9 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
 	%D%/manager/manager-ready.c %D%/manager/manager-ready.h \
 	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
+	%D%/manager/over-beta.c %D%/manager/over-beta.h \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
+	%D%/manager/ended-apps.c %D%/manager/ended-apps.h \
 	%D%/manager/event-file.c %D%/manager/event-file.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \

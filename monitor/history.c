@@ -58,13 +58,17 @@ static void drop_oldest(struct nm_history *h)
 }
 
 /* A sum of the samples, so that the mean doesn't drift with its roundings. What is counted is as the newest sample has
- * it: there is no half of a container. */
+ * it: there is no half of a container. Of pressure, as of the cost of a sample, the highest counts: a mean would hide
+ * it. */
 static void merge(struct nm_history *h, struct nm_history_point *to, const struct nm_history_point *from)
 {
-    uint32_t cost = NM_MAX(to->sample_cost_usec, from->sample_cost_usec);
+    const struct nm_history_point was = *to;
 
     *to = *from;
-    to->sample_cost_usec = cost;
+    to->sample_cost_usec = NM_MAX(was.sample_cost_usec, from->sample_cost_usec);
+    for (int k = 0; k < NM_HISTORY_PRESSURES; k++)
+        if (was.pressure[k] > to->pressure[k])
+            to->pressure[k] = was.pressure[k];
     h->n_sum++;
     for (int k = 0; k < NM_HISTORY_PARTS; k++) {
         h->sum[k].memory_bytes = nm_add_u64(h->sum[k].memory_bytes, from->use[k].memory_bytes);
@@ -121,6 +125,19 @@ unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
             to = middle;
     }
     return from;
+}
+
+/* What the newest one is made of isn't known any more: it goes on as one sample. */
+void nm_history_cut(struct nm_history *h, uint64_t at_usec)
+{
+    unsigned n = h->n;
+
+    while (h->n > 0 && point(h, h->n - 1)->at_usec > at_usec)
+        h->n--;
+    if (h->n == n || h->n == 0)
+        return;
+    memcpy(h->sum, point(h, h->n - 1)->use, sizeof h->sum);
+    h->n_sum = 1;
 }
 
 int nm_history_set_span(struct nm_history *h, uint64_t span_usec)

@@ -145,6 +145,14 @@ struct nm_history_use {
     uint64_t memory_bytes, cpu_millicores;
 };
 
+/* Of the node (PSI), in the last ten seconds. */
+enum nm_history_pressure {
+    NM_HISTORY_MEMORY_SOME, /* some task waited for memory, ... */
+    NM_HISTORY_MEMORY_FULL, /* ... or all of them at once */
+    NM_HISTORY_CPU_SOME,
+    NM_HISTORY_PRESSURES,
+};
+
 /* One sample, or some that came so soon after each other that nobody could tell them apart. */
 struct nm_history_point {
     uint64_t at_usec, realtime_usec; /* of the newest */
@@ -152,6 +160,7 @@ struct nm_history_point {
     uint16_t guaranteed_running, opportunistic_running, paused, queued;
     uint32_t uplink_permille;
     uint32_t sample_cost_usec;
+    uint16_t pressure[NM_HISTORY_PRESSURES]; /* permille of the time; the highest of some samples */
 };
 
 /* The last span_usec, in about 600 steps. */
@@ -167,5 +176,7 @@ uint64_t nm_history_step_usec(const struct nm_history *h);
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
 /* The first point that is not older than at_usec; nm_history_n() if all are. */
 unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec);
+/* Drops what is newer than that. */
+void nm_history_cut(struct nm_history *h, uint64_t at_usec);
 /* Keeps what there is, as far as it is not older than that. */
 int nm_history_set_span(struct nm_history *h, uint64_t span_usec);

@@ -6,15 +6,13 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <limits.h>
 
+#include "agent/manager/slot-file.h"
 #include "util/error.h"
-#include "util/fileio.h"
-#include "util/fnv1a.h"
 #include "util/parse.h"
 
 #define HEAD "nm-event-1"
-#define SUM_BYTES 9 /* eight digits and a blank, before all else */
+#define BODY_BYTES (NM_EVENT_SLOT_BYTES - NM_SLOT_SUM_BYTES)
 
 static const char *const kinds[] = {
     [NM_EVENT_STATE] = "state", [NM_EVENT_DECISION] = "decision", [NM_EVENT_NODE] = "node"};
@@ -27,7 +25,7 @@ static const char *or_dash(const char *s)
 /* The text comes last and ends with the slot, or the zeroes that fill it: it may have anything in it. */
 void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYTES])
 {
-    char body[NM_EVENT_SLOT_BYTES - SUM_BYTES] = "", sum[SUM_BYTES + 1];
+    char body[BODY_BYTES] = "";
 
     assert(e->number > 0 && (size_t)e->kind < NM_ARRAY_SIZE(kinds));
     (void)snprintf(body, sizeof body,
@@ -35,9 +33,7 @@ void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYT
                    e->realtime_usec, kinds[e->kind], or_dash(e->container_id), or_dash(e->container_name),
                    (uint64_t)e->submitter_uid, nm_execution_type_name(e->type), nm_state_name(e->from),
                    nm_state_name(e->to), e->decision_number, nm_decision_kind_name(e->decision_kind), e->text);
-    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_fnv1a_32(body, sizeof body));
-    memcpy(slot, sum, SUM_BYTES);
-    memcpy(slot + SUM_BYTES, body, sizeof body);
+    nm_slot_seal(body, slot, NM_EVENT_SLOT_BYTES);
 }
 
 enum word { HEAD_WORD, NUMBER, TIME, KIND, ID, NAME, UID, TYPE, FROM, TO, DECISION, DECISION_KIND, N_WORDS };
@@ -96,12 +92,9 @@ int nm_event_parse_body(char *body, struct nm_event_record *ret)
 
 int nm_event_parse(const char slot[NM_EVENT_SLOT_BYTES], struct nm_event_record *ret)
 {
-    char body[NM_EVENT_SLOT_BYTES - SUM_BYTES + 1], sum[SUM_BYTES + 1];
+    char body[BODY_BYTES + 1];
 
-    memcpy(body, slot + SUM_BYTES, sizeof body - 1);
-    body[sizeof body - 1] = '\0';
-    (void)snprintf(sum, sizeof sum, "%08" PRIx32 " ", nm_fnv1a_32(body, sizeof body - 1));
-    return memcmp(sum, slot, SUM_BYTES) == 0 ? nm_event_parse_body(body, ret) : -EBADMSG;
+    return nm_slot_open(slot, NM_EVENT_SLOT_BYTES, body) ? nm_event_parse_body(body, ret) : -EBADMSG;
 }
 
 /* A slot whose number belongs to another one is a foreign hand's, and so are numbers that are no neighbours of the
@@ -125,12 +118,8 @@ static uint64_t load(int fd, struct nm_event_record *ring)
 
 int nm_event_file_open(const char *state_dir, struct nm_event_record *ring, uint64_t *ret_next)
 {
-    char path[PATH_MAX];
-    int fd;
+    int fd = nm_slot_file_open(state_dir, "events");
 
-    if ((size_t)snprintf(path, sizeof path, "%s/events", state_dir) >= sizeof path)
-        return -ENAMETOOLONG;
-    fd = nm_open_regular_at(AT_FDCWD, path);
     if (fd >= 0)
         *ret_next = load(fd, ring) + 1;
     return fd;

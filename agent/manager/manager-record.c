@@ -13,7 +13,9 @@
 
 #include "agent/config/settings.h"
 #include "agent/message-ids.h"
+#include "agent/manager/ended-apps.h"
 #include "agent/manager/event-file.h"
+#include "agent/manager/long-history.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -26,6 +28,42 @@
 const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
 };
+
+/* ---- what there was ------------------------------------------------------ */
+
+/* Told when it begins and ends; what can't be written is there until nmd ends. */
+static void tell_past_error(struct nm_manager *m, int r)
+{
+    if (r == m->past_error)
+        return;
+    m->past_error = r;
+    if (r < 0)
+        nm_notice("the node's history can't be kept in %s (%s): a restart of nmd would lose what comes now",
+                  m->state_dir, strerror(-r));
+    else
+        nm_info("the node's history can be kept again");
+}
+
+int nm_record_load_past(struct nm_manager *m)
+{
+    int history_error = 0, apps_error = 0;
+    int r = nm_long_history_new(m->state_dir, nm_realtime_usec(), &m->long_history, &history_error);
+
+    if (r >= 0)
+        r = nm_ended_apps_new(m->state_dir, &m->ended_apps, &apps_error);
+    if (r >= 0)
+        tell_past_error(m, history_error < 0 ? history_error : apps_error);
+    return r;
+}
+
+void nm_record_point(struct nm_manager *m, const struct nm_history_point *p)
+{
+    int r = nm_long_history_add(m->long_history, p);
+
+    nm_history_add(m->history, p);
+    if (r != 0)
+        tell_past_error(m, NM_MIN(r, 0));
+}
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -120,6 +158,15 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
     return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
 }
 
+/* Not held back until the journal has the end, as events are: one that is counted twice after a crash harms nobody. */
+static void count_end(const struct nm_live *l)
+{
+    int r = nm_ended_apps_add(l->m->ended_apps, l->c);
+
+    if (r != 0)
+        tell_past_error(l->m, NM_MIN(r, 0));
+}
+
 /* The ends are what a log is read for; every other change of state is there at debug. */
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
 {
@@ -140,6 +187,8 @@ void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state 
         (void)snprintf(r->text, sizeof r->text, "%s%s%s",
                        nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
                        l->c->message);
+    if (to == NM_COMPLETED)
+        count_end(l);
     nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
                      end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_word(to),
                      r->text[0] ? ", " : "", r->text);

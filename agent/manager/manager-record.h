@@ -30,6 +30,9 @@ void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason 
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v);
 void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);
 /* Those of an earlier nmd; what comes from now on is kept for a later one. Before the first event. */
+/* The node's last day, and what became of applications. 0 or -ENOMEM. */
+int nm_record_load_past(struct nm_manager *m);
+void nm_record_point(struct nm_manager *m, const struct nm_history_point *p);
 void nm_record_load_events(struct nm_manager *m);
 /* Records an event of the node, and logs it as information, or at the level. */
 void nm_record_node_event(struct nm_manager *m, const char *text);

@@ -200,6 +200,11 @@ static struct nm_history_use history_use(const struct nm_resources *r)
     return (struct nm_history_use){r->memory_bytes, r->cpu_millicores};
 }
 
+static uint16_t permille(double percent)
+{
+    return (uint16_t)(10 * NM_MAX(NM_MIN(percent, 100.0), 0.0));
+}
+
 /* Each sample that is judged is one, also those that come out of turn because something grows. */
 static void keep_history(struct nm_manager *m)
 {
@@ -219,7 +224,10 @@ static void keep_history(struct nm_manager *m)
     p.queued = (uint16_t)s.queued;
     p.uplink_permille = (uint32_t)(m->uplink_utilization * 1000);
     p.sample_cost_usec = (uint32_t)m->sample_cost_usec;
-    nm_history_add(m->history, &p);
+    p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->node.memory_pressure_some_avg10);
+    p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->node.memory_pressure_full_avg10);
+    p.pressure[NM_HISTORY_CPU_SOME] = permille(m->node.cpu_pressure_some_avg10);
+    nm_record_point(m, &p);
 }
 
 static void check_invariants(struct nm_manager *m, const struct nm_policy_settings *s,
@@ -275,8 +283,10 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)
         nm_recorder_sample(m->recorder);
-    if (trigger != NM_TRIGGER_CHANGE)
+    if (trigger != NM_TRIGGER_CHANGE) {
+        m->preempt_hold = v->preempt_hold;
         keep_history(m);
+    }
     carry_out(m, v);
     nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);

@@ -206,6 +206,9 @@ struct nm_manager {
     unsigned n_links;
     double uplink_utilization;
     struct nm_history *history;
+    struct nm_long_history *long_history;
+    struct nm_ended_apps *ended_apps;
+    int past_error; /* why the last two can't be kept on disk, or 0 */
     uint64_t reclaim_bytes_per_sec, reclaim_measured_usec; /* the speed of the latest reclaims */
     uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
     uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
@@ -222,6 +225,7 @@ struct nm_manager {
         verdict; /* of the newest round; its pointers are dead after that round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
+    enum nm_reason preempt_hold; /* of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     struct nm_cgroup *helper_cg; /* or NULL */

@@ -3,10 +3,13 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
+#include "agent/manager/ended-apps.h"
+#include "agent/manager/long-history.h"
 #include "agent/manager/manager-access.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-state.h"
 #include "agent/manager/manager-use.h"
+#include "agent/manager/over-beta.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -114,6 +117,45 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
                            (double)NM_MAX(ret->capacity.cpu_millicores, (uint64_t)1);
 }
 
+#define MINUTE_USEC (60 * NM_USEC_PER_SEC)
+
+/* Who could still be taken back, and whose memory is about to come anyway. */
+static void sum_takeable(const struct nm_manager *m, struct nm_over_beta *o)
+{
+    for (size_t i = 0; i < m->n_live; i++) {
+        const struct nm_view *v = m->views[i];
+        bool is_ending = v->state == NM_KILLING || v->reclaiming;
+
+        if (nm_view_is_waiting(v))
+            continue;
+        if (is_ending)
+            o->ending_bytes += v->measured.memory_bytes;
+        else if (v->type == NM_GUARANTEED)
+            o->guaranteed_bytes += v->measured.memory_bytes;
+        else if (!v->exempt)
+            o->takeable_bytes += v->measured.memory_bytes;
+    }
+}
+
+static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_memory *memory, struct nm_status *ret)
+{
+    uint64_t now = nm_now_usec();
+    struct nm_over_beta o = {
+        .settings = &m->settings,
+        .shadow = m->config->shadow,
+        .stale = !m->node_valid || now > nm_add_u64(m->node.at_usec, m->settings.sample_max_age_usec),
+        .used_bytes = m->verdict.used.memory_bytes,
+        .in_use_bytes = m->verdict.in_use.memory_bytes,
+        .others_bytes = m->verdict.others.memory_bytes,
+        .hold = m->preempt_hold,
+    };
+
+    sum_takeable(m, &o);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(memory->kills_usec); i++)
+        o.kills_last_minute += memory->kills_usec[i] > 0 && now < nm_add_u64(memory->kills_usec[i], MINUTE_USEC);
+    (void)nm_over_beta_explain(&o, ret->over_beta, sizeof ret->over_beta);
+}
+
 /* A copy, so that whoever reads it, however slowly, sees one moment and not several. */
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 {
@@ -154,6 +196,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
     ret->surge_margin_until_usec =
         memory.margin.until_usec > now ? memory.margin.until_usec : 0;
+    fill_over_beta(m, &memory, ret);
     ret->counters = m->counters;
     ret->reaction_pause = m->reaction_pause;
     ret->reaction_kill = m->reaction_kill;
@@ -381,9 +424,22 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
     return open_times(m, c->id, stream, ret_fd);
 }
 
-const struct nm_history *nm_manager_history(const struct nm_manager *m)
+const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
-    return m->history;
+    return span_usec <= m->config->history_usec ? m->history : nm_long_history_get(m->long_history, span_usec);
+}
+
+void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
+                                  void *userdata)
+{
+    uint64_t since = nm_sub_u64(nm_realtime_usec(), NM_ENDED_APPS_USEC);
+
+    for (unsigned i = 0; i < NM_ENDED_APPS; i++) {
+        const struct nm_ended_app *e = nm_ended_apps_get(m->ended_apps, i, since);
+
+        if (e && (!who || who->admin || who->uid == e->submitter_uid))
+            cb(e, userdata);
+    }
 }
 
 json_t *nm_manager_config_to_json(const struct nm_manager *m)

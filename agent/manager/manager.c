@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 
 #include "agent/message-ids.h"
+#include "agent/manager/ended-apps.h"
 #include "agent/manager/glance.h"
+#include "agent/manager/long-history.h"
 #include "agent/manager/manager-drain.h"
 #include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-end.h"
@@ -254,6 +256,8 @@ static int open_samplers(struct nm_manager *m, char **ret_message)
         nm_info("network links can't be read; ignoring");
     r = nm_history_new(m->config->history_usec, &m->history);
     if (r >= 0)
+        r = nm_record_load_past(m);
+    if (r >= 0)
         r = nm_policy_new(&m->policy);
     if (r >= 0)
         r = nm_policy_new(&m->shadow_policy);
@@ -379,6 +383,8 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
     nm_history_free(m->history);
+    nm_long_history_free(m->long_history);
+    nm_ended_apps_free(m->ended_apps);
     nm_link_sampler_free(m->link_sampler);
     nm_node_sampler_free(m->node_sampler);
     (void)nm_close(m->slice_cpu_fd);

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "rpc/local/browser.h"
 #include "rpc/local/messages.h"
 #include "util/clock.h"
 #include "util/parse.h"
@@ -364,12 +365,36 @@ static int check_framing(struct nm_call *call)
     return wrong(call, 400, NM_AGENT_E_INVALID);
 }
 
+static const char *header(struct nm_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
+}
+
+/* Over TCP the gate has looked at the name, and there is nothing that a page could do. */
+static int check_browser(struct nm_call *call)
+{
+    const char *origin = header(call, MHD_HTTP_HEADER_ORIGIN), *host = header(call, MHD_HTTP_HEADER_HOST);
+    int r = call->tcp ? 0 : nm_browser_judge(call->host->names, origin, host);
+
+    if (r == NM_BROWSER_E_ORIGIN)
+        return nm_messages_problem(&call->problem, NM_AGENT_E_FORBIDDEN, "Origin", origin,
+                                   "A browser sends this from a page of %s, which isn't nmd's. nmd's own page is at / "
+                                   "of the address that leads to its socket.", origin);
+    if (r != NM_BROWSER_E_HOST)
+        return 0;
+    (void)nm_messages_problem(&call->problem, NM_AGENT_E_INVALID, "Host", host,
+                              "The request's Host is neither an address, nor a name without a dot, nor a name of this "
+                              "node; ask by localhost, or add it to http-hosts in section interface of nmd.conf.");
+    return wrong(call, 421, NM_AGENT_E_INVALID);
+}
+
 /* All that the head of a request gives away, in the order in which it helps to be told: a path that
  * does not exist ahead of a right that is lacking, that ahead of a wrong parameter. */
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
     const struct nm_connection *c = nm_host_connection(connection);
+    unsigned body_status;
     int r = call->early, body;
 
     assert(!call->started && c->host == call->host);
@@ -383,14 +408,20 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
         body = check_body_headers(call);
     if (body != 0 && call->refused_unread)
         return conclude(call, body);
+    body_status = call->early_status;
+    call->early_status = 0;
+    if (r == 0)
+        r = check_browser(call);
     if (r == 0)
         r = find_route(call, method);
     if (r == 0)
         r = check_right(call);
     if (r == 0)
         r = check_query(call);
-    if (r == 0)
+    if (r == 0) {
         r = body;
+        call->early_status = body_status;
+    }
     call->early = r;
     return MHD_YES;
 }

@@ -356,3 +356,22 @@ int nm_handle_decisions(struct nm_call *call)
     }
     return end(&l, "]}\n");
 }
+
+/* ---- applications -------------------------------------------------------------------------- */
+
+static void list_application(const struct nm_ended_app *e, void *userdata)
+{
+    struct list *l = userdata;
+
+    append(l, nm_messages_ended_app(e, l->call->tcp));
+}
+
+/* As many as there can be are few enough for one answer. */
+int nm_handle_applications(struct nm_call *call)
+{
+    struct list l = {.call = call};
+
+    begin(&l, "{\"applications\":[");
+    nm_manager_foreach_ended_app(call->manager, &call->caller, list_application, &l);
+    return end(&l, "]}\n");
+}

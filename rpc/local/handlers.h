@@ -20,6 +20,7 @@ int nm_handle_demote(struct nm_call *call);
 int nm_handle_kill(struct nm_call *call);
 int nm_handle_remove(struct nm_call *call);
 int nm_handle_decisions(struct nm_call *call);
+int nm_handle_applications(struct nm_call *call);
 
 /* Answers with the container as it now stands; `id` as the manager knows it. */
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);

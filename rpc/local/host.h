@@ -26,7 +26,7 @@ struct nm_host {
     struct nm_manager *manager;
     struct nm_ration *ration;
     struct nm_streams *streams;
-    struct nm_names *names; /* by which this node may be asked over TCP */
+    struct nm_names *names; /* by which this node may be asked by browsers */
     const struct nm_route *routes;
     size_t n_routes;
     uint64_t timeout_usec; /* for a request to come in */

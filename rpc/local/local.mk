@@ -11,6 +11,7 @@ libnm_messages_la_LIBADD = libnm-agent.la libnm-util.la $(JANSSON_LIBS) -lm
 
 libnm_local_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
+	%D%/browser.c %D%/browser.h \
 	%D%/call.c %D%/call.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \
@@ -39,16 +40,22 @@ nodist_libnm_local_la_SOURCES = %D%/embedded.c
 libnm_local_la_LIBADD = libnm-messages.la libnm-agent.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(MHD_LIBS)
 
-embedded_files = %D%/openapi.json %D%/page.html
+page_parts = %D%/page.css %D%/page-base.js %D%/page-charts.js %D%/page-lanes.js %D%/page-detail.js %D%/page-list.js \
+	%D%/page-node.js %D%/page.js
+embedded_files = %D%/openapi.json %D%/page.html $(page_parts)
 EXTRA_DIST += $(embedded_files) %D%/embed.sh
 CLEANFILES += %D%/embedded.c %D%/page-whole.html
-# The page is one file for the browser: the charts' library goes into it, from Debian's libjs-dygraphs.
-%D%/page-whole.html: %D%/page.html
-	$(AM_V_GEN)$(MKDIR_P) %D% && awk -v dir='$(dygraphsdir)' \
-		'match($$0, /\/\*@[a-z.]+@\*\//) { \
+# The page is one file for the browser: its parts go into it, and the charts' library, from Debian's libjs-dygraphs.
+%D%/page-whole.html: %D%/page.html $(page_parts)
+	$(AM_V_GEN)$(MKDIR_P) %D% && awk -v parts='$(srcdir)/%D%' -v dir='$(dygraphsdir)' \
+		'match($$0, /\/\*@[a-z.-]+@\*\//) { \
 			name = substr($$0, RSTART + 3, RLENGTH - 6); \
+			file = parts "/" name; \
 			printf "%s", substr($$0, 1, RSTART - 1); \
-			while ((getline line < (dir "/" name)) > 0) \
+			if ((more = (getline line < file)) < 0) \
+				more = (getline line < (file = dir "/" name)); \
+			if (more < 0) { print file ": missing" > "/dev/stderr"; exit 1 } \
+			for (; more > 0; more = (getline line < file)) \
 				if (line !~ /sourceMappingURL/) print line; \
 			print substr($$0, RSTART + RLENGTH); next } \
 		{ print }' $(srcdir)/%D%/page.html > $@.new && mv $@.new $@

@@ -149,6 +149,8 @@ json_t *nm_messages_event(const struct nm_event_record *e)
                      {"execution_type", nm_make_string_or_null(of_container ? nm_execution_type_name(e->type) : NULL)},
                      {"from", nm_make_string_or_null(state ? nm_state_name(e->from) : NULL)},
                      {"to", nm_make_string_or_null(state ? nm_state_name(e->to) : NULL)},
+                     {"from_text", nm_make_string_or_null(state ? nm_state_word(e->from) : NULL)},
+                     {"to_text", nm_make_string_or_null(state ? nm_state_word(e->to) : NULL)},
                      {"decision_number", nm_make_integer_or_null(e->decision_number, e->decision_number == 0)},
                      {"decision_kind",
                       nm_make_string_or_null(decision ? nm_decision_kind_name(e->decision_kind) : NULL)},
@@ -156,11 +158,31 @@ json_t *nm_messages_event(const struct nm_event_record *e)
                      {"text", nm_make_string_or_null(e->text)});
 }
 
+/* ---- applications ----------------------------------------------------------------------------- */
+
+json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted)
+{
+    return NM_OBJECT({"app", nm_messages_string(e->name)},
+                     {"submitter_uid", nm_make_integer_or_null(e->submitter_uid, redacted)},
+                     {"first_submitted_usec", nm_make_integer(e->first_submitted_usec)},
+                     {"last_ended_usec", nm_make_integer(e->last_ended_usec)},
+                     {"succeeded", nm_make_integer(e->succeeded)},
+                     {"failed", nm_make_integer(e->failed)},
+                     {"killed", nm_make_integer(e->killed)},
+                     {"cpu_time_usec", nm_make_integer(e->cpu_time_usec)},
+                     {"memory_peak_bytes", nm_make_integer(e->memory_peak_bytes)});
+}
+
 /* ---- history -------------------------------------------------------------------------------- */
 
 static json_t *use(const struct nm_history_point *p, enum nm_history_part part)
 {
     return nm_messages_resources(&(struct nm_resources){p->use[part].memory_bytes, p->use[part].cpu_millicores});
+}
+
+static json_t *pressure(const struct nm_history_point *p, enum nm_history_pressure which)
+{
+    return nm_make_real((double)p->pressure[which] / 10);
 }
 
 /* In the same shape as the status has it. */
@@ -173,6 +195,9 @@ json_t *nm_messages_history_point(const struct nm_history_point *p)
                      {"reserved", use(p, NM_HISTORY_RESERVED)},
                      {"allocated", NM_OBJECT({"guaranteed", use(p, NM_HISTORY_ALLOCATED_GUARANTEED)},
                                              {"opportunistic", use(p, NM_HISTORY_ALLOCATED_OPPORTUNISTIC)})},
+                     {"pressure", NM_OBJECT({"memory_some_avg10", pressure(p, NM_HISTORY_MEMORY_SOME)},
+                                            {"memory_full_avg10", pressure(p, NM_HISTORY_MEMORY_FULL)},
+                                            {"cpu_some_avg10", pressure(p, NM_HISTORY_CPU_SOME)})},
                      {"guaranteed_running", nm_make_integer(p->guaranteed_running)},
                      {"opportunistic_running", nm_make_integer(p->opportunistic_running)},
                      {"paused", nm_make_integer(p->paused)},

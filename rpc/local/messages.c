@@ -252,7 +252,8 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
                   {"breaker_until_usec",
                    nm_make_integer_or_null(breaker + boot_to_realtime_usec, breaker == 0)},
                   {"surge_margin_until_usec",
-                   nm_make_integer_or_null(margin + boot_to_realtime_usec, margin == 0)});
+                   nm_make_integer_or_null(margin + boot_to_realtime_usec, margin == 0)},
+                  {"preemption_hold_text", nm_make_string_or_null(s->over_beta)});
 }
 
 /* What an operator looks at when something is wrong, down to nmd's own size. */

@@ -114,6 +114,8 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
 /* A record with "summary" and "explanation" beside it. `redacted`: without who asked. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
 json_t *nm_messages_event(const struct nm_event_record *e);
+/* `redacted`: without whose it was. */
+json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted);
 json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */

@@ -25,15 +25,16 @@ static int write_point(FILE *f, const struct nm_history_point *p)
 
 static int write_points(struct nm_stream *s, FILE *f)
 {
-    const struct nm_history *h = nm_manager_history(s->call->manager);
+    const struct nm_history *h = nm_manager_history(s->call->manager, s->span_usec);
     unsigned i = nm_history_since(h, s->next_usec), last = i + POINTS_PER_REFILL;
     const struct nm_history_point *p;
     int r = 0;
 
     for (; r == 0 && i < last && (p = nm_history_get(h, i)) && p->at_usec < s->end_usec; i++) {
-        if (s->next_usec > 0)
+        if (s->another)
             (void)fputc(',', f);
         r = write_point(f, p);
+        s->another = true;
         s->next_usec = p->at_usec + 1;
     }
     s->ended = i < last;
@@ -48,7 +49,7 @@ static int refill(struct nm_stream *s, FILE *f)
         return -ENODATA;
     if (!s->begun)
         (void)fprintf(f, "{\"step_usec\":%" PRIu64 ",\"points\":[",
-                      nm_history_step_usec(nm_manager_history(s->call->manager)));
+                      nm_history_step_usec(nm_manager_history(s->call->manager, s->span_usec)));
     s->begun = true;
     r = write_points(s, f);
     if (s->ended)
@@ -63,14 +64,16 @@ static ssize_t read_history(void *userdata, uint64_t pos, char *buf, size_t max)
 }
 
 /* What comes while it is sent isn't: else a slow reader's would have no end. */
-int nm_stream_history(struct nm_call *call)
+int nm_stream_history(struct nm_call *call, uint64_t span_usec)
 {
-    const struct nm_history *h = nm_manager_history(call->manager);
+    const struct nm_history *h = nm_manager_history(call->manager, span_usec);
     unsigned n = nm_history_n(h);
     int r = nm_stream_new(call, NM_STREAM_HISTORY);
 
     if (r < 0)
         return r;
+    call->stream->span_usec = span_usec;
     call->stream->end_usec = n > 0 ? nm_history_get(h, n - 1)->at_usec + 1 : 0;
+    call->stream->next_usec = span_usec > 0 ? nm_sub_u64(call->stream->end_usec, span_usec) : 0;
     return nm_stream_answer(call->stream, MHD_SIZE_UNKNOWN, "application/json", read_history);
 }

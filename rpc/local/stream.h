@@ -37,7 +37,9 @@ struct nm_stream {
     size_t pending_len, pending_pos;
     uint64_t after; /* events: the last number sent */
     uint64_t next_usec, end_usec; /* history: points from here on have not been sent, and up to there are to be */
+    uint64_t span_usec;           /* history: how far back */
     bool begun, ended;            /* history: what goes before the points has been sent, and what goes after them */
+    bool another;                 /* history: a point has been sent */
 
     char container_id[NM_ID_SIZE]; /* logs, wait */
     bool completed;
@@ -72,8 +74,8 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 /* Events after number `after` (0: all that are kept); follow: and then those to come. */
 int nm_stream_events(struct nm_call *call, uint64_t after, bool follow);
 
-/* The node's last minutes, as many points as there are now. */
-int nm_stream_history(struct nm_call *call);
+/* The node's last span_usec, as many points as there are now; 0: the last minutes. */
+int nm_stream_history(struct nm_call *call, uint64_t span_usec);
 
 struct nm_stream_logs {
     const char *name;         /* "stdout" or "stderr" */

@@ -82,7 +82,12 @@ int nm_handle_events(struct nm_call *call)
     return nm_stream_events(call, after, follow);
 }
 
+#define DAY_USEC (24 * 3600 * NM_USEC_PER_SEC)
+
 int nm_handle_history(struct nm_call *call)
 {
-    return nm_stream_history(call);
+    uint64_t span_usec = 0;
+    int r = nm_call_query_u64(call, "span_usec", 1, DAY_USEC, &span_usec);
+
+    return r != 0 ? r : nm_stream_history(call, span_usec);
 }

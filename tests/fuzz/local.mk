@@ -93,7 +93,10 @@ fuzz_psi_LDFLAGS = $(fuzz_ldflags)
 fuzz_psi_LDADD = libnm-cgroup.la
 
 # agent/: what shims and the journal hold
-fuzz_programs += fuzz-event-file fuzz-launch-record fuzz-shim-spec fuzz-store
+fuzz_programs += fuzz-event-file fuzz-launch-record fuzz-past fuzz-shim-spec fuzz-store
+fuzz_past_SOURCES = %D%/fuzz-past.c %D%/text.h $(fuzz_main)
+fuzz_past_LDFLAGS = $(fuzz_ldflags)
+fuzz_past_LDADD = libnm-agent.la
 fuzz_event_file_SOURCES = %D%/fuzz-event-file.c %D%/text.h $(fuzz_main)
 fuzz_event_file_LDFLAGS = $(fuzz_ldflags)
 fuzz_event_file_LDADD = libnm-agent.la

@@ -59,7 +59,7 @@ class Look(html.parser.HTMLParser):
         if tag == "body":
             print("ready", a.get("data-ready"))
         if tag == "canvas":
-            for chart in ("memory", "cpu"):
+            for chart in ("memory", "cpu", "pressure"):
                 if chart in inside and int(a.get("width", 0)) > 100 and int(a.get("height", 0)) > 100:
                     print("canvas", chart)
         if tag == "i" and "track" in inside:
@@ -77,12 +77,14 @@ class Look(html.parser.HTMLParser):
         tag = self.path[-1][0] if self.path else ""
         if "error" in inside:
             print("error", data)
-        elif "lanes" in inside and tag == "b":
+        elif "lanes" in inside and tag == "button":
             print("lane", data)
         elif "title" in [t for t, _ in self.path]:
             print("title", data)
         elif "now" in inside and tag == "td":
             print("now", data)
+        elif "over" in inside:
+            print("over", data)
         elif "limits" in inside and tag == "li":
             print("limit", data)
         elif "apps" in inside and tag == "td":
@@ -102,7 +104,7 @@ browse --dump-dom >"$dir/page.html"
 seen=$(python3 "$dir/look.py" "$dir/page.html")
 is "the page is complete" "$(grep '^ready' <<<"$seen")" "ready yes"
 is "and has no error to tell" "$(grep '^error' <<<"$seen")" ""
-for chart in memory cpu; do
+for chart in memory cpu pressure; do
     at_least "there is a chart of $chart" "$(grep -c "^canvas $chart" <<<"$seen")" 1
 done
 for line in used 'used or reserved' 'guaranteed allocated' 'α over-allocation threshold' 'β preemption threshold'; do
@@ -112,7 +114,7 @@ is "a lane for each container, with its name" "$(grep '^lane' <<<"$seen" | sort)
     "$(sort <<<'lane web-server
 lane batch-1
 lane batch-2
-lane short (exited 3)')"
+lane short: Failed (3)')"
 is "lanes show who is or was running, paused, queued, and as what" \
     "$(grep -E '^piece (running|paused|queued),' <<<"$seen" | sort -u | paste -sd' ')" \
     "$(printf 'piece %s ' 'paused, opportunistic' 'queued, guaranteed' 'queued, opportunistic' 'running, guaranteed' \
@@ -135,13 +137,24 @@ curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
 is "nor in its code" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
     grep -v '/LICENSE' | sort -u)" ""
 
+is "nothing needs to be said of memory" "$(grep '^over' <<<"$seen")" ""
+for line in 'memory, some task waited' 'memory, all waited at once' 'CPU, some task waited'; do
+    is "pressure has a line: $line" "$(grep -cx "legend $line" <<<"$seen")" 1
+done
+
 # A promotion changes the colour of a lane from then on, and not of what was before.
 nmctl promote batch-1 >/dev/null
 wait_until 10 in_state batch-1 RUNNING
+# Memory is above the threshold, by others' doing, and nothing is left that could be taken back.
+node_memory 980
+wait_until 10 status_is '.node.preemption_hold_text // "" | test("no opportunistic container holds memory")' true
 browse --dump-dom >"$dir/page.html"
 like "a promotion is seen from when it happened" "$(python3 "$dir/look.py" "$dir/page.html" |
     awk '/^lane/ { mine = $2 == "batch-1" } mine && /^piece/' | cut -c7- | paste -sd' ')" \
-    '^queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
+    '^new, opportunistic queued, opportunistic .*running, opportunistic .*paused, opportunistic .*running, guaranteed$'
+
+like "memory above the threshold is told, and why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
+    grep '^over')" 'above the preemption threshold of 95 %, and nothing is taken back: no opportunistic container'
 
 picture=$dir/page.png
 [ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }

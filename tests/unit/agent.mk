@@ -42,6 +42,14 @@ test_launch_record_SOURCES = %D%/test-launch-record.c
 test_launch_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_launch_record_LDADD = libnm-agent.la $(unit_libs)
 
+check_PROGRAMS += test-over-beta test-long-history
+TESTS += test-over-beta test-long-history
+test_long_history_SOURCES = %D%/test-long-history.c %D%/remove-tree.h
+test_long_history_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_long_history_LDADD = libnm-agent.la $(unit_libs)
+test_over_beta_SOURCES = %D%/test-over-beta.c
+test_over_beta_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_over_beta_LDADD = libnm-agent.la $(unit_libs)
 check_PROGRAMS += test-event-file test-output-times test-output-failures
 TESTS += test-event-file test-output-times test-output-failures
 test_output_failures_SOURCES = %D%/test-output-failures.c $(fail_nth) $(failing_calls) %D%/remove-tree.h

@@ -285,9 +285,18 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
     return 0;
 }
 
-const struct nm_history *nm_manager_history(const struct nm_manager *m)
+/* The day's is the same one here. */
+const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
+    (void)span_usec;
     return m->history;
+}
+
+void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
+                                  void *userdata)
+{
+    if (m->ended_app.name[0] && (who->admin || who->uid == m->ended_app.submitter_uid))
+        cb(&m->ended_app, userdata);
 }
 
 json_t *nm_manager_config_to_json(const struct nm_manager *m)

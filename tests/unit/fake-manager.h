@@ -25,6 +25,7 @@ struct nm_manager {
     json_t *of_upstream;          /* its answers by path, whatever is asked beside that; or NULL */
     char asked[200];              /* the last that it was asked: path, id, state, user, whether with users */
     struct nm_history *history;
+    struct nm_ended_app ended_app; /* name "": none */
     struct nm_config *config;
     const char *log_dir;
     bool log_is_strange, times_are_strange;

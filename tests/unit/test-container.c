@@ -232,6 +232,11 @@ static void test_end_text(void **state)
     assert_string_equal(nm_container_end_text(c, buf, sizeof buf), "drained");
 }
 
+static enum nm_container_end end_of(const char *text)
+{
+    return *text == 'S' ? NM_END_SUCCEEDED : *text == 'F' ? NM_END_FAILED : NM_END_KILLED;
+}
+
 /* Each end has its own text for people, and only a success is called one. */
 static void test_state_text(void **state)
 {
@@ -264,6 +269,7 @@ static void test_state_text(void **state)
         c->exit_code = ends[i].code;
         c->exit_signal = ends[i].signal;
         assert_string_equal(nm_container_state_text(c, buf, sizeof buf), ends[i].text);
+        assert_int_equal(nm_container_end_kind(c), end_of(buf));
     }
     for (unsigned i = NM_EXIT_NONE + 1; i < NM_EXIT_REASON_COUNT; i++) {
         c->exit_reason = (enum nm_exit_reason)i;
@@ -271,6 +277,7 @@ static void test_state_text(void **state)
         c->exit_signal = 1;
         (void)nm_container_state_text(c, buf, sizeof buf);
         assert_true(strlen(buf) + 1 < sizeof buf);
+        assert_int_equal(nm_container_end_kind(c), end_of(buf));
         if (strncmp(buf, "Failed (", 8) != 0 && strncmp(buf, "Killed (", 8) != 0)
             fail_msg("%s is shown as %s", nm_exit_reason_name((enum nm_exit_reason)i), buf);
     }

@@ -75,6 +75,7 @@ static void test_mean(void **state)
     for (unsigned i = 0; i < 10; i++)
         nm_history_add(h, &(struct nm_history_point){.at_usec = 10 + i, .queued = (uint16_t)i,
                                                      .sample_cost_usec = 20 - i,
+                                                     .pressure = {[NM_HISTORY_CPU_SOME] = (uint16_t)(20 - i)},
                                                      .use[NM_HISTORY_RESERVED] = {i < 9 ? 1 : 11, 3 * i}});
     assert_int_equal(nm_history_n(h), 2);
     p = nm_history_get(h, 1);
@@ -83,6 +84,7 @@ static void test_mean(void **state)
     assert_int_equal(p->use[NM_HISTORY_RESERVED].cpu_millicores, 13);
     assert_int_equal(p->queued, 9);
     assert_int_equal(p->sample_cost_usec, 20);
+    assert_int_equal(p->pressure[NM_HISTORY_CPU_SOME], 20);
     assert_int_equal(nm_history_get(h, 0)->use[NM_HISTORY_RESERVED].memory_bytes, 77);
 }
 

@@ -654,6 +654,7 @@ static void test_tcp(void **state)
     assert_int_equal(tcp_request(f, "GET", "/v1/containers", body, sizeof body), 200);
     assert_non_null(strstr(body, "\"name\":\"web\""));
     assert_null(strstr(body, "hunter2"));
+    assert_int_equal(tcp_request(f, "GET", "/v1/containers/web/decisions", NULL, 0), 200);
     for (size_t i = 0; i < NM_ARRAY_SIZE(refused); i++)
         assert_int_equal(tcp_request(f, "GET", refused[i], NULL, 0), 403);
     f->m->last_id[0] = '\0';

@@ -426,10 +426,43 @@ static size_t n_points(const struct client *c, json_int_t first, json_int_t last
     return n;
 }
 
-static void get_history(struct fixture *f, struct client *c)
+static void get_history_of(struct fixture *f, struct client *c, const char *query)
 {
     client_connect(f, c);
-    client_send(c, "GET /v1/history HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    client_send(c, "GET /v1/history%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", query);
+}
+
+static void get_history(struct fixture *f, struct client *c)
+{
+    get_history_of(f, c, "");
+}
+
+/* So far back from the newest point, to the microsecond. */
+static void test_history_span(void **state)
+{
+    static const struct {
+        const char *query;
+        unsigned n; /* 0: refused */
+    } cases[] = {
+        {"?span_usec=1", 1},         {"?span_usec=1000000", 1},   {"?span_usec=1000001", 2},
+        {"?span_usec=99000001", 100}, {"?span_usec=86400000000", 201},
+        {"?span_usec=0", 0},         {"?span_usec=86400000001", 0}, {"?span_usec=1h", 0},
+    };
+    struct fixture *f = *state;
+    struct client c;
+
+    start(f, NULL);
+    sampled(f, 1, 201);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        print_message("%s\n", cases[i].query);
+        get_history_of(f, &c, cases[i].query);
+        until(&c, c.eof);
+        if (cases[i].n > 0)
+            assert_int_equal(n_points(&c, 0, 201), cases[i].n);
+        else
+            assert_int_equal(client_status(&c), 400);
+        client_close(&c);
+    }
 }
 
 static void test_history(void **state)
@@ -573,6 +606,7 @@ int main(void)
         TEST(test_events_of_others),
         TEST(test_events_client_leaves),
         TEST(test_history),
+        TEST(test_history_span),
         TEST(test_history_long),
         TEST(test_history_slow_reader),
         TEST(test_history_client_leaves),

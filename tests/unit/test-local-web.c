@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "http-fixture.h"
+#include "rpc/local/browser.h"
 #include "rpc/local/head.h"
 #include "rpc/local/names.h"
 
@@ -138,6 +139,50 @@ static void test_names(void **state)
     nm_names_free(n);
     (void)unlink(hosts);
     (void)unlink(resolv);
+}
+
+/* ---- browsers on the socket --------------------------------------------------------------- */
+
+static void test_browsers(void **state)
+{
+    static const struct {
+        const char *origin, *host;
+        int outcome;
+    } cases[] = {
+        {NULL, NULL, 0},
+        {NULL, "", 0},
+        {NULL, "nmd", 0},
+        {NULL, "localhost:8042", 0},
+        {NULL, "127.0.0.1:8042", 0},
+        {NULL, "10.1.2.3", 0},
+        {NULL, "[::1]:8042", 0},
+        {NULL, "node07.example.com:8042", 0},
+        {NULL, "evil.example", NM_BROWSER_E_HOST},
+        {NULL, "evil.example.:8042", NM_BROWSER_E_HOST},
+        {NULL, "node07.example.com.evil.example", NM_BROWSER_E_HOST},
+        {NULL, "a b:c:d", NM_BROWSER_E_HOST},
+        {"http://localhost:8042", "localhost:8042", 0},
+        {"https://localhost:8042", "LOCALHOST:8042", 0},
+        {"http://localhost:8043", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"http://localhost", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"http://evil.example", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"http://evil.example", NULL, NM_BROWSER_E_ORIGIN},
+        {"http://evil.example", "evil.example", NM_BROWSER_E_HOST},
+        {"null", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"localhost:8042", "localhost:8042", NM_BROWSER_E_ORIGIN},
+        {"file://", "", NM_BROWSER_E_ORIGIN},
+    };
+    struct nm_names *n;
+
+    (void)state;
+    assert_int_equal(nm_names_new(&n), 0);
+    assert_int_equal(nm_names_add(n, "node07.example.com"), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        print_message("# %zu\n", i);
+        assert_int_equal(nm_browser_judge(n, cases[i].origin, cases[i].host), cases[i].outcome);
+    }
+    nm_names_free(n);
 }
 
 /* ---- the server --------------------------------------------------------------------------- */
@@ -278,12 +323,75 @@ static void test_lengths_on_the_unix_socket(void **state)
     }
 }
 
+/* Those of others are nobody's business on the socket; over TCP all are told of, and not whose they were. */
+static void test_applications(void **state)
+{
+    struct fixture *f = *state;
+    json_t *j;
+
+    start(f, NULL);
+    f->m->ended_app = (struct nm_ended_app){.name = "job", .submitter_uid = 54321, .killed = 1};
+    assert_int_equal(request(f, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 1);
+    json_decref(j);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(request_as(f, 54321, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 1);
+    json_decref(j);
+    assert_int_equal(request_as(f, 54322, "GET", "/v1/applications", NULL, &j), 200);
+    assert_int_equal(json_array_size(json_object_get(j, "applications")), 0);
+    json_decref(j);
+}
+
+/* What is refused for where it comes from is refused for that, whatever else is wrong with it, and nothing is done. */
+static void test_origins_on_the_unix_socket(void **state)
+{
+    static const struct {
+        const char *head;
+        int status;
+    } cases[] = {
+        {"GET /v1/status HTTP/1.1\r\nHost: localhost:1\r\n", 200},
+        {"GET /v1/status HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:1\r\n", 200},
+        {"GET /v1/status HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:2\r\n", 403},
+        {"GET /v1/status HTTP/1.1\r\nHost: evil.example\r\n", 421},
+        {"GET /nothing HTTP/1.1\r\nHost: evil.example\r\n", 421},
+        {"POST /v1/drain HTTP/1.1\r\nHost: localhost:1\r\nOrigin: null\r\nContent-Type: text/plain\r\n"
+         "Content-Length: 2\r\n", 403},
+        {"POST /v1/nothing HTTP/1.1\r\nHost: localhost:1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n", 404},
+    };
+    struct fixture *f = *state;
+
+    start(f, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        char request[512];
+        struct client c;
+
+        print_message("# %zu\n", i);
+        (void)snprintf(request, sizeof request, "%sConnection: close\r\n\r\n%s", cases[i].head,
+                       strstr(cases[i].head, "POST") ? "{}" : "");
+        client_connect(f, &c);
+        client_send(&c, "%s", request);
+        until(&c, c.eof);
+        assert_int_equal(client_status(&c), cases[i].status);
+        client_close(&c);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads), cmocka_unit_test(test_split), TEST(test_names), TEST(test_hosts),
-        TEST(test_gate),              TEST(test_places),            TEST(test_lengths_on_the_unix_socket),
+        cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_browsers),
+        TEST(test_names),
+        TEST(test_hosts),
+        TEST(test_gate),
+        TEST(test_places),
+        TEST(test_lengths_on_the_unix_socket),
+        TEST(test_applications),
+        TEST(test_origins_on_the_unix_socket),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static void test_status_contract(void **state)
     assert_null_at(j, "node.squeeze_millicores");
     assert_null_at(j, "node.breaker_until_usec");
     assert_null_at(j, "node.surge_margin_until_usec");
+    assert_null_at(j, "node.preemption_hold_text");
     assert_null_at(j, "node.removable_since_usec");
     json_decref(j);
     fake_manager_free(m);
@@ -121,6 +122,7 @@ static void test_status_more(void **state)
     s->sample_age_usec = UINT64_MAX; /* there was none yet */
     s->healthy = false;
     strcpy(s->health_reason, "script: \xff ERROR");
+    strcpy(s->over_beta, "Memory is full.");
     strcpy(s->notes[0], "memory limits: not enforced");
     s->n_notes = 1;
     strcpy(s->links[0].name, "eth0");
@@ -131,6 +133,7 @@ static void test_status_more(void **state)
     assert_text(j, "queue.hold.container_id", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
     assert_number(j, "node.surge_margin_until_usec", 1060);
+    assert_text(j, "node.preemption_hold_text", "Memory is full.");
     assert_number(j, "node.removable_since_usec", 70);
     assert_number(j, "node.squeeze_millicores", 250);
     assert_null_at(j, "node.sample.age_usec");
@@ -305,6 +308,8 @@ static void test_event(void **state)
     assert_text(j, "kind", "state");
     assert_text(j, "from", "RUNNING");
     assert_text(j, "to", "PAUSING");
+    assert_text(j, "from_text", "RUNNING");
+    assert_text(j, "to_text", "PAUSING");
     assert_text(j, "container_id", "container_1_000001");
     assert_null_at(j, "container_name");
     assert_text(j, "execution_type", "OPPORTUNISTIC");
@@ -317,8 +322,14 @@ static void test_event(void **state)
     assert_text(j, "kind", "node");
     assert_text(j, "text", "draining");
     assert_null_at(j, "from");
+    assert_null_at(j, "from_text");
     assert_null_at(j, "container_id");
     assert_null_at(j, "execution_type");
+    json_decref(j);
+    e = (struct nm_event_record){.number = 9, .kind = NM_EVENT_STATE, .from = NM_SCHEDULED, .to = NM_COMPLETED};
+    j = nm_messages_event(&e);
+    assert_text(j, "from_text", "QUEUED");
+    assert_text(j, "to_text", "ENDED");
     json_decref(j);
     e = (struct nm_event_record){.number = 8, .kind = NM_EVENT_DECISION, .container_id = "container_1_000001",
                                  .decision_number = 4, .decision_kind = NM_DECISION_PROMOTE};
@@ -430,6 +441,28 @@ static void test_decision_spelling(void **state)
     json_decref(j);
 }
 
+static void test_ended_app(void **state)
+{
+    struct nm_ended_app e = {.name = "job", .submitter_uid = 7, .first_submitted_usec = 1, .last_ended_usec = 2,
+                             .succeeded = 3, .failed = 4, .killed = 5, .cpu_time_usec = 6, .memory_peak_bytes = 8};
+    json_t *j = nm_messages_ended_app(&e, false);
+
+    (void)state;
+    assert_text(j, "app", "job");
+    assert_number(j, "submitter_uid", 7);
+    assert_number(j, "first_submitted_usec", 1);
+    assert_number(j, "last_ended_usec", 2);
+    assert_number(j, "succeeded", 3);
+    assert_number(j, "failed", 4);
+    assert_number(j, "killed", 5);
+    assert_number(j, "cpu_time_usec", 6);
+    assert_number(j, "memory_peak_bytes", 8);
+    json_decref(j);
+    j = nm_messages_ended_app(&e, true);
+    assert_null_at(j, "submitter_uid");
+    json_decref(j);
+}
+
 static void test_history(void **state)
 {
     struct nm_history_point p = {.realtime_usec = 4,
@@ -437,7 +470,8 @@ static void test_history(void **state)
                                          [NM_HISTORY_USED_BY_OPPORTUNISTIC] = {.cpu_millicores = 6},
                                          [NM_HISTORY_ALLOCATED_GUARANTEED] = {.memory_bytes = 7}},
                                  .uplink_permille = 500,
-                                 .paused = 2};
+                                 .paused = 2,
+                                 .pressure = {[NM_HISTORY_MEMORY_SOME] = 125, [NM_HISTORY_CPU_SOME] = 1000}};
     json_t *j;
 
     (void)state;
@@ -448,6 +482,9 @@ static void test_history(void **state)
     assert_number(j, "allocated.guaranteed.memory_bytes", 7);
     assert_number(j, "uplink_utilization", 0.5);
     assert_number(j, "paused", 2);
+    assert_number(j, "pressure.memory_some_avg10", 12.5);
+    assert_number(j, "pressure.memory_full_avg10", 0);
+    assert_number(j, "pressure.cpu_some_avg10", 100);
     json_decref(j);
 }
 
@@ -574,7 +611,7 @@ int main(void)
         cmocka_unit_test(test_decision),
         cmocka_unit_test(test_unsaved),
         cmocka_unit_test(test_decision_spelling),
-        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_history), cmocka_unit_test(test_ended_app),
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_metrics_of_masters),
         cmocka_unit_test(test_metrics_families),

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See browser.h. */
+
+#include "rpc/local/browser.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+/* "null", as of a page in a sandbox, is none of nmd's either. */
+static bool is_own(const char *origin, const char *host)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t n = strlen(schemes[i]);
+
+        if (strncasecmp(origin, schemes[i], n) == 0)
+            return host && strcasecmp(origin + n, host) == 0;
+    }
+    return false;
+}
+
+/* An address is where the page itself came from, and a name without a dot is nobody's to register. */
+static bool is_safe(struct nm_names *names, const char *host)
+{
+    struct in6_addr address;
+    char name[256];
+
+    if (!*host)
+        return true;
+    if (!nm_names_split(host, strlen(host), name, sizeof name))
+        return false;
+    return !strchr(name, '.') || inet_pton(AF_INET, name, &address) == 1 || nm_names_have(names, name);
+}
+
+int nm_browser_judge(struct nm_names *names, const char *origin, const char *host)
+{
+    if (origin && !is_own(origin, host))
+        return NM_BROWSER_E_ORIGIN;
+    return host && !is_safe(names, host) ? NM_BROWSER_E_HOST : 0;
+}

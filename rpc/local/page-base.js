@@ -1,0 +1,66 @@
+/* What the page's parts share: requests to nmd alone, elements whose text is never markup, figures as people read them. */
+const $ = id => document.getElementById(id);
+
+async function get(path, options) {
+  const answer = await fetch(path, options);
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => null);
+  throw new Error(said && said.error ? said.error.message : path + " answers " + answer.status);
+}
+const json = async path => (await get(path)).json();
+const lines = async path => (await (await get(path)).text()).split("\n").filter(Boolean).map(JSON.parse);
+
+// A list comes in parts; the next one begins after the last one's number.
+async function all(path) {
+  const list = [];
+  for (let after = 0; ; after = list[list.length - 1].number) {
+    const part = await json(`${path}limit=250&after=${after}`);
+    list.push(...part);
+    if (part.length < 250) return list;
+  }
+}
+
+// Strings are users': they become text, and never markup.
+const make = (tag, properties, ...children) => {
+  const e = Object.assign(document.createElement(tag), properties);
+  e.append(...children);
+  return e;
+};
+// What is already so isn't touched: whoever reads, selects or hears it isn't disturbed.
+const say = (e, text) => { if (e.textContent !== text) e.textContent = text; };
+
+const percent = x => (100 * x).toFixed(0) + " %";
+const size = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
+const cores = n => (n / 1000).toFixed(2);
+const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+function duration(usec) {
+  const seconds = Math.max(0, usec) / 1e6, [unit, name] = UNITS.find(([u]) => seconds >= u) || UNITS[3];
+  const n = seconds / unit;
+  return (n < 10 && unit > 1 ? Math.floor(10 * n) / 10 : Math.floor(n)) + " " + name;
+}
+const clock = usec => new Date(usec / 1000).toLocaleTimeString([], { hourCycle: "h23" });
+const day = usec => new Date(usec / 1000).toLocaleString([], { hourCycle: "h23" });
+
+/* On a phone a row is a block (page.css), which browsers then no longer take for a row of a table: so it is said. */
+function tableRoles(table) {
+  table.setAttribute("role", "table");
+  for (const part of table.querySelectorAll("thead, tbody")) part.setAttribute("role", "rowgroup");
+  for (const row of table.querySelectorAll("thead tr")) row.setAttribute("role", "row");
+  for (const head of table.querySelectorAll("th")) head.setAttribute("role", "columnheader"), head.scope = "col";
+}
+function cell(label, ...children) {
+  const td = make("td", {}, ...children);
+  td.setAttribute("role", "cell");
+  td.dataset.label = label;
+  return td;
+}
+function row(...cells) {
+  const tr = make("tr", {}, ...cells);
+  tr.setAttribute("role", "row");
+  return tr;
+}
+/* A table of texts, made anew each time. */
+function fill(table, rows) {
+  const labels = [...table.querySelectorAll("th")].map(head => head.textContent);
+  table.querySelector("tbody").replaceChildren(...rows.map(texts => row(...texts.map((text, i) => cell(labels[i], String(text))))));
+}

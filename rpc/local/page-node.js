@@ -1,0 +1,101 @@
+/* The same figures as nmctl status has, in the same words: CPU is used in cores and asked for in vcores. */
+function sizes(node, upstream, asked, show) {
+  return !upstream || upstream[asked] == null ? "" : ` (the cluster counts on ${show(upstream[asked])}, configured ${show(node.configured[asked])})`;
+}
+function drawNow(node, upstream) {
+  const kinds = [["Memory", "memory", "memory_bytes", "memory_bytes", size, size],
+    ["CPU", "cpu", "cpu_millicores", "vcores", n => cores(n) + " cores", n => +n.toFixed(2) + " vcores"]];
+  fill($("now"), kinds.map(([name, what, used, asked, show, showAsked]) => [name,
+    show(node.used_by.guaranteed[used]), show(node.used_by.opportunistic[used]), show(node.reserved[used]), show(node.used_by.others[used]),
+    `${show(node.used_or_reserved[used])} (${percent(node.utilization[what])})`, showAsked(node.allocated.guaranteed[asked] + node.allocated.opportunistic[asked]),
+    showAsked(node.capacity[asked]) + sizes(node, upstream, asked, showAsked)]));
+  $("over").hidden = !node.preemption_hold_text;
+  say($("over"), node.preemption_hold_text || "");
+  $("limits").hidden = node.notes.length === 0;
+  $("limits").querySelector("ul").replaceChildren(...node.notes.map(text => make("li", { textContent: text })));
+}
+
+const COUNTED = [["succeeded", "succeeded"], ["failed", "failed"], ["killed", "killed"]];
+function endedText(a, now) {
+  if (!a.last) return "";
+  const counts = COUNTED.filter(([key]) => a[key]).map(([key, word]) => `${a[key]} ${word}`).join(", ");
+  return `${counts}; the last ${duration(now - a.last)} ago; ${(a.cpu_time / 1e6).toFixed(1)} s CPU, at most ${size(a.peak)} in one`;
+}
+
+/* Who holds the node, by application: its live containers together, and what became of those that have ended within a day. Those that
+ * belong to none are in the list alone. */
+function drawApps(containers, ended, now) {
+  const apps = new Map();
+  const app = name => {
+    if (!apps.has(name)) apps.set(name, { live: 0, running: 0, paused: 0, queued: 0, preparing: 0, used: 0, asked: 0, vcores: 0, last: 0, succeeded: 0, failed: 0, killed: 0, cpu_time: 0, peak: 0 });
+    return apps.get(name);
+  };
+  for (const e of ended) { // of each user's that has the name
+    const a = app(e.app);
+    for (const [key] of COUNTED) a[key] += e[key];
+    a.last = Math.max(a.last, e.last_ended_usec);
+    a.cpu_time += e.cpu_time_usec;
+    a.peak = Math.max(a.peak, e.memory_peak_bytes);
+  }
+  for (const c of containers) {
+    if (!c.app || c.finished_usec) continue;
+    const a = app(c.app);
+    a.live++;
+    a[{ NEW: "preparing", LOCALIZING: "preparing", QUEUED: "queued", PAUSED: "paused", PAUSING: "paused" }[c.state_text] || "running"]++;
+    a.used += c.memory_used_bytes;
+    a.asked += c.memory_bytes;
+    a.vcores += c.vcores;
+  }
+  const list = [...apps].sort(([m, x], [n, y]) => !y.live - !x.live ? !x.live - !y.live : y.used - x.used || y.asked - x.asked || y.last - x.last || (m < n ? -1 : 1));
+  $("apps").hidden = list.length === 0;
+  fill($("apps").querySelector("table"), list.slice(0, 300).map(([name, a]) =>
+    [name, a.running, a.paused, a.queued, a.preparing, size(a.used), size(a.asked), +a.vcores.toFixed(3), endedText(a, now)]));
+}
+
+/* What this node passes on for application masters, and the opportunistic containers that it places by itself. */
+function drawMasters(masters) {
+  $("masters").hidden = !masters;
+  if (!masters) return;
+  const placed = p => [p.node_local, p.rack_local, p.anywhere];
+  $("masters").querySelector("p").textContent = `${masters.attempts} by way of ${masters.address} · ${masters.outstanding} opportunistic ` +
+    `containers wait for a place, ${placed(masters.placed).reduce((sum, n) => sum + n)} were placed since nmd's start`;
+  fill($("masters").querySelector("table"), masters.pipelines.map(p => [p.attempt_id, p.state, p.outstanding, p.nodes, ...placed(p.placed)]));
+}
+
+function drawQueue(containers, queue) {
+  const waiting = containers.filter(c => c.queue_position).sort((a, b) => a.queue_position - b.queue_position), shown = waiting.slice(0, 50);
+  const head = make("p", { className: "soft", textContent: `${queue.length} of at most ${queue.max_length} opportunistic containers are queued.` });
+  const list = make("ol", {}, ...shown.map(c => make("li", {
+    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${c.vcores} vcores` + (c.hold ? ` — ${c.hold_text || c.hold}` : "") })));
+  $("queue").replaceChildren(head, list);
+  if (waiting.length > shown.length) $("queue").append(make("p", { className: "none", textContent: `And ${waiting.length - shown.length} behind them.` }));
+}
+
+/* A decision that the reader has opened stays open while the list moves on beneath it. */
+function drawDecisions(decisions) {
+  $("decisions").parentElement.hidden = !decisions;
+  if (!decisions) return;
+  const told = JSON.stringify(decisions.map(d => [d.number, d.outcome, d.count, d.explanation]));
+  if ($("decisions").dataset.told === told) return;
+  $("decisions").dataset.told = told;
+  const open = new Set([...document.querySelectorAll("#decisions details[open]")].map(d => d.dataset.number));
+  $("decisions").replaceChildren(...decisions.slice().reverse().map(d => {
+    const details = make("details", { open: open.has(String(d.number)) },
+      make("summary", {}, make("time", { textContent: clock(d.time_usec) }), d.summary),
+      make("pre", { textContent: d.explanation }));
+    details.dataset.number = d.number;
+    return make("li", {}, details);
+  }));
+  if (decisions.length === 0) $("decisions").append(make("li", { className: "none", textContent: "None yet." }));
+}
+
+function drawHead(status) {
+  const node = status.node, c = status.containers, p = status.preemptions;
+  const healthy = node.healthy !== false, host = node.host || location.host;
+  $("state").className = "badge " + (healthy ? node.state : "unhealthy");
+  say($("state"), healthy ? node.state : "unhealthy: " + node.health_reason);
+  say($("counts"), `${c.guaranteed_running} guaranteed and ${c.opportunistic_running} opportunistic run, ${c.paused} paused, ${c.queued} queued · ` +
+    `since the start: ${p.paused} paused, ${p.resumed} resumed, ${p.killed} killed`);
+  say($("where"), host);
+  document.title = "nmd on " + host;
+}

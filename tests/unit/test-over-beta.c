@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Each reason why memory may stand above the preemption threshold with nothing taken back, in its sentence. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/manager/over-beta.h"
+
+#define MIB(n) ((uint64_t)(n) * NM_MIB)
+
+static struct nm_policy_settings settings = {
+    .capacity = {.memory_bytes = MIB(1000), .cpu_millicores = 2000},
+    .over_allocation = true,
+    .preemption_threshold = {.memory = 0.95, .cpu = 0.95},
+    .kills_per_minute = 20,
+};
+
+/* One that would be acted on with the next sample. */
+static struct nm_over_beta acted_on(void)
+{
+    return (struct nm_over_beta){.settings = &settings, .used_bytes = MIB(970), .in_use_bytes = MIB(960),
+                                 .guaranteed_bytes = MIB(500), .others_bytes = MIB(60), .takeable_bytes = MIB(400)};
+}
+
+static void expect(const struct nm_over_beta *o, const char *part)
+{
+    char text[400];
+
+    assert_true(nm_over_beta_explain(o, text, sizeof text));
+    print_message("%s\n", text);
+    assert_non_null(strstr(text, "Memory used or reserved is 970 MiB of 1000 MiB (97.0 %), above the preemption "
+                                 "threshold of 95 %, and nothing is taken back: "));
+    assert_non_null(strstr(text, part));
+    assert_int_equal(text[strlen(text) - 1], '.'); /* it has room for all of it */
+}
+
+static void test_silent(void **state)
+{
+    struct nm_over_beta o = acted_on();
+    char text[400] = "x";
+
+    (void)state;
+    assert_false(nm_over_beta_explain(&o, text, sizeof text));
+    assert_string_equal(text, "");
+    o.used_bytes = MIB(950); /* at the threshold, and not above it */
+    o.takeable_bytes = 0;
+    assert_false(nm_over_beta_explain(&o, text, sizeof text));
+    assert_string_equal(text, "");
+}
+
+static void test_reasons(void **state)
+{
+    struct nm_over_beta o = acted_on();
+
+    (void)state;
+    o.hold = NM_REASON_SETTLING;
+    expect(&o, "what was taken back last must show in some samples first.");
+    o.kills_last_minute = 20;
+    expect(&o, "20 containers were ended within the last minute, and [preemption] kills-per-minute allows no more.");
+    o.takeable_bytes = MIB(1) - 1;
+    expect(&o, "no opportunistic container holds memory that could be had. Guaranteed containers use 500 MiB, which "
+               "they keep, and others on the node 60.0 MiB.");
+    o.ending_bytes = MIB(300);
+    expect(&o, "300 MiB are on their way back already");
+    o.in_use_bytes = MIB(950);
+    expect(&o, "really in use are 950 MiB. The rest is reserved for containers that have just started");
+    settings.over_allocation = false;
+    expect(&o, "over-allocation is off");
+    settings.over_allocation = true;
+    o.shadow = true;
+    expect(&o, "shadow mode");
+    o.stale = true;
+    expect(&o, "no fresh sample");
+}
+
+/* No kills at all are a budget, too. */
+static void test_no_kills(void **state)
+{
+    struct nm_over_beta o = acted_on();
+
+    (void)state;
+    settings.kills_per_minute = 0;
+    expect(&o, "0 containers were ended within the last minute");
+    settings.kills_per_minute = 20;
+}
+
+static void test_small_buffer(void **state)
+{
+    struct nm_over_beta o = acted_on();
+    char text[16];
+
+    (void)state;
+    o.stale = true;
+    assert_true(nm_over_beta_explain(&o, text, sizeof text));
+    assert_string_equal(text, "Memory used or ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_no_kills),
+        cmocka_unit_test(test_small_buffer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
