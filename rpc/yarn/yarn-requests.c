@@ -15,8 +15,8 @@
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* Returns whether there is an answer to act on: a call may have failed, or its answer may come after the node has signed
- * off. */
+/* Returns whether there is an answer to act on: a call may have failed, or its answer may come after the node has
+ * signed off. */
 static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
     if (y->left)

@@ -25,7 +25,7 @@
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory they stay as they are. */
+/* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory nothing changes. */
 nm_printf(2, 3) static void say(struct nm_yarn_item *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -91,8 +91,8 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
 
 /* ---- another record ----------------------------------------------------------------------- */
 
-/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends what runs
- * and starts this instead. Returns 0, -errno, or positive and *problem. */
+/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends what
+ * runs and starts this instead. Returns 0, -errno, or positive and *problem. */
 static int put_record(struct nm_yarn_item *i, const Yarn__LaunchContext *context, const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
 {

@@ -255,11 +255,13 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     int r;
 
     if (nm_yarn_recent_has_app(n, &id->attempt.application))
-        return obstruct(p, NM_YARN_KILLED_AFTER_APP, nm_strdup_printf("Container launched after its application had ended."));
+        return obstruct(p, NM_YARN_KILLED_AFTER_APP,
+                        nm_strdup_printf("Container launched after its application had ended."));
     if (runtime)
         return obstruct(p, NM_YARN_INVALID,
-                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this node has "
-                                 "the default one only: it runs containers as processes, without images.", runtime));
+                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this "
+                                         "node has the default one only: it runs containers as processes, without "
+                                         "images.", runtime));
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
