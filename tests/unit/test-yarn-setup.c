@@ -232,7 +232,7 @@ static void test_shared_directories(void **state)
     plan(&w);
     assert_left(&w, "/var/tmp", "all users");
     assert_left(&w, "/home/bob", "home");
-    assert_left(&w, "/srv", "top");
+    assert_left(&w, "/srv", "directly below the root");
     world_done(&w);
 }
 
@@ -262,7 +262,7 @@ static void test_advice(void **state)
     assert_true(advises(&w, "no mapreduce_shuffle"));
     assert_true(advises(&w, "recovery.supervised"));
     assert_true(advises(&w, "a fixed one"));
-    assert_true(advises(&w, "The name node1"));
+    assert_true(advises(&w, "the name node1"));
     assert_true(advises(&w, "No Java"));
     assert_true(advises(&w, "No Hadoop"));
     assert_true(advises(&w, "nn can't be resolved"));
