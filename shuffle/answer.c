@@ -27,10 +27,12 @@
 /* What a job's account is charged. A request: its head of up to 16 KiB is parsed and signed. Each name in it, though it
  * be the same one: it is compared with those before it, and its file is opened, sent and closed. Each map: what a
  * directory may have of it is opened, and each MB of its index is checked; zlib's crc32() does some 1,700 MB in a
- * second. Each MiB that is sent: at this price a job may fetch 2.5 GB in a second. */
+ * second; the records of a range are read at the same price. Each part of a range: its head is made twice and sent,
+ * which takes some 0.2 us. Each MiB that is sent: at this price a job may fetch 2.5 GB in a second. */
 #define REQUEST_USEC 40u
 #define NAME_USEC 20u
 #define LOOKUP_USEC 15u
+#define PART_USEC 1u
 #define CHECK_USEC_PER_MB 1000u
 #define SEND_USEC_PER_MIB 100u
 /* What is being sent has been promised: it is tried again where no more can be booked. */
@@ -51,7 +53,7 @@ static const char *phrase(enum nm_shuffle_status status)
 }
 
 /* more: something follows at once, so that a small head doesn't go out as a packet of its own. */
-static int send_all(int fd, const void *data, size_t size, bool more)
+static int send_all(int fd, const void *data, size_t size, bool more, uint64_t deadline_usec)
 {
     const char *at = data;
 
@@ -64,6 +66,8 @@ static int send_all(int fd, const void *data, size_t size, bool more)
             return -errno;
         at += n;
         size -= (size_t)n;
+        if (size > 0 && nm_now_usec() > deadline_usec)
+            return -ETIMEDOUT;
     }
     return 0;
 }
@@ -78,7 +82,7 @@ int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why)
                  "Content-Length: %zu\r\n%s%sConnection: close\r\n\r\n%s",
                  (int)status, phrase(status), strlen(why), status == NM_SHUFFLE_TOO_MANY ? "Retry-After: 1000\r\n" : "",
                  status == NM_SHUFFLE_BAD_METHOD ? "Allow: GET\r\n" : "", why);
-    int r = send_all(fd, text, NM_MIN((size_t)n, sizeof text - 1), false);
+    int r = send_all(fd, text, NM_MIN((size_t)n, sizeof text - 1), false, nm_now_usec() + GRACE_USEC);
 
     return r < 0 ? r : NM_SHUFFLE_E_CLOSE;
 }
@@ -175,16 +179,26 @@ static int spend_check(uint64_t index_bytes, void *userdata)
 
 /* ---- what is to be sent ------------------------------------------------------------------- */
 
+/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
-    struct nm_writer heads;                 /* of all maps, one behind the other */
-    size_t head_end[NM_SHUFFLE_MAPS_MAX];
+    struct nm_shuffle_lengths *lengths;  /* as many for each map as the request has reducers */
+    unsigned first[NM_SHUFFLE_MAPS_MAX]; /* which map has them: the first of the same name */
+    struct nm_writer heads;
     uint64_t length_bytes;
 };
+
+#define HEADS_AT_ONCE 64u
 
 static void plan_done(struct plan *p)
 {
     nm_writer_done(&p->heads);
+    free(p->lengths);
+}
+
+static struct nm_shuffle_lengths *lengths_of(const struct plan *p, const struct nm_shuffle_request *q, unsigned i)
+{
+    return p->lengths + (size_t)p->first[i] * q->n_reduces;
 }
 
 /* A map that is named again is what it was the first time. */
@@ -197,29 +211,49 @@ static int find(struct request *t, unsigned i, struct plan *p)
     for (unsigned j = 0; j < i; j++)
         if (nm_bytes_equal(q->maps[i], q->maps[j])) {
             p->outputs[i] = p->outputs[j];
+            p->first[i] = j;
             return 0;
         }
+    p->first[i] = i;
     r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
-    return r < 0 ? r : nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i], q->reduce, &payer, &p->outputs[i]);
+    return r < 0 ? r
+                 : nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i],
+                                          (struct nm_shuffle_range){q->reduce, q->n_reduces}, &payer,
+                                          lengths_of(p, q, i), &p->outputs[i]);
 }
 
-/* The whole answer's length has to be said before its first byte, so all heads are made beforehand; the data are
- * looked at again when they are sent. */
+/* The heads of a map's parts, from the one at this place in the range on. */
+static int make_heads(struct plan *p, const struct nm_shuffle_request *q, unsigned i, uint32_t from)
+{
+    const struct nm_shuffle_lengths *lengths = lengths_of(p, q, i);
+
+    p->heads.size = 0;
+    if (q->is_range && from == 0)
+        nm_writer_vint(&p->heads, q->n_reduces);
+    for (uint32_t k = from; k < q->n_reduces && k < from + HEADS_AT_ONCE; k++) {
+        nm_writer_bytes(&p->heads, q->maps[i]);
+        nm_writer_vint(&p->heads, (int64_t)lengths[k].part_bytes);
+        nm_writer_vint(&p->heads, (int64_t)lengths[k].raw_bytes);
+        nm_writer_vint(&p->heads, (int64_t)q->reduce + k);
+    }
+    return p->heads.failed ? -ENOMEM : 0;
+}
+
+/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. */
 static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
-    const struct nm_shuffle_part *part = &p->outputs[i].part;
     const struct nm_shuffle_request *q = t->q;
-    int r = spend(t, NAME_USEC);
+    int r = spend(t, NAME_USEC + (q->is_range ? (uint64_t)q->n_reduces * PART_USEC : 0));
 
     if (r < 0 || (r = find(t, i, p)) < 0)
         return r;
-    nm_writer_bytes(&p->heads, q->maps[i]);
-    nm_writer_vint(&p->heads, (int64_t)part->part_bytes);
-    nm_writer_vint(&p->heads, (int64_t)part->raw_bytes);
-    nm_writer_vint(&p->heads, q->reduce);
-    p->head_end[i] = p->heads.size;
-    p->length_bytes = nm_add_u64(p->length_bytes, part->part_bytes);
-    return p->heads.failed ? -ENOMEM : 0;
+    for (uint32_t from = 0; from < q->n_reduces; from += HEADS_AT_ONCE) {
+        if ((r = make_heads(p, q, i, from)) < 0)
+            return r;
+        p->length_bytes = nm_add_u64(p->length_bytes, p->heads.size);
+    }
+    p->length_bytes = nm_add_u64(p->length_bytes, p->outputs[i].part.part_bytes);
+    return 0;
 }
 
 /* No path is named: a reducer's log is read by others than the node's administrator. */
@@ -238,22 +272,25 @@ static const char *describe(int error)
 /* The sentence is the client's: it has shown that it is of this job. */
 static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_request *q, unsigned i, int error)
 {
-    char why[NM_SHUFFLE_HEAD_MAX / 32];
+    const char *what = error == -ERANGE && q->n_reduces > 1 ? "it has no parts for all of them" : describe(error);
+    char why[NM_SHUFFLE_HEAD_MAX / 32], last[16] = "";
 
     if (error == -ECONNRESET)
         return error;
     if (error == -EBUSY)
         return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY, "The job has more requests than its share of this node\n");
     atomic_fetch_add(&s->count.outputs_failed, 1);
-    snprintf(why, sizeof why, "The output of %.*s for reducer %u: %s\n", (int)q->maps[i].size,
-             (const char *)q->maps[i].data, q->reduce, describe(error));
+    if (q->n_reduces > 1)
+        snprintf(last, sizeof last, "-%u", q->reduce + q->n_reduces - 1);
+    snprintf(why, sizeof why, "The output of %.*s for reducer%s %u%s: %s\n", (int)q->maps[i].size,
+             (const char *)q->maps[i].data, *last ? "s" : "", q->reduce, last, what);
     return nm_shuffle_refuse(fd, NM_SHUFFLE_FAILED, why);
 }
 
 /* ---- sending ------------------------------------------------------------------------------ */
 
 /* MSG_MORE: the first map's head follows, and both fit into one packet. */
-static int send_head(int fd, const struct plan *p, const struct nm_shuffle_request *q, const char *reply_hash)
+static int send_head(const struct request *t, const struct plan *p, const char *reply_hash)
 {
     char text[512], lasting[64];
     int n;
@@ -262,8 +299,8 @@ static int send_head(int fd, const struct plan *p, const struct nm_shuffle_reque
     n = snprintf(text, sizeof text,
                  "HTTP/1.1 200 OK\r\nContent-Length: %llu\r\nConnection: %s\r\nReplyHash: %s\r\nname: mapreduce\r\n"
                  "version: 1.0.0\r\n\r\n",
-                 (unsigned long long)p->length_bytes, q->keep_alive ? lasting : "close", reply_hash);
-    return send_all(fd, text, (size_t)n, true);
+                 (unsigned long long)p->length_bytes, t->q->keep_alive ? lasting : "close", reply_hash);
+    return send_all(t->fd, text, (size_t)n, true, t->deadline_usec);
 }
 
 /* Each piece is paid for before it is sent. */
@@ -295,19 +332,30 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
     return 0;
 }
 
+/* more: of this map or another one, something follows behind its heads. */
+static int send_heads(const struct request *t, unsigned i, struct plan *p, bool more)
+{
+    for (uint32_t from = 0; from < t->q->n_reduces; from += HEADS_AT_ONCE) {
+        int r = make_heads(p, t->q, i, from);
+
+        if (r < 0 || (r = send_all(t->fd, p->heads.data, p->heads.size,
+                                   more || t->q->n_reduces - from > HEADS_AT_ONCE, t->deadline_usec)) < 0)
+            return r;
+    }
+    return 0;
+}
+
 /* The file is opened by the same checks as before: between the plan and now it may have been replaced by another
  * user's. */
-static int send_map(const struct request *t, unsigned i, const struct plan *p)
+static int send_map(const struct request *t, unsigned i, struct plan *p)
 {
-    size_t begin = i > 0 ? p->head_end[i - 1] : 0;
     _cleanup_close_ int file = -EBADF;
     int r;
 
     /* opened one at a time: a request has up to 256 */
     if ((r = stay(t->fd, 0)) < 0 ||
         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
-        (r = send_all(t->fd, p->heads.data + begin, p->head_end[i] - begin,
-                      p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
+        (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;
     return send_part(t, file, &p->outputs[i].part);
 }
@@ -321,13 +369,15 @@ static int send_maps(struct request *t, const char *reply_hash)
     struct nm_shuffle_service *s = t->service;
     int r;
 
+    p.lengths = calloc((size_t)q->n_maps * q->n_reduces, sizeof *p.lengths);
+    if (!p.lengths)
+        return refuse_map(s, t->fd, q, 0, -ENOMEM);
     for (unsigned i = 0; i < q->n_maps; i++)
         if ((r = plan_map(t, i, &p)) < 0)
             return refuse_map(s, t->fd, q, i, r);
-    p.length_bytes = nm_add_u64(p.length_bytes, p.heads.size);
     t->deadline_usec =
         nm_add_u64(nm_now_usec() + GRACE_USEC, p.length_bytes / SLOWEST_BYTES_PER_SEC * NM_USEC_PER_SEC);
-    if ((r = send_head(t->fd, &p, q, reply_hash)) < 0)
+    if ((r = send_head(t, &p, reply_hash)) < 0)
         return r;
     for (unsigned i = 0; i < q->n_maps; i++) {
         if ((r = send_map(t, i, &p)) < 0) {

@@ -9,6 +9,10 @@
  *   ReplyHash       base64(HMAC-SHA1(the job's key, the request's UrlHash))
  *   and per map     Text attempt | vlong part's length | vlong raw length | vint reducer | the part, as it lies there
  *
+ * Hadoop's handler takes no range of reducers; it is answered as Tez' handler does:
+ *
+ *   and per map     vint number of reducers | for each: Text attempt | ... | vint reducer | the parts of all
+ *
  * All maps are looked up before the first byte goes out: a reducer that misses one is told so with 500, and no
  * connection breaks in the middle for it.
  */

@@ -4,6 +4,7 @@
 
 #include "shuffle/index.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,12 +14,11 @@
 
 #include "util/error.h"
 
-#define RECORD_BYTES 24u
 #define CHECKSUM_BYTES 8u
 /* A million reducers. Whoever writes a longer index wants to keep us reading. */
-#define INDEX_MAX_BYTES (1000000u * RECORD_BYTES + CHECKSUM_BYTES)
+#define INDEX_MAX_BYTES (1000000u * NM_SHUFFLE_RECORD_BYTES + CHECKSUM_BYTES)
 
-/* pread, since the file's position is of no use to anybody: three places of it are read. */
+/* pread, since the file's position is of no use to anybody: several places of it are read. */
 static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
 {
     while (size > 0) {
@@ -72,40 +72,77 @@ static int check(int fd, uint64_t size_bytes)
     return be64toh(stored) == computed ? 0 : -EBADMSG;
 }
 
-int nm_shuffle_index_unchecked(const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
+int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range, struct nm_shuffle_checked *checked,
                                uint64_t *ret_bytes)
 {
     const uint64_t size_bytes = (uint64_t)st->st_size;
 
     if (size_bytes < CHECKSUM_BYTES || size_bytes > INDEX_MAX_BYTES ||
-        (size_bytes - CHECKSUM_BYTES) % RECORD_BYTES != 0)
+        (size_bytes - CHECKSUM_BYTES) % NM_SHUFFLE_RECORD_BYTES != 0)
         return -EBADMSG;
-    if (reduce >= (size_bytes - CHECKSUM_BYTES) / RECORD_BYTES)
+    if ((uint64_t)range.first + range.n > (size_bytes - CHECKSUM_BYTES) / NM_SHUFFLE_RECORD_BYTES)
         return -ERANGE;
     *ret_bytes = nm_shuffle_checked_has(checked, st) ? 0 : size_bytes;
+    return 0;
+}
+
+/* Puts a record's part behind those before it. Whoever writes an index writes the parts in their order, without
+ * anything between them; where an empty one would be doesn't matter. */
+static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *part)
+{
+    if (!is_length(part->start_bytes) || !is_length(part->raw_bytes) || !is_length(part->part_bytes) ||
+        !is_length(part->start_bytes + part->part_bytes))
+        return -EBADMSG;
+    if (whole->part_bytes > 0 && part->part_bytes > 0 && part->start_bytes != whole->start_bytes + whole->part_bytes)
+        return -EBADMSG;
+    if (whole->part_bytes == 0)
+        whole->start_bytes = part->start_bytes;
+    whole->part_bytes += part->part_bytes; /* it still ends where this one does, which is a length */
+    whole->raw_bytes = nm_add_u64(whole->raw_bytes, part->raw_bytes);
+    return 0;
+}
+
+static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle_lengths *ret_lengths,
+                        struct nm_shuffle_part *ret)
+{
+    struct nm_shuffle_part whole = {0};
+    uint64_t records[128][3];
+    int r;
+
+    static_assert(sizeof records[0] == NM_SHUFFLE_RECORD_BYTES, "a record is read as it lies there");
+    for (uint32_t i = 0; i < range.n; i++) {
+        const uint64_t *record = records[i % NM_ARRAY_SIZE(records)];
+        const size_t n = NM_MIN((size_t)(range.n - i), NM_ARRAY_SIZE(records));
+        struct nm_shuffle_part part;
+
+        if (i % NM_ARRAY_SIZE(records) == 0 &&
+            (r = read_all(fd, (uint8_t *)records, n * sizeof *records,
+                          ((uint64_t)range.first + i) * NM_SHUFFLE_RECORD_BYTES)) < 0)
+            return r;
+        part = (struct nm_shuffle_part){be64toh(record[0]), be64toh(record[1]), be64toh(record[2])};
+        if ((r = append(&whole, &part)) < 0)
+            return r;
+        if (ret_lengths)
+            ret_lengths[i] = (struct nm_shuffle_lengths){part.raw_bytes, part.part_bytes};
+    }
+    *ret = whole;
     return 0;
 }
 
 /* The checksum is gone through before a record is believed, as Hadoop does it: a disk that returns rubbish is found
  * here and not by the reducer, which would take it for the network's fault. Each reducer asks for another record of
  * the same file, so the file is remembered. */
-int nm_shuffle_index_read(int fd, const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
+int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
+                          struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret)
 {
-    uint64_t record[3], unchecked_bytes;
+    uint64_t unchecked_bytes;
     int r;
 
-    if ((r = nm_shuffle_index_unchecked(st, reduce, checked, &unchecked_bytes)) < 0 ||
-        (unchecked_bytes > 0 && (r = check(fd, unchecked_bytes)) < 0) ||
-        (r = read_all(fd, (uint8_t *)record, sizeof record, (uint64_t)reduce * RECORD_BYTES)) < 0)
+    if ((r = nm_shuffle_index_unchecked(st, range, checked, &unchecked_bytes)) < 0 ||
+        (unchecked_bytes > 0 && (r = check(fd, unchecked_bytes)) < 0))
         return r;
     if (unchecked_bytes > 0)
         nm_shuffle_checked_add(checked, st);
-    for (unsigned i = 0; i < NM_ARRAY_SIZE(record); i++)
-        if (!is_length(record[i] = be64toh(record[i])))
-            return -EBADMSG;
-    if (!is_length(record[0] + record[2]))
-        return -EBADMSG;
-    *ret = (struct nm_shuffle_part){record[0], record[1], record[2]};
-    return 0;
+    return read_records(fd, range, ret_lengths, ret);
 }

@@ -53,6 +53,14 @@ static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes 
     return 0;
 }
 
+struct search {
+    const struct nm_shuffle_dirs *dirs;
+    const struct nm_shuffle_job *job;
+    struct nm_bytes map;
+    struct nm_shuffle_range range;
+    const struct nm_shuffle_payer *payer;
+};
+
 /* What one local directory has of a map's output: 0 and its value, or why it has none. */
 struct found {
     int index_result, data_result;
@@ -60,32 +68,36 @@ struct found {
     uint64_t data_bytes;
 };
 
-static int read_index(int fd, const struct stat *st, uint32_t reduce, struct nm_shuffle_checked *checked,
-                      const struct nm_shuffle_payer *payer, struct nm_shuffle_part *ret)
+/* One record is a part of what a lookup costs. */
+static int read_index(const struct search *s, int fd, const struct stat *st, struct nm_shuffle_lengths *ret_lengths,
+                      struct nm_shuffle_part *ret)
 {
     uint64_t bytes;
-    int r = nm_shuffle_index_unchecked(st, reduce, checked, &bytes);
+    int r = nm_shuffle_index_unchecked(st, s->range, s->dirs->checked, &bytes);
 
-    if (r == 0 && bytes > 0 && payer)
-        r = payer->spend(bytes, payer->userdata);
-    return r < 0 ? r : nm_shuffle_index_read(fd, st, reduce, checked, ret);
+    if (r < 0)
+        return r;
+    bytes += (uint64_t)(s->range.n - 1) * NM_SHUFFLE_RECORD_BYTES;
+    if (bytes > 0 && s->payer && (r = s->payer->spend(bytes, s->payer->userdata)) < 0)
+        return r;
+    return nm_shuffle_index_read(fd, st, s->range, s->dirs->checked, ret_lengths, ret);
 }
 
-static void look_in(const struct nm_shuffle_dirs *dirs, unsigned i, const struct nm_shuffle_job *job,
-                    struct nm_bytes map, uint32_t reduce, const struct nm_shuffle_payer *payer, struct found *ret)
+/* ret_lengths may be NULL. */
+static void look_in(const struct search *s, unsigned i, struct nm_shuffle_lengths *ret_lengths, struct found *ret)
 {
-    _cleanup_close_ int dir = open_dir(dirs->names[i]), index = -EBADF, data = -EBADF;
+    _cleanup_close_ int dir = open_dir(s->dirs->names[i]), index = -EBADF, data = -EBADF;
     struct stat index_st, data_st;
 
     *ret = (struct found){.index_result = dir, .data_result = dir};
     if (dir < 0)
         return;
-    ret->data_result = open_file(dir, job, map, "file.out", &data_st, &data);
+    ret->data_result = open_file(dir, s->job, s->map, "file.out", &data_st, &data);
     if (ret->data_result == 0)
         ret->data_bytes = (uint64_t)data_st.st_size;
-    ret->index_result = open_file(dir, job, map, "file.out.index", &index_st, &index);
+    ret->index_result = open_file(dir, s->job, s->map, "file.out.index", &index_st, &index);
     if (ret->index_result == 0)
-        ret->index_result = read_index(index, &index_st, reduce, dirs->checked, payer, &ret->part);
+        ret->index_result = read_index(s, index, &index_st, ret_lengths, &ret->part);
 }
 
 /* An index without its data is what a map leaves that is still writing. */
@@ -102,13 +114,14 @@ static int prefer(int a, int b)
 }
 
 /* Pairs files of different directories. An error of one directory counts only if no other one has the file. */
-static int pair(const struct found *found, unsigned n, struct nm_shuffle_output *ret)
+static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, struct nm_shuffle_output *ret)
 {
     int index = -ENOENT, data = -ENOENT;
 
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n; j++)
             if (agree(&found[i], &found[j])) {
+                *ret_index_dir = i;
                 *ret = (struct nm_shuffle_output){j, found[i].part};
                 return 0;
             }
@@ -118,24 +131,54 @@ static int pair(const struct found *found, unsigned n, struct nm_shuffle_output 
     return index == 0 && data == 0 ? -EBADMSG : prefer(index, data);
 }
 
+/* It can't pay, or left. */
+static bool is_of_payer(int result)
+{
+    return result == -EBUSY || result == -ECONNRESET;
+}
+
+/* There is room for the lengths of one index, which were the first good one's. Another one is read once more. */
+static int read_again(const struct search *s, unsigned index_dir, struct nm_shuffle_lengths *ret_lengths,
+                      const struct nm_shuffle_part *expected)
+{
+    struct found found;
+
+    look_in(s, index_dir, ret_lengths, &found);
+    if (found.index_result < 0)
+        return found.index_result;
+    return found.part.start_bytes == expected->start_bytes && found.part.part_bytes == expected->part_bytes ? 0
+                                                                                                           : -EBADMSG;
+}
+
 /* MapReduce asks its allocator of local directories once for each of the two files, and takes them in turn: on a node
  * with several disks they are in different directories whenever a map spills more than once. A directory that has both
  * comes first, because the remains of a full disk could agree with another's file by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
-                           uint32_t reduce, const struct nm_shuffle_payer *payer, struct nm_shuffle_output *ret)
+                           struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
+                           struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)
 {
+    const struct search s = {dirs, job, map, range, payer};
     struct found found[NM_SHUFFLE_DIRS_MAX];
+    unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: none */
+    struct nm_shuffle_output output;
+    int r;
 
-    for (unsigned i = 0; i < dirs->n; i++) {
-        look_in(dirs, i, job, map, reduce, payer, &found[i]);
-        if (found[i].index_result == -EBUSY || found[i].index_result == -ECONNRESET)
-            return found[i].index_result; /* it can't pay, or left */
+    for (unsigned i = 0; i < dirs->n && index_dir == dirs->n; i++) {
+        look_in(&s, i, lengths_of == dirs->n ? ret_lengths : NULL, &found[i]);
+        if (is_of_payer(found[i].index_result))
+            return found[i].index_result;
+        if (found[i].index_result == 0 && lengths_of == dirs->n)
+            lengths_of = i;
         if (agree(&found[i], &found[i])) {
-            *ret = (struct nm_shuffle_output){i, found[i].part};
-            return 0;
+            index_dir = i;
+            output = (struct nm_shuffle_output){i, found[i].part};
         }
     }
-    return pair(found, dirs->n, ret);
+    if ((index_dir == dirs->n && (r = pair(found, dirs->n, &index_dir, &output)) < 0) ||
+        (index_dir != lengths_of && (r = read_again(&s, index_dir, ret_lengths, &output.part)) < 0))
+        return r;
+    *ret = output;
+    return 0;
 }
 
 int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,

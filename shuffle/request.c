@@ -151,14 +151,29 @@ static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
     return true;
 }
 
+/* N, or N-M with both ends. */
+static bool parse_reduces(struct nm_bytes last, struct nm_shuffle_request *q)
+{
+    const bool is_range = last.size > 0 && memchr(last.data, '-', last.size);
+    struct nm_bytes first = take_until(&last, '-');
+    uint32_t from, to;
+
+    if (!parse_number(first, &from) || !parse_number(is_range ? last : first, &to) || to < from)
+        return false;
+    q->reduce = from;
+    q->n_reduces = to - from + 1;
+    q->is_range = is_range;
+    return true;
+}
+
 static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct nm_shuffle_request *q, bool *seen_reduce,
                            const char **ret_why)
 {
     if (is(name, "map") && !parse_maps(value, q))
         return refuse(NM_SHUFFLE_BAD_REQUEST,
                       "Bad map parameter: ids of attempts, with commas between them, 256 at most", ret_why);
-    if (is(name, "reduce") && (*seen_reduce || !parse_number(value, &q->reduce)))
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad reduce parameter: one number", ret_why);
+    if (is(name, "reduce") && (*seen_reduce || !parse_reduces(value, q)))
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad reduce parameter: one number, or one range such as 0-5", ret_why);
     if (is(name, "job") && (q->job.size > 0 || !nm_shuffle_is_job(value)))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad job parameter: one job, such as job_1410901177871_0001", ret_why);
     if (is(name, "job"))
@@ -186,6 +201,8 @@ static int parse_target(struct nm_shuffle_request *q, const char **ret_why)
     }
     if (q->job.size == 0 || q->n_maps == 0 || !seen_reduce)
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Required param job, map and reduce", ret_why);
+    if (q->n_reduces > NM_SHUFFLE_PARTS_MAX / q->n_maps)
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Too many parts: maps times reducers are at most 32768", ret_why);
     return 0;
 }
 

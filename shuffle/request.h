@@ -9,8 +9,8 @@
  *   version: 1.0.0
  *   UrlHash: base64(HMAC-SHA1(the job's key, "<port>" and the target as it stands above))
  *
- * Tez asks its own handler, the service tez_shuffle, for ranges of reducers (reduce=0-5), and
- * that one answers in another format, with a count before each map. To mapreduce_shuffle Tez speaks as MapReduce does.
+ * Tez' own handler, the service tez_shuffle, also takes a range of reducers (reduce=0-5, with both ends). To
+ * mapreduce_shuffle Tez speaks as MapReduce does, but a range is taken here as well.
  *
  * Everything points into the head that was parsed. No server of a library fits: the answer is put together of pieces of
  * many files, by sendfile, which waits for the disk; and it is so little of HTTP.
@@ -24,6 +24,9 @@
 /* A head, with its empty line, is no longer than this. Fetcher asks for 20 maps at once, of some 40 characters. */
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
+/* Parts of outputs in a request: its maps times its reducers. Their lengths are kept while it is answered, 16 bytes for
+ * each. Tez asks for 20 maps at once, so this is enough for ranges of 1,600 reducers. */
+#define NM_SHUFFLE_PARTS_MAX 32768u
 
 /* Positive outcomes: the status of HTTP that the client is to have. */
 enum nm_shuffle_status {
@@ -41,7 +44,8 @@ struct nm_shuffle_request {
     struct nm_bytes job;              /* job_<digits>_<digits> */
     struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<letters, digits and '_'>: safe as file names */
     unsigned n_maps;
-    uint32_t reduce;
+    uint32_t reduce, n_reduces; /* the first one, and how many from there on */
+    bool is_range;              /* it was written as one, though it be of one reducer */
     bool keep_alive;
 };
 

@@ -28,7 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nm_shuffle_request_parse(come, &q, &why) != 0)
         return *why ? 0 : 1;
     must_be_safe(q.job);
-    if (q.n_maps == 0 || q.n_maps > NM_SHUFFLE_MAPS_MAX || q.reduce > INT32_MAX)
+    if (q.n_maps == 0 || q.n_maps > NM_SHUFFLE_MAPS_MAX || q.n_reduces == 0 ||
+        (uint64_t)q.n_maps * q.n_reduces > NM_SHUFFLE_PARTS_MAX || (uint64_t)q.reduce + q.n_reduces - 1 > INT32_MAX ||
+        (q.n_reduces > 1 && !q.is_range))
         abort();
     for (unsigned i = 0; i < q.n_maps; i++)
         must_be_safe(q.maps[i]);

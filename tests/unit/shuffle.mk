@@ -1,5 +1,5 @@
 # unit tests of shuffle/
-shuffle_tests = test-shuffle-control test-shuffle-output test-shuffle-request test-shuffle-server
+shuffle_tests = test-shuffle-control test-shuffle-output test-shuffle-range test-shuffle-request test-shuffle-server
 check_PROGRAMS += $(shuffle_tests)
 TESTS += $(shuffle_tests)
 
@@ -12,6 +12,10 @@ test_shuffle_control_LDADD = libnm-shuffle.la $(unit_libs)
 test_shuffle_output_SOURCES = %D%/test-shuffle-output.c $(shuffle_world)
 test_shuffle_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_shuffle_output_LDADD = libnm-shuffle.la $(ZLIB_LIBS) $(unit_libs)
+
+test_shuffle_range_SOURCES = %D%/test-shuffle-range.c $(shuffle_world)
+test_shuffle_range_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_shuffle_range_LDADD = libnm-shuffle.la $(CRYPTO_LIBS) $(ZLIB_LIBS) $(unit_libs)
 
 test_shuffle_request_SOURCES = %D%/test-shuffle-request.c
 test_shuffle_request_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

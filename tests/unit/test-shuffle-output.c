@@ -41,9 +41,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+static struct nm_shuffle_lengths lengths[3];
+
+static int find_range(uint32_t first, uint32_t n)
+{
+    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){first, n},
+                                  NULL, lengths, &output);
+}
+
 static int find(uint32_t reduce)
 {
-    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), reduce, NULL, &output);
+    return find_range(reduce, 1);
 }
 
 static const char *path_of(const char *name)
@@ -70,7 +78,41 @@ static void test_found(void **state)
     assert_int_equal(output.part.part_bytes, 0);
     assert_int_equal(find(3), -ERANGE);
     assert_int_equal(find(UINT32_MAX), -ERANGE);
-    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)), 0, NULL, &output), -ENOENT);
+    assert_int_equal(nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(1)),
+                                            (struct nm_shuffle_range){0, 1}, NULL, lengths, &output), -ENOENT);
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(find_range(0, 3), 0);
+    assert_int_equal(output.part.start_bytes, 0);
+    assert_int_equal(output.part.part_bytes, 14);
+    assert_int_equal(lengths[0].raw_bytes, 10);
+    assert_int_equal(lengths[0].part_bytes, 5);
+    assert_int_equal(lengths[1].part_bytes, 0);
+    assert_int_equal(lengths[2].part_bytes, 9);
+    assert_int_equal(find_range(1, 2), 0); /* the first one is empty */
+    assert_int_equal(output.part.start_bytes, 5);
+    assert_int_equal(output.part.part_bytes, 9);
+    assert_int_equal(lengths[1].part_bytes, 9);
+    assert_int_equal(find_range(1, 3), -ERANGE);
+    assert_int_equal(find_range(3, 1), -ERANGE);
+    assert_int_equal(find_range(2, UINT32_MAX), -ERANGE);
+}
+
+/* The lengths are those of the index that agrees with the data, though another one was read before it. */
+static void test_a_range_of_the_other_index(void **state)
+{
+    (void)state;
+    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"0123456789", "0123456789", "", NULL});
+    assert_int_equal(unlink(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out")), 0);
+    assert_int_equal(find_range(0, 3), 0);
+    assert_int_equal(output.dir, 1);
+    assert_int_equal(output.part.part_bytes, 14);
+    assert_int_equal(lengths[0].part_bytes, 5);
+    assert_int_equal(lengths[1].part_bytes, 0);
+    assert_int_equal(lengths[2].part_bytes, 9);
 }
 
 /* Every byte of an index counts. */
@@ -248,12 +290,18 @@ static int on_spend(uint64_t bytes, void *userdata)
     return answer;
 }
 
-static int find_and_pay(void)
+static int find_range_and_pay(uint32_t n)
 {
     const struct nm_shuffle_payer payer = {on_spend, &world};
 
     spent_bytes = 0;
-    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), 0, &payer, &output);
+    return nm_shuffle_output_find(&dirs, &world.job, nm_bytes_of(ATTEMPT(0)), (struct nm_shuffle_range){0, n}, &payer,
+                                  lengths, &output);
+}
+
+static int find_and_pay(void)
+{
+    return find_range_and_pay(1);
 }
 
 /* An index is paid for before it is read, and once: until it is written again. */
@@ -274,6 +322,8 @@ static void test_checked_once(void **state)
     assert_int_equal(find_and_pay(), 0);
     assert_int_equal(spent_bytes, 0);
     assert_int_equal(output.part.part_bytes, 5);
+    assert_int_equal(find_range_and_pay(3), 0);
+    assert_int_equal(spent_bytes, 2 * 24); /* the records beyond the first */
     assert_int_equal(stat(path_of("file.out.index"), &before), 0);
     do { /* the clock of files may stand still for some milliseconds */
         shuffle_world_poke(path_of("file.out.index"), 30, &byte, 1);
@@ -295,7 +345,7 @@ int main(void)
         TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
         TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
         TEST(test_in_two_directories), TEST(test_only_one_of_the_two), TEST(test_a_directory_that_comes),
-        TEST(test_checked_once),
+        TEST(test_checked_once),       TEST(test_ranges),              TEST(test_a_range_of_the_other_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

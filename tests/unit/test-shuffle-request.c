@@ -50,6 +50,8 @@ static void test_as_fetcher_asks(void **state)
     assert_int_equal(q.n_maps, 2);
     assert_true(nm_bytes_equal(q.maps[1], nm_bytes_of("attempt_1410901177871_0001_m_000012_1")));
     assert_int_equal(q.reduce, 17);
+    assert_int_equal(q.n_reduces, 1);
+    assert_false(q.is_range);
     assert_true(q.keep_alive);
 }
 
@@ -82,6 +84,51 @@ static void test_as_tez_asks(void **state)
     assert_true(q.keep_alive);
 }
 
+/* As Tez asks its own handler, which Hadoop's doesn't take. Both ends belong to it; a reducer's format isn't a range's
+ * of one reducer, so they are told apart. */
+static void test_ranges(void **state)
+{
+    static const struct {
+        const char *reduce;
+        uint32_t first, n;
+    } good[] = {{"0-3", 0, 4}, {"5-5", 5, 1}, {"007-9", 7, 3}, {"2147483640-2147483647", 2147483640, 8}};
+    static const char *const bad[] = {"3-2", "3-0",  "-",   "0-",  "-3",           "0--3", "0-1-2",
+                                      "0-x", "0-3,", "0,3", "0 3", "0-2147483648", "0-0-", "0%2D3"};
+    char target[256];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(good); i++) {
+        snprintf(target, sizeof target, "/mapOutput?job=job_1_2&dag=1&reduce=%s&map=" MAP "&map=" MAP, good[i].reduce);
+        assert_int_equal(get(target), 0);
+        assert_int_equal(q.reduce, good[i].first);
+        assert_int_equal(q.n_reduces, good[i].n);
+        assert_true(q.is_range);
+        assert_int_equal(q.n_maps, 2);
+    }
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++) {
+        snprintf(target, sizeof target, "/mapOutput?job=job_1_2&dag=1&reduce=%s&map=" MAP, bad[i]);
+        if (get(target) != NM_SHUFFLE_BAD_REQUEST)
+            fail_msg("%s isn't refused", target);
+    }
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-1&reduce=2-3&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
+}
+
+/* A request's parts are its maps times its reducers. */
+static void test_too_many_parts(void **state)
+{
+    const char *why = NULL,
+               *head = "GET /mapOutput?job=job_1_2&reduce=1-32769&map=" MAP "," MAP " HTTP/1.1\r\n" HEADERS;
+
+    (void)state;
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-32768&map=" MAP), 0);
+    assert_int_equal(q.n_reduces, NM_SHUFFLE_PARTS_MAX);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-16384&map=" MAP "," MAP), 0);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2147483647&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-16384&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
+    assert_int_equal(nm_shuffle_request_parse(nm_bytes_of(head), &q, &why), NM_SHUFFLE_BAD_REQUEST);
+    assert_string_equal(why, "Too many parts: maps times reducers are at most 32768");
+}
+
 /* What Hadoop's handler takes although no fetcher of its own says it so. */
 static void test_what_hadoop_accepts(void **state)
 {
@@ -91,6 +138,7 @@ static void test_what_hadoop_accepts(void **state)
         "/mapOutput?job=job_1_2&reduce=0&map=" MAP ",,",
         "/mapOutput?job=job_1_2&reduce=0&map=&map=" MAP,
         "/mapOutput?job=job_1_2&reduce=007&map=" MAP,
+        "/mapOutput?job=job_1_2&dag=1&dag=2&reduce=0&map=" MAP "&keepAlive=true&keepAlive=false",
     };
 
     (void)state;
@@ -123,7 +171,6 @@ static void test_bad_targets(void **state)
         "/mapOutput?job=job_1_2/..&reduce=0&map=" MAP,
         "/mapOutput?job=job_1_2&reduce=0&map=..",
         "/mapOutput?job=job_1_2&reduce=0&map=" MAP "/../x",
-        "/mapOutput?job=job_1_2&reduce=0-3&map=" MAP,
         "/mapOutput?job=job_1_2&reduce=0&map=attempt_1_2",
         "/mapOutput?job=job_1_2&reduce=0&map=attempt_1_2_",
         "/mapOutput?job=job_1_2&reduce=0&map=attempt_1_m_000000_0",
@@ -203,7 +250,8 @@ int main(void)
         cmocka_unit_test(test_as_tez_asks),     cmocka_unit_test(test_what_hadoop_accepts),
         cmocka_unit_test(test_bad_targets),     cmocka_unit_test(test_too_many_maps),
         cmocka_unit_test(test_heads),           cmocka_unit_test(test_where_a_head_ends),
-        cmocka_unit_test(test_application),
+        cmocka_unit_test(test_application),     cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_too_many_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,17 +123,24 @@ public final class Shuffle {
         return String.format("%064x", new java.math.BigInteger(1, digest.digest())).substring(0, 12);
     }
 
-    private static void printMaps(byte[] body) throws Exception {
+    /** A range is answered as Tez' handler does: with a count, and all headers of a map before its parts. */
+    private static void printMaps(byte[] body, boolean isRange) throws Exception {
         DataInputStream in = new DataInputStream(new ByteArrayInputStream(body));
         while (in.available() > 0) {
-            // What ShuffleHeader.readFields() does; it keeps it to itself.
-            String map = Text.readString(in);
-            long size = WritableUtils.readVLong(in);
-            long raw = WritableUtils.readVLong(in);
-            int reduce = WritableUtils.readVInt(in);
-            System.out.printf("%s reduce %d raw %d part %d %s%n", map, reduce, raw, size,
-                    sha(body, body.length - in.available(), (int) size));
-            in.skipBytes((int) size);
+            String[] headers = new String[isRange ? WritableUtils.readVInt(in) : 1];
+            int[] sizes = new int[headers.length];
+            for (int i = 0; i < headers.length; i++) {
+                // What ShuffleHeader.readFields() does; it keeps it to itself.
+                String map = Text.readString(in);
+                sizes[i] = (int) WritableUtils.readVLong(in);
+                long raw = WritableUtils.readVLong(in);
+                int reduce = WritableUtils.readVInt(in);
+                headers[i] = String.format("%s reduce %d raw %d part %d", map, reduce, raw, sizes[i]);
+            }
+            for (int i = 0; i < headers.length; i++) {
+                System.out.printf("%s %s%n", headers[i], sha(body, body.length - in.available(), sizes[i]));
+                in.skipBytes(sizes[i]);
+            }
         }
     }
 
@@ -154,7 +161,7 @@ public final class Shuffle {
             byte[] body = connection.getInputStream().readAllBytes();
             System.out.printf("length %s of %d %s%n", connection.getHeaderField("Content-Length"), body.length,
                     sha(body, 0, body.length));
-            printMaps(body);
+            printMaps(body, target.matches(".*[?&]reduce=\\d+-.*"));
         }
     }
 

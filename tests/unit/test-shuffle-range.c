@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Ranges of reducers, answered as Tez' handler does: what goes out to the byte, what it costs, and what ends it. */
+
+#include <endian.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <zlib.h>
+
+#include "rpc/hadoop/digest.h"
+#include "rpc/hadoop/writable.h"
+#include "shuffle-world.h"
+#include "shuffle/answer.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+#define PORT 13562
+#define PATIENCE_MSEC 20000
+#define TARGET "/mapOutput?job=" JOB "&dag=1&reduce="
+#define HEAD(n, lengths) "\x25" ATTEMPT(n) lengths
+
+static struct shuffle_world world;
+static struct nm_shuffle_service service;
+static uint8_t reply[4 << 20];
+static size_t reply_size;
+
+/* A request that is answered by a thread of its own. */
+static struct {
+    char head[NM_SHUFFLE_HEAD_MAX];
+    pthread_t thread;
+    unsigned place;
+    int fds[2]; /* the reducer's and the server's end */
+    int result;
+} asked;
+
+static int set_up(void **state)
+{
+    (void)state;
+    shuffle_world_new(&world);
+    service = (struct nm_shuffle_service){
+        .port = PORT, .dirs = {.names = {"/no/such/directory", shuffle_world_local(&world, "a")}, .n = 2}};
+    assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
+    assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
+    assert_int_equal(nm_shuffle_places_new(4, &service.places), 0);
+    assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
+    shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", "", "the third", "4", NULL});
+    shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", "", "", "", NULL});
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    nm_shuffle_jobs_free(service.jobs);
+    nm_shuffle_checked_free(service.dirs.checked);
+    nm_shuffle_places_free(service.places);
+    free((char *)service.dirs.names[1]);
+    shuffle_world_done(&world);
+    return 0;
+}
+
+/* ---- a reducer ---------------------------------------------------------------------------- */
+
+static void *answer(void *arg)
+{
+    (void)arg;
+    asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.place, nm_bytes_of(asked.head));
+    nm_shuffle_places_leave(service.places, asked.place); /* which closes it */
+    return NULL;
+}
+
+static void ask(const char *target)
+{
+    char message[NM_SHUFFLE_HEAD_MAX], hash[32];
+    uint8_t digest[NM_DIGEST_SIZE];
+
+    snprintf(message, sizeof message, "%d%s", PORT, target);
+    assert_int_equal(nm_digest_hmac(world.job.key, 8, (const uint8_t *)message, strlen(message), digest), 0);
+    EVP_EncodeBlock((unsigned char *)hash, digest, sizeof digest);
+    assert_true(snprintf(asked.head, sizeof asked.head,
+                         "GET %s HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
+                         hash) < (int)sizeof asked.head);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, asked.fds), 0);
+    assert_int_equal(nm_shuffle_places_enter(service.places, asked.fds[1], "host", &asked.place), 0);
+    assert_int_equal(pthread_create(&asked.thread, NULL, answer, NULL), 0);
+}
+
+static struct nm_bytes end_of(const char *what)
+{
+    const uint8_t *at = memmem(reply, reply_size, what, strlen(what));
+
+    assert_non_null(at);
+    return (struct nm_bytes){at + strlen(what), (size_t)(reply + reply_size - at) - strlen(what)};
+}
+
+/* The body of a whole answer, which is as long as it says. */
+static struct nm_bytes fetch(const char *target)
+{
+    struct nm_bytes body;
+    ssize_t n;
+
+    ask(target);
+    for (reply_size = 0;; reply_size += (size_t)n) {
+        struct pollfd p = {.fd = asked.fds[0], .events = POLLIN};
+
+        assert_true(reply_size < sizeof reply && poll(&p, 1, PATIENCE_MSEC) > 0);
+        n = recv(asked.fds[0], reply + reply_size, sizeof reply - reply_size, 0);
+        if (n <= 0)
+            break;
+    }
+    close(asked.fds[0]);
+    assert_int_equal(pthread_join(asked.thread, NULL), 0);
+    body = end_of("\r\n\r\n");
+    assert_int_equal(body.size, strtoul((const char *)end_of("Content-Length: ").data, NULL, 10));
+    return body;
+}
+
+static bool is_answer(const char *target, const char *body, size_t size)
+{
+    struct nm_bytes come = fetch(target);
+
+    return memcmp(reply, "HTTP/1.1 200 OK\r\n", 17) == 0 &&
+           nm_bytes_equal(come, (struct nm_bytes){(const uint8_t *)body, size});
+}
+
+static bool is_refused(const char *target, const char *why)
+{
+    struct nm_bytes come = fetch(target);
+
+    if (memcmp(reply, "HTTP/1.1 500 ", 13) == 0 && nm_bytes_equal(come, nm_bytes_of(why)))
+        return true;
+    print_message("%s: %.*s\n", target, (int)come.size, (const char *)come.data);
+    return false;
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+/* For each map: how many there are, for each of them Text, vlong its length, vlong the raw one's, vint reducer; then
+ * what they have. */
+static void test_to_the_byte(void **state)
+{
+    const char some[] = "\x03" HEAD(0, "\x00\x00\x01") HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
+                        "\x03" HEAD(1, "\x00\x00\x01") HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03");
+    const char all[] = "\x04" HEAD(0, "\x05\x0a\x00") HEAD(0, "\x00\x00\x01") HEAD(0, "\x09\x12\x02")
+                       HEAD(0, "\x01\x02\x03") "firstthe third4";
+    const char one[] = "\x01" HEAD(0, "\x09\x12\x02") "the third", as_hadoop[] = HEAD(0, "\x09\x12\x02") "the third";
+
+    (void)state;
+    assert_true(is_answer(TARGET "1-3&map=" ATTEMPT(0) "&map=" ATTEMPT(1), some, sizeof some - 1));
+    assert_int_equal(asked.result, NM_SHUFFLE_E_CLOSE);
+    assert_int_equal(service.count.outputs_ok, 2);
+    assert_int_equal(service.count.sent_bytes, 10);
+    assert_true(is_answer(TARGET "0-3&map=" ATTEMPT(0) "&keepAlive=true", all, sizeof all - 1));
+    assert_int_equal(asked.result, 0);
+    assert_true(is_answer(TARGET "2-2&map=" ATTEMPT(0), one, sizeof one - 1));
+    assert_true(is_answer(TARGET "2&map=" ATTEMPT(0), as_hadoop, sizeof as_hadoop - 1));
+}
+
+static void test_the_same_map_again(void **state)
+{
+    const char twice[] = "\x02" HEAD(1, "\x00\x00\x02") HEAD(1, "\x00\x00\x03")
+                         "\x02" HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
+                         "\x02" HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4";
+
+    (void)state;
+    assert_true(is_answer(TARGET "2-3&map=" ATTEMPT(1) "," ATTEMPT(0) "," ATTEMPT(0), twice, sizeof twice - 1));
+}
+
+static void test_beyond_the_index(void **state)
+{
+    (void)state;
+    assert_true(is_refused(TARGET "1-4&map=" ATTEMPT(0),
+                           "The output of " ATTEMPT(0) " for reducers 1-4: it has no parts for all of them\n"));
+    assert_true(is_refused(TARGET "2147483647-2147483647&map=" ATTEMPT(0),
+                           "The output of " ATTEMPT(0) " for reducer 2147483647: it has no part for that reducer\n"));
+    assert_int_equal(service.count.outputs_failed, 2);
+}
+
+/* Parts that don't lie one behind the other: each can be had, but not as a range. */
+static void test_scattered_parts(void **state)
+{
+    uint64_t index[] = {0, htobe64(1), htobe64(5), htobe64(6), htobe64(1), htobe64(4), 0};
+    const char second[] = HEAD(0, "\x04\x01\x01") "he t";
+    const char *path = shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index");
+
+    (void)state;
+    index[6] = htobe64(crc32(0, (const Bytef *)index, 48));
+    assert_int_equal(truncate(path, sizeof index), 0);
+    shuffle_world_poke(path, 0, index, sizeof index);
+    assert_true(is_answer(TARGET "1&map=" ATTEMPT(0), second, sizeof second - 1));
+    assert_true(is_refused(TARGET "0-1&map=" ATTEMPT(0), "The output of " ATTEMPT(0) " for reducers 0-1: its index "
+                                                         "doesn't agree with its checksum or its file\n"));
+}
+
+/* ---- what a user could have the node do --------------------------------------------------- */
+
+/* An index of so many reducers who get nothing. */
+static void long_index(uint32_t n)
+{
+    const size_t records = (size_t)n * NM_SHUFFLE_RECORD_BYTES;
+    uint8_t *index = calloc(1, records + 8);
+    uint64_t crc;
+    FILE *f = fopen(shuffle_world_path(&world, "a", ATTEMPT(0), "file.out.index"), "w");
+
+    assert_non_null(index);
+    assert_non_null(f);
+    crc = htobe64(crc32(0, index, (uInt)records));
+    memcpy(index + records, &crc, sizeof crc);
+    assert_int_equal(fwrite(index, 1, records + 8, f), records + 8);
+    assert_int_equal(fclose(f), 0);
+    free(index);
+}
+
+static void book(uint64_t work_usec)
+{
+    uint64_t wait_usec;
+
+    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, work_usec, nm_now_usec(), &wait_usec), 0);
+}
+
+static void test_the_longest_range(void **state)
+{
+    struct nm_bytes body;
+    int64_t n;
+
+    (void)state;
+    long_index(40000);
+    body = fetch(TARGET "7000-39767&map=" ATTEMPT(0));
+    assert_int_equal(nm_writable_vint(&body, &n), 0);
+    assert_int_equal(n, NM_SHUFFLE_PARTS_MAX);
+    for (int64_t reduce = 7000; reduce < 39768; reduce++) {
+        struct nm_bytes map;
+        int64_t part_bytes, raw_bytes, number;
+
+        assert_int_equal(nm_writable_bytes(&body, &map), 0);
+        assert_true(nm_bytes_equal(map, nm_bytes_of(ATTEMPT(0))));
+        assert_int_equal(nm_writable_vint(&body, &part_bytes), 0);
+        assert_int_equal(nm_writable_vint(&body, &raw_bytes), 0);
+        assert_int_equal(nm_writable_vint(&body, &number), 0);
+        assert_int_equal(part_bytes, 0);
+        assert_int_equal(raw_bytes, 0);
+        assert_int_equal(number, reduce);
+    }
+    assert_int_equal(body.size, 0);
+}
+
+/* Each part is paid for, also of a map that is named again. The account is read by a booking on top of it, which has to
+ * wait for all before it. */
+static void test_parts_are_booked(void **state)
+{
+    char target[NM_SHUFFLE_HEAD_MAX] = TARGET "0-127&map=" ATTEMPT(0);
+    const uint64_t begun_usec = nm_now_usec();
+    const uint64_t price_usec = 256 * 20 + 256 * 128; /* of the names and their parts */
+    uint64_t wait_usec;
+
+    (void)state;
+    for (unsigned i = 1; i < NM_SHUFFLE_MAPS_MAX; i++)
+        strcat(target, "," ATTEMPT(0));
+    long_index(128);
+    book(NM_SHUFFLE_BURST_USEC);
+    fetch(target);
+    assert_int_equal(memcmp(reply, "HTTP/1.1 200 OK\r\n", 17), 0);
+    book(NM_SHUFFLE_BURST_USEC);
+    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_true(nm_now_usec() + wait_usec >=
+                begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
+}
+
+/* A reducer that leaves while its request waits ends it: its range is neither worked on nor booked. */
+static void test_a_disconnect_ends_the_wait(void **state)
+{
+    const uint64_t begun_usec = nm_now_usec();
+    uint64_t wait_usec;
+
+    (void)state;
+    long_index(NM_SHUFFLE_PARTS_MAX);
+    book(NM_SHUFFLE_BURST_USEC);
+    book(5 * NM_USEC_PER_SEC); /* is waited for by the request */
+    ask(TARGET "0-32767&map=" ATTEMPT(0));
+    assert_int_equal(usleep(50000), 0);
+    close(asked.fds[0]);
+    assert_int_equal(pthread_join(asked.thread, NULL), 0);
+    assert_int_equal(asked.result, -ECONNRESET);
+    assert_true(nm_now_usec() - begun_usec < 10 * NM_USEC_PER_SEC);
+    assert_int_equal(service.count.outputs_ok, 0);
+    assert_int_equal(service.count.outputs_failed, 0);
+    assert_int_equal(nm_shuffle_jobs_book(service.jobs, JOB, 0, nm_now_usec(), &wait_usec), 0);
+    assert_true(nm_now_usec() + wait_usec < begun_usec + 5 * 4 * NM_USEC_PER_SEC + 100 * NM_USEC_PER_MSEC);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_to_the_byte),       TEST(test_the_same_map_again), TEST(test_beyond_the_index),
+        TEST(test_scattered_parts),   TEST(test_the_longest_range),  TEST(test_parts_are_booked),
+        TEST(test_a_disconnect_ends_the_wait),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
