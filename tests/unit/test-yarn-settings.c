@@ -323,6 +323,15 @@ static void test_security(void **state)
         {"security.containermanagement.protocol.acl.blocked", "bob", "hadoop.security.authorization=false"},
         {"security.applicationmaster.protocol.hosts", "10.0.0.0/8", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.acl", "alice", "hadoop.security.authorization=false"},
+        /* blank: nobody may call */
+        {"security.containermanagement.protocol.acl", " ", "hadoop.security.authorization=false"},
+        {"security.containermanagement.protocol.acl", "", "hadoop.security.authorization=false"},
+        {"security.containermanagement.protocol.acl", " , ", "hadoop.security.authorization=false"},
+        {"security.containermanagement.protocol.hosts", "", "hadoop.security.authorization=false"},
+        {"security.applicationmaster.protocol.acl", " ", "hadoop.security.authorization=false"},
+        {"security.applicationmaster.protocol.hosts", " ", "hadoop.security.authorization=false"},
+        {"security.service.authorization.default.acl", " ", "hadoop.security.authorization=false"},
+        {"security.service.authorization.default.hosts", "", "hadoop.security.authorization=false"},
     };
 
     (void)state;

@@ -26,6 +26,7 @@ struct rule {
     const char *name, *fallback;
     const char *allowed; /* words with commas between them; NULL: any */
     const char *needed;  /* NULL: none */
+    bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
     struct {
@@ -42,6 +43,10 @@ struct rule {
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
 #define MASTERS "security.applicationmaster.protocol."
 #define NODES "security.containermanagement.protocol."
+#define OTHERS "security.service.authorization.default."
+/* A list of who may call lets nobody in where it is blank, and one of who may not keeps nobody out. */
+#define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
+#define NOBODY "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 
 static const struct rule rules[] = {
     {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
@@ -53,23 +58,18 @@ static const struct rule rules[] = {
      .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
     /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
     {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
-    {NODES "acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
-     NO_AUTHORIZATION},
-    {NODES "acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {NODES "hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {NODES "hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {MASTERS "acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {MASTERS "acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {MASTERS "hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {MASTERS "hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION},
-    {"security.service.authorization.default.acl", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
-     NO_AUTHORIZATION},
-    {"security.service.authorization.default.acl.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY,
-     NO_AUTHORIZATION},
-    {"security.service.authorization.default.hosts", "*", .allowed = "*", .fatal = true, .why = NO_POLICY,
-     NO_AUTHORIZATION},
-    {"security.service.authorization.default.hosts.blocked", "", .allowed = "", .fatal = true, .why = NO_POLICY,
-     NO_AUTHORIZATION},
+    {NODES "acl", EVERYBODY},
+    {NODES "acl.blocked", NOBODY},
+    {NODES "hosts", EVERYBODY},
+    {NODES "hosts.blocked", NOBODY},
+    {MASTERS "acl", EVERYBODY},
+    {MASTERS "acl.blocked", NOBODY},
+    {MASTERS "hosts", EVERYBODY},
+    {MASTERS "hosts.blocked", NOBODY},
+    {OTHERS "acl", EVERYBODY},
+    {OTHERS "acl.blocked", NOBODY},
+    {OTHERS "hosts", EVERYBODY},
+    {OTHERS "hosts.blocked", NOBODY},
     {"yarn.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
     {"hadoop.ssl.enabled", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
     {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
@@ -271,7 +271,7 @@ static bool is_listed(const char *word, size_t n, const char *list)
 static const char *offender(const struct rule *rule, const char *text)
 {
     static const char separators[] = ", \t\r\n";
-    bool found = !rule->needed;
+    bool found = !rule->needed && !(rule->not_blank && text[strspn(text, separators)] == '\0');
 
     for (const char *p = text + strspn(text, separators); *p; p += strspn(p, separators)) {
         size_t n = strcspn(p, separators);
