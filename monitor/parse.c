@@ -299,7 +299,8 @@ struct status_fields {
 #define STATUS_FIELD(key, member, required) FIELD(key, struct status_fields, member, required)
 
 /* The number of threads follows what there is about memory, in each process's file: with it, what is missing is
- * missing because the process has no memory, and not because it was not read. */
+ * missing because the thread has no memory, and not because it was not read. The first thread, whose file the
+ * process's is, may end before the others: pthread_exit() in main(). */
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 {
     static const struct field of_all[] = {
@@ -318,6 +319,8 @@ int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
         r = parse_fields(text, of_memory, NM_ARRAY_SIZE(of_memory), &s);
     if (r < 0)
         return r;
+    if (s.resident == UINT64_MAX && s.n_threads > 1)
+        return NM_MONITOR_THREAD_ENDED;
     *ret = s.memory;
     return 0;
 }

@@ -63,11 +63,14 @@ int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret);
 
 /* What of a process' memory is no page cache: from /proc/PID/status as resident in it, or from
  * smaps_rollup as its proportional share. All zero for a zombie, whose status has no such lines;
- * -EBADMSG when they may be missing for another reason. Of status these lines are enough. */
+ * -EBADMSG when they may be missing for another reason. Of status these lines are enough.
+ * NM_MONITOR_THREAD_ENDED: they are missing because this thread has ended, but others of the process have not, and the
+ * status of each of these has them; nothing is returned. */
 struct nm_proc_memory {
     uint64_t anon_bytes, shmem_bytes, swap_bytes;
 };
 #define NM_MONITOR_N_STATUS_LINES 5
+#define NM_MONITOR_THREAD_ENDED 1
 extern const char *const nm_monitor_status_lines[NM_MONITOR_N_STATUS_LINES];
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret);
 int nm_monitor_parse_smaps_rollup(const char *text, struct nm_proc_memory *ret);

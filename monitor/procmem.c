@@ -44,6 +44,7 @@
 #include "monitor/kread.h"
 #include "monitor/pagewalk.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 /* Processes whose statm stays open. A container can start as many as it likes, so that this must
  * have a bound. */
@@ -53,6 +54,9 @@
 #define PROCESSES_MAX 1024u
 /* Of a list as long as this the rest isn't read: it is taken to have no more. */
 #define LISTED_MAX 65536u
+/* Threads that are looked at where a process's first one has ended. A process can keep ended ones listed: by tracing
+ * them from another. */
+#define THREADS_MAX 32u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
 /* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation),
@@ -237,9 +241,10 @@ static int list_processes(const struct nm_procmem *p, struct census *c)
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
+/* Of a process or a thread, or NM_MONITOR_THREAD_ENDED. */
+static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *name, struct nm_proc_memory *ret)
 {
-    _cleanup_close_ int fd = open_proc(p, pid, "status");
+    _cleanup_close_ int fd = open_proc(p, pid, name);
     char buf[512];
     int r = fd < 0 ? fd
                    : nm_monitor_read_lines(fd, nm_monitor_status_lines, NM_MONITOR_N_STATUS_LINES, buf, sizeof buf);
@@ -247,7 +252,38 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }
 
-/* Must status be read, or does what it said last go on being true? */
+/* The first thread has ended and its file no longer knows of the memory, which is all there: any thread that lives
+ * tells. -EBADMSG: none was found among the first; the memory is unknown then, and not nothing. */
+static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    const struct dirent *entry;
+    int r = nm_fdopendir(open_proc(p, pid, "task"), &dir);
+
+    if (r < 0)
+        return r;
+    for (unsigned n = 0; n < THREADS_MAX && (entry = readdir(dir)); n++) {
+        char name[NAME_MAX + sizeof "task//status"];
+
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == pid)
+            continue;
+        (void)snprintf(name, sizeof name, "task/%s/status", entry->d_name);
+        r = read_status_file(p, pid, name, ret);
+        if (r != NM_MONITOR_THREAD_ENDED && r != -ENOENT)
+            return r;
+    }
+    return -EBADMSG;
+}
+
+static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
+{
+    int r = read_status_file(p, pid, "status", ret);
+
+    return r == NM_MONITOR_THREAD_ENDED ? read_thread_status(p, pid, ret) : r;
+}
+
+/* Must status be read, or does what it said last go on being true? statm is all zero where the first thread has
+ * ended, whatever the others use. */
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
@@ -255,7 +291,7 @@ static bool status_is_stale(const struct process *q, const struct nm_proc_statm 
         q->statm.resident_pages - NM_MIN(q->statm.shared_pages, q->statm.resident_pages);
     uint64_t shared = now->shared_pages, old_shared = q->statm.shared_pages;
 
-    return !q->known || q->memory.swap_bytes > 0 || shared > old_shared + SLACK_PAGES ||
+    return !q->known || now->resident_pages == 0 || q->memory.swap_bytes > 0 || shared > old_shared + SLACK_PAGES ||
            old_shared > shared + SLACK_PAGES || old_anon > anon + SLACK_PAGES;
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -553,6 +554,91 @@ static void test_real_workers(void **state)
     assert_in_range(c.memory_bytes, PAGE, SIZE);
 }
 
+enum { LIVING_SIZE = 64 << 20 };
+
+/* Waits until the first thread is a zombie, and says so. */
+static void *live_on(void *arg)
+{
+    const int ready = *(int *)arg;
+    char name[64], text[512] = "";
+    void *memory = mmap(NULL, LIVING_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    memset(memory, 1, LIVING_SIZE);
+    (void)snprintf(name, sizeof name, "/proc/%d/stat", (int)getpid());
+    while (!strstr(text, ") Z ")) {
+        int fd = open(name, O_RDONLY | O_CLOEXEC);
+        ssize_t n = read(fd, text, sizeof text - 1);
+
+        text[NM_MAX(n, 0)] = '\0';
+        (void)close(fd);
+        (void)poll(NULL, 0, 1);
+    }
+    (void)!write(ready, "x", 1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* A process whose first thread has ended has its memory still. */
+static void test_first_thread_ends(void **state)
+{
+    struct fixture *f = *state;
+    char text[32], byte;
+    int ready[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pthread_t thread;
+
+        (void)alarm(60); /* should a check fail here */
+        if (pthread_create(&thread, NULL, live_on, &ready[1]) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    (void)snprintf(text, sizeof text, "%d\n", (int)pid);
+    fake_tree_write(&f->cgroup, "cgroup.procs", text);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, "/proc", &f->sampler), 0);
+    assert_pages_in(f, nm_now_usec(), LIVING_SIZE / PAGE, 3 * LIVING_SIZE / PAGE);
+    use_cpu(f);
+    assert_pages_in(f, nm_now_usec(), LIVING_SIZE / PAGE, 3 * LIVING_SIZE / PAGE);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Neither of the first thread's nor of others that have ended; and where none is found the memory is unknown. */
+static void test_threads_end(void **state)
+{
+    static const char ended[] = "Name:\tx\nState:\tZ (zombie)\nThreads:\t40\n";
+    struct fixture *f = *state;
+    struct nm_cgroup_sample c;
+    char name[32];
+
+    fake_tree_write(&f->cgroup, "cgroup.procs", "7\n");
+    fake_tree_write(&f->proc, "7/statm", "0 0 0 0 0 0 0\n");
+    fake_tree_write(&f->proc, "7/status", ended);
+    fake_tree_write(&f->proc, "7/task/7/status", ended);
+    fake_tree_write(&f->proc, "7/task/8/status", ended);
+    assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, NM_USEC_PER_SEC, &c), -EBADMSG);
+    fake_tree_write(&f->proc, "7/task/9/status", "VmRSS:\t9 kB\nRssAnon:\t4096 kB\nRssShmem:\t0 kB\n"
+                                                 "VmSwap:\t0 kB\nThreads:\t40\n");
+    use_cpu(f);
+    assert_int_equal(sample_pages(f, 2), (4096 << 10) / PAGE);
+    fake_tree_write(&f->proc, "7/task/9/status", ended);
+    for (int i = 10; i < 40; i++) {
+        (void)snprintf(name, sizeof name, "7/task/%d/status", i);
+        fake_tree_write(&f->proc, name, ended);
+    }
+    use_cpu(f);
+    assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3 * NM_USEC_PER_SEC, &c), -EBADMSG);
+}
+
 /* Enters the cgroup and never sleeps. */
 static pid_t spawn_spinner(const struct nm_cgroup *cg, const cpu_set_t *on)
 {
@@ -665,6 +751,8 @@ int main(void)
         TEST(test_many_processes),
         TEST(test_children),
         TEST(test_real_workers),
+        TEST(test_first_thread_ends),
+        TEST(test_threads_end),
         cmocka_unit_test(test_real_cgroup),
     };
 

@@ -214,6 +214,11 @@ static void test_process(void **state)
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 0);
+    /* Nor is what another thread has. */
+    m.anon_bytes = 7;
+    assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t2\n", &m),
+                     NM_MONITOR_THREAD_ENDED);
+    assert_int_equal(m.anon_bytes, 7);
 
     assert_int_equal(nm_monitor_parse_smaps_rollup(
                          "55c8-7ffe ---p 0 00:00 0   [rollup]\nRss: 1640 kB\nPss: 292 kB\n"
