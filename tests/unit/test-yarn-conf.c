@@ -234,9 +234,13 @@ static void write_file(const char *name, const char *text)
 
 static int read_dir(struct nm_yarn_conf **ret, char **ret_message)
 {
+    struct nm_refusals refusals = {};
+    int r;
+
     *ret_message = NULL;
     assert_int_equal(nm_yarn_conf_new(ret), 0);
-    return nm_yarn_conf_read_dir(*ret, dir, ret_message);
+    r = nm_yarn_conf_read_dir(*ret, dir, &refusals, ret_message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 static void test_directory(void **state)

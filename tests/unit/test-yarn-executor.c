@@ -148,6 +148,45 @@ static char *load(const char *dir, bool must_be_trusted, struct nm_yarn_executor
     return message;
 }
 
+static void put_conf(const char *dir, const char *name, const char *text)
+{
+    _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_int_equal(nm_write_file_atomic_at(fd, name, text, 0644), 0);
+}
+
+/* A file that can't be read hides nothing of what is wrong in the others. */
+static void test_unread_file(void **state)
+{
+    static const char *const parts[] = {
+        "/mapred-site.xml", "memory-mb = '8G'", "hadoop.security.authentication = 'kerberos'",
+    };
+    char dir[] = "/tmp/nmd-test-executor.XXXXXX", *message = NULL;
+    struct nm_yarn_settings *s = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    put_conf(dir, "mapred-site.xml", "<configuration><property>");
+    assert_true(nm_yarn_settings_examine(dir, on_warned, NULL, &s, &message) < 0);
+    assert_non_null(strstr(message, "/mapred-site.xml"));
+    assert_null(s); /* nothing could be read */
+    free(message);
+    put_conf(dir, "yarn-site.xml",
+             "<configuration><property><name>yarn.nodemanager.resource.memory-mb</name><value>8G</value></property>"
+             "<property><name>hadoop.security.authentication</name><value>kerberos</value></property></configuration>");
+    assert_true(nm_yarn_settings_load(dir, on_warned, NULL, &s, &message) < 0);
+    assert_null(s);
+    free(message);
+    assert_true(nm_yarn_settings_examine(dir, on_warned, NULL, &s, &message) < 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++)
+        if (!strstr(message, parts[i]))
+            fail_msg("%s isn't in: %s", parts[i], message);
+    assert_non_null(s);
+    nm_yarn_settings_free(s);
+    free(message);
+    remove_tree(dir);
+}
+
 static void test_file(void **state)
 {
     char dir[] = "/tmp/nmd-test-executor.XXXXXX", path[80], *message;
@@ -220,7 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_unread_file), cmocka_unit_test(test_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

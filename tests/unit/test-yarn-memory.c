@@ -118,6 +118,7 @@ static int find_sources(void *userdata)
 static void test_configuration(void **state)
 {
     char dir[] = "/tmp/nmd-test-memory.XXXXXX", *message = NULL;
+    struct nm_refusals refusals = {};
     struct nm_yarn_settings *s;
     struct nm_yarn_conf *c;
 
@@ -132,7 +133,7 @@ static void test_configuration(void **state)
     nm_yarn_settings_free(s);
 
     assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
-    assert_int_equal(nm_yarn_conf_read_dir(c, dir, &message), 0);
+    assert_int_equal(nm_yarn_conf_read_dir(c, dir, &refusals, &message), 0);
     assert_true(fail_each(find_sources, c) > 10);
     nm_yarn_conf_free(c);
     remove_tree(dir);

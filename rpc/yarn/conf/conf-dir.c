@@ -5,7 +5,6 @@
 #include "rpc/yarn/conf/conf-set.h"
 
 #include "util/fileio.h"
-#include "util/refusals.h"
 
 /* 1: there is no such file. */
 static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
@@ -29,11 +28,11 @@ static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const c
     return r == -ENOENT ? 1 : nm_fail(ret_message, r, "%s: can't be read: %s", shown, strerror(-r));
 }
 
-int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_message)
+int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message)
 {
     static const char *const names[] = {"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml",
                                         "hadoop-policy.xml"};
-    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_(nm_refusals_done) struct nm_refusals failures = {};
     _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     unsigned n = 0;
     char shown[200];
@@ -47,14 +46,14 @@ int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_me
         char *message = NULL;
         int r = read_one(c, fd, dir, names[i], &message);
 
-        n += r <= 0;
-        r = nm_refusals_add(&refusals, r, message);
+        n += r == 0;
+        r = nm_refusals_add(&failures, r, message);
         if (r < 0)
             return r;
     }
-    if (refusals.text)
-        return nm_refusals_take(&refusals, ret_message);
+    if (n == 0 && failures.text)
+        return nm_refusals_take(&failures, ret_message);
     if (n == 0)
         return nm_fail(ret_message, -ENOENT, "%s: has neither yarn-site.xml nor core-site.xml", shown);
-    return 0;
+    return nm_refusals_add(refusals, failures.error, STEAL_PTR(failures.text));
 }

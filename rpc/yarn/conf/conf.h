@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/error.h"
+#include "util/refusals.h"
 
 struct nm_yarn_property {
     char *name, *value; /* value: as it stands in the file */
@@ -32,9 +32,10 @@ NM_DEFINE_CLEANUP(struct nm_yarn_conf *, nm_yarn_conf_free)
 int nm_yarn_conf_set_default(struct nm_yarn_conf *c, const char *name, const char *value);
 
 /* Reads core-site.xml, hdfs-site.xml, mapred-site.xml, yarn-site.xml and hadoop-policy.xml of a directory, those of
- * them that are there. -ENOENT: none is. Failures come with *ret_message, one printable line for each file,
- * which it names, but for -ENOMEM. */
-int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, char **ret_message);
+ * them that are there. -ENOENT: none is. Failures come with *ret_message but for -ENOMEM. 0: one was read, at least;
+ * the others' failures are among the refusals, one printable line for each, which names the file. What comes before
+ * the place where a file is wrong is in the set. */
+int nm_yarn_conf_read_dir(struct nm_yarn_conf *c, const char *dir, struct nm_refusals *refusals, char **ret_message);
 /* One file's text. dir_fd: where what it includes lies; -EBADF: nowhere. */
 int nm_yarn_conf_read_text(struct nm_yarn_conf *c, int dir_fd, const char *file, const char *text, size_t size,
                            char **ret_message);

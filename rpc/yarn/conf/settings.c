@@ -198,12 +198,10 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
                                  &s->executor_rules, refusals);
 }
 
-/* Returns 0, -ENOMEM, or the first error of the refusals, with *ret set all the same. dir NULL: no
- * container-executor.cfg. */
+/* Adds to the refusals, with *ret set all the same. dir NULL: no container-executor.cfg. */
 static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
-                   struct nm_yarn_settings **ret, char **ret_message)
+                   struct nm_yarn_settings **ret, struct nm_refusals *refusals)
 {
-    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = calloc(1, sizeof *s);
     int r;
 
@@ -213,47 +211,45 @@ static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t
     }
     if (!s || !s->values || !s->sources)
         return -ENOMEM;
-    r = read_keys(c, s, &refusals);
+    r = read_keys(c, s, refusals);
     if (r == 0)
-        r = nm_yarn_rules_check(c, warn, userdata, &refusals);
+        r = nm_yarn_rules_check(c, warn, userdata, refusals);
     if (r == 0)
-        r = read_others(c, s, &refusals);
+        r = read_others(c, s, refusals);
     if (r == 0)
-        r = read_executor(dir, s, warn, userdata, &refusals);
-    if (r < 0)
-        return r;
-    *ret = STEAL_PTR(s);
-    return nm_refusals_take(&refusals, ret_message);
-}
-
-static int read_all(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
-                    struct nm_yarn_settings **ret, char **ret_message)
-{
-    struct nm_yarn_settings *s = NULL;
-    int r = examine(c, dir, warn, userdata, &s, ret_message);
-
+        r = read_executor(dir, s, warn, userdata, refusals);
     if (r == 0)
-        *ret = s;
-    else
-        nm_yarn_settings_free(s);
+        *ret = STEAL_PTR(s);
     return r;
 }
 
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message)
 {
-    return read_all(c, NULL, warn, userdata, ret, ret_message);
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = NULL;
+    int r = examine(c, NULL, warn, userdata, &s, &refusals);
+
+    if (r == 0)
+        r = nm_refusals_take(&refusals, ret_message);
+    if (r == 0)
+        *ret = STEAL_PTR(s);
+    return r;
 }
 
+/* A file that can't be read is one refusal among those of the others. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message)
 {
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
     int r = nm_yarn_settings_new_conf(&c);
 
     if (r == 0)
-        r = nm_yarn_conf_read_dir(c, dir, ret_message);
-    return r < 0 ? r : examine(c, dir, warn, userdata, ret, ret_message);
+        r = nm_yarn_conf_read_dir(c, dir, &refusals, ret_message);
+    if (r == 0)
+        r = examine(c, dir, warn, userdata, ret, &refusals);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 /* A command that fetches gets it, wherever that runs. */
@@ -266,14 +262,9 @@ static int keep_dir(struct nm_yarn_settings *s, const char *dir)
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message)
 {
-    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
     _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = NULL;
-    int r = nm_yarn_settings_new_conf(&c);
+    int r = nm_yarn_settings_examine(dir, warn, userdata, &s, ret_message);
 
-    if (r == 0)
-        r = nm_yarn_conf_read_dir(c, dir, ret_message);
-    if (r == 0)
-        r = read_all(c, dir, warn, userdata, &s, ret_message);
     if (r == 0)
         r = keep_dir(s, dir);
     if (r == 0)

@@ -14,7 +14,7 @@
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message);
 /* The same for who only looks: with refusals there are settings too, in which what was refused has its default. 0, or
- * the refusals' first error: then *ret is NULL only if nothing could be read. */
+ * the refusals' first error: then *ret is NULL only if no file could be read. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message);
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s);
