@@ -6,8 +6,10 @@
  */
 
 #include "nmctl/cli.h"
+#include "util/inherited.h"
 
 int main(int argc, char **argv)
 {
+    nm_inherited_keep_children();
     return nm_cli_run(argc, argv);
 }

@@ -113,14 +113,16 @@ static const char *last_line(char *text)
 /* It has closed its output and is about to end, or goes on in the background: the time limit holds for that, too. */
 static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
 {
-    while (waitpid(pid, ret_status, WNOHANG) == 0) {
+    for (;;) {
         const struct timespec little = {.tv_nsec = 20 * 1000 * 1000};
+        pid_t reaped = waitpid(pid, ret_status, WNOHANG);
 
+        if (reaped != 0)
+            return reaped > 0 ? 0 : -errno;
         if (nm_now_usec() >= deadline_usec)
             return -ETIMEDOUT;
         (void)nanosleep(&little, NULL);
     }
-    return 0;
 }
 
 /* Hadoop's commands write pages of log and then the one line that matters, with an exit status that says little. */
@@ -134,6 +136,9 @@ static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, 
     if (r >= 0)
         r = reap(pid, deadline, &status);
     said = last_line(kept);
+    if (r < 0 && r != -ETIMEDOUT)
+        return nm_fail(ret_message, r, "how %s ended can't be known: %s; it said last: %s", name, strerror(-r),
+                       *said ? said : "nothing");
     if (r < 0) {
         (void)kill(-pid, SIGKILL);
         (void)waitpid(pid, &status, 0);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 0; otherwise a sentence, and -ENOENT (no such command), -ETIMEDOUT (killed), or -EREMOTEIO (it failed; the sentence
- * has what it said). `more` are further words, NULL at the end. */
+/* 0; otherwise a sentence, and -ENOENT (no such command), -ETIMEDOUT (killed), -ECHILD (this process ignores SIGCHLD,
+ * so that nobody knows how it ended), or -EREMOTEIO (it failed; the sentence has what it said). `more` are further
+ * words, NULL at the end. */
 int nm_scale_command(const char *words, const char *const *more, uint64_t timeout_usec, char **ret_message);

@@ -4,12 +4,14 @@
  * is. */
 
 #include "nmscale/run.h"
+#include "util/inherited.h"
 
 int main(int argc, char **argv)
 {
     struct nm_scale_options o;
     int r = nm_scale_parse_argv(argc, argv, &o);
 
+    nm_inherited_keep_children();
     if (r != 0)
         return r < 0 ? NM_SCALE_USAGE : NM_SCALE_OK;
     return (int)nm_scale_run(&o);

@@ -18,6 +18,7 @@
 #include "sim/plot.h"
 #include "sim/progress.h"
 #include "sim/report.h"
+#include "util/inherited.h"
 #include "util/tell.h"
 
 #define EXIT_USAGE 2
@@ -331,6 +332,7 @@ int main(int argc, char **argv)
     struct nm_sim_options o;
     int r = nm_sim_parse_argv(argc, argv, &o);
 
+    nm_inherited_keep_children();
     if (r != 0)
         return r < 0 ? EXIT_USAGE : EXIT_SUCCESS;
     /* a picture that can't be drawn is a wrong command line, and to be told before any replay */

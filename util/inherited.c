@@ -47,6 +47,11 @@ void nm_inherited_reset_signals(void)
     reset_mask();
 }
 
+void nm_inherited_keep_children(void)
+{
+    (void)signal(SIGCHLD, SIG_DFL);
+}
+
 /* glibc's sigfillset() leaves out the signals that it uses itself (32 and 33). posix_spawn() would then leave these
  * ignored where the parent ignores them. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)

@@ -27,6 +27,11 @@ void nm_inherited_reset(void);
 /* Makes all signals have their default action and unblocks them: for a child that is about to execute something. */
 void nm_inherited_reset_signals(void);
 
+/* Has children wait to be reaped: where SIGCHLD is ignored, as a parent may have left it, the kernel
+ * forgets at once how they ended and gives their numbers to others. For the main() of a program that starts some and
+ * isn't nmd's own helper. */
+void nm_inherited_keep_children(void);
+
 /* Has posix_spawn() do the same for the command that it starts. other_flags: more POSIX_SPAWN_ flags, since this
  * function sets all of them. Returns 0 or -errno. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);

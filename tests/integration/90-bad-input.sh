@@ -222,6 +222,13 @@ daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir
 daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${other[@]}" \
     --state-dir "$dir/state2" --runtime-dir "$dir/run2" --socket "$dir/none/nmd.sock"
 
+# ---- started by who ignores SIGCHLD ----
+printf 'node01 # nmscale\n' >"$dir/exclude"
+try timeout 20 env --ignore-signal=CHLD "$NMD_TEST_BUILD/nmscale/nmscale" --rm http://127.0.0.1:9 --readmit node01 \
+    --exclude-file "$dir/exclude" --state "$dir/nmscale.json" --rmadmin false
+is "nmscale: a command that failed is no success: exit status" "$status" 1
+like "nmscale: a command that failed is no success: its own status" "$err" 'false failed \(exit status 1\)'
+
 # ---- and nothing came of it ----
 is "no container more, none less" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
     "[[\"there\",\"RUNNING\",$pid]]"

@@ -3,6 +3,7 @@
 /* nmscale's files: the exclude file to the byte, the memory there and back, whole replacement, locks, and commands. */
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "nmscale/command.h"
@@ -12,6 +13,7 @@
 #include "tests/unit/remove-tree.h"
 #include "tests/unit/scale-world.h"
 #include "util/fileio.h"
+#include "util/inherited.h"
 
 static char dir[64];
 
@@ -233,6 +235,21 @@ static void test_command(void **state)
     assert_int_equal(nm_scale_command(" ", none, NM_USEC_PER_SEC, NULL), -EINVAL);
 }
 
+/* Started by who ignores SIGCHLD: that nobody knows how a command ended is no success. */
+static void test_children_ignored(void **state)
+{
+    const char *none[] = {NULL};
+    _cleanup_free_ char *unknown = NULL, *failed = NULL;
+
+    (void)state;
+    (void)signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(nm_scale_command("false", none, NM_USEC_PER_SEC * 60, &unknown), -ECHILD);
+    assert_non_null(strstr(unknown, "how false ended can't be known"));
+    nm_inherited_keep_children();
+    assert_int_equal(nm_scale_command("false", none, NM_USEC_PER_SEC * 60, &failed), -EREMOTEIO);
+    assert_non_null(strstr(failed, "exit status 1"));
+}
+
 #define FILE_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -240,7 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_exclude), FILE_TEST(test_exclude_edges),  FILE_TEST(test_exclude_read), FILE_TEST(test_replace),
         FILE_TEST(test_lock),    FILE_TEST(test_memory),         FILE_TEST(test_damaged_memory),
-        FILE_TEST(test_command),
+        FILE_TEST(test_command),   FILE_TEST(test_children_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
