@@ -414,6 +414,8 @@ static void test_names(void **state)
         "yarn.acl.enable", "yarn.resourcemanager.address", "yarn.resourcemanager.address.rm1",
         "yarn.resourcemanager.webapp.address.rm-2",
         "yarn.timeline-service.version", "yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.capacity.root.queues",
+        "yarn.scheduler.fair.allocation.file", "yarn.scheduler.increment-allocation-mb",
+        "yarn.webapp.ui2.enable",
         "yarn.app.mapreduce.am.resource.mb", "yarn.resource-types.yarn.io/gpu.units",
         "yarn.cluster.max-application-priority",
         "yarn.client.failover-proxy-provider", "yarn.nodemanager.recovery.dir", "nmd.fetch-command.s3a",
@@ -424,6 +426,7 @@ static void test_names(void **state)
         "yarn.nodemanager.linux-container-executor.groups", "yarn.nodmanager.address", "yarn.acl.enabled",
         "yarn.resourcemanager.adress.rm1",
         "yarn.", "yarn", "nmd.yarn.web", "nmd.", "yarn.resourcemanager.", "yarn.acl.enable.rm1",
+        "yarn.webapp.filter-entity-list-by-usr", "yarn.scheduler.minimum-alocation-mb", "yarn.scheduler.capacty.x",
     };
 
     (void)state;

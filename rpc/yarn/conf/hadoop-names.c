@@ -2,7 +2,8 @@
 
 /*
  * See hadoop-names.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
- * 3.4.2 and 3.5.0, without the prefix "yarn." and in the order of strcmp(), which the search needs.
+ * 3.4.2 and 3.5.0, and what the fair scheduler alone defines, without the prefix "yarn." and in the order of strcmp(),
+ * which the search needs.
  */
 
 #include "rpc/yarn/conf/hadoop-names.h"
@@ -333,6 +334,7 @@ static const char *const names[] = {
     "scheduler.configuration.max.version", "scheduler.configuration.mutation.acl-policy.class",
     "scheduler.configuration.store.class", "scheduler.configuration.store.max-logs",
     "scheduler.configuration.zk-store.parent-path", "scheduler.include-port-in-node-name",
+    "scheduler.increment-allocation-mb", "scheduler.increment-allocation-vcores",
     "scheduler.maximum-allocation-mb", "scheduler.maximum-allocation-vcores", "scheduler.minimum-allocation-mb",
     "scheduler.minimum-allocation-vcores", "scheduler.queue-placement-rules", "scheduler.skip.node.multiplier",
     "sharedcache.admin.address", "sharedcache.admin.thread-count", "sharedcache.app-checker.class",
@@ -412,7 +414,7 @@ static const char *const families[] = {
     "app.mapreduce.", "client.failover-", "federation.", "ipc.", "log-aggregation.", "minicluster.",
     "nodemanager.admin-env.", "nodemanager.aux-services.", "nodemanager.health-checker.",
     "nodemanager.resource-type.", "nodemanager.runtime.linux.", "resource-types.", "resourcemanager.proxyuser.",
-    "router.", "scheduler.", "service.", "system-metrics-publisher.", "timeline-service.", "webapp.",
+    "router.", "scheduler.capacity.", "scheduler.fair.", "service.", "system-metrics-publisher.", "timeline-service.",
 };
 
 static int compare(const void *a, const void *b)
