@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "util/parse.h"
+#include "util/refusals.h"
 
 /* The reserve when none is configured: what a Debian host with sshd, journald and nmd uses, with
  * room for the kernel's own growth; large hosts run larger agents. */
@@ -232,6 +233,22 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     return r;
 }
 
+/* With all that is wrong with either. */
+static int resolve_both(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
+                        struct nm_resources *ret, char **ret_message)
+{
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = resolve_memory(c, node->memory_total_bytes, shrink, &ret->memory_bytes, &message);
+
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0) {
+        r = resolve_cpu(c, node, shrink, &ret->cpu_millicores, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
 /* What lies outside of the capacity is the reserve, wherever the capacity comes from: use of the
  * system beyond it counts against containers. */
 static int settle(const struct nm_config *c, const struct nm_node_sample *node,
@@ -245,10 +262,7 @@ static int settle(const struct nm_config *c, const struct nm_node_sample *node,
     *ret_message = NULL;
     if (node->memory_total_bytes == 0 || node->n_cpus == 0)
         return -ENODATA;
-    r = resolve_memory(c, node->memory_total_bytes, shrink, &s.capacity.memory_bytes, ret_message);
-    if (r < 0)
-        return r;
-    r = resolve_cpu(c, node, shrink, &s.capacity.cpu_millicores, ret_message);
+    r = resolve_both(c, node, shrink, &s.capacity, ret_message);
     if (r < 0)
         return r;
     follow_upstream(c, node, shrink, &s);

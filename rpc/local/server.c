@@ -31,6 +31,7 @@
 #include "util/accept.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/refusals.h"
 
 #define MAX_CONNECTIONS 2048u
 /* For a request to come in, from its first byte to its last; an answer may take four times as long
@@ -466,11 +467,16 @@ static int open_sockets(struct nm_local_server *s, const struct nm_local_server_
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message)
 {
-    int r = p->listen_fd > 0 ? 0 : nm_listen_check_unix(p->socket_path, dirs, ret_message);
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = p->listen_fd > 0 || !p->socket_path ? 0 : nm_listen_check_unix(p->socket_path, dirs, &message);
 
-    if (r >= 0 && p->http_address && *p->http_address)
-        r = nm_listen_check_tcp(p->http_address, may_be_ours, ret_message);
-    return r;
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && p->http_address && *p->http_address) {
+        r = nm_listen_check_tcp(p->http_address, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 int nm_local_server_look(const char *socket_path, char **ret_message)

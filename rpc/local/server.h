@@ -36,7 +36,8 @@ struct nm_local_server_params {
 int nm_local_server_new(sd_event *event, struct nm_manager *m,
                         const struct nm_local_server_params *p, struct nm_local_server **ret,
                         char **ret_message);
-/* Would it be refused? The same sentence then, and nothing is made. See nm_listen_check_unix(). */
+/* Would it be refused? The same sentences then, and nothing is made. See nm_listen_check_unix(). With `socket_path`
+ * NULL, which is for one in a directory that is refused already, the address alone is looked at. */
 int nm_local_server_check(const struct nm_local_server_params *p, const char *const *dirs, bool may_be_ours,
                           char **ret_message);
 /* Would it be refused because somebody listens at the path of its socket? See nm_listen_look_unix(). */

@@ -20,6 +20,7 @@
 #include "fail-nth.h"
 #include "remove-tree.h"
 #include "rpc/local/listen.h"
+#include "rpc/local/server.h"
 
 #define ALICE 54321
 #define ALL (FAIL_MEMORY | FAIL_OPEN)
@@ -278,6 +279,29 @@ static unsigned port_of(int fd)
     return ntohs(sa.sin_port);
 }
 
+/* A path that can't be hides nothing of the address. */
+static void test_both_wrong(void **state)
+{
+    static const char *const none[] = {NULL};
+    struct nm_local_server_params p = {.socket_path = "/nonexistent/nmd.sock", .listen_fd = -1};
+    char address[32], *message = NULL;
+    int fd;
+
+    (void)state;
+    assert_int_equal(nm_listen_tcp("127.0.0.1:0", &fd, &message), 0);
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(fd));
+    p.http_address = address;
+    assert_int_equal(nm_local_server_check(&p, none, false, &message), -ENOENT);
+    assert_non_null(strstr(message, "/nonexistent/nmd.sock"));
+    assert_non_null(strstr(message, address));
+    free(STEAL_PTR(message));
+    p.socket_path = NULL;
+    assert_int_equal(nm_local_server_check(&p, none, false, &message), -EADDRINUSE);
+    assert_null(strchr(message, '\n'));
+    free(STEAL_PTR(message));
+    (void)close(fd);
+}
+
 static void test_tcp_taken(void **state)
 {
     char address[32], *message = NULL;
@@ -406,7 +430,7 @@ int main(void)
         TEST(test_without_rights),
         TEST(test_each_call_fails),
         TEST(test_check),
-        cmocka_unit_test(test_tcp_taken),
+        cmocka_unit_test(test_both_wrong), cmocka_unit_test(test_tcp_taken),
         cmocka_unit_test(test_tcp_each_call_fails),
         cmocka_unit_test(test_group),
         cmocka_unit_test(test_many_groups),

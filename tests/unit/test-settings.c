@@ -146,6 +146,10 @@ static void test_too_much(void **state)
     f->config->system_reserved_vcores_milli = 8000;
     expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
                       "has 8 vcores on 8 CPUs");
+    f->config->memory_bytes = 64 * GIB; /* both are told */
+    expect_refused(f, "[node] memory = 64.0 GiB: larger than this node's 16.0 GiB\n"
+                      "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
+                      "has 8 vcores on 8 CPUs");
 }
 
 /* What was right when it was configured shrinks with the node, and grows with it again. */

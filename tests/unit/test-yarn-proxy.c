@@ -362,9 +362,24 @@ static void test_unknown_stage(void **state)
     assert_string_equal(types[1]->name, "forward");
 }
 
+/* The stages hide nothing of the address. */
+static void test_check(void **state)
+{
+    static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
+    const struct nm_yarn_settings s = {.proxy_stages = unknown, .proxy_address = {(char *)"192.0.2.1", 8049}};
+    char *message = NULL;
+
+    (void)state;
+    assert_int_equal(nm_yarn_proxy_check(&s, false, &message), -EOPNOTSUPP);
+    assert_non_null(strstr(message, "interceptor-class.pipeline = 'org.example.Mine'"));
+    assert_non_null(strstr(message, "yarn.nodemanager.amrmproxy.address: port 8049: Cannot assign"));
+    free(message);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check),
         cmocka_unit_test(test_forward),     cmocka_unit_test(test_distribute),
         cmocka_unit_test(test_fill),        cmocka_unit_test(test_rolled),
         cmocka_unit_test(test_strangers),   cmocka_unit_test(test_second_attempt),

@@ -47,15 +47,21 @@ static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_addr
                    way->host, (unsigned)way->port);
 }
 
-static int read_ways(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+static int read_ways(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
-    int r = 0;
+    char *message = NULL;
+    int r;
 
-    if (!s->ha)
-        return check_way(s, &s->scheduler, ret_message);
-    r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, ret_message);
-    for (size_t i = 0; r == 0 && i < s->n_schedulers; i++)
-        r = check_way(s, &s->schedulers[i], ret_message);
+    if (!s->ha) {
+        r = check_way(s, &s->scheduler, &message);
+        return nm_refusals_add(refusals, r, message);
+    }
+    r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, &message);
+    r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    for (size_t i = 0; r == 0 && i < s->n_schedulers; i++) {
+        r = check_way(s, &s->schedulers[i], &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
     return r;
 }
 
@@ -70,10 +76,7 @@ int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings 
         return 0;
     r = check_times(s, &message);
     r = nm_refusals_add(&refusals, r, message);
-    if (r == 0) {
-        message = NULL;
-        r = read_ways(c, s, &message);
-        r = nm_refusals_add(&refusals, r, message);
-    }
+    if (r == 0)
+        r = read_ways(c, s, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

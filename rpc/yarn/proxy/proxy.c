@@ -13,6 +13,7 @@
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/proxy/replace.h"
 #include "util/clock.h"
+#include "util/refusals.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define ADDRESS "yarn.nodemanager.amrmproxy.address"
@@ -308,10 +309,17 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
 {
     const struct nm_yarn_address *a = &s->proxy_address;
     const struct nm_stage_type *types[NM_STAGES_MAX];
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
     size_t n;
-    int r = nm_stages_choose(s, types, &n, ret_message);
+    int r = nm_stages_choose(s, types, &n, &message);
 
-    return r < 0 ? r : nm_yarn_port_check(a->host, a->port, ADDRESS, ADDRESS, may_be_ours, ret_message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0) {
+        r = nm_yarn_port_check(a->host, a->port, ADDRESS, ADDRESS, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
 /* Nothing depends on what is there for who asks why. */
