@@ -630,15 +630,22 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
 
 /* ---- --check-config ------------------------------------------------------ */
 
-static int check_dirs(const struct options *o)
+/* *ret is `dir`, or NULL where it is refused: what is in it isn't looked at then, since it couldn't be used either. */
+static int check_dir(const char *what, const char *dir, const char **ret)
 {
-    _cleanup_free_ char *no_runtime = NULL, *no_state = NULL;
-    int runtime = nm_instance_check_dir("runtime", o->runtime_dir, &no_runtime);
-    int state = nm_instance_check_dir("state", o->state_dir, &no_state);
+    _cleanup_free_ char *message = NULL;
+    int r = nm_instance_check_dir(what, dir, &message);
 
-    (void)refuse(NO_START, runtime, no_runtime);
-    (void)refuse(NO_START, state, no_state);
-    return NM_MIN(runtime, state);
+    *ret = r < 0 ? NULL : dir;
+    return refuse(NO_START, r, message);
+}
+
+/* Whether it is in there, or would be. */
+static bool is_below(const char *path, const char *dir)
+{
+    const size_t n = strlen(dir);
+
+    return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
 static int check_yarn(struct daemon *d, sd_event *event, const struct options *o)
@@ -691,16 +698,17 @@ static int check_files(struct daemon *d, const struct options *o, struct nm_conf
     return NM_MIN(r, also);
 }
 
-static int check_manager(struct daemon *d, sd_event *event, const struct options *o, struct nm_config *config)
+static int check_manager(struct daemon *d, sd_event *event, const struct options *o, struct nm_config *config,
+                         const char *state_dir)
 {
     _cleanup_free_ char *message = NULL, *no_record = NULL;
     struct nm_manager_params p = manager_params(d, event, o, config);
-    int record = o->record ? nm_manager_check_record(o->record, &no_record) : 0, r = nm_manager_check(&p, &message);
+    int r, record = o->record ? nm_manager_check_record(o->record, &no_record) : 0;
 
+    p.state_dir = state_dir;
+    r = nm_manager_check(&p, &message);
     (void)refuse(NO_START, r, message);
-    r = NM_MIN(r, refuse(NO_START, record, no_record));
-    record = check_server(o, config, nm_instance_is_running(o->state_dir));
-    return NM_MIN(r, record);
+    return NM_MIN(r, refuse(NO_START, record, no_record));
 }
 
 /* Makes the checks of start(), in its order and with its messages, but goes on after a failure. It creates and starts
@@ -708,11 +716,21 @@ static int check_manager(struct daemon *d, sd_event *event, const struct options
 static int check_start(struct daemon *d, sd_event *event, const struct options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;
-    int r = check_files(d, o, &config), also = check_dirs(o);
+    struct options rest = *o;
+    const char *runtime_dir, *state_dir;
+    int r = check_files(d, o, &config), also = check_dir("runtime", o->runtime_dir, &runtime_dir);
 
-    if (also >= 0 && config)
-        also = check_manager(d, event, o, config);
     r = NM_MIN(r, also);
+    also = check_dir("state", o->state_dir, &state_dir);
+    r = NM_MIN(r, also);
+    if ((!runtime_dir && is_below(o->socket, o->runtime_dir)) || (!state_dir && is_below(o->socket, o->state_dir)))
+        rest.socket = NULL;
+    if (config) {
+        also = check_manager(d, event, o, config, state_dir);
+        r = NM_MIN(r, also);
+        also = check_server(&rest, config, nm_instance_is_running(o->state_dir));
+        r = NM_MIN(r, also);
+    }
     also = check_yarn(d, event, o);
     r = NM_MIN(r, also);
     also = check_host(d, o, config);

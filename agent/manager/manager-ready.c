@@ -77,21 +77,6 @@ int nm_ready_refuse_figures(const char *proc_root, int r, char **ret_message)
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
-static int check_dirs(const struct nm_manager_params *p, char **ret_message)
-{
-    _cleanup_free_ char *logs = NULL;
-    int r;
-
-    if (p->config->log_dir && p->config->log_dir[0])
-        logs = strdup(p->config->log_dir);
-    else if (asprintf(&logs, "%s/logs", p->state_dir) < 0)
-        logs = NULL;
-    if (!logs)
-        return -ENOMEM;
-    r = nm_ready_dir("state", p->state_dir, false, ret_message);
-    return r < 0 ? r : nm_ready_dir("log", logs, false, ret_message);
-}
-
 /* A file that is damaged, or none at all, is replaced; one that nmd may not write to is not. */
 static int check_journal(const char *state_dir, char **ret_message)
 {
@@ -101,6 +86,33 @@ static int check_journal(const char *state_dir, char **ret_message)
     (void)snprintf(path, sizeof path, "%.4080s/" NM_STORE_FILE, state_dir);
     r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
     return r == -EACCES || r == -EROFS ? nm_ready_refuse_journal(state_dir, r, ret_message) : 0;
+}
+
+/* What lies in the state directory is looked at only where that can be used: it couldn't be used either. */
+static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *refusals)
+{
+    const bool configured = p->config->log_dir && p->config->log_dir[0];
+    _cleanup_free_ char *logs = NULL;
+    char *message = NULL;
+    int q = p->state_dir ? nm_ready_dir("state", p->state_dir, false, &message) : -ENOENT;
+    const bool has_state = q >= 0;
+    int r = p->state_dir ? nm_refusals_add(refusals, q, STEAL_PTR(message)) : 0;
+
+    if (configured)
+        logs = strdup(p->config->log_dir);
+    else if (has_state && asprintf(&logs, "%s/logs", p->state_dir) < 0)
+        logs = NULL;
+    if (!logs && (configured || has_state))
+        return -ENOMEM;
+    if (r == 0 && logs) {
+        q = nm_ready_dir("log", logs, false, &message);
+        r = nm_refusals_add(refusals, q, STEAL_PTR(message));
+    }
+    if (r == 0 && has_state) {
+        q = check_journal(p->state_dir, &message);
+        r = nm_refusals_add(refusals, q, STEAL_PTR(message));
+    }
+    return r;
 }
 
 /* With what the node has, but not what its kernel can do: no setting is refused for that. */
@@ -125,13 +137,9 @@ int nm_manager_check(const struct nm_manager_params *p, char **ret_message)
     char *message = NULL;
     int r;
 
-    assert(p->event && p->config && p->state_dir && ret_message);
+    assert(p->event && p->config && ret_message);
     *ret_message = NULL;
-    r = check_dirs(p, &message);
-    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
-    if (r == 0)
-        r = check_journal(p->state_dir, &message);
-    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    r = check_dirs(p, &refusals);
     if (r == 0)
         r = nm_cgroup_backend_check(&backend, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));

@@ -190,6 +190,7 @@ EOF
 echo '<configuration><property><name>mapreduce.shuffle.ssl.enabled</name><value>true</value></property>
 <property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property></configuration>' \
     >"$dir/yarn-all/mapred-site.xml"
+printf '<configuration>\n<property>\n' >"$dir/yarn-all/hdfs-site.xml"
 printf 'min.user.id=none\n' >"$dir/yarn-all/container-executor.cfg"
 printf '#!/bin/sh\n' >"$dir/open/health"
 chmod 755 "$dir/open/health"
@@ -203,13 +204,27 @@ try timeout 10 "$NMD" "${other[@]}" "${new[@]}" --yarn-conf "$dir/yarn-all" --sh
 is "nmd: all that is wrong: exit status" "$status" 1
 for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "memory-mb = '8G'" 'yarn.nodemanager.memroy: no property' \
     'no key lenth in \[queue\]' 'port 0: Cannot assign' "$dir/text can't be used" 'shuffle.ssl.enabled' \
+    "$dir/yarn-all/hdfs-site.xml" \
     "container-executor.cfg, line 1: min.user.id = 'none': must be a uid" \
     "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it" \
     "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: there is no program 'hadop' in /usr"; do
     like "nmd: all that is wrong: $words" "$err" "$words"
 done
 [ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
-is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 14 : 13))"
+is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 15 : 14))"
+# Directories that are refused hide nothing of the rest, and what would be in them isn't told beside them.
+printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
+printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
+try timeout 10 "$NMD" "${other[@]}" --config "$dir/world.conf" --state-dir "$dir/text/state" --runtime-dir "$dir/text/run" \
+    --shim "$dir/none" --check-config
+is "nmd: all that is wrong beside directories: exit status" "$status" 1
+for words in "the runtime directory $dir/text/run can't be made" "the state directory $dir/text/state can't be made" \
+    'memory = 900 TiB: larger than this node' 'system-reserved-vcores = 9999: leaves nothing' \
+    "health script $dir/open/health, or a directory above it" "127.0.0.1:$port: Address already in use" \
+    "shim $dir/none can't be opened"; do
+    like "nmd: all that is wrong beside directories: $words" "$err" "$words"
+done
+is "nmd: all that is wrong beside directories, and once" "$(wc -l <<<"$err")" 7
 printf '[health]\nscript = %s/open/health\n' "$dir" >"$dir/script.conf"
 refused "a health script that others may change" 'health script .*open/health' "${new[@]}" --config "$dir/script.conf"
 daemon "a missing shim, checked" 1 "shim $dir/none can't be opened" "${other[@]}" "${new[@]}" --shim "$dir/none" --check-config
