@@ -49,6 +49,13 @@ static void on_news(void *userdata)
     h->news(h->userdata);
 }
 
+static bool on_no_room(void *userdata)
+{
+    struct nm_yarn_hosting *h = userdata;
+
+    return h->no_room(h->userdata);
+}
+
 /* ---- coming and going --------------------------------------------------------------------- */
 
 static void on_happened(int level, const char *sentence, void *userdata)
@@ -80,7 +87,7 @@ static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_host
 {
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
-        .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news,
+        .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news, .no_room = on_no_room,
         .application_ended = on_application_ended, .userdata = h};
 
     return nm_yarn_node_new(&params, &h->node);
@@ -134,6 +141,7 @@ int nm_yarn_hosting_new(const struct nm_yarn_hosting_params *p, int listen_fd, s
     if (!h)
         return -ENOMEM;
     h->news = p->news;
+    h->no_room = p->no_room;
     h->userdata = p->userdata;
     r = nm_yarn_keyring_new(p->state, &h->keyring);
     if (r >= 0)

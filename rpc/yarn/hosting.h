@@ -19,6 +19,7 @@ struct nm_yarn_hosting_params {
     const char *localizer_program, *shuffle_program, *state_dir, *runtime_dir;
     void (*tell)(int level, const char *sentence);
     void (*news)(void *userdata); /* the ResourceManager should hear something now */
+    bool (*no_room)(void *userdata); /* as in nm_yarn_node_params */
     void *userdata;
 };
 
@@ -31,6 +32,7 @@ struct nm_yarn_hosting {
     struct nm_yarn_manage *manage;
     struct nm_yarn_proxy *proxy; /* or NULL: the cluster wants none */
     void (*news)(void *userdata);
+    bool (*no_room)(void *userdata);
     void *userdata;
     struct nm_yarn_kept *kept;
 };

@@ -16,7 +16,8 @@ struct nm_report_memory {
     double run_usec; /* of opportunistic ones, the later the more */
     uint64_t n_runs;
     uint64_t unhealthy_since_usec; /* 0: it is not */
-    uint64_t no_room_until_usec;   /* what waited here was given back; 0: nothing was */
+    uint64_t no_room_until_usec;   /* what came here was given back or refused; 0: nothing was */
+    uint64_t no_room_told_usec;    /* when a heartbeat first said so; 0: none has yet */
 };
 
 /* An opportunistic container has ended by itself after so long. */
@@ -26,6 +27,12 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
  * to the node with the shortest queue: for so long this one's is told as full, or until one starts. */
 void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec);
 void nm_report_note_start(struct nm_report_memory *m);
+/* An opportunistic container was refused for want of room, which is told in the same way; usec 0: for
+ * NM_REPORT_NO_ROOM_USEC. Returns whether the ResourceManager has sent it although heartbeats have said for
+ * NM_REPORT_HEARD_USEC that the queue is full: what was on its way when it heard that has come by then. */
+bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec);
+#define NM_REPORT_NO_ROOM_USEC (60 * NM_USEC_PER_SEC)
+#define NM_REPORT_HEARD_USEC (10 * NM_USEC_PER_SEC)
 
 /* How long one would wait that came now: those before it, as many at a time as run now. Nobody waits: 0; not known:
  * -1, and then the ResourceManager doesn't choose by it. */

@@ -39,6 +39,13 @@ static const char *bind_host(const struct nm_yarn_settings *s)
     return *s->bind_host ? s->bind_host : "0.0.0.0";
 }
 
+static bool on_no_room(void *userdata)
+{
+    struct nm_yarn *y = userdata;
+
+    return nm_report_note_refused(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
+}
+
 /* An address that is one says where; a name is how others find the node, and may be 127.0.1.1 here. */
 static const char *web_bind_host(const struct nm_yarn_settings *s)
 {
@@ -105,7 +112,8 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     const struct nm_yarn_hosting_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .state = &y->state,
         .localizer_program = p->localizer_program, .shuffle_program = p->shuffle_program, .state_dir = p->state_dir,
-        .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .userdata = y};
+        .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .no_room = on_no_room,
+        .userdata = y};
     int fd, r;
 
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;

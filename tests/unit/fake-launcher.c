@@ -181,6 +181,13 @@ static void on_news(void *userdata)
     fake_launcher.n_news++;
 }
 
+static bool on_no_room(void *userdata)
+{
+    (void)userdata;
+    fake_launcher.n_no_room++;
+    return fake_launcher.sent_all_the_same;
+}
+
 static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
 {
     (void)id, (void)userdata;
@@ -190,7 +197,7 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
 int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
 {
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
-                                    .application_ended = on_application_ended};
+                                    .no_room = on_no_room, .application_ended = on_application_ended};
 
     /* Nothing of it is looked at here. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;

@@ -19,7 +19,8 @@ struct nm_yarn_preparation {
 struct fake_launcher {
     struct nm_yarn_preparation *newest; /* NULL: that is over */
     unsigned n_preparations, ended_containers, ended_applications;
-    unsigned n_news, n_forgotten; /* what the node has told */
+    unsigned n_news, n_no_room, n_forgotten; /* what the node has told */
+    bool sent_all_the_same;       /* what it hears when it has no room: the ResourceManager knew */
     bool shuffles;                /* it serves map outputs, too; so often it was told of an application and its end: */
     unsigned shuffle_added, shuffle_ended;
     const char *no_place;         /* why there is none; NULL: there is */

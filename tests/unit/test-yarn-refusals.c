@@ -54,10 +54,12 @@ static void test_larger_than_the_node(void **state)
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
     want(&a, 2, 5000, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
+    assert_int_equal(fake_launcher.n_no_room, 0); /* others may fit */
     nm_yarn_node_free(n);
 }
 
-/* What is only too much for the moment isn't the opportunistic container's failure. */
+/* What is only too much for the moment isn't the opportunistic container's failure, unless it is sent although the
+ * ResourceManager knows. */
 static void test_full_for_now(void **state)
 {
     struct manager_world *w = *state;
@@ -67,6 +69,10 @@ static void test_full_for_now(void **state)
     w->m->settings.queue_max_length = 0;
     want(&a, 1, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "queue");
+    assert_int_equal(fake_launcher.n_no_room, 1);
+    fake_launcher.sent_all_the_same = true;
+    want(&a, 2, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "The ResourceManager has heard that there is no room and goes on sending");
     nm_yarn_node_free(n);
 }
 
@@ -89,7 +95,7 @@ static void test_no_directory(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Of the node's own limits the ResourceManager knows nothing. */
+/* Of the node's own limits the ResourceManager knows nothing but that there is no room for opportunistic ones. */
 static void test_limits_of_the_node(void **state)
 {
     struct manager_world *w = *state;
@@ -104,13 +110,21 @@ static void test_limits_of_the_node(void **state)
     assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
                 "ResourceManager doesn't know of it");
     want(&a, 3, 64, true, 0);
+    assert_int_equal(fake_launcher.n_no_room, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as max-containers allows");
+    assert_int_equal(fake_launcher.n_no_room, 1);
+    fake_launcher.sent_all_the_same = true;
+    want(&a, 6, 64, true, 0);
+    assert_ends(n, &a, NM_YARN_INVALID, "as many as max-containers allows. Try again when some have ended. The "
+                "ResourceManager has heard that there is no room");
+    fake_launcher.sent_all_the_same = false;
     w->m->config->max_containers = 1000;
     w->m->n_results = NM_RESULTS_MAX;
     want(&a, 4, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "as many as a node keeps (5000)");
     want(&a, 5, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as a node keeps (5000)");
+    assert_int_equal(fake_launcher.n_no_room, 3);
     w->m->n_results = 0;
     nm_yarn_node_free(n);
 }

@@ -63,7 +63,6 @@ static void test_units(void **state)
     assert_true(r.status.node_use->cpu < -0.99f);
 }
 
-/* The first sample has not come, or never will. */
 /* Where nothing can start, the next ones aren't to be sent because the queue is short. */
 static void test_a_queue_that_is_told_as_full(void **state)
 {
@@ -88,6 +87,39 @@ static void test_a_queue_that_is_told_as_full(void **state)
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 }
 
+/* What was refused is told likewise. What comes while that is news was on its way; what comes later was sent although
+ * it is known. */
+static void test_refused(void **state)
+{
+    const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = 3 * NM_REPORT_HEARD_USEC;
+    struct nm_status s = some_status();
+    struct nm_report_memory memory = {0};
+    struct nm_report r;
+
+    (void)state;
+    assert_false(nm_report_note_refused(&memory, 900, long_enough));
+    assert_false(nm_report_note_refused(&memory, heard, long_enough)); /* no heartbeat has said anything yet */
+    memory.no_room_until_usec = 900 + long_enough;
+    nm_report_make(&r, &memory, &s, 20, 1000, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 20);
+    assert_false(nm_report_note_refused(&memory, 1000, long_enough));
+    assert_false(nm_report_note_refused(&memory, heard - 1, long_enough));
+    nm_report_make(&r, &memory, &s, 20, heard - 1, 1);
+    assert_true(nm_report_note_refused(&memory, heard, long_enough));
+    nm_report_make(&r, &memory, &s, 20, heard + long_enough - 1, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 20);
+
+    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1); /* it was told that there is room again */
+    assert_int_equal(r.opportunistic.wait_queue_length, 5);
+    assert_false(nm_report_note_refused(&memory, heard + long_enough, long_enough));
+    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
+    nm_report_note_start(&memory); /* likewise */
+    assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough, 0));
+    nm_report_make(&r, &memory, &s, 20, heard + 2 * long_enough + NM_REPORT_NO_ROOM_USEC - 1, 1);
+    assert_int_equal(r.opportunistic.wait_queue_length, 20);
+}
+
+/* The first sample has not come, or never will. */
 static void test_nothing_known(void **state)
 {
     struct nm_status s = {0};
@@ -189,7 +221,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units),
-        cmocka_unit_test(test_a_queue_that_is_told_as_full), cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_a_queue_that_is_told_as_full),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_health),
         cmocka_unit_test(test_out),
         cmocka_unit_test(test_wait),

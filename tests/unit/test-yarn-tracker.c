@@ -490,8 +490,7 @@ static void test_proxy(void **state)
 
 /* ---- containers --------------------------------------------------------------------------- */
 
-/* Larger than the node: it ends before it has begun. */
-static void start_too_large(struct tracker_world *w, struct tokens_id *t)
+static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_opportunistic, int64_t mib)
 {
     static char *command[] = {(char *)(uintptr_t) "true"};
     Yarn__LaunchContext context = YARN__LAUNCH_CONTEXT__INIT;
@@ -500,12 +499,20 @@ static void start_too_large(struct tracker_world *w, struct tokens_id *t)
     size_t size;
 
     tokens_make(t, 1, 1, 5, INT64_MAX);
-    t->resource.memory = 100000;
+    t->resource.memory = mib;
+    t->token.has_execution_type = is_opportunistic;
+    t->token.execution_type = HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC;
     size = hadoop__container_token_identifier__pack(&t->token, bytes);
     context.command = command;
     context.n_command = 1;
     if (nm_yarn_node_start(w->yarn->hosting->node, (struct nm_bytes){bytes, size}, &t->token, &context, &why) != 0)
         fail_msg("%s", why.message);
+}
+
+/* Larger than the node: it ends before it has begun. */
+static void start_too_large(struct tracker_world *w, struct tokens_id *t)
+{
+    start_one(w, t, false, 100000);
 }
 
 static struct tokens_id ordered; /* whom orders are about */
@@ -596,6 +603,45 @@ static void test_container(void **state)
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps/{id}", .id = "application_1410901177871_0001", .who = q.who),
                          "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
+}
+
+static bool hears_of_no_room(const struct tracker_world *w)
+{
+    return w->wait_queue_length > 0 && w->wait_queue_length == w->queue_capacity;
+}
+
+static bool hears_of_room(const struct tracker_world *w)
+{
+    return w->wait_queue_length == 0;
+}
+
+/* Of a limit of the node's own the ResourceManager hears with the next heartbeat that nothing is to come here. What it
+ * sends all the same is a failure once it has known that for so long. */
+static void test_no_room(void **state)
+{
+    struct tracker_world *w = *state;
+    const uint32_t max = w->node->m->config->max_containers;
+
+    w->settings->queue_max_length = 10;
+    w->beat_msec = 1;
+    tracker_join(w);
+    tracker_run_beats(w, 1);
+    assert_true(hears_of_room(w));
+    w->node->m->config->max_containers = 0;
+    start_one(w, &ordered, true, 64);
+    tracker_run_until(w, has_heard_end);
+    assert_int_equal(w->exit_status, NM_YARN_KILLED_BY_NODE);
+    assert_true(hears_of_no_room(w));
+    w->order = order_end;
+    tracker_run_until(w, has_none);
+    w->container_state = 0;
+    w->yarn->memory.no_room_told_usec -= NM_REPORT_HEARD_USEC;
+    start_one(w, &ordered, true, 64);
+    tracker_run_until(w, has_heard_end);
+    assert_int_equal(w->exit_status, NM_YARN_INVALID);
+    w->node->m->config->max_containers = max;
+    w->yarn->memory.no_room_until_usec = nm_now_usec();
+    tracker_run_until(w, hears_of_room);
 }
 
 /* It is shut out, or starts anew and doesn't recover what ran: all of the cluster's ends, as far as it hasn't. */
@@ -690,7 +736,8 @@ int main(void)
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),
-        TEST(test_goes_on_without), TEST(test_container), TEST(test_all_end),
+        TEST(test_goes_on_without), TEST(test_container), TEST(test_no_room),
+        TEST(test_all_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

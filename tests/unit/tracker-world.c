@@ -91,6 +91,7 @@ static void on_beat(struct nm_hadoop_call *call, void *userdata)
         w->container_state = request->status->containers[0]->state;
         w->exit_status = request->status->containers[0]->exit_status;
     }
+    w->wait_queue_length = request->status->opportunistic->wait_queue_length;
     w->healthy = request->status->health->healthy;
     (void)snprintf(w->health, sizeof w->health, "%s", request->status->health->report);
     m.has_action = !w->no_action;

@@ -31,6 +31,7 @@ struct tracker_world {
     /* what it has heard, and what the last one said */
     unsigned registrations, beats, goodbyes;
     int32_t offered_mib, http_port, node_port, queue_capacity;
+    int32_t wait_queue_length; /* in a heartbeat */
     size_t n_containers, n_applications;
     char node_host[64], health[200];
     bool healthy;

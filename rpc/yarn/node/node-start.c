@@ -77,13 +77,17 @@ static void give_service_data(struct nm_yarn_item *i)
 /* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
  * wherever a next try would be refused like this one: -100, -102 and -108 are counted neither by the ResourceManager
  * against the attempts of a master nor by MapReduce against those of a task, so both would try again at once, here, for
- * ever. An opportunistic container that was merely one too many is placed elsewhere: -108 is what Hadoop's own node
- * says. */
+ * ever. An opportunistic container that was merely one too many is placed elsewhere, since the next heartbeats say that
+ * the queue is full: -108 is what Hadoop's own node says. Once the ResourceManager has heard that and sends more here
+ * all the same, there is no elsewhere. */
 static int32_t status_of(const struct nm_yarn_item *i, int outcome)
 {
+    const struct nm_yarn_node *n = i->node;
     const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;
 
-    return is_for_now && nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC ? NM_YARN_KILLED_BY_NODE : NM_YARN_INVALID;
+    if (!is_for_now || nm_yarn_token_type(i->token) != NM_OPPORTUNISTIC)
+        return NM_YARN_INVALID;
+    return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
 }
 
 /* A draining node sends back what was on its way before the ResourceManager knew: that is nobody's failure, and is
@@ -119,15 +123,19 @@ static void refuse_to_drain(struct nm_yarn_item *i)
                                "'nmctl undrain' on the node has it take them again.");
 }
 
-/* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing. */
+/* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing but
+ * that there is no room for opportunistic containers. */
 static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
-    const bool is_unknown = outcome == NM_AGENT_E_UNAVAILABLE && status == NM_YARN_INVALID;
+    const bool is_opportunistic = nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC;
+    const bool goes_on = status == NM_YARN_INVALID &&
+                         (outcome == NM_AGENT_E_UNAVAILABLE || outcome == NM_AGENT_E_QUEUE_FULL);
     _cleanup_free_ char *text =
-        is_unknown ? nm_strdup_printf("%s The ResourceManager doesn't know of it and goes on sending containers, so "
-                                      "that each start counts as a failure.", why)
-                   : NULL;
+        goes_on ? nm_strdup_printf("%s The ResourceManager %s and goes on sending containers, so that each start "
+                                   "counts as a failure.", why,
+                                   is_opportunistic ? "has heard that there is no room" : "doesn't know of it")
+                : NULL;
 
     nm_yarn_item_end_early(i, status, text ?: why);
 }

@@ -53,6 +53,9 @@ struct nm_yarn_node_params {
     const char *state_dir;           /* nmd's */
     /* There is something that the ResourceManager should hear now: a container has ended. */
     void (*news)(void *userdata);
+    /* An opportunistic start is refused for want of room: the ResourceManager should place the next ones elsewhere.
+     * Returns whether it has known that for a while and has sent this one all the same. */
+    bool (*no_room)(void *userdata);
     /* An application has ended here: what was remembered for it (keys) isn't needed any more. */
     void (*application_ended)(const struct nm_yarn_application_id *id, void *userdata);
     void *userdata;
