@@ -39,14 +39,21 @@ spark_begin() { # NAME OPTION... -- ARG-OF-THE-JOB...
 }
 said() { hdfs_cat "/tmp/$1/part-00000"; } # NAME
 application_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
-# Prints the containers of all nodes, one per line: id, name, state, exit code.
-containers_of() { # NAME
+# Prints the containers of all nodes as a list.
+list_of() { # NAME
     local n id
     id=$(application_of "$1")
     for n in 1 2; do
         use_node "$n"
-        nmctl list --all --json | jq -r --arg app "$id" '.[] | select(.app == $app) | "\(.id) \(.name) \(.state) \(.exit_code)"'
-    done
+        nmctl list --all --json
+    done | jq -s --arg app "$id" 'add | map(select(.app == $app))'
+}
+# Prints them one per line: id, name, state, exit code.
+containers_of() { list_of "$1" | jq -r '.[] | "\(.id) \(.name) \(.state) \(.exit_code)"'; } # NAME
+# Prints how many of a list of containers are executors that began after another had ended.
+count_later() {
+    jq 'map(select(.name != "master")) | (map(.finished_usec // empty) | min) as $first
+        | map(select($first and .started_usec and .started_usec > $first)) | length'
 }
 ended_well() { # NAME WANTED
     local status=0
@@ -74,7 +81,7 @@ words 2003'
         spark.dynamicAllocation.minExecutors=0 spark.dynamicAllocation.maxExecutors=3 -- elastic
     ended_well dynamic "$wanted
 the same again True"
-    at_least 'dynamic: executors were given back, and new ones taken' "$(containers_of dynamic | grep -vc ' master ')" 2
+    at_least 'dynamic: executors were given back, and new ones taken after that' "$(list_of dynamic | count_later)" 1
     for name in client cluster dynamic; do
         is "$name: none of its containers failed" "$(containers_of "$name" | grep -Ev ' COMPLETED (0|-105|-106|-107|143|137)$')" ''
     done
