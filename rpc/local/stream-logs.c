@@ -90,6 +90,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 
 #define STAMP_SIZE 32
 #define PIECE 4096
+#define PIECES_MAX 16u /* in one turn of the event loop, of which nothing is shown */
 
 /* RFC 3339, in UTC, all of one length. */
 static void print_stamp(FILE *f, uint64_t usec)
@@ -143,9 +144,11 @@ static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n
     }
 }
 
+/* A line that isn't shown may be as long as the log: its user says how long. It is read over many turns. */
 static int refill_lines(struct nm_stream *s, FILE *f)
 {
     bool last = s->completed || !s->follow;
+    unsigned n_pieces = 0;
     char data[PIECE];
     ssize_t n;
 
@@ -155,12 +158,14 @@ static int refill_lines(struct nm_stream *s, FILE *f)
             refresh_times(s);
             write_lines(s, f, data, (size_t)n, nm_log_reader_begin_of(&s->log, (size_t)n));
         }
-    } while (n > 0 && ftell(f) == 0);
+    } while (n > 0 && ftell(f) == 0 && ++n_pieces < PIECES_MAX);
     if (n < 0)
         return (int)n;
     if (n == 0 && last)
         s->follow = false;
-    return n > 0 ? 0 : -ENODATA;
+    if (n == 0)
+        return -ENODATA;
+    return ftell(f) > 0 ? 0 : -EAGAIN;
 }
 
 static ssize_t read_lines(void *userdata, uint64_t pos, char *buf, size_t max)

@@ -214,6 +214,11 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
         nm_stream_sleep(s);
         return 0;
     }
+    if (r == -EAGAIN) {
+        nm_call_sleep(s->call);
+        nm_call_wake(s->call);
+        return 0;
+    }
     if (r < 0)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     n = NM_MIN(max, s->pending_len - s->pending_pos);

@@ -64,7 +64,8 @@ void nm_stream_wake(struct nm_stream *s);
 /* Is the server about to stop, or the client gone? */
 bool nm_stream_stopped(const struct nm_stream *s);
 /* The next piece of text, for readers: out of s->pending, and when that is used up out of what
- * refill() writes. -ENODATA of it: there is no more, or, with `follow`, none yet. */
+ * refill() writes. -ENODATA of it: there is no more, or, with `follow`, none yet. -EAGAIN: there may be more to read,
+ * but not in this turn of the event loop; a later one of its account's calls refill() again. */
 ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream *s, FILE *f), char *buf, size_t max);
 
 /* ---- for handlers ------------------------------------------------------------------------- */

@@ -146,6 +146,56 @@ static void test_since(void **state)
     assert_log(f, "?since_usec=1000000001000000&tail=3", 200, "two\nthree\n");
 }
 
+/* Of this process, so far. */
+static uint64_t n_reads(void)
+{
+    FILE *f = fopen("/proc/self/io", "re");
+    unsigned long n = 0;
+    char line[128];
+
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) && sscanf(line, "syscr: %lu", &n) != 1)
+        ;
+    (void)fclose(f);
+    return n;
+}
+
+/* A line that was begun before isn't shown, and may have no end: it is passed over piece by piece, and others have
+ * their turns in between. */
+static void test_since_within_a_long_line(void **state)
+{
+    enum { LONG = 256 << 20, READS = LONG / 4096 };
+    struct fixture *f = *state;
+    uint64_t before, most = 0;
+    struct client c;
+    char path[256];
+
+    begin(f);
+    write_log(f, "stdout", "");
+    write_times(f, (uint64_t[]){0, 4}, 2);
+    log_path(f, "stdout", path);
+    assert_int_equal(truncate(path, LONG), 0);
+    append_log(f, f->m->containers[0], "\nlast\n");
+    client_connect(f, &c);
+    client_send(&c, "GET " WEB "?since_usec=1000000001000000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    while (!c.eof) {
+        before = n_reads();
+        turn(&c);
+        most = NM_MAX(most, n_reads() - before);
+    }
+    assert_in_range(most, 1, READS / 4); /* some turns of its own, as many as there is time for, and then the loop's */
+    assert_content(&c, "last\n");
+    client_close(&c);
+    /* the stream goes on where nothing comes after it but what is followed */
+    assert_int_equal(truncate(path, LONG), 0);
+    follow(f, &c, WEB "?follow=true&since_usec=1000000001000000");
+    append_log(f, f->m->containers[0], "x\nmore\n");
+    fake_manager_set_state(f->m, f->m->containers[0], NM_COMPLETED);
+    until(&c, c.eof);
+    assert_content(&c, "more\n");
+    client_close(&c);
+}
+
 static void test_times_of_a_strange_log(void **state)
 {
     struct fixture *f = *state;
@@ -327,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_timestamps),
         TEST(test_since),
+        TEST(test_since_within_a_long_line),
         TEST(test_times_of_a_strange_log),
         TEST(test_followed_with_times),
         TEST(test_two_files),
