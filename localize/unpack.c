@@ -16,6 +16,7 @@
 #include "localize/inside.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fileio.h"
 
 #define READ_BYTES (64U << 10)
 /* An archive of a few hundred bytes may well have a megabyte of zeros in it, and harms nobody: only beyond this does
@@ -274,23 +275,8 @@ static int make_dir(struct unpack *u, const char *path)
     return 0;
 }
 
-/* By offset: an archive may have its blocks in any order, with holes between them. */
-static int write_at(int fd, const char *data, size_t size, off_t offset)
-{
-    while (size > 0) {
-        ssize_t n = pwrite(fd, data, size, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        data += n;
-        size -= (size_t)n;
-        offset += n;
-    }
-    return 0;
-}
-
-/* Holes count as if they were written: whoever reads the file reads them. */
+/* By offset: an archive may have its blocks in any order, with holes between them. These count as if they were written:
+ * whoever reads the file reads them. */
 static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_size)
 {
     uint64_t end = 0;
@@ -311,7 +297,7 @@ static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_
         r = check_room(u, end, path);
         if (r < 0)
             return r;
-        r = write_at(fd, data, size, offset);
+        r = nm_pwrite_all(fd, data, size, offset);
         if (r < 0)
             return entry_failed(u, r, path, strerror(-r));
         u->params->progress(u->params->userdata, u->bytes + end);

@@ -142,6 +142,22 @@ int nm_write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset)
+{
+    assert(fd >= 0 && (data || size == 0));
+    while (size > 0) {
+        ssize_t n = pwrite(fd, data, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        data += n;
+        size -= (size_t)n;
+        offset += n;
+    }
+    return 0;
+}
+
 static int write_new(int dir_fd, const char *name, const char *data, size_t size, mode_t mode)
 {
     _cleanup_close_ int fd =

@@ -31,6 +31,8 @@ int nm_write_file_at(int dir_fd, const char *name, const char *text);
 
 /* Writes all of it, in as many turns as it takes. */
 int nm_write_all(int fd, const char *data, size_t size);
+/* Likewise at this offset. What stopped a write that was cut short is known by the next one: no space, or EFBIG. */
+int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset);
 
 /* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, rename.
  * It isn't synced: a crash of the host may leave either, or an empty one. */

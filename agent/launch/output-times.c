@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/macros.h"
 
 #define POINT_BYTES sizeof(struct nm_output_point)
@@ -104,6 +105,7 @@ static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int 
 {
     struct nm_output_point in[BLOCK], out[BLOCK];
     uint64_t copied = 0;
+    int r;
 
     for (uint64_t i = first; i < n;) {
         size_t want = (size_t)(n - i < BLOCK ? n - i : BLOCK), k = 0;
@@ -113,8 +115,9 @@ static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int 
         for (size_t j = 0; j < want; j++)
             if ((i + j - first) % step == 0)
                 out[k++] = in[j];
-        if (write(to, out, k * POINT_BYTES) != (ssize_t)(k * POINT_BYTES))
-            return -ENOSPC;
+        r = nm_write_all(to, (const char *)out, k * POINT_BYTES);
+        if (r < 0)
+            return r;
         copied += k;
         i += want;
     }

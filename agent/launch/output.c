@@ -68,18 +68,23 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     return 0;
 }
 
-/* All or nothing, for lines of ours: a part is taken back. */
+/* All or nothing, for lines of ours: a part is taken back. What stopped a write that was cut short (no space, a limit
+ * on the size of files) the next one says. */
 static int write_line(struct nm_output *o, const char *text, size_t n)
 {
-    ssize_t k = write(o->fd, text, n);
-    int r = k < 0 ? -errno : -ENOSPC;
+    size_t done = 0;
+    ssize_t k = 0;
+    int r;
 
-    if (k == (ssize_t)n) {
+    while (done < n && (k = write(o->fd, text + done, n - done)) > 0)
+        done += (size_t)k;
+    r = k < 0 ? -errno : -EIO;
+    if (done == n) {
         o->size += n;
         return 0;
     }
-    if (k > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
-        o->size += (uint64_t)k; /* half a line, then */
+    if (done > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
+        o->size += done; /* half a line, then */
     return r;
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/manager/slot-file.h"
 #include "util/error.h"
+#include "util/fileio.h"
 #include "util/parse.h"
 
 #define HEAD "nm-event-1"
@@ -128,9 +129,7 @@ int nm_event_file_open(const char *state_dir, struct nm_event_record *ring, uint
 int nm_event_file_put(int fd, const struct nm_event_record *e)
 {
     char slot[NM_EVENT_SLOT_BYTES];
-    ssize_t n;
 
     nm_event_print(e, slot);
-    n = pwrite(fd, slot, sizeof slot, (off_t)(e->number % NM_EVENT_RING) * NM_EVENT_SLOT_BYTES);
-    return n < 0 ? -errno : n < (ssize_t)sizeof slot ? -ENOSPC : 0;
+    return nm_pwrite_all(fd, slot, sizeof slot, (off_t)(e->number % NM_EVENT_RING) * NM_EVENT_SLOT_BYTES);
 }

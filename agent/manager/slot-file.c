@@ -64,10 +64,8 @@ bool nm_slot_file_get(int fd, uint64_t i, size_t slot_bytes, char *text)
 int nm_slot_file_put(int fd, uint64_t i, size_t slot_bytes, const char *text)
 {
     char slot[NM_SLOT_BYTES_MAX];
-    ssize_t n;
 
     assert(slot_bytes <= sizeof slot);
     nm_slot_seal(text, slot, slot_bytes);
-    n = pwrite(fd, slot, slot_bytes, (off_t)(i * slot_bytes));
-    return n < 0 ? -errno : n < (ssize_t)slot_bytes ? -ENOSPC : 0;
+    return nm_pwrite_all(fd, slot, slot_bytes, (off_t)(i * slot_bytes));
 }

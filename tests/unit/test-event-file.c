@@ -11,11 +11,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/manager/event-file.h"
+#include "agent/manager/slot-file.h"
 #include "tests/unit/remove-tree.h"
 
 static char dir[64];
@@ -215,6 +218,38 @@ static void test_another_place(void **state)
     assert_int_equal(close(fd), 0);
 }
 
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A limit on the size of files within a slot cuts its write short: the reason told is that limit, and not a full
+ * disk. */
+static void test_limited(void **state)
+{
+    static char text[NM_SLOT_BYTES_MAX];
+    struct nm_event_record e = longest(1);
+    uint64_t next = 0;
+    int fd = nm_event_file_open(dir, ring, &next), slots = nm_slot_file_open(dir, "slots");
+
+    (void)state;
+    assert_true(fd >= 0 && slots >= 0);
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    limit_files(NM_EVENT_SLOT_BYTES + 100);
+    assert_int_equal(nm_event_file_put(fd, &e), -EFBIG);
+    assert_int_equal(lseek(fd, 0, SEEK_END), NM_EVENT_SLOT_BYTES + 100);
+    limit_files(100);
+    assert_int_equal(nm_slot_file_put(slots, 0, NM_SLOT_BYTES_MAX, text), -EFBIG);
+    assert_int_equal(lseek(slots, 0, SEEK_END), 100);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(nm_event_file_put(fd, &e), 0);
+    assert_int_equal(nm_slot_file_put(slots, 0, NM_SLOT_BYTES_MAX, text), 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(close(slots), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_ring, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limited, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

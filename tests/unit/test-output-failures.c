@@ -14,9 +14,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,6 +161,41 @@ static void test_loss_is_told(void **state)
     drop_dir();
 }
 
+static void limit_files(rlim_t bytes)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Where a limit on the size of files lies within a line of ours, the loss is due to that limit, and not to a full
+ * disk. */
+static void test_limited(void **state)
+{
+    char tail[300];
+    struct nm_output o;
+
+    (void)state;
+    make_dir();
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
+    nm_output_write(&o, "some", 4);
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* no further time is noted beside it */
+    limit_files(10);
+    nm_output_write(&o, "more than fits", 14);
+    assert_int_equal(o.error, -EFBIG);
+    assert_int_equal(ftruncate(o.fd, 4), 0); /* as if it weren't full to the last byte */
+    o.size = 4;
+    nm_output_write(&o, "again", 5); /* comes after a line that says what was lost, of which a part fits */
+    assert_int_equal(o.error, -EFBIG);
+    limit_files(RLIM_INFINITY);
+    nm_output_close(&o);
+    read_tail(tail, sizeof tail);
+    assert_memory_equal(tail, "some\n[nmd: ", 11);
+    assert_non_null(strstr(tail, "bytes of output are missing here: File too large]\n"));
+    drop_dir();
+}
+
 /* A log is shortened, or it is there as it was, or the half of it that was to stay; and the next try does it. */
 static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
 {
@@ -226,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_loss_is_told),
+        cmocka_unit_test(test_limited),
         cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_shorten_without_memory),
     };
