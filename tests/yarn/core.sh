@@ -25,6 +25,8 @@ run_as() { # NAME: of whom the processes' directories were
     find "$place"/node?/logs/*/"application_$(job_id "$1")" -maxdepth 1 -name 'container_*' -printf '%u\n' | sort -u
 }
 
+queue_of() { rm_get "apps/application_$(job_id "$1")" | jq -r '.app.queue | ltrimstr("root.")'; } # NAME: without the root, which not all versions name
+
 job_deadline=300 # opportunistic maps run in the idle class, and wait for whatever else the machine does
 node_mb=4096
 
@@ -83,7 +85,7 @@ stage() {
 streaming_begin() {
     local job_user=$other
     job_begin streaming org.apache.hadoop.streaming.HadoopStreaming -Dmapreduce.job.reduces=2 -Dmapreduce.job.maps=2 \
-        "-Dmapreduce.job.name=it's \"a job\" of 100%" \
+        "-Dmapreduce.job.name=it's \"a job\" of 100%" "-Dmapreduce.job.queuename=$jobs_queue" \
         -files "file:$other_home/map.py,file:$other_home/sum.py,$hdfs_fs$hdfs_home/$keep#words+to+keep" \
         -archives "$hdfs_fs$hdfs_home/environment.tar.gz#environment" \
         -cmdenv PYTHONIOENCODING=utf-8 -input "/user/$other/in put" -output "/user/$other/out put" \
@@ -118,6 +120,7 @@ core_jobs() {
     is 'nothing else is reported of them' "$(grep -vc '^checksum' <<<"$report")" 0
     is 'the words that were to be kept are counted' \
         "$(for part in 0 1; do hdfs_cat "$hdfs_home/out%20put/part-0000$part"; done | sort | tr '\t\n' '  ')" 'many 7000 of 7000 '
+    is 'streaming ran in the queue whose name needs escaping' "$(queue_of streaming)" "$jobs_queue"
     is 'streaming ran as its user' "$(run_as streaming)" "$other"
     is 'and terasort as its own' "$(run_as terasort)" "$job_user"
 }

@@ -13,7 +13,7 @@
 #     submitted, and run, by alice, or by whom job_user names.
 #   - Recovery and ACLs are on. LinuxContainerExecutor has its usual properties; a Java NodeManager, for which its setuid
 #     program would have to be built, has DefaultContainerExecutor instead.
-#   - The staging directory, queue and jobs have names that need escaping.
+#   - The staging directory, a second queue and jobs have names that need escaping.
 #   - Log aggregation is on, as far as it is implemented: nmd warns that logs stay on its nodes. A Java NodeManager has it off,
 #     since it would remove the logs of an application that has ended, which suites read.
 # NMD_TEST_HADOOP names the version of ResourceManager, NodeManager and MapReduce. The default is the one of pom.xml.
@@ -117,6 +117,9 @@ logs_of() { # N APPLICATION-ID [CONTAINER-ID]
 }
 
 jobs_fs=hdfs
+# The queue beside the default one. Its share is small, but it may have all of the cluster, as its user may have all of the queue.
+jobs_queue="größe-\"100%25\"'&+b"
+jobs_queue_xml=${jobs_queue//&/&amp;}
 default_executor=org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor
 lce=yarn.nodemanager.linux-container-executor
 container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor
@@ -141,6 +144,8 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
         yarn.nodemanager.vmem-check-enabled=false yarn.nodemanager.pmem-check-enabled=false \
         yarn.nodemanager.delete.debug-delay-sec=0 yarn.nodemanager.sleep-delay-before-sigkill.ms=100 \
         yarn.nodemanager.recovery.enabled=true yarn.nodemanager.recovery.supervised=false \
+        "$cs.root.queues=default,$jobs_queue_xml" "$cs.root.default.capacity=90" "$cs.root.$jobs_queue_xml.capacity=10" \
+        "$cs.root.$jobs_queue_xml.maximum-capacity=100" "$cs.root.$jobs_queue_xml.user-limit-factor=100" \
         yarn.acl.enable=true "yarn.admin.acl=root operators" yarn.log-aggregation-enable=true \
         "${container_executor[@]}" "$@"
     cp "$place/hosts" "$dir/hosts"
