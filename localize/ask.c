@@ -265,12 +265,31 @@ static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, 
     return add_public(p, res, id, f);
 }
 
+/* The place of the first of the ask's resources with the id of the one in place i, which may be i. */
+static size_t find_first(struct nm_localizer_ask *ask, size_t i)
+{
+    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(ask->ids[i] * spread >> 32) & (ask->n_firsts - 1);
+
+    while (ask->firsts[at] > 0 && ask->ids[ask->firsts[at] - 1] != ask->ids[i])
+        at = (at + 1) & (ask->n_firsts - 1);
+    if (ask->firsts[at] == 0)
+        ask->firsts[at] = (uint32_t)i + 1;
+    return ask->firsts[at] - 1;
+}
+
+/* A container may have one resource under thousands of names. They come together: the ask has one wait for them, so
+ * that neither the worker's words nor its end cost the loop something for each name. */
 static void wait_for(struct nm_localizer_ask *ask, size_t i)
 {
     struct nm_localizer_fetch *f = nm_cache_find(ask->localizer->cache, ask->ids[i])->fetch;
+    struct nm_localizer_wait *w = &ask->waits[find_first(ask, i)];
 
-    ask->waits[i].ask = ask;
-    LIST_INSERT_HEAD(&f->waits, &ask->waits[i], link);
+    if (!w->ask) {
+        w->ask = ask;
+        LIST_INSERT_HEAD(&f->waits, w, link);
+    }
+    w->n++;
     ask->n_waiting++;
 }
 
@@ -345,6 +364,27 @@ bool nm_localizer_ask_some(struct nm_localizer *l)
     return true;
 }
 
+static int make_lists(struct nm_localizer_ask *ask, size_t n)
+{
+    for (ask->n_firsts = 1; ask->n_firsts < 2 * (n + 1);)
+        ask->n_firsts *= 2;
+    ask->ids = calloc(n + 1, sizeof *ask->ids);
+    ask->found = calloc(n + 1, sizeof *ask->found);
+    ask->waits = calloc(n + 1, sizeof *ask->waits);
+    ask->firsts = calloc(ask->n_firsts, sizeof *ask->firsts);
+    return ask->ids && ask->found && ask->waits && ask->firsts ? 0 : -ENOMEM;
+}
+
+static void free_ask(struct nm_localizer_ask *ask)
+{
+    free(ask->ids);
+    free(ask->found);
+    free(ask->waits);
+    free(ask->firsts);
+    free(ask->message);
+    free(ask);
+}
+
 /* The ask is in the list before it has any resource: whatever fails from here on, freeing the ask gives everything
  * back. */
 static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
@@ -354,14 +394,8 @@ static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_l
 
     if (!ask)
         return -ENOMEM;
-    ask->ids = calloc(n + 1, sizeof *ask->ids);
-    ask->found = calloc(n + 1, sizeof *ask->found);
-    ask->waits = calloc(n + 1, sizeof *ask->waits);
-    if (!ask->ids || !ask->found || !ask->waits) {
-        free(ask->ids);
-        free(ask->found);
-        free(ask->waits);
-        free(ask);
+    if (make_lists(ask, n) < 0) {
+        free_ask(ask);
         return -ENOMEM;
     }
     ask->n = n;
@@ -417,15 +451,6 @@ static void release(struct nm_localizer_ask *ask, size_t i)
     nm_cache_release(cache, ask->ids[i], nm_now_usec());
     if (f && nm_cache_find(cache, ask->ids[i])->users == 0)
         nm_batches_give_up(&f->batches);
-}
-
-static void free_ask(struct nm_localizer_ask *ask)
-{
-    free(ask->ids);
-    free(ask->found);
-    free(ask->waits);
-    free(ask->message);
-    free(ask);
 }
 
 /* The resource that was asked for last is given back first. So those that still wait in line leave it before a fetch

@@ -37,7 +37,7 @@ struct nm_job {
     char line[NM_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
     uint64_t credit_usec, most_credit_usec, paid_usec; /* for lines; by when it was counted last */
-    bool has_overrun;
+    bool has_overrun, has_ended;
 };
 
 /* The zombie keeps the group's number from being another's until it is reaped. */
@@ -85,12 +85,14 @@ void nm_job_kill(struct nm_job *job)
     (void)kill(job->pid, SIGKILL);
 }
 
-/* What isn't a line of ours is passed over: who runs the worker only harms what is fetched for them. */
+/* What isn't a line of ours is passed over: who runs the worker only harms what is fetched for them. So is progress
+ * that is read when the worker has ended: it gets no further, and there may be a full pipe of it to read at once. */
 static void hear_line(struct nm_job *job, const char *line, size_t size)
 {
     _cleanup_(nm_said_done) struct nm_said said = {0};
 
-    if (nm_said_parse(line, size, &said) >= 0)
+    if (nm_said_parse(line, size, &said) >= 0 &&
+        (!job->has_ended || said.state == NM_SAID_DONE || said.state == NM_SAID_FAILED))
         job->params.said(job, &said, job->params.userdata);
 }
 
@@ -169,6 +171,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)source, (void)fd, (void)revents;
     (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
     explain(end_group(job), reason, sizeof reason);
+    job->has_ended = true;
     /* what it said last: no more than the pipe holds, for somebody else may have got hold of its other end */
     for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
         ;

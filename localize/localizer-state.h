@@ -14,13 +14,15 @@
 /* Belongs to an entry of the cache for as long as its resource is being fetched (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
     struct nm_batch_places batches;
-    LIST_HEAD(, nm_localizer_wait) waits;
+    LIST_HEAD(, nm_localizer_wait) waits; /* one of each ask, however many names the ask has for the resource */
+    uint64_t told_usec;                   /* when its progress was told last */
 };
 
-/* One resource of one ask that isn't there yet; ask NULL: it is in no list. */
+/* The resources of one ask that one fetch brings; ask NULL: it is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
     struct nm_localizer_ask *ask;
+    size_t n;
 };
 
 /* What was asked for, and by whom: strings are the ask's own. */
@@ -38,9 +40,11 @@ struct nm_localizer_ask {
     struct nm_localizer_wish *wish; /* NULL: all of it has been asked for */
     uint64_t *ids;
     uint8_t *found; /* NM_CACHE_E_*, as each was when it was asked for */
-    struct nm_localizer_wait *waits;
+    struct nm_localizer_wait *waits; /* used in the place of the first resource with that id */
+    uint32_t *firsts;                /* that place + 1, by id; 0: a free slot of the table */
+    size_t n_firsts;                 /* a power of two */
     size_t n, n_asked, n_waiting, n_released;
-    uint64_t asked_usec;
+    uint64_t asked_usec, told_usec; /* told: of progress */
     char *message; /* why it failed */
     bool has_failed, has_ended, is_ending;
 };

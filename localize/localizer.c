@@ -13,6 +13,7 @@
 #include "localize/cache-file.h"
 #include "localize/layout.h"
 #include "localize/leftovers.h"
+#include "localize/report.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
@@ -21,6 +22,8 @@
 #define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than a large archive's end or a slow disk takes */
 /* A client that starts Java, asks for tickets and several servers may wait for its first byte. */
 #define SILENT_TIMES 4
+/* Half of a worker's own interval, since its lines come a little sooner or later than it writes them. */
+#define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
 /* ---- what becomes of entries ---- */
@@ -33,7 +36,8 @@ static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 
     while (f && (w = LIST_FIRST(&f->waits))) {
         LIST_REMOVE(w, link);
-        w->ask->n_waiting--;
+        w->ask->n_waiting -= w->n;
+        w->n = 0;
         if (message)
             nm_localizer_ask_fail(w->ask, message);
         else
@@ -128,12 +132,26 @@ static void on_room(void *userdata)
     (void)nm_localizer_begin_turn(userdata);
 }
 
+/* False: it was told a moment ago. */
+static bool is_due(uint64_t *told_usec, uint64_t now_usec)
+{
+    if (*told_usec > 0 && now_usec - *told_usec < TELL_USEC)
+        return false;
+    *told_usec = now_usec;
+    return true;
+}
+
+/* A user says how many lines come, of how many resources, and how many asks wait for one: each fetch is told of now and
+ * then, and so is each ask. */
 static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
 {
+    const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
     struct nm_localizer *l = userdata;
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
     struct nm_localizer_wait *w;
 
+    if (!is_due(&f->told_usec, now_usec))
+        return;
     LIST_FOREACH(w, &f->waits, link) {
         struct nm_localizer_ask *ask = w->ask;
         const struct nm_localizer_progress progress = {
@@ -144,7 +162,7 @@ static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
             .is_unpacking = said->state == NM_SAID_UNPACKING,
         };
 
-        if (!ask->has_ended && !ask->has_failed && ask->listener.progress)
+        if (!ask->has_ended && !ask->has_failed && ask->listener.progress && is_due(&ask->told_usec, now_usec))
             ask->listener.progress(ask, &progress, ask->listener.userdata);
     }
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #define N 8192
@@ -17,6 +18,8 @@
 /* ---- what nmd's calls are counted by ---------------------------------------------------------------------------- */
 
 static unsigned n_calls, most_calls, n_forks;
+static unsigned n_told, most_told; /* calls of a listener of progress */
+static pid_t worker;               /* the newest */
 
 int __real_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
 int __wrap_utimensat(int fd, const char *path, const struct timespec times[2], int flags);
@@ -47,14 +50,18 @@ int __wrap_unlinkat(int fd, const char *path, int flags)
 
 pid_t __wrap_fork(void)
 {
+    pid_t pid = __real_fork();
+
     n_forks++;
-    return __real_fork();
+    worker = pid;
+    return pid;
 }
 
 static void end_turn(void)
 {
     most_calls = NM_MAX(most_calls, n_calls);
-    n_calls = 0;
+    most_told = NM_MAX(most_told, n_told);
+    n_calls = n_told = 0;
 }
 
 #define RUN_TURNS_UNTIL(w, condition) \
@@ -116,7 +123,7 @@ static int set_up(void **state)
     w->params.cache_max_bytes = 2 * N;
     start(w);
     RUN_TURNS_UNTIL(w, true);
-    n_calls = most_calls = n_forks = 0;
+    n_calls = most_calls = n_forks = n_told = most_told = 0;
     return 0;
 }
 
@@ -188,6 +195,125 @@ static void test_given_back(void **state)
     give_back(&o);
 }
 
+/* ---- one resource under many names ------------------------------------------------------------------------------ */
+
+#define FLOOD_LINES 1000 /* as many as a worker may say at once */
+
+static void on_told(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+{
+    on_progress(ask, progress, userdata);
+    n_told++;
+    assert_int_equal(progress->n_done, 0);
+    assert_int_equal(progress->n, N);
+}
+
+static void ask_names(struct world *w, struct owner *o, enum nm_visibility visibility, const char *uri)
+{
+    const struct nm_localizer_user user = {
+        .name = "alice", .application = "application_1_0001", .uid = worker_uid(), .gid = w->params.public_gid};
+    const struct nm_localizer_listener listener = {.progress = on_told, .ended = on_ended, .userdata = o};
+    struct nm_localizer_resource *list = calloc(N, sizeof *list);
+    const uint64_t begun_usec = nm_now_usec();
+
+    assert_non_null(list);
+    for (size_t i = 0; i < N; i++)
+        list[i] = (struct nm_localizer_resource){
+            .visibility = visibility, .uri = uri, .type = "FILE", .name = uri + strlen("x:")};
+    *o = (struct owner){0};
+    n_told = most_told = n_forks = 0;
+    assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
+    free(list);
+    /* until all are asked for */
+    RUN_TURNS_UNTIL(w, n_forks > 0 && nm_now_usec() > begun_usec + NM_USEC_PER_SEC);
+    assert_int_equal(n_forks, 1);
+}
+
+/* Into the worker's pipe, which isn't read meanwhile, as any process of the user's may. */
+static void flood(unsigned lines)
+{
+    static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
+    _cleanup_free_ char *path = print("/proc/%d/fd/1", worker);
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    unsigned n = 0;
+
+    assert_true(fd >= 0);
+    while (n < lines && write(fd, line, sizeof line - 1) == sizeof line - 1)
+        n++;
+    assert_true(n > FLOOD_LINES / 2);
+}
+
+/* Each turn tells the ask once at most, and all of its resources have come when the one has. */
+static void test_names(void **state)
+{
+    static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
+    struct world *w = *state;
+    struct nm_localizer_counts counts;
+    struct owner o;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        ask_names(w, &o, all[i], "x:grow-4");
+        flood(FLOOD_LINES);
+        RUN_TURNS_UNTIL(w, o.ended);
+        print_message("told %u times, %u in a turn\n", o.progress, most_told);
+        assert_string_equal(o.message, "");
+        assert_int_equal(o.result, 0);
+        assert_int_equal(most_told, 1);
+        assert_in_range(o.progress, 1, 200); /* several times a second */
+        for (size_t k = 0; k < N; k++) {
+            _cleanup_free_ char *target = nm_localizer_target(o.ask, k);
+
+            assert_true(nm_localizer_is_there(o.ask, k) && target);
+        }
+        nm_localizer_count(o.ask, &counts);
+        assert_int_equal(counts.n_fetched, 1);
+        give_back(&o);
+    }
+    nm_localizer_set_room(w->localizer, 0);
+    RUN_TURNS_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
+    check_turns();
+}
+
+/* One that is killed has left a full pipe, which is read in one turn. */
+static void test_names_killed(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    ask_names(w, &o, NM_VISIBILITY_PRIVATE, "x:hang-1");
+    n_told = most_told = 0;
+    flood(UINT32_MAX);
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    RUN_TURNS_UNTIL(w, o.ended);
+    print_message("told %u times in a turn\n", most_told);
+    assert_int_equal(o.result, -EIO);
+    assert_non_null(strstr(o.message, "x:hang-1: nm-localizer was ended by signal 9"));
+    assert_true(most_told <= 1);
+    give_back(&o);
+    RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));
+    check_turns();
+}
+
+/* It fails for all of them, and then comes for all of them; given back, it is fetched no further. */
+static void test_names_failed(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    ask_names(w, &o, NM_VISIBILITY_APPLICATION, "x:bad");
+    RUN_TURNS_UNTIL(w, o.ended);
+    assert_int_equal(o.result, -EIO);
+    assert_int_equal(o.ended, 1);
+    give_back(&o);
+    RUN_TURNS_UNTIL(w, !is_there(w, "state/10"));
+    ask_names(w, &o, NM_VISIBILITY_APPLICATION, "x:hang-1");
+    assert_int_equal(kill(worker, 0), 0);
+    give_back(&o);
+    RUN_TURNS_UNTIL(w, kill(worker, 0) < 0);
+    RUN_TURNS_UNTIL(w, !is_there(w, "state/11"));
+    assert_int_equal(o.ended, 0);
+    check_turns();
+}
+
 #define TEST_MANY(f) cmocka_unit_test_setup_teardown(f, set_up, world_tear_down)
 
 int main(void)
@@ -196,6 +322,9 @@ int main(void)
         TEST_MANY(test_localized),
         TEST_MANY(test_failed),
         TEST_MANY(test_given_back),
+        TEST_MANY(test_names),
+        TEST_MANY(test_names_killed),
+        TEST_MANY(test_names_failed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
