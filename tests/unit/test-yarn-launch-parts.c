@@ -8,9 +8,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/launch/doubts.h"
 #include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/resources.h"
@@ -114,6 +117,48 @@ static void test_fetching(void **state)
     assert_int_equal(most_bytes, INT64_C(2048) << 20);
     json_decref(work);
     json_decref(s.name_nodes);
+}
+
+static char said[4096]; /* what was doubted last */
+
+static void note_doubt(int level, const char *sentence)
+{
+    assert_int_equal(level, LOG_WARNING);
+    assert_string_equal(said, "");
+    (void)snprintf(said, sizeof said, "%s", sentence);
+}
+
+static void tell_doubts(const struct nm_yarn_settings *s)
+{
+    *said = '\0';
+    nm_yarn_doubts_tell(s, 1000, note_doubt);
+}
+
+/* A command is looked for where the workers will, and $HADOOP_HOME/bin is the first of that. */
+static void test_command_doubts(void **state)
+{
+    char home[] = "/tmp/nmd-test-parts.XXXXXX", bin[64], program[128];
+    struct nm_yarn_settings s = {.commands = json_pack("{s:[s]}", "s3a", "no-such-hadoop")};
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)state;
+    assert_non_null(mkdtemp(home));
+    (void)snprintf(bin, sizeof bin, "%s/bin", home);
+    (void)snprintf(program, sizeof program, "%s/no-such-hadoop", bin);
+    assert_int_equal(unsetenv("HADOOP_HOME"), 0);
+    tell_doubts(&s);
+    assert_non_null(strstr(said, "nmd.fetch-command.s3a: there is no program 'no-such-hadoop' in /usr/local/sbin:"));
+    assert_int_equal(setenv("HADOOP_HOME", home, 1), 0);
+    tell_doubts(&s);
+    assert_non_null(strstr(said, "there is no program 'no-such-hadoop' in /tmp/nmd-test-parts."));
+    assert_non_null(strstr(said, "/bin:/usr/local/sbin:"));
+    assert_int_equal(mkdir(bin, 0755), 0);
+    fd = open(program, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+    assert_true(fd >= 0);
+    tell_doubts(&s);
+    assert_string_equal(said, "");
+    assert_int_equal(unlink(program) | rmdir(bin) | rmdir(home), 0);
+    json_decref(s.commands);
 }
 
 static void test_bad_resources(void **state)
@@ -271,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources), cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_command_doubts),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),

@@ -11,7 +11,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "localize/localizer.h"
+#include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/user.h"
 
 #define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
@@ -74,13 +74,13 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-static bool is_found(const char *name)
+static bool is_found(const char *name, const char *dirs)
 {
     char path[PATH_MAX];
 
     if (strchr(name, '/'))
         return is_program(name);
-    for (const char *p = NM_LOCALIZER_PATH; *p; p += strcspn(p, ":"), p += *p == ':') {
+    for (const char *p = dirs; *p; p += strcspn(p, ":"), p += *p == ':') {
         (void)snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(p, ":"), p, name);
         if (is_program(path))
             return true;
@@ -88,17 +88,22 @@ static bool is_found(const char *name)
     return false;
 }
 
+/* Where the workers will look. */
 static void look_for_commands(const struct doubts *d, json_t *commands)
 {
+    _cleanup_free_ char *dirs = nm_yarn_fetching_path();
     const char *scheme;
     json_t *words;
 
+    if (!dirs)
+        return;
     json_object_foreach(commands, scheme, words) {
         const char *program = json_string_value(json_array_get(words, 0));
 
-        if (program && !is_found(program))
-            doubt(d, "nmd.fetch-command.%.60s: there is no program '%.500s'%s; what has that scheme is not fetched "
-                     "until it is there", scheme, program, strchr(program, '/') ? "" : " in " NM_LOCALIZER_PATH);
+        if (program && !is_found(program, dirs))
+            doubt(d, "nmd.fetch-command.%.60s: there is no program '%.500s'%s%.1000s; what has that scheme is not "
+                     "fetched until it is there", scheme, program, strchr(program, '/') ? "" : " in ",
+                  strchr(program, '/') ? "" : dirs);
     }
 }
 

@@ -7,10 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "localize/localizer.h"
 #include "util/macros.h"
 #include "util/utf8.h"
-
-#define BIN ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Where Java and Hadoop are, and how Hadoop's scripts start its client. No more: the container's user sees what the
  * command has. */
@@ -32,19 +31,30 @@ static int put_default(json_t *environment, const char *name, const char *value)
     return json_object_get(environment, name) ? 0 : put(environment, name, value);
 }
 
-/* `hadoop` may be where the rest of it is. */
-static int put_path(json_t *environment)
+/* NULL: nmd has none, or one that is no text. */
+static const char *get_own(const char *name)
 {
-    const char *home = json_string_value(json_object_get(environment, "HADOOP_HOME"));
-    _cleanup_free_ char *path = NULL;
+    const char *value = getenv(name);
+
+    return value && value[nm_utf8_prefix(value)] == '\0' ? value : NULL;
+}
+
+/* `hadoop` may be where the rest of it is. */
+char *nm_yarn_fetching_path(void)
+{
+    const char *home = get_own("HADOOP_HOME");
+    char *path;
 
     if (!home || !*home)
-        return 0;
-    if (asprintf(&path, "%s/bin" BIN, home) < 0) {
-        path = NULL;
-        return -ENOMEM;
-    }
-    return put(environment, "PATH", path);
+        return strdup(NM_LOCALIZER_PATH);
+    return asprintf(&path, "%s/bin:" NM_LOCALIZER_PATH, home) < 0 ? NULL : path;
+}
+
+static int put_path(json_t *environment)
+{
+    _cleanup_free_ char *path = nm_yarn_fetching_path();
+
+    return path ? put(environment, "PATH", path) : -ENOMEM;
 }
 
 static int fill_environment(json_t *environment, const struct nm_yarn_settings *s)
@@ -53,9 +63,9 @@ static int fill_environment(json_t *environment, const struct nm_yarn_settings *
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(names); i++) {
-        const char *value = getenv(names[i]);
+        const char *value = get_own(names[i]);
 
-        if (value && value[nm_utf8_prefix(value)] == '\0')
+        if (value)
             r = put(environment, names[i], value);
     }
     if (r == 0 && s->dir)

@@ -9,3 +9,5 @@
 
 /* The caller's; NULL: no memory. Of nmd's own environment it takes what Hadoop's client goes by. */
 json_t *nm_yarn_fetching(const struct nm_yarn_settings *s);
+/* Where the workers' commands are looked for: the PATH in that environment. The caller's; NULL: no memory. */
+char *nm_yarn_fetching_path(void);
