@@ -119,11 +119,12 @@ void nm_localizer_ask_settle(struct nm_localizer_ask *ask)
     (void)nm_localizer_begin_turn(l);
 }
 
-void nm_localizer_ask_fail(struct nm_localizer_ask *ask, const char *message)
+void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message)
 {
     if (ask->has_failed || ask->has_ended)
         return;
     ask->has_failed = true;
+    ask->result = result;
     ask->message = strdup(message);
     nm_localizer_ask_settle(ask);
 }
@@ -356,7 +357,7 @@ bool nm_localizer_ask_some(struct nm_localizer *l)
     r = ask->has_failed ? 0 : ask_piece(ask);
     if (r < 0) {
         (void)snprintf(message, sizeof message, "The container's resources can't be asked for: %s", strerror(-r));
-        nm_localizer_ask_fail(ask, message);
+        nm_localizer_ask_fail(ask, r == -ENOSPC || r == -EDQUOT ? -ENOSPC : -EIO, message);
     }
     if (ask->has_failed || ask->n_asked == ask->n)
         end_asking(ask);

@@ -28,6 +28,7 @@ struct nm_localizer_resource {
     const char *pattern; /* of a PATTERN that has one, else NULL */
     uint64_t timestamp_msec;
     const char *name; /* what it is called in its directory; NULL: not known */
+    uint64_t room_bytes; /* what it may take on the disk, as far as its user says */
 };
 
 struct nm_localizer_progress {
@@ -36,8 +37,8 @@ struct nm_localizer_progress {
     bool is_unpacking;
 };
 
-/* `ended` comes once, never from within nm_localizer_ask(), and may free the ask; result is 0, or -EIO and a sentence.
- * `progress` may not free it. */
+/* `ended` comes once, never from within nm_localizer_ask(), and may free the ask; result is 0, or -EIO
+ * and a sentence; likewise -ENOSPC, where there was no room here. `progress` may not free it. */
 struct nm_localizer_listener {
     void (*progress)(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata);
     void (*ended)(struct nm_localizer_ask *ask, int result, const char *message, void *userdata);

@@ -353,6 +353,8 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
     }
     end_entry(&b->entries[said->index]);
     b->begun_usec = b->heard_usec;
+    if (said->is_full && !b->is_removal)
+        p->found_full(id, p->userdata);
     if (said->state == NM_SAID_FAILED && !b->is_removal)
         p->failed(id, said->error, p->userdata);
     else if (said->state == NM_SAID_FAILED)

@@ -31,6 +31,8 @@ struct nm_batches_params {
     /* The end of each id: one of these is called, once. None of them may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
+    /* Before `failed`: it fails since there was no room for it. */
+    void (*found_full)(uint64_t id, void *userdata);
     /* It will fail, but its worker may write for a moment still: `failed` comes when that has ended. */
     void (*abandoned)(uint64_t id, const char *message, void *userdata);
     void (*removed)(uint64_t id, void *userdata);

@@ -16,6 +16,7 @@ struct nm_localizer_fetch {
     struct nm_batch_places batches;
     LIST_HEAD(, nm_localizer_wait) waits; /* one of each ask, however many names the ask has for the resource */
     uint64_t told_usec;                   /* when its progress was told last */
+    bool is_full;                         /* there is no room for it */
 };
 
 /* The resources of one ask that one fetch brings; ask NULL: it is in no list. */
@@ -46,6 +47,7 @@ struct nm_localizer_ask {
     size_t n, n_asked, n_waiting, n_released;
     uint64_t asked_usec, told_usec; /* told: of progress */
     char *message; /* why it failed */
+    int result;
     bool has_failed, has_ended, is_ending;
 };
 
@@ -72,9 +74,9 @@ static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_ask_fail() ends the ask; nm_localizer_ask_settle() does where the ask has all it waited for. The
- * listener hears of that in a later turn. */
-void nm_localizer_ask_fail(struct nm_localizer_ask *ask, const char *message);
+/* nm_localizer_ask_fail() ends the ask, with a result of ask.h; nm_localizer_ask_settle() does where the
+ * ask has all it waited for. The listener hears of that in a later turn. */
+void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
 
 /* Each does a piece of what there is to do in a turn, and returns whether there may be more. */

@@ -39,7 +39,7 @@ static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
         w->ask->n_waiting -= w->n;
         w->n = 0;
         if (message)
-            nm_localizer_ask_fail(w->ask, message);
+            nm_localizer_ask_fail(w->ask, f->is_full ? -ENOSPC : -EIO, message);
         else
             nm_localizer_ask_settle(w->ask);
         w->ask = NULL;
@@ -56,6 +56,14 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
     nm_cache_attach(l->cache, id, NULL);
     free(f);
     (void)nm_localizer_begin_turn(l);
+}
+
+static void on_found_full(uint64_t id, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
+
+    f->is_full = true;
 }
 
 /* All who waited for it fail with the same words; who asks from now on has it tried anew. */
@@ -283,7 +291,7 @@ static bool tell_ends(struct nm_localizer *l)
         TAILQ_REMOVE(&l->ending, ask, end_link);
         ask->is_ending = false;
         ask->has_ended = true;
-        ask->listener.ended(ask, ask->has_failed ? -EIO : 0, ask->message, ask->listener.userdata);
+        ask->listener.ended(ask, ask->result, ask->message, ask->listener.userdata);
     }
     return !TAILQ_EMPTY(&l->ending);
 }
@@ -332,6 +340,20 @@ size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_lo
     return known;
 }
 
+uint64_t nm_localizer_count_missing_bytes(const struct nm_localizer *l, const struct nm_localizer_user *user,
+                                          const struct nm_localizer_resource *resources, size_t n)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct nm_cache_key key = nm_localizer_key(user, &resources[i]);
+
+        if (!nm_cache_has(l->cache, &key))
+            bytes = nm_add_u64(bytes, resources[i].room_bytes);
+    }
+    return bytes;
+}
+
 void nm_localizer_set_room(struct nm_localizer *l, uint64_t cache_max_bytes)
 {
     nm_cache_set_room(l->cache, cache_max_bytes);
@@ -375,6 +397,7 @@ static int make_batches(struct nm_localizer *l)
         .stalled_usec = l->params.stalled_usec > 0 ? l->params.stalled_usec : SILENT_TIMES * silent_usec,
         .fetched = on_fetched,
         .failed = on_failed,
+        .found_full = on_found_full,
         .abandoned = on_abandoned,
         .removed = on_removed,
         .not_removed = on_not_removed,

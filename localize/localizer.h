@@ -52,6 +52,9 @@ void nm_localizer_end_application(struct nm_localizer *l, const char *user, cons
 /* How many of these it has, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                 const struct nm_localizer_resource *resources, size_t n);
+/* The room that the others of these are said to take. */
+uint64_t nm_localizer_count_missing_bytes(const struct nm_localizer *l, const struct nm_localizer_user *user,
+                                          const struct nm_localizer_resource *resources, size_t n);
 /* From now on it keeps no more of what nobody uses. */
 void nm_localizer_set_room(struct nm_localizer *l, uint64_t cache_max_bytes);
 uint64_t nm_localizer_bytes(const struct nm_localizer *l);

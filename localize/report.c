@@ -4,6 +4,7 @@
 
 #include "localize/report.h"
 
+#include <errno.h>
 #include <jansson.h>
 
 #include "util/clock.h"
@@ -42,14 +43,17 @@ void nm_report_done(struct nm_report *report, uint64_t bytes)
 
 /* A message may quote a server, and ends on somebody's terminal: what isn't plain text becomes '?'. Its length
  * leaves room for what JSON puts before quotes. */
-void nm_report_failed(struct nm_report *report, const char *message)
+void nm_report_failed(struct nm_report *report, int error, const char *message)
 {
     char plain[NM_REPORT_LINE_MAX_BYTES / 2 - 64];
+    json_t *json;
     size_t i = 0;
 
     for (; message[i] && i < sizeof plain - 1; i++)
         plain[i] = message[i] >= ' ' && message[i] <= '~' ? message[i] : '?';
     plain[i] = '\0';
-    say(report,
-        json_pack("{s:I, s:s, s:s}", report->list, (json_int_t)report->index, "state", "failed", "error", plain));
+    json = json_pack("{s:I, s:s, s:s}", report->list, (json_int_t)report->index, "state", "failed", "error", plain);
+    if (error == -ENOSPC || error == -EDQUOT)
+        (void)json_object_set_new(json, "full", json_true());
+    say(report, json);
 }

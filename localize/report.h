@@ -7,7 +7,7 @@
  *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: nobody knows)
  *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
  *   {"resource": 0, "state": "done", "bytes": what it takes here}
- *   {"resource": 0, "state": "failed", "error": "a sentence"}
+ *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true where a disk or a quota was full)
  *
  * "resource" is the position in the list; for a removal that member is called "removal". "done" or "failed" comes once
  * for each. The others report progress, a few times a second at most. Neither may the reader be kept waiting, nor may a
@@ -30,4 +30,4 @@ struct nm_report {
 /* Now and then; most calls do nothing. */
 void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
 void nm_report_done(struct nm_report *report, uint64_t bytes);
-void nm_report_failed(struct nm_report *report, const char *message);
+void nm_report_failed(struct nm_report *report, int error, const char *message);

@@ -32,16 +32,18 @@ int nm_said_parse(const char *text, size_t size, struct nm_said *ret)
     _cleanup_(nm_said_done) struct nm_said said = {.error = ""};
     json_int_t resource = -1, removal = -1, bytes = 0, total = 0;
     const char *state;
+    int full = 0;
 
     said.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT, "{s?:I, s?:I, s:s, s?:I, s?:I, s?:s}", "resource",
-                                     &resource, "removal", &removal, "state", &state, "bytes", &bytes, "total", &total,
-                                     "error", &said.error) < 0)
+    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT, "{s?:I, s?:I, s:s, s?:I, s?:I, s?:s, s?:b}",
+                                     "resource", &resource, "removal", &removal, "state", &state, "bytes", &bytes,
+                                     "total", &total, "error", &said.error, "full", &full) < 0)
         return -EBADMSG;
     if ((resource < 0) == (removal < 0) || bytes < 0 || total < 0 || get_state(state, &said.state) < 0)
         return -EBADMSG;
     said.is_removal = removal >= 0;
     said.index = (size_t)(said.is_removal ? removal : resource);
+    said.is_full = full && said.state == NM_SAID_FAILED;
     said.bytes = (uint64_t)bytes;
     said.total_bytes = (uint64_t)total;
     *ret = said;

@@ -18,7 +18,7 @@ enum nm_said_state {
 
 struct nm_said {
     json_t *json; /* has the strings */
-    bool is_removal;
+    bool is_removal, is_full; /* full: it failed since the disk, or a quota, was full */
     size_t index; /* in the list of resources, or of removals */
     enum nm_said_state state;
     uint64_t bytes, total_bytes;

@@ -76,7 +76,7 @@ static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
     int r = nm_place(f, res, &bytes, &message);
 
     if (r < 0)
-        nm_report_failed(f->report, message ? message : strerror(-r));
+        nm_report_failed(f->report, r, message ? message : strerror(-r));
     else
         nm_report_done(f->report, bytes);
     return r >= 0;
@@ -89,7 +89,7 @@ static bool do_removal(struct nm_report *report, const char *target)
     int r = nm_unplace(target, report, &message);
 
     if (r < 0)
-        nm_report_failed(report, message ? message : strerror(-r));
+        nm_report_failed(report, r, message ? message : strerror(-r));
     else
         nm_report_done(report, 0);
     return r >= 0;

@@ -7,7 +7,7 @@ yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
 yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
-yarn_tests += test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
+yarn_tests += test-yarn-launcher-room test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
 yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-proxy-failures test-yarn-net
 yarn_tests += test-yarn-setup test-yarn-setup-acts
@@ -53,6 +53,11 @@ test_yarn_launcher_SOURCES = %D%/test-yarn-launcher.c $(launcher_world)
 test_yarn_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launcher_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_launcher_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
+
+test_yarn_launcher_room_SOURCES = %D%/test-yarn-launcher-room.c $(launcher_world)
+test_yarn_launcher_room_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_launcher_room_LDADD = libnm-yarn.la libnm-localize.la $(JANSSON_LIBS) $(unit_libs)
+test_yarn_launcher_room_DEPENDENCIES = libnm-yarn.la libnm-localize.la nm-localizer$(EXEEXT)
 
 test_yarn_launcher_failures_SOURCES = %D%/test-yarn-launcher-failures.c $(launcher_world) $(fail_nth) $(fail_files)
 test_yarn_launcher_failures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

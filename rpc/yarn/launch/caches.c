@@ -5,6 +5,7 @@
 #include "rpc/yarn/launch/caches.h"
 
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 #include "rpc/yarn/launch/claim.h"
 
@@ -75,10 +76,80 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c)
     choose(c);
 }
 
+/* What users can have of it. */
+static uint64_t free_bytes(const struct nm_yarn_caches *c, size_t i)
+{
+    struct statvfs vfs;
+
+    return c->dirs->all[i].fd < 0 || fstatvfs(c->dirs->all[i].fd, &vfs) < 0 ? 0 : vfs.f_bavail * vfs.f_frsize;
+}
+
+static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer *l)
+{
+    size_t i = 0;
+
+    while (i < c->dirs->n && (!l || c->all[i] != l))
+        i++;
+    return i;
+}
+
+/* The good one that has most room, and at least that much; dirs->n: there is none. tried: which are left out; may be
+ * NULL. */
+static size_t find_room(const struct nm_yarn_caches *c, uint64_t least_bytes, const bool *tried)
+{
+    size_t best = c->dirs->n;
+
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        const uint64_t bytes = is_good(c, i) && (!tried || !tried[i]) ? free_bytes(c, i) : 0;
+
+        if (bytes > 0 && bytes >= least_bytes) {
+            least_bytes = bytes;
+            best = i;
+        }
+    }
+    return best;
+}
+
+struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
+                                            bool *tried)
+{
+    const size_t from = index_of(c, full);
+    size_t to;
+
+    if (from == c->dirs->n)
+        return NULL;
+    tried[from] = true;
+    to = find_room(c, nm_add_u64(free_bytes(c, from), 1), tried);
+    if (to == c->dirs->n)
+        return NULL;
+    tried[to] = true;
+    return c->all[to];
+}
+
+/* What the user says is believed for this once: the one that gets what is new stays the one. Which of the resources it
+ * has is looked up only where there isn't room for all. */
+static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                           const struct nm_localizer_resource *resources, size_t n)
+{
+    const size_t now = index_of(c, c->now);
+    uint64_t bytes = 0, has_bytes;
+    size_t other;
+
+    for (size_t i = 0; i < n; i++)
+        bytes = nm_add_u64(bytes, resources[i].room_bytes);
+    if (now == c->dirs->n || bytes == 0)
+        return c->now;
+    has_bytes = free_bytes(c, now);
+    if (has_bytes >= bytes || has_bytes >= nm_localizer_count_missing_bytes(c->now, user, resources, n))
+        return c->now;
+    other = find_room(c, bytes, NULL);
+    return other == c->dirs->n ? c->now : c->all[other];
+}
+
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running)
 {
-    struct nm_localizer *best = c->now;
+    struct nm_localizer *best = is_running ? c->now : choose_by_room(c, user, resources, n);
     size_t most = best && is_running ? nm_localizer_count_known(best, user, resources, n) : 0;
 
     for (size_t i = 0; is_running && i < c->dirs->n; i++) {

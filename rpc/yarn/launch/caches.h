@@ -30,9 +30,13 @@ void nm_yarn_caches_done(struct nm_yarn_caches *c);
 /* Looks at the directories if it is time, makes those nmd's that weren't, and chooses anew if the one isn't good. */
 void nm_yarn_caches_check(struct nm_yarn_caches *c);
 /* The one that has most of these resources if `is_running`, for a container's links lead there; else the one that gets
- * what is new. NULL: none is good. */
+ * what is new, unless there is no room for what it doesn't have, and another good one has that. NULL: none is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running);
+/* The good one whose directory has most room, and more than that of `full` has by now; NULL: there is none. tried: as
+ * many as there are directories, false at first: each of them is returned once. */
+struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
+                                            bool *tried);
 /* Returns whether the directory of this localizer is good. */
 bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l);
 /* The name of the directory that gets what is new; "" where there is none. */

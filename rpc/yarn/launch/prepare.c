@@ -46,6 +46,8 @@ struct nm_yarn_preparation {
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* whom that is of */
     bool asked_other;           /* a second localizer, since the directory of the first one had turned bad */
+    struct nm_localizer *roomy; /* another localizer, which is asked since a disk was full */
+    bool *tried;                /* for nm_yarn_caches_roomier(); NULL: no disk was full yet */
     bool lost_local, lost_log;  /* it failed because of that directory */
     unsigned n_lost; /* how often resources had gone when all had come */
     int result;    /* < 0: it failed */
@@ -329,19 +331,34 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* Asks the localizer of another directory, once, if the directory of the first one has turned bad. Returns 1 if it has
- * asked, 0 if there is no reason to. */
-static int ask_other(struct nm_yarn_preparation *p, char **ret_message)
+/* One whose directory has more room, each once. What didn't fit is removed by now: the full one looks good again. */
+static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
+{
+    const struct nm_yarn_caches *c = &p->launcher->caches;
+
+    if (!p->tried) {
+        p->tried = nm_arena_alloc(&p->arena, (c->dirs->n + 1) * sizeof *p->tried);
+        for (size_t i = 0; p->tried && i < c->dirs->n; i++)
+            p->tried[i] = false;
+    }
+    return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
+}
+
+/* Asks the localizer of another directory: of each that has more room, if the directory of the one that was asked was
+ * full, and once another, if it has turned bad. Returns 1 if it has asked, 0 if there is no reason to. */
+static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;
     int r;
 
-    if (p->kind == HOLD || p->asked_other)
+    if (p->kind == HOLD)
         return 0;
     nm_yarn_launcher_look_again(p->launcher);
-    if (nm_yarn_caches_is_good(&p->launcher->caches, failed) || p->launcher->caches.now == failed)
+    p->roomy = was_full ? find_roomy(p) : NULL;
+    if (!p->roomy && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
+                      p->launcher->caches.now == failed))
         return 0;
-    p->asked_other = true;
+    p->asked_other = p->asked_other || !p->roomy;
     p->ask = nm_localizer_ask_free(p->ask);
     r = ask_for_resources(p, ret_message);
     return r < 0 ? r : 1;
@@ -354,11 +371,11 @@ static void on_ended(struct nm_localizer_ask *ask, int result, const char *messa
 
     (void)ask;
     if (result < 0) {
-        int r = ask_other(p, &why);
+        int r = ask_other(p, result == -ENOSPC, &why);
 
         if (r > 0)
             return;
-        result = NM_MIN(result, r);
+        result = r < 0 ? r : result;
         message = r < 0 ? why : message;
     } else if (p->kind != HOLD) {
         p->at = 0;
@@ -397,14 +414,18 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
     struct nm_localizer_resource *list;
-    struct nm_localizer *localizer;
     int r = nm_yarn_resources(c->resources, c->n_resources, &p->arena, &list, ret_message);
 
     if (r < 0)
         return r;
-    localizer = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
-    p->asked = localizer;
-    r = localizer ? nm_localizer_ask(localizer, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
+    do {
+        if (p->roomy && nm_yarn_caches_is_good(&p->launcher->caches, p->roomy))
+            p->asked = p->roomy;
+        else
+            p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
+        r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
+        /* the first directories of a user need room as well */
+    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
     return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
 }
 

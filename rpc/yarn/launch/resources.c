@@ -10,6 +10,7 @@
 
 #define MOST 8192 /* that nm-localizer takes */
 #define SHOWN 100
+#define UNPACKED_TIMES 5
 
 /* Of a URL's path each byte that isn't safe everywhere: Hadoop has it decoded. */
 static char *encode(struct nm_arena *arena, const char *path)
@@ -68,6 +69,14 @@ static const char *type_of(int32_t type)
     return type > 0 && (size_t)type < NM_ARRAY_SIZE(names) ? names[type] : NULL;
 }
 
+/* As Hadoop reckons: what is unpacked takes five times its size. */
+static uint64_t room_of(const Yarn__LocalResource *v)
+{
+    const uint64_t size = (uint64_t)NM_MAX(v->size, 0);
+
+    return nm_streq(type_of(v->type), "FILE") ? size : NM_MIN(size, UINT64_MAX / UNPACKED_TIMES) * UNPACKED_TIMES;
+}
+
 static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, struct nm_localizer_resource *ret,
                    char **ret_message)
 {
@@ -89,6 +98,7 @@ static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, stru
     res.visibility = visibilities[v->visibility - 1];
     res.timestamp_msec = (uint64_t)v->timestamp_msec;
     res.name = nm_yarn_resource_name(from);
+    res.room_bytes = room_of(v);
     res.uri = make_uri(v->url, arena);
     if (!res.uri)
         return -ENOMEM;

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * rpc/yarn/launch/caches.h: resources go where there is room for them. The first local directory is on a disk of 2 MiB,
+ * the second on one of 8.
+ */
+
+#include "launcher-world.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define SMALL "local/filecache"
+#define LARGE "second/filecache"
+#define PUBLIC 1
+#define PRIVATE 2
+
+static void mount_at(struct world *w, const char *name, const char *options)
+{
+    char path[PATH_MAX];
+
+    (void)mkdirat(w->root_fd, name, 0755);
+    (void)snprintf(path, sizeof path, "%s/%s", w->root, name);
+    if (mount("small", path, "tmpfs", 0, options) < 0)
+        fail_msg("%s: %s", path, strerror(errno));
+}
+
+static int set_up_disks(void **state)
+{
+    struct world *w;
+
+    (void)set_up(state);
+    w = *state;
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return 0; /* only root can mount */
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    (void)close(w->root_fd);
+    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    mount_at(w, "local", "size=2m,mode=0755");
+    mount_at(w, "second", "size=8m,mode=0755");
+    start(w, "");
+    w->place = "second";
+    set_command(w, "true");
+    return 0;
+}
+
+static int tear_down_disks(void **state)
+{
+    struct world *w = *state;
+    char path[PATH_MAX];
+
+    w->launcher = nm_yarn_launcher_free(w->launcher);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", w->root, i == 0 ? "local" : "second");
+        (void)umount2(path, MNT_DETACH);
+    }
+    return tear_down(state);
+}
+
+static bool has_disks(const struct world *w)
+{
+    struct stat a, b;
+
+    return fstatat(w->root_fd, "local", &a, 0) == 0 && fstatat(w->root_fd, "second", &b, 0) == 0 &&
+           a.st_dev != b.st_dev;
+}
+
+/* In the place of those that there are: a file of so many bytes that is said to have so many. */
+static void name_file(struct world *w, const char *name, off_t bytes, int64_t said_bytes, int32_t visibility)
+{
+    char path[PATH_MAX];
+
+    w->context.n_resources = 0;
+    add_file(w, name, name, "text", visibility);
+    (void)snprintf(path, sizeof path, "%s/source/%s", w->root, name);
+    assert_int_equal(truncate(path, bytes), 0);
+    /* a hole would take no room */
+    if (bytes > 0) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        static char block[1 << 16];
+
+        memset(block, 'x', sizeof block);
+        for (off_t at = 0; at < bytes; at += (off_t)sizeof block)
+            assert_int_equal(write(fd, block, sizeof block), sizeof block);
+        (void)close(fd);
+    }
+    {
+        struct stat st;
+
+        assert_int_equal(stat(path, &st), 0);
+        w->resources[0]->value->timestamp_msec =
+            (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    }
+    w->resources[0]->value->size = said_bytes;
+}
+
+/* Whether the container becomes ready, with its resource beneath that. */
+static bool comes_to(struct world *w, const char *dir, const char *name)
+{
+    struct owner o;
+    char path[100];
+    bool ok = false;
+
+    prepare_all(w, &o);
+    for (int i = 10; i < 20 && !ok; i++) {
+        (void)snprintf(path, sizeof path, "%s/%d/%s", dir, i, name);
+        ok = o.result == 0 && is_there(w, path);
+    }
+    if (!ok)
+        print_message("%d %s\n", o.result, o.message);
+    give_back(&o);
+    return ok;
+}
+
+/* Its size is known: it doesn't get to where there is no room for it. What is there needs none. */
+static void test_size(void **state)
+{
+    struct world *w = *state;
+
+    if (!has_disks(w))
+        skip();
+    name_file(w, "a", 1 << 20, 1 << 20, PUBLIC);
+    assert_true(comes_to(w, SMALL, "a"));
+    assert_true(comes_to(w, SMALL, "a"));
+    name_file(w, "b", 3 << 20, 3 << 20, PUBLIC);
+    assert_true(comes_to(w, LARGE, "b"));
+    /* unpacked it is more */
+    name_file(w, "c", 1 << 16, 1 << 18, PUBLIC);
+    w->resources[0]->value->type = 1;
+    assert_true(comes_to(w, LARGE, "c"));
+    w->resources[0]->value->type = 2;
+    name_file(w, "d", 1 << 16, 1 << 18, PUBLIC);
+    assert_true(comes_to(w, SMALL, "d"));
+    /* nowhere: it is tried where what is new goes */
+    name_file(w, "e", 1 << 16, INT64_MAX, PUBLIC);
+    assert_true(comes_to(w, SMALL, "e"));
+    name_file(w, "f", 1 << 16, INT64_MIN, PUBLIC);
+    assert_true(comes_to(w, SMALL, "f"));
+}
+
+/* Nobody says how large it is: the disk gets full, what was fetched is removed, and the next disk is asked. */
+static void test_full(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    if (!has_disks(w))
+        skip();
+    for (int i = 0; i < 2; i++) {
+        name_file(w, i == 0 ? "a" : "b", 3 << 20, 0, PUBLIC);
+        assert_true(comes_to(w, LARGE, i == 0 ? "a" : "b"));
+    }
+    name_file(w, "c", 3 << 20, 0, PRIVATE);
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_int_equal(o.result, 0);
+    assert_true(is_there(w, "second/usercache/alice@corp$/filecache"));
+    give_back(&o);
+    /* what is small is where it was */
+    name_file(w, "d", 1 << 16, 0, PUBLIC);
+    assert_true(comes_to(w, SMALL, "d"));
+}
+
+/* Larger than either disk: each is asked once, and it is said why. */
+static void test_too_large(void **state)
+{
+    struct world *w = *state;
+    struct owner o;
+
+    if (!has_disks(w))
+        skip();
+    name_file(w, "a", 16 << 20, 0, PUBLIC);
+    prepare_all(w, &o);
+    assert_int_equal(o.ended, 1);
+    assert_true(o.result < 0);
+    assert_non_null(strstr(o.message, "No space left on device"));
+    assert_non_null(strstr(o.message, "/second/"));
+    give_back(&o);
+    name_file(w, "b", 1 << 16, 0, PUBLIC);
+    assert_true(comes_to(w, SMALL, "b"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_disks, tear_down_disks)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_size),
+        TEST(test_full),
+        TEST(test_too_large),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
