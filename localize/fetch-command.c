@@ -260,8 +260,8 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
 
     if (!list)
         return nm_fail(ret_message, -EPROTONOSUPPORT,
-                       "nothing here fetches %s:; there are file, http, https, hdfs and webhdfs, and what the "
-                       "administrator configures a fetch command for",
+                       "nothing here fetches %s:; there are file, http, https, hdfs, webhdfs and swebhdfs, and what "
+                       "the administrator configures a fetch command for",
                        uri->word);
     if (asprintf(&target, "%s/%s", to->dir_path, to->name) < 0)
         return -ENOMEM;

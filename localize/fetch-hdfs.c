@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * hdfs: and webhdfs:, both through WebHDFS. The authority is a name node, or a name service of several, of which one
- * is active: they are asked in turn, beginning with the one that answered last. A name node sends us on to a data
- * node for the bytes.
+ * hdfs:, webhdfs: and swebhdfs:, all through WebHDFS. The authority is a name node, or a name service of
+ * several, of which one is active: they are asked in turn, beginning with the one that answered last. A name node
+ * sends us on to a data node for the bytes.
  */
 
 #include <inttypes.h>
@@ -14,31 +14,50 @@
 #define HTTP_PORT 9870U
 #define HTTPS_PORT 9871U
 
-/* The name nodes that are configured for it: as host:port, or as the service or host alone; without a host, as the
- * scheme. NULL: none are. A port of WebHDFS is that of one name node, of maybe several on its host. */
-static json_t *find_name_nodes(json_t *name_nodes, const struct nm_uri *uri)
+/* As host:port, or as the service or host alone. A port of WebHDFS is that of one name node, of maybe several on its
+ * host. */
+static json_t *find_host(json_t *name_nodes, const char *prefix, const struct nm_uri *uri)
 {
-    char key[300];
+    char key[320];
     json_t *list;
 
-    if (uri->host)
-        (void)snprintf(key, sizeof key, "%s:%u", uri->host, uri->port);
-    else
-        (void)snprintf(key, sizeof key, "%s:", uri->word);
+    (void)snprintf(key, sizeof key, "%s%s:%u", prefix, uri->host, uri->port);
     list = json_object_get(name_nodes, key);
-    if (list || !uri->host || (uri->scheme == NM_URI_WEBHDFS && uri->port > 0))
+    if (list || (uri->scheme == NM_URI_WEBHDFS && uri->port > 0))
         return list;
-    return json_object_get(name_nodes, uri->host);
+    (void)snprintf(key, sizeof key, "%s%s", prefix, uri->host);
+    return json_object_get(name_nodes, key);
+}
+
+static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)
+{
+    return work->https || uri->has_tls;
+}
+
+/* The name nodes that are configured for it; without a host, as the scheme. NULL: none are. Where the policy isn't TLS
+ * for all, swebhdfs: has addresses of its own. */
+static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *uri)
+{
+    char key[64];
+    json_t *list = NULL;
+
+    if (!uri->host) {
+        (void)snprintf(key, sizeof key, "%.60s:", uri->word);
+        return json_object_get(work->name_nodes, key);
+    }
+    if (uri->has_tls)
+        list = find_host(work->name_nodes, "swebhdfs://", uri);
+    return list || (uri->has_tls && !work->https) ? list : find_host(work->name_nodes, "", uri);
 }
 
 /* An hdfs: URI's port is that of Hadoop's RPC, of which we know nothing. */
 static void print_default_base(const struct nm_work *work, const struct nm_uri *uri, char *buf, size_t size)
 {
-    unsigned port = work->https ? HTTPS_PORT : HTTP_PORT;
+    unsigned port = has_tls(work, uri) ? HTTPS_PORT : HTTP_PORT;
 
     if (uri->scheme == NM_URI_WEBHDFS && uri->port > 0)
         port = uri->port;
-    (void)snprintf(buf, size, "%s://%s:%u", work->https ? "https" : "http", uri->host, port);
+    (void)snprintf(buf, size, "%s://%s:%u", has_tls(work, uri) ? "https" : "http", uri->host, port);
 }
 
 /* A name node believes any name that RPC tells it, but by WebHDFS only such as begin with a letter, by default. */
@@ -128,7 +147,7 @@ static int empty(int fd)
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message)
 {
-    json_t *list = find_name_nodes(f->work->name_nodes, uri);
+    json_t *list = find_name_nodes(f->work, uri);
     size_t n = list ? json_array_size(list) : 1;
     char base[320];
     int r = -EIO;

@@ -26,7 +26,7 @@ static int get_scheme(const char *text, struct nm_uri *uri)
         enum nm_uri_scheme scheme;
     } known[] = {
         {"file", NM_URI_FILE}, {"http", NM_URI_HTTP},       {"https", NM_URI_HTTP},
-        {"hdfs", NM_URI_HDFS}, {"webhdfs", NM_URI_WEBHDFS},
+        {"hdfs", NM_URI_HDFS}, {"webhdfs", NM_URI_WEBHDFS}, {"swebhdfs", NM_URI_WEBHDFS},
     };
     size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
 
@@ -41,6 +41,7 @@ static int get_scheme(const char *text, struct nm_uri *uri)
     for (size_t i = 0; i < NM_ARRAY_SIZE(known); i++)
         if (nm_streq(uri->word, known[i].word))
             uri->scheme = known[i].scheme;
+    uri->has_tls = nm_streq(uri->word, "swebhdfs");
     return 0;
 }
 

@@ -113,6 +113,7 @@ static void test_uris(void **state)
         {"hdfs:///user/a%20b.jar", NM_URI_HDFS, NULL, 0, "/user/a b.jar", "a b.jar"},
         {"HDFS:/user/x", NM_URI_HDFS, NULL, 0, "/user/x", "x"},
         {"webhdfs:///a/../x", NM_URI_WEBHDFS, NULL, 0, "/a/../x", "x"},
+        {"SWebHDFS://nn:9871/x", NM_URI_WEBHDFS, "nn", 9871, "/x", "x"},
         {"s3a://bucket_1/a/b%2Bc", NM_URI_OTHER, NULL, 0, NULL, "b+c"},
         {"wasb:x", NM_URI_OTHER, NULL, 0, NULL, "x"},
     };
@@ -124,6 +125,7 @@ static void test_uris(void **state)
         if (nm_uri_parse(cases[i].text, &uri, NULL) != 0)
             fail_msg("no URI: %s", cases[i].text);
         assert_int_equal(uri.scheme, cases[i].scheme);
+        assert_int_equal(uri.has_tls, nm_streq(uri.word, "swebhdfs"));
         assert_string_equal(uri.host ? uri.host : "", cases[i].host ? cases[i].host : "");
         assert_int_equal(uri.port, cases[i].port);
         assert_string_equal(uri.path ? uri.path : "", cases[i].path ? cases[i].path : "");

@@ -121,6 +121,31 @@ static void fetch_hdfs(const char *path, const char *more)
     fetch(uri, more, top);
 }
 
+/* It goes by name nodes of its own, and has TLS where none are configured, whatever the policy is. */
+static void test_swebhdfs(void **state)
+{
+    _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
+                                     "\"http://127.0.0.1:1\"],\"swebhdfs://c\":[\"http://127.0.0.1:%u\"]},",
+                                     server.port);
+    _cleanup_free_ char *uri = print("swebhdfs://127.0.0.1:%u/d/a%%20b", server.port);
+    _cleanup_free_ char *base = print("https://127.0.0.1:%u: ", server.port);
+
+    (void)state;
+    fetch(uri, "\"type\":\"FILE\",\"timestamp\":0", top);
+    assert_failed(base);
+    fetch("swebhdfs://127.0.0.9/d/x", "\"type\":\"FILE\",\"timestamp\":0", top);
+    assert_failed("https://127.0.0.9:9871: ");
+    /* the cluster's addresses are of TLS all the same */
+    fetch("swebhdfs://c/d/a%20b", "\"type\":\"FILE\",\"timestamp\":0",
+          "\"user\":\"alice\",\"limits\":{\"attempts\":1},\"webhdfs\":{\"https\":true},"
+          "\"name_nodes\":{\"c\":[\"https://127.0.0.1:1\"]},");
+    assert_failed("https://127.0.0.1:1: ");
+    fetch("swebhdfs:///d/x", "\"type\":\"FILE\",\"timestamp\":0", top);
+    assert_failed("has none for swebhdfs:");
+    fetch("swebhdfs://c/d/a%20b", "\"type\":\"FILE\",\"timestamp\":1700000000123", top);
+    assert_done("10/a b", "hello");
+}
+
 static void test_http(void **state)
 {
     (void)state;
@@ -276,6 +301,7 @@ static void test_webhdfs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_swebhdfs),
         TEST(test_http),
         TEST(test_http_time),
         TEST(test_http_refused),

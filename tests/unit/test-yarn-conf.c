@@ -343,6 +343,19 @@ static void test_sources(void **state)
         {"fs.defaultFS=hdfs://nn dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://nn:9871"), "{}"},
         {"fs.defaultFS=webhdfs://nn:81", "{\"webhdfs:\": [\"http://nn:81\"]}", "{}"},
         {"fs.defaultFS=hdfsx://nn", "{}", "{}"},
+        {"fs.defaultFS=swebhdfs://nn", "{\"swebhdfs:\": [\"https://nn:9871\"]}", "{}"},
+        {"fs.defaultFS=swebhdfs://u@nn:82/ dfs.http.policy=HTTPS_ONLY", "{\"swebhdfs:\": [\"https://nn:82\"]}", "{}"},
+        {"fs.defaultFS=swebhdfs://a dfs.nameservices=a dfs.ha.namenodes.a=n1,n2 dfs.namenode.https-address.a.n1=h1:1 "
+         "dfs.namenode.rpc-address.a.n2=h2 dfs.namenode.http-address.a.n1=h1:3",
+         "{\"a\": [\"http://h1:3\", \"http://h2:9870\"], \"h2\": [\"http://h2:9870\"], "
+         "\"h2:8020\": [\"http://h2:9870\"], \"swebhdfs://a\": [\"https://h1:1\", \"https://h2:9871\"], "
+         "\"swebhdfs://h2\": [\"https://h2:9871\"], \"swebhdfs://h2:8020\": [\"https://h2:9871\"], "
+         "\"swebhdfs:\": [\"https://h1:1\", \"https://h2:9871\"]}", "{}"},
+        {"fs.defaultFS=swebhdfs://a dfs.http.policy=HTTPS_ONLY dfs.nameservices=a dfs.namenode.https-address.a=h:1",
+         "{\"a\": [\"https://h:1\"], \"swebhdfs:\": [\"https://h:1\"]}", "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.http.policy=HTTP_AND_HTTPS",
+         "{\"nn\": [\"http://nn:9870\"], \"nn:8020\": [\"http://nn:9870\"], \"hdfs:\": [\"http://nn:9870\"], "
+         "\"swebhdfs://nn\": [\"https://nn:9871\"], \"swebhdfs://nn:8020\": [\"https://nn:9871\"]}", "{}"},
         {"fs.defaultFS=hdfs://a dfs.nameservices=a,b dfs.ha.namenodes.a=n1,n2 dfs.namenode.rpc-address.a.n1=h1:1 "
          "dfs.namenode.rpc-address.a.n2=[::1]:2 dfs.namenode.http-address.a.n2=0.0.0.0:81 "
          "dfs.namenode.rpc-address.b=h1:3",

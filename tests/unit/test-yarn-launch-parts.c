@@ -161,6 +161,37 @@ static void test_command_doubts(void **state)
     json_decref(s.commands);
 }
 
+/* Whether the start tells that what is in the default file system isn't fetched. */
+static bool is_doubted(const char *default_fs, json_t *commands, const char *scheme)
+{
+    const struct nm_yarn_settings s = {.default_fs = (char *)default_fs, .commands = commands};
+    char words[200];
+
+    tell_doubts(&s);
+    (void)snprintf(words, sizeof words, "fs.defaultFS = '%s': nothing on this node fetches %s:, so containers whose "
+                   "files are there fail; nmd.fetch-command.%s = hadoop fs", default_fs, scheme, scheme);
+    assert_true(!*said || strstr(said, words) == said);
+    return *said;
+}
+
+static void test_default_file_system(void **state)
+{
+    static const char *const fetched[] = {
+        "hdfs://nn", "file:///", "HDFS://nn:8020/", "webhdfs://nn", "swebhdfs://nn", "http://h/", "nn:8020", "local",
+        "",
+    };
+    json_t *commands = json_pack("{s:[s]}", "s3a", "/bin/sh");
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fetched); i++)
+        assert_false(is_doubted(fetched[i], NULL, ""));
+    assert_true(is_doubted("viewfs://cluster/", commands, "viewfs"));
+    assert_true(is_doubted("S3A://bucket", NULL, "s3a"));
+    assert_false(is_doubted("S3A://bucket", commands, "s3a"));
+    assert_false(is_doubted(NULL, commands, ""));
+    json_decref(commands);
+}
+
 static void test_bad_resources(void **state)
 {
     struct nm_localizer_resource res;
@@ -316,7 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources), cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_command_doubts),
+        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),

@@ -188,8 +188,8 @@ const struct nm_yarn_key nm_yarn_keys[] = {
                 "needs the more the larger the host is. 0: any; its heap is limited nevertheless."},
     {"nmd.webhdfs.ca-file", NM_YARN_TEXT, FIELD(webhdfs_ca_file), "",
      .meaning = "A PEM file, readable by everybody, with the certificates that vouch for HDFS's servers where "
-                "dfs.http.policy is HTTPS_ONLY; the truststore of ssl-client.xml is for Java alone. Nothing: the "
-                "system's store."},
+                "dfs.http.policy is HTTPS_ONLY, and for swebhdfs: URIs; the truststore of ssl-client.xml is for "
+                "Java alone. Nothing: the system's store."},
     {"yarn.nodemanager.log.retain-seconds", NM_YARN_NUMBER, FIELD(log_retain_sec), "10800", RANGE(0, INT32_MAX),
      .meaning = "For so long after an application's end its logs are kept."},
     {"yarn.nodemanager.delete.debug-delay-sec", NM_YARN_NUMBER, FIELD(delete_delay_sec), "0", RANGE(-1, INT32_MAX),

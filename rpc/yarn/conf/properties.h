@@ -92,6 +92,7 @@ struct nm_yarn_settings {
     uint64_t localizer_timeout_usec;
     json_t *name_nodes, *webhdfs, *commands; /* of nm-localizer's work (sources.h) */
     char *webhdfs_ca_file;
+    char *default_fs; /* NULL: the cluster names none */
     char *dir; /* from which all of this was read; NULL: from none */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;

@@ -18,6 +18,7 @@
 struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
+    const char *prefix; /* of names in name_nodes */
     json_t *name_nodes, *webhdfs, *commands;
 };
 
@@ -106,8 +107,11 @@ static bool read_authority(const char *uri, const char *scheme, struct address *
 
 /* What a URI's authority may be. What is there already stays: two name nodes of one host share its bare name, and the
  * first has it. */
-static int put_key(const struct reader *r, const char *key, const char *base)
+static int put_key(const struct reader *r, const char *name, const char *base)
 {
+    char key[NAME_SIZE + 40];
+
+    (void)snprintf(key, sizeof key, "%s%s", r->prefix, name);
     if (json_object_get(r->name_nodes, key))
         return 0;
     return json_object_set_new(r->name_nodes, key, json_pack("[s]", base)) < 0 ? -ENOMEM : 0;
@@ -205,10 +209,12 @@ static int read_services(struct reader *r, const char *services)
     for (const char *p = services + strspn(services, SEPARATORS); e == 0 && *p; p += strspn(p, SEPARATORS)) {
         size_t size = strcspn(p, SEPARATORS);
         json_t *list = json_array();
+        char key[NAME_SIZE];
+        int n = snprintf(key, sizeof key, "%s%.*s", r->prefix, (int)NM_MIN(size, sizeof key), p);
 
         e = list ? fill_service(r, list, p, size) : -ENOMEM;
         if (e == 0)
-            e = put_list(r->name_nodes, p, size, list);
+            e = put_list(r->name_nodes, key, NM_MIN((size_t)n, sizeof key - 1), list);
         else
             json_decref(list);
         p += size;
@@ -244,16 +250,42 @@ static int put_default(const struct reader *r, const struct address *authority)
     return put_key(r, "hdfs:", base);
 }
 
-static int put_webhdfs_default(const struct reader *r, const struct address *authority)
+/* scheme: with its colon. */
+static int put_webhdfs_default(const struct reader *r, const char *scheme, const struct address *authority)
 {
-    json_t *list = authority->port > 0 ? NULL : json_object_get(r->name_nodes, authority->host);
     unsigned port = authority->port > 0 ? authority->port : r->https ? HTTPS_PORT : HTTP_PORT;
-    char base[NAME_SIZE + 20];
+    char base[NAME_SIZE + 20], key[NAME_SIZE + 12];
+    json_t *list;
 
-    if (list)
-        return json_object_set(r->name_nodes, "webhdfs:", list) < 0 ? -ENOMEM : 0;
+    (void)snprintf(key, sizeof key, "%s%s", r->prefix, authority->host);
+    list = authority->port > 0 ? NULL : json_incref(json_object_get(r->name_nodes, key));
     (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->host, port);
-    return put_key(r, "webhdfs:", base);
+    list = list ?: json_pack("[s]", base);
+    return json_object_set_new(r->name_nodes, scheme, list) < 0 ? -ENOMEM : 0;
+}
+
+static int read_all(struct reader *r, const char *services, const struct address *of_file_system)
+{
+    if (services && services[strspn(services, SEPARATORS)])
+        return read_services(r, services);
+    return read_single(r, of_file_system);
+}
+
+/* Where the policy is TLS for all, they are those of the other schemes. */
+static int read_swebhdfs(struct reader *r, const char *services, const char *policy, const char *file_system)
+{
+    struct address authority;
+    const bool is_default = file_system && read_authority(file_system, "swebhdfs", &authority);
+    const bool has_own = !r->https && (is_default || (policy && strcasecmp(policy, "HTTP_AND_HTTPS") == 0));
+    struct reader tls = *r;
+    struct address of_hdfs;
+    int e = 0;
+
+    tls.https = true;
+    tls.prefix = has_own ? "swebhdfs://" : "";
+    if (has_own)
+        e = read_all(&tls, services, file_system && read_authority(file_system, "hdfs", &of_hdfs) ? &of_hdfs : NULL);
+    return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 
 static int read_name_nodes(struct reader *r)
@@ -268,15 +300,12 @@ static int read_name_nodes(struct reader *r)
         return e;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
     is_hdfs = file_system && read_authority(file_system, "hdfs", &authority);
-    if (services && services[strspn(services, SEPARATORS)])
-        e = read_services(r, services);
-    else
-        e = read_single(r, is_hdfs ? &authority : NULL);
+    e = read_all(r, services, is_hdfs ? &authority : NULL);
     if (e == 0 && is_hdfs)
         e = put_default(r, &authority);
     else if (e == 0 && file_system && read_authority(file_system, "webhdfs", &authority))
-        e = put_webhdfs_default(r, &authority);
-    return e;
+        e = put_webhdfs_default(r, "webhdfs:", &authority);
+    return e == 0 ? read_swebhdfs(r, services, policy, file_system) : e;
 }
 
 /* How name nodes are asked that aren't among those, too. */
@@ -325,10 +354,16 @@ static int read_commands(struct reader *r)
     return e;
 }
 
+int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret)
+{
+    return get(c, "fs.defaultFS", ret);
+}
+
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands)
 {
-    _cleanup_(reader_done) struct reader r = {.conf = c, .name_nodes = json_object(), .commands = json_object()};
+    _cleanup_(reader_done) struct reader r = {
+        .conf = c, .prefix = "", .name_nodes = json_object(), .commands = json_object()};
     int e;
 
     if (!r.name_nodes || !r.commands)

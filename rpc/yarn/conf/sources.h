@@ -7,11 +7,12 @@
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
  *   dfs.namenode.http-address[.SERVICE[.NODE]]   where they answer WebHDFS; with dfs.http.policy = HTTPS_ONLY
- *                                                dfs.namenode.https-address
+ *                                                dfs.namenode.https-address, which with HTTP_AND_HTTPS is for
+ *                                                swebhdfs: URIs and listed as "swebhdfs://..."
  *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    where a name node is whose former address doesn't say it; and what
  *                                                hdfs: URIs have as their authority
  *   fs.defaultFS                                 likewise; and the name nodes of URIs without an authority, which are
- *                                                listed as "hdfs:" or "webhdfs:"
+ *                                                listed as "hdfs:", "webhdfs:" or "swebhdfs:"
  *   nmd.webhdfs.ca-file                          who vouches for them
  *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
  *                                                has such a URI: {uri} and {target} stand for those
@@ -24,3 +25,5 @@
 /* The first and the last may come back as empty objects. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands);
+/* The value of fs.defaultFS; *ret is NULL where there is none. */
+int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

@@ -4,6 +4,7 @@
 
 #include "rpc/yarn/launch/doubts.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,6 +108,28 @@ static void look_for_commands(const struct doubts *d, json_t *commands)
     }
 }
 
+/* ---- the default file system -------------------------------------------------------------- */
+
+/* Most files of applications are in it, so that nearly each container would fail. */
+static void look_for_scheme(const struct doubts *d, const struct nm_yarn_settings *s)
+{
+    static const char *const fetched[] = {"file", "http", "https", "hdfs", "webhdfs", "swebhdfs"};
+    const char *colon = s->default_fs ? strstr(s->default_fs, ":/") : NULL;
+    char scheme[64] = "";
+
+    if (!colon || (size_t)(colon - s->default_fs) >= sizeof scheme)
+        return;
+    for (size_t i = 0; s->default_fs + i < colon; i++)
+        scheme[i] = (char)tolower((unsigned char)s->default_fs[i]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fetched); i++)
+        if (nm_streq(scheme, fetched[i]))
+            return;
+    if (!json_object_get(s->commands, scheme))
+        doubt(d, "fs.defaultFS = '%.300s': nothing on this node fetches %s:, so containers whose files are there fail; "
+                 "nmd.fetch-command.%s = hadoop fs -get {uri} {target} has Hadoop's client fetch them",
+              s->default_fs, scheme, scheme);
+}
+
 void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
                          void (*tell)(int level, const char *sentence))
 {
@@ -117,4 +140,5 @@ void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
     look_for_user(&d, s, nmd_uid);
     look_for_certificates(&d, s->webhdfs_ca_file);
     look_for_commands(&d, s->commands);
+    look_for_scheme(&d, s);
 }
