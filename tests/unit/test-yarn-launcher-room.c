@@ -164,6 +164,23 @@ static void test_full(void **state)
     assert_true(comes_to(w, SMALL, "d"));
 }
 
+/* What a container that still runs has had fetched needs no room once more, however little is left beside it. */
+static void test_what_is_there(void **state)
+{
+    struct world *w = *state;
+    struct owner first;
+
+    if (!has_disks(w))
+        skip();
+    for (int64_t said = 0; said <= 7 << 20; said += 7 << 20) {
+        name_file(w, said > 0 ? "a" : "b", 7 << 20, said, PUBLIC);
+        prepare_all(w, &first);
+        assert_int_equal(first.result, 0);
+        assert_true(comes_to(w, LARGE, said > 0 ? "a" : "b"));
+        give_back(&first);
+    }
+}
+
 /* Larger than either disk: each is asked once, and it is said why. */
 static void test_too_large(void **state)
 {
@@ -190,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_size),
         TEST(test_full),
+        TEST(test_what_is_there),
         TEST(test_too_large),
     };
 

@@ -126,24 +126,57 @@ struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, cons
     return c->all[to];
 }
 
+/* Of the good ones that have room for what they lack, the one that lacks least, and of such the one with most room; or
+ * the one for what is new. */
+static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                        const struct nm_localizer_resource *resources, size_t n)
+{
+    uint64_t fewest = UINT64_MAX, most = 0;
+    struct nm_localizer *best = c->now;
+
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        const uint64_t room = is_good(c, i) ? free_bytes(c, i) : 0;
+        const uint64_t lacks = room > 0 ? nm_localizer_count_missing_bytes(c->all[i], user, resources, n) : UINT64_MAX;
+
+        if (lacks <= room && (lacks < fewest || (lacks == fewest && room > most))) {
+            fewest = lacks;
+            most = room;
+            best = c->all[i];
+        }
+    }
+    return best;
+}
+
+/* Another one that has all of them, where the one for what is new hasn't; or that one. */
+static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                     const struct nm_localizer_resource *resources, size_t n)
+{
+    if (nm_localizer_count_known(c->now, user, resources, n) == n)
+        return c->now;
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (is_good(c, i) && c->all[i] != c->now && nm_localizer_count_known(c->all[i], user, resources, n) == n)
+            return c->all[i];
+    return c->now;
+}
+
 /* What the user says is believed for this once: the one that gets what is new stays the one. Which of the resources it
- * has is looked up only where there isn't room for all. */
+ * has is looked up only where there isn't room for all, or nobody says how large they are. */
 static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n)
 {
     const size_t now = index_of(c, c->now);
     uint64_t bytes = 0, has_bytes;
-    size_t other;
 
     for (size_t i = 0; i < n; i++)
         bytes = nm_add_u64(bytes, resources[i].room_bytes);
-    if (now == c->dirs->n || bytes == 0)
+    if (now == c->dirs->n || n == 0)
         return c->now;
+    if (bytes == 0)
+        return find_all(c, user, resources, n);
     has_bytes = free_bytes(c, now);
     if (has_bytes >= bytes || has_bytes >= nm_localizer_count_missing_bytes(c->now, user, resources, n))
         return c->now;
-    other = find_room(c, bytes, NULL);
-    return other == c->dirs->n ? c->now : c->all[other];
+    return find_fewest(c, user, resources, n);
 }
 
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
