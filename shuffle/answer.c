@@ -336,7 +336,8 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
 static int send_heads(const struct request *t, unsigned i, struct plan *p, bool more)
 {
     for (uint32_t from = 0; from < t->q->n_reduces; from += HEADS_AT_ONCE) {
-        int r = make_heads(p, t->q, i, from);
+        /* A row that fits the socket's buffer is sent however slowly the reducer reads. */
+        int r = nm_now_usec() > t->deadline_usec ? -ETIMEDOUT : make_heads(p, t->q, i, from);
 
         if (r < 0 || (r = send_all(t->fd, p->heads.data, p->heads.size,
                                    more || t->q->n_reduces - from > HEADS_AT_ONCE, t->deadline_usec)) < 0)

@@ -202,7 +202,7 @@ static int parse_target(struct nm_shuffle_request *q, const char **ret_why)
     if (q->job.size == 0 || q->n_maps == 0 || !seen_reduce)
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Required param job, map and reduce", ret_why);
     if (q->n_reduces > NM_SHUFFLE_PARTS_MAX / q->n_maps)
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Too many parts: maps times reducers are at most 32768", ret_why);
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Too many parts: maps times reducers are at most 4096", ret_why);
     return 0;
 }
 

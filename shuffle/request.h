@@ -26,7 +26,7 @@
 #define NM_SHUFFLE_MAPS_MAX 256u
 /* Parts of outputs in a request: its maps times its reducers. Their lengths are kept while it is answered, 16 bytes for
  * each. Tez asks for 20 maps at once, so this is enough for ranges of 1,600 reducers. */
-#define NM_SHUFFLE_PARTS_MAX 32768u
+#define NM_SHUFFLE_PARTS_MAX 4096u
 
 /* Positive outcomes: the status of HTTP that the client is to have. */
 enum nm_shuffle_status {

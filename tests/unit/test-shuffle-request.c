@@ -117,16 +117,16 @@ static void test_ranges(void **state)
 static void test_too_many_parts(void **state)
 {
     const char *why = NULL,
-               *head = "GET /mapOutput?job=job_1_2&reduce=1-32769&map=" MAP "," MAP " HTTP/1.1\r\n" HEADERS;
+               *head = "GET /mapOutput?job=job_1_2&reduce=1-4097&map=" MAP "," MAP " HTTP/1.1\r\n" HEADERS;
 
     (void)state;
-    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-32768&map=" MAP), 0);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-4096&map=" MAP), 0);
     assert_int_equal(q.n_reduces, NM_SHUFFLE_PARTS_MAX);
-    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-16384&map=" MAP "," MAP), 0);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-2048&map=" MAP "," MAP), 0);
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2147483647&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
-    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-16384&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2048&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
     assert_int_equal(nm_shuffle_request_parse(nm_bytes_of(head), &q, &why), NM_SHUFFLE_BAD_REQUEST);
-    assert_string_equal(why, "Too many parts: maps times reducers are at most 32768");
+    assert_string_equal(why, "Too many parts: maps times reducers are at most 4096");
 }
 
 /* What Hadoop's handler takes although no fetcher of its own says it so. */
