@@ -20,12 +20,12 @@ void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, ui
 {
     if (now_usec >= m->no_room_until_usec)
         m->no_room_told_usec = 0;
-    m->no_room_until_usec = now_usec + usec;
+    m->no_room_until_usec = NM_MAX(m->no_room_until_usec, now_usec + usec);
 }
 
-bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec)
+bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec)
 {
-    nm_report_note_given_back(m, now_usec, usec > 0 ? usec : NM_REPORT_NO_ROOM_USEC);
+    nm_report_note_given_back(m, now_usec, NM_REPORT_NO_ROOM_USEC);
     return m->no_room_told_usec > 0 && now_usec - m->no_room_told_usec >= NM_REPORT_HEARD_USEC;
 }
 

@@ -43,7 +43,7 @@ static bool on_no_room(void *userdata)
 {
     struct nm_yarn *y = userdata;
 
-    return nm_report_note_refused(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
+    return nm_report_note_refused(&y->memory, nm_now_usec());
 }
 
 /* An address that is one says where; a name is how others find the node, and may be 127.0.1.1 here. */

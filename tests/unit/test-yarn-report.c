@@ -91,32 +91,41 @@ static void test_a_queue_that_is_told_as_full(void **state)
  * it is known. */
 static void test_refused(void **state)
 {
-    const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = 3 * NM_REPORT_HEARD_USEC;
+    const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
     struct nm_status s = some_status();
     struct nm_report_memory memory = {0};
     struct nm_report r;
 
     (void)state;
-    assert_false(nm_report_note_refused(&memory, 900, long_enough));
-    assert_false(nm_report_note_refused(&memory, heard, long_enough)); /* no heartbeat has said anything yet */
+    assert_false(nm_report_note_refused(&memory, 900));
+    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has said anything yet */
     memory.no_room_until_usec = 900 + long_enough;
     nm_report_make(&r, &memory, &s, 20, 1000, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
-    assert_false(nm_report_note_refused(&memory, 1000, long_enough));
-    assert_false(nm_report_note_refused(&memory, heard - 1, long_enough));
+    assert_false(nm_report_note_refused(&memory, 1000));
+    assert_false(nm_report_note_refused(&memory, heard - 1));
     nm_report_make(&r, &memory, &s, 20, heard - 1, 1);
-    assert_true(nm_report_note_refused(&memory, heard, long_enough));
+    assert_true(nm_report_note_refused(&memory, heard));
     nm_report_make(&r, &memory, &s, 20, heard + long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
     nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1); /* it was told that there is room again */
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
-    assert_false(nm_report_note_refused(&memory, heard + long_enough, long_enough));
+    assert_false(nm_report_note_refused(&memory, heard + long_enough));
     nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
     nm_report_note_start(&memory); /* likewise */
-    assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough, 0));
-    nm_report_make(&r, &memory, &s, 20, heard + 2 * long_enough + NM_REPORT_NO_ROOM_USEC - 1, 1);
+    assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough));
+    nm_report_make(&r, &memory, &s, 20, heard + 3 * long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
+
+    /* It shortens nothing, and a short time for what was given back doesn't shorten it. */
+    memory = (struct nm_report_memory){.no_room_until_usec = 10 * long_enough};
+    assert_false(nm_report_note_refused(&memory, 1000));
+    assert_int_equal(memory.no_room_until_usec, 10 * long_enough);
+    memory.no_room_until_usec = 0;
+    assert_false(nm_report_note_refused(&memory, 1000));
+    nm_report_note_given_back(&memory, 2000, 1);
+    assert_int_equal(memory.no_room_until_usec, 1000 + long_enough);
 }
 
 /* The first sample has not come, or never will. */
