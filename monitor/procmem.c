@@ -272,7 +272,9 @@ static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_p
         if (r != NM_MONITOR_THREAD_ENDED && r != -ENOENT)
             return r;
     }
-    return -EBADMSG;
+    /* All may have ended meanwhile: then the process is gone, or a zombie that uses nothing. */
+    r = read_status_file(p, pid, "status", ret);
+    return r == NM_MONITOR_THREAD_ENDED ? -EBADMSG : r;
 }
 
 static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
