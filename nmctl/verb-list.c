@@ -79,9 +79,7 @@ void nm_container_keep_wanted(const struct nm_args *a, json_t *list)
             (void)json_array_remove(list, i);
 }
 
-/* nmd's list has only the beginning of a long command. A terminal cuts it anyway; for a pipe the whole command is
- * fetched. */
-static char *command_of(struct nm_ctl *ctl, const json_t *c, bool whole)
+char *nm_container_whole_command(struct nm_ctl *ctl, const json_t *c, bool whole)
 {
     const json_t *head = nm_json_at(c, "command_head");
     const char *last = json_string_value(json_array_get(head, json_array_size(head) - 1));
@@ -135,7 +133,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
     t = nm_table_new(columns, NM_ARRAY_SIZE(columns));
     json_array_foreach(list, i, c) {
-        _cleanup_free_ char *command = command_of(ctl, c, term.width == 0);
+        _cleanup_free_ char *command = nm_container_whole_command(ctl, c, term.width == 0);
         char age[32];
 
         nm_container_add_names(t, c);

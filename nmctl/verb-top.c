@@ -84,9 +84,9 @@ static void print_keys(FILE *f, const struct nm_term *term)
                        term->width, 14);
 }
 
-static void add_row(struct nm_table *t, const json_t *c)
+static void add_row(struct nm_ctl *ctl, struct nm_table *t, const json_t *c, bool whole)
 {
-    _cleanup_free_ char *command = nm_container_command(c);
+    _cleanup_free_ char *command = nm_container_whole_command(ctl, c, whole);
     double asked = nm_json_num(c, "memory_bytes");
     char text[32];
 
@@ -122,7 +122,7 @@ static void mark_column(struct nm_column *columns, const struct nm_top *t, const
 }
 
 /* Makes only the rows that are visible. */
-static void print_table(FILE *f, const struct nm_term *term, const struct nm_top *t)
+static void print_table(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, const struct nm_top *t)
 {
     struct nm_column columns[N_COLUMNS] = {
         {"NR", true, 0, 0},     {"ID", false, 0, 1},   {"NAME", false, 8, 6},      {"TYPE", false, 6, 0},
@@ -137,7 +137,7 @@ static void print_table(FILE *f, const struct nm_term *term, const struct nm_top
         mark_column(columns, t, term, title, sizeof title);
     table = nm_table_new(columns, N_COLUMNS);
     for (size_t i = t->first; i < end; i++)
-        add_row(table, t->containers[i]);
+        add_row(ctl, table, t->containers[i], term->width == 0);
     nm_table_print(table, f, term, 0);
 }
 
@@ -189,7 +189,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     if (t->help)
         print_keys(f, term);
     else
-        print_table(f, term, t);
+        print_table(ctl, f, term, t);
     nm_top_done(t);
     return NM_CTL_OK;
 }

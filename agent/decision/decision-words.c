@@ -79,7 +79,7 @@ static void add_after(struct nm_text *t, const struct nm_decision *d, enum nm_re
 
     nm_text_add(t, "%s%s at ", resource_word(k), use_word(d, k));
     nm_text_add_share(t, d, k, nm_resources_get(&d->used, k));
-    nm_text_add(t, ", ");
+    nm_text_add(t, " of capacity, ");
     nm_text_add_share(t, d, k, after);
     nm_text_add(t, " with its request");
 }
@@ -135,8 +135,9 @@ static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
     }
     nm_text_add(t, "), and that stays within the preemption thresholds of ");
     nm_text_add_percent(t, d->preemption_threshold.memory);
-    nm_text_add(t, " and ");
+    nm_text_add(t, " of memory and ");
     nm_text_add_percent(t, d->preemption_threshold.cpu);
+    nm_text_add(t, " of CPU");
 }
 
 static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)

@@ -143,6 +143,7 @@ long=$(printf 'word%03d ' {1..60})
 # shellcheck disable=SC2086 # words
 nmctl run -D -m 16M -c 0.1 --name long -- sh -c 'exec sleep 1000' $long >/dev/null
 like "in a pipe a command is whole" "$(nmctl list)" 'word059 word060$'
+like "in top's, too" "$(nmctl top)" 'word059 word060$'
 is "also where a terminal would be narrow" "$(nmctl list | grep -c 'long .*word060')" 1
 nmctl kill --now --wait long >/dev/null
 

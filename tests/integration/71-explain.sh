@@ -33,7 +33,7 @@ says() { # NAME CONTAINER REGEX...: all of them, in one explanation
 hog big -m 700M -c 0.2 -- 100 660
 wait_until 20 uses big 100
 says "admit, guaranteed" big 'Admitted .*\(big\)' 'guaranteed and its request fits' \
-    'memory at 0 %, 70 % with its request' 'asks for 700 MiB and 0\.2 vcores' 'It took .* ms'
+    'memory at 0 % of capacity, 70 % with its request' 'asks for 700 MiB and 0\.2 vcores' 'It took .* ms'
 hog o1 --opportunistic -m 200M -c 0.3 -- 150 --spin
 wait_until 20 uses o1 150
 says "admit, by allocation" o1 'can hold all requests together \(900 MiB of 1000 MiB, 0\.5 of 2 vcores'
@@ -42,7 +42,7 @@ hog o2 --opportunistic -m 300M -c 0.3 -- 150 --spin
 wait_until 20 uses o2 150
 wait_until 20 burns o2 100
 says "admit, by over-allocation" o2 'others use less than they asked for' \
-    'thresholds of 95 % and 95 %' '900 MiB of 1000 MiB allocated' \
+    'thresholds of 95 % of memory and 95 % of CPU' '900 MiB of 1000 MiB allocated' \
     'Memory: [0-9]+ MiB used by containers, [0-9.]+ [KM]?i?B reserved while they warm up, [0-9.]+ [KM]?i?B used by others'
 wait_until 10 settled o2
 

@@ -59,11 +59,12 @@ static void test_why_admitted(void **state)
     (void)state;
     d.type = NM_GUARANTEED;
     assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and its request fits "
-                       "(memory at 50 %, 62.5 % with its request; CPU at 37.5 %, 62.5 % with its request)");
+                       "(memory at 50 % of capacity, 62.5 % with its request; CPU at 37.5 % of capacity, 62.5 % "
+                       "with its request)");
     d.used.memory_bytes = 7 * GIB;
     assert_summary(&d, "admitted container_1_000002 (hash): it is guaranteed and nothing more of what opportunistic "
-                       "containers hold could be taken back for it (memory at 87.5 %, 100 % with its request; "
-                       "CPU at 37.5 %, 62.5 % with its request)");
+                       "containers hold could be taken back for it (memory at 87.5 % of capacity, 100 % with its "
+                       "request; CPU at 37.5 % of capacity, 62.5 % with its request)");
     d.allocated = d.allocated_guaranteed;
     assert_contains(&d, "it is guaranteed and there is no opportunistic container that could make room for it (");
     d = sample(NM_DECISION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -73,10 +74,8 @@ static void test_why_admitted(void **state)
     d = sample(NM_DECISION_ADMIT, NM_REASON_OVER_ALLOCATION);
     d.container_name[0] = '\0';
     assert_summary(&d, "admitted container_1_000002: others use less than they asked for (memory "
-                       "at 50 %, 62.5 % with "
-                       "its request; CPU at 37.5 %, 62.5 % with its request), and that stays "
-                       "within the preemption "
-                       "thresholds of 95 % and 95 %");
+                       "at 50 % of capacity, 62.5 % with its request; CPU at 37.5 % of capacity, 62.5 % with its "
+                       "request), and that stays within the preemption thresholds of 95 % of memory and 95 % of CPU");
 }
 
 static void test_why_held_or_refused(void **state)
