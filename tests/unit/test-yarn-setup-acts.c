@@ -50,7 +50,7 @@ static bool is_there(const char *path)
     return access(in_root(path), F_OK) == 0;
 }
 
-/* Nothing listens at the ResourceManager's port, on loopback. /data/old belonged to Hadoop's NodeManager. */
+/* Nothing listens at the ports of the ResourceManager and of the name node, on loopback. /data/old belonged to Hadoop's NodeManager. */
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
@@ -68,6 +68,7 @@ static int set_up(void **state)
     put("/etc/hadoop/conf/hadoop-env.sh", "# export JAVA_HOME=/no\nexport JAVA_HOME=\"/opt/java\"\nJAVA_HOME=$(x)\n");
     put("/etc/hadoop/conf/yarn-site.xml",
         "<configuration>" PROPERTY("yarn.resourcemanager.resource-tracker.address", "127.0.0.1:1")
+        PROPERTY("fs.defaultFS", "hdfs://127.0.0.1:8020") PROPERTY("dfs.namenode.http-address", "127.0.0.1:2")
         PROPERTY("yarn.nodemanager.local-dirs", "/data/old,/data//new/local/")
         PROPERTY("yarn.nodemanager.log-dirs", "/data/new/logs") "</configuration>");
     return 0;
@@ -168,7 +169,8 @@ static void test_there_and_back(void **state)
     assert_string_equal(before, after_dry);
     assert_run(nm_yarn_setup, false, 0, &real);
     assert_string_equal(dry, real);
-    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens");
+    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens at that port. Is the ResourceManager");
+    assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: nothing listens at that port, so files of jobs");
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
     assert_says(real, "Environment=JAVA_HOME=/opt/java");
     assert_says(real, "Yours to decide");

@@ -316,6 +316,5 @@ void nm_setup_try_hosts(struct nm_setup_facts *f)
     const uint64_t end_usec = nm_now_usec() + ALL_PATIENCE_USEC;
 
     for (size_t i = 0; i < f->n_hosts; i++)
-        if (f->hosts[i].role != NM_SETUP_NAME_NODE)
-            try_host(&f->hosts[i], end_usec);
+        try_host(&f->hosts[i], end_usec);
 }

@@ -11,7 +11,7 @@ int nm_setup_list_hosts(const struct nm_yarn_settings *s, struct nm_arena *a, st
 /* Resolves their addresses, reads those of the name servers in /etc/resolv.conf below root, and finds the network of
  * this host that the first ResourceManager is in. */
 int nm_setup_resolve(const char *root, struct nm_arena *a, struct nm_setup_facts *f);
-/* Opens and closes a connection to each ResourceManager, in ten seconds at most for all of them. */
+/* Opens and closes a connection to each host, in ten seconds at most for all of them. */
 void nm_setup_try_hosts(struct nm_setup_facts *f);
 
 /* Returns the network that has both addresses, such as "10.1.0.0/16", by the mask of the first one. NULL: there is

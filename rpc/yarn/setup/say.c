@@ -47,19 +47,25 @@ const char *nm_setup_role(enum nm_setup_role role)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-/* Returns whether another ResourceManager answers. A standby one doesn't listen, so its failure is normal then. */
+/* Returns whether another ResourceManager answers. A standby one doesn't listen, so its failure is normal then. A
+ * standby name node listens. */
 static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {
+    if (h->role == NM_SETUP_NAME_NODE)
+        return false;
     for (size_t i = 0; i < f->n_hosts; i++)
         if (f->hosts[i].role == h->role && f->hosts[i].answered)
             return true;
     return false;
 }
 
-static const char *advice_for(int error)
+static const char *advice_for(enum nm_setup_role role, int error)
 {
     switch (error) {
     case -ECONNREFUSED:
+        if (role == NM_SETUP_NAME_NODE)
+            return "nothing listens at that port, so files of jobs can't be fetched from there. Is the NameNode running, "
+                   "and is it the port of its pages (dfs.namenode.http-address or https-address)?";
         return "nothing listens at that port. Is the ResourceManager running, and is it the port of its nodes "
                "(yarn.resourcemanager.resource-tracker.address)?";
     case -ETIMEDOUT:
@@ -77,7 +83,7 @@ static const char *advice_for(int error)
 const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
                                    size_t size)
 {
-    if (h->role == NM_SETUP_NAME_NODE || h->answered)
+    if (h->answered)
         return NULL;
     if (h->unresolved != 0)
         (void)snprintf(buf, size, "its name can't be resolved: %s", gai_strerror(h->unresolved));
@@ -86,7 +92,7 @@ const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct 
     else if (h->error == 0)
         (void)snprintf(buf, size, "it has no address that can be tried");
     else
-        (void)snprintf(buf, size, "can't be reached: %s", advice_for(h->error));
+        (void)snprintf(buf, size, "can't be reached: %s", advice_for(h->role, h->error));
     return buf;
 }
 
@@ -100,12 +106,8 @@ static void say_host(FILE *out, const struct nm_setup_facts *f, const struct nm_
     fputs(h->n_addresses > 0 ? ")" : "", out);
     if (nm_setup_why_unreached(f, h, why, sizeof why))
         fprintf(out, ": %s\n", why);
-    else if (h->answered)
-        fprintf(out, ": answers at %s\n", h->answered);
-    else if (h->unresolved != 0)
-        fprintf(out, ": its name can't be resolved: %s\n", gai_strerror(h->unresolved));
     else
-        fputc('\n', out);
+        fprintf(out, ": answers at %s\n", h->answered);
 }
 
 static void say_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
