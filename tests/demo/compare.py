@@ -36,6 +36,12 @@ def tell_jobs(on, off):
     return f"Batch jobs: {told} were done ({abs(d[0]) / max(1, mean(off)):.0%} {'more' if d[0] > 0 else 'fewer'}{times})."
 
 
+def is_as_fast(on, off):
+    """Returns whether guaranteed work was equally fast in all runs, so that the noise can't hide a difference."""
+    d = difference(on, off)
+    return d is not None and mean(off) > 0 and max(abs(d[0]), d[1]) <= AS_FAST * mean(off)
+
+
 def tell_speed(on, off):
     """Returns a sentence on the speed of guaranteed work. Over-allocation can't make it faster, so a gain is noise."""
     d = difference(on, off)
@@ -45,15 +51,15 @@ def tell_speed(on, off):
     figures = f"{apart:.1%} apart, and two runs of the same kind differ by {noise:.1%}"
     if d[2] and d[0] < 0 and apart > AS_FAST:
         return f"Guaranteed work: {apart:.1%} slower than without; two runs of the same kind differ by {noise:.1%}."
-    if apart <= AS_FAST and noise <= AS_FAST:
+    if is_as_fast(on, off):
         return f"Guaranteed work: as fast as without ({figures})."
     return f"Guaranteed work: no result ({figures})."
 
 
-def has_result(jobs, foreign):
-    """Returns whether there was a gain."""
+def has_result(jobs, rates, foreign):
+    """Returns whether there was a gain, and guaranteed work as fast as without."""
     d = difference(*jobs)
-    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2]
+    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and is_as_fast(*rates)
 
 
 def tell(jobs, rates, foreign):
@@ -63,5 +69,5 @@ def tell(jobs, rates, foreign):
     if max(shares) > FOREIGN:
         return [f"No result: other work used {min(shares):.0%} to {max(shares):.0%} of this machine's CPUs during the runs. nmd "
                 "lends out only what is really free, and other work may have made any difference between the runs. Try again when "
-                "the machine is idle."]
+                "the machine is idle, or see a recorded run: ./demo --replay."]
     return [tell_jobs(*jobs), tell_speed(*rates)]

@@ -53,8 +53,19 @@ class Cluster:
         self.rm, self.light = line
 
     def get(self, path):
-        with urllib.request.urlopen(f"{self.light}/{path}", timeout=90) as answer:
-            return json.load(answer)
+        def ask():
+            with urllib.request.urlopen(f"{self.light}/{path}", timeout=90) as answer:
+                return json.load(answer)
+
+        return progress.patiently(ask, "the nodes do not answer", self.process, self.dir / "rm.log")
+
+    def settle(self):
+        """Waits until all that is asked for has a place, as long as the ResourceManager makes progress."""
+        def ask():
+            with urllib.request.urlopen(f"{self.light}/settle?seconds=20", timeout=90) as answer:
+                return json.load(answer)
+
+        progress.patiently(ask, "containers find no place", self.process, self.dir / "rm.log")
 
     def nodes(self):
         return {node["name"]: node["containers"] for node in self.get("nodes")}
@@ -138,7 +149,7 @@ def play(mode, build, classpath, picture):
         result["first"] = step(cluster, picture, mode, f"{CONTAINERS} containers are asked for", [f"ask?n={CONTAINERS}"])
         for number in range(1, ROUNDS + 1):
             result["last"] = step(cluster, picture, mode, f"round {number} of {ROUNDS}: {MOVED} end, {MOVED} others are asked for",
-                                  [f"release?n={MOVED}&seed={number}", "settle?seconds=60", f"ask?n={MOVED}"])
+                                  [f"release?n={MOVED}&seed={number}", f"ask?n={MOVED}"])
             cluster.nmscale()
         result["empties"] = picture.empties[mode]
         result["nmscale"] = named(cluster)
@@ -151,7 +162,7 @@ def step(cluster, picture, mode, what, requests):
     for request in requests:
         cluster.get(request)
         watch(cluster, picture, mode, what, 0.6)
-    cluster.get("settle?seconds=60")
+        cluster.settle()
     nodes = watch(cluster, picture, mode, what, 0.8)
     picture.empties[mode].append(list(nodes.values()).count(0))
     picture.tell(nodes, what if len(what) < 34 else what.split(":")[0])

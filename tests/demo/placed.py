@@ -39,14 +39,19 @@ def from_nmd(path, text):
         answer = connection.getresponse()
         body = answer.read().decode()
         return body if answer.status == 200 else None
+    except (OSError, http.client.HTTPException):
+        return None
     finally:
         connection.close()
 
 
 def from_rm(rm, bean, names):
-    """Figures of the ResourceManager's own, from what it shows to monitoring."""
-    with urllib.request.urlopen(f"{rm}/jmx?qry={urllib.parse.quote(bean)}", timeout=20) as answer:
-        beans = json.load(answer)["beans"]
+    """Figures of the ResourceManager's own, from what it shows to monitoring; None for each that it doesn't tell now."""
+    try:
+        with urllib.request.urlopen(f"{rm}/jmx?qry={urllib.parse.quote(bean)}", timeout=20) as answer:
+            beans = json.load(answer)["beans"]
+    except (OSError, http.client.HTTPException, ValueError):
+        beans = []
     return [beans[0].get(name) if beans else None for name in names]
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress lines for the demos, so that they are never silent for more than two seconds, and waits that last as long as there is
 progress instead of a fixed time. tests/progress.sh is the same for shell scripts."""
+import http.client
 import os
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -128,6 +130,22 @@ class Patience:
     def give_up(self, why):
         raise SystemExit(f"demo: gave up after {time.monotonic() - self.begun:.0f} s: {self.what}: {why}; the last lines of "
                          f"{os.path.basename(self.log)}:\n{last_lines(self.log)}\n{advice()}")
+
+
+# What a server or a program that is too slow, or gone, lets a question end with.
+UNANSWERED = (OSError, http.client.HTTPException, subprocess.TimeoutExpired, ValueError)
+
+
+def patiently(ask, what, process, log):
+    """Returns what ask() returns. Asks again when there is no answer, as long as the process makes progress."""
+    patience = None
+    while True:
+        try:
+            return ask()
+        except UNANSWERED as why:
+            patience = patience or Patience(f"{what} ({why})", process, log)
+            patience.look()
+            time.sleep(0.2)
 
 
 def to_terminal(text):

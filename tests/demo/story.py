@@ -291,7 +291,7 @@ def record(recorder, results):
     measured, _, _ = figures(results)
     if not recorder.path:
         return
-    if compare.has_result(measured[0], measured[2]):
+    if compare.has_result(*measured):
         recorder.write()
         print(f"\n  recorded: {recorder.path}")
     else:

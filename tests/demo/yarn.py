@@ -70,14 +70,30 @@ class Cluster:
         raise SystemExit(f"demo: {what}; the last lines of its log:\n{progress.last_lines(self.dir / 'demo.log', 20)}")
 
     def nmctl(self, *args):
-        done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
-                              capture_output=True, text=True, timeout=20)
+        """What it prints; None: nmd does not answer now."""
+        try:
+            done = subprocess.run([str(self.build / "nmctl" / "nmctl"), "--socket", self.socket, *args, "--json"],
+                                  capture_output=True, text=True, timeout=20)
+        except subprocess.TimeoutExpired:
+            return None
         return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def status(self):
+        def ask():
+            status = self.nmctl("status")
+            if status is None:
+                raise OSError("no answer")
+            return status
+
+        return progress.patiently(ask, "nmd does not answer", self.process, self.dir / "nmd1.log")
 
     def shown(self):
         """What the ResourceManager shows of opportunistic containers: its nodes page has the same columns."""
-        with urllib.request.urlopen(f"{self.rm}/ws/v1/cluster/nodes", timeout=20) as answer:
-            node = json.load(answer)["nodes"]["node"][0]
+        def ask():
+            with urllib.request.urlopen(f"{self.rm}/ws/v1/cluster/nodes", timeout=20) as answer:
+                return json.load(answer)["nodes"]["node"][0]
+
+        node = progress.patiently(ask, "the ResourceManager does not answer", self.process, self.dir / "rm.log")
         return tuple(int(node[key]) for key in ("numRunningOpportContainers", "usedMemoryOpportGB", "usedVirtualCoresOpport",
                                                 "numQueuedContainers"))
 
@@ -223,7 +239,7 @@ def last_figures(cluster):
     """When the last container's end has been heard of."""
     deadline = time.monotonic() + 15
     while True:
-        ours, theirs = own_figures(cluster.nmctl("status")), cluster.shown()
+        ours, theirs = own_figures(cluster.status()), cluster.shown()
         if ours == theirs or time.monotonic() > deadline:
             return ours, theirs
         time.sleep(0.2)

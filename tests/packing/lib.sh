@@ -220,7 +220,10 @@ cluster_start() { # N [SIZE...]
         [ $# -eq 0 ] || shift
         node_add "$(printf 'node%02d' "$i")" "$size" >/dev/null
     done
-    [ "$n" -eq 0 ] || { nodes_running "$n" && wait_until 60 nodes_beat; }
+    [ "$n" -eq 0 ] || {
+        patient_until "the $n nodes do not all run" "$rm_pid=$rm_log" "$cluster_pid=$dir/cluster.log" -- test_nodes "$n" &&
+            patient_until 'the nodes send no heartbeats' "$rm_pid=$rm_log" "$cluster_pid=$dir/cluster.log" -- nodes_beat
+    }
 }
 # The scheduler leaves a node out until it has seen a heartbeat of it, which is some time after it runs in the eyes of all others.
 nodes_beat() { light nodes | jq -e 'all(.[]; .beats > 2 or .state != "RUNNING")' >/dev/null; }
