@@ -79,7 +79,11 @@ for part in desktop phone; do
     is_like age "there is an age" '^[0-9.]+ (s|min)$'
     is_seen exit "an exit code" "code 3"
     is_like why "and a reason to wait" '^1: .+'
-    is_seen contrast "all texts stand out" good
+    for of in list container; do
+        for colours in light dark; do
+            is_seen "contrast of the $of, $colours" "all texts of the $of stand out in $colours colours" good
+        done
+    done
     for role in main table searchbox rowgroup; do
         is_seen "hears $role" "a screen reader finds: $role" true
     done

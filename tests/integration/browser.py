@@ -38,6 +38,10 @@ class Browser:
         for domain in ("Network", "Page", "Runtime", "Log", "Accessibility"):
             self(domain + ".enable")
         self("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.colours(dark)
+
+    def colours(self, dark):
+        self.dark = dark
         self("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def close(self):

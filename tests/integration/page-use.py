@@ -117,6 +117,7 @@ def look_at_detail(b):
     tell("it is", text(b, "detail-now"))
     tell("facts", text(b, "detail-facts"))
     tell("decided", text(b, "detail-decisions"))
+    contrast(b, "container")
     b.picture(f"{where}/{part}-detail.png", whole=False)
     b.key("Escape")
     open_row(b, "nasty")
@@ -181,19 +182,26 @@ def is_readable(b, width):
     tell("small", b.ask("[...document.querySelectorAll('td, li, dd, button, label')].filter(e => e.offsetWidth > 0 && parseFloat(getComputedStyle(e).fontSize) < 12).length"))
 
 
-def contrast(b):
-    """The least contrast of a text with what is behind it (WCAG wants 4.5)."""
-    tell("contrast", b.ask("""(() => {
+def contrast(b, of):
+    """The least contrast of a text with what is behind it (WCAG wants 4.5), in light and in dark colours."""
+    for dark in (not b.dark, b.dark):
+        b.colours(dark)
+        b.picture(f"{where}/{part}-{of}-{'dark' if dark else 'light'}.png", whole=False)
+        tell(f"contrast of the {of}, {'dark' if dark else 'light'}", least_contrast(b))
+
+
+def least_contrast(b):
+    return b.ask("""(() => {
         const parts = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number), light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
             return .2126 * r + .7152 * g + .0722 * b; };
         const ground = e => { for (; e; e = e.parentElement) { const c = parts(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
         let least = [99, ''];
-        for (const e of document.querySelectorAll('main *')) {
+        for (const e of document.querySelectorAll('main *, dialog[open] *')) {
             if (!e.offsetWidth || e.closest('.chart, .unseen') || ![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
             const a = light(parts(getComputedStyle(e).color).slice(0, 3)), g = light(ground(e).slice(0, 3)), c = (Math.max(a, g) + .05) / (Math.min(a, g) + .05);
             if (c < least[0]) least = [c, e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 30)];
         }
-        return least[0] >= 4.5 ? 'good' : least.join(' '); })()"""))
+        return least[0] >= 4.5 ? 'good' : least.join(' '); })()""")
 
 
 def walk(b):
@@ -204,7 +212,7 @@ def walk(b):
         look_at_nothing(b)
         return
     look_at_list(b)
-    contrast(b)
+    contrast(b, "list")
     hear(b)
     b.picture(f"{where}/{part}.png")
     if part == "phone":
