@@ -17,9 +17,10 @@ light() { # PATH [KEY=VALUE...]: a master does it, and answers
     curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
 }
 
-# The cluster's file, and its directories.
+# The cluster's file, and its directories. Another suite may have left them to the user that they had before.
 yarn_site() { # MIB
     mkdir -p /etc/hadoop/conf $local $logs
+    chown root: $local $logs
     {
         echo '<?xml version="1.0"?><configuration>'
         printf '  <property><name>%s</name><value>%s</value></property>\n' \
