@@ -104,6 +104,13 @@ int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_
     return -EBUSY;
 }
 
+void nm_lockfile_drop_byte(int fd, int64_t place)
+{
+    const struct flock byte = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
+
+    (void)fcntl(fd, F_SETLK, &byte);
+}
+
 pid_t nm_lockfile_holder(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -20,6 +20,8 @@ int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
 /* The same for one byte of a file, for things that may have no open file in them, such as file systems that are to be
  * unmounted: byte `place` stands for one of these. All bytes of a file are taken through one descriptor. */
 int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder);
+/* Gives the byte back, if this process has it. */
+void nm_lockfile_drop_byte(int fd, int64_t place);
 
 /* Makes the directory for locks that depend on the user alone, not on any option: /run/nmd for root. The path is in
  * buf. -EPERM: it belongs to somebody else, or others may write to it. */

@@ -20,14 +20,6 @@
 #define DOUBT_USEC NM_USEC_PER_SEC
 #define AGAIN_USEC (10 * NM_USEC_PER_MSEC)
 
-void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
-{
-    for (size_t i = 0; i < dirs->n; i++)
-        (void)nm_close(dirs->all[i].fd);
-    free(dirs->all);
-    *dirs = (struct nm_yarn_dirs){};
-}
-
 /* ---- opening ------------------------------------------------------------------------------ */
 
 /* Nobody but root and nmd may be able to put another directory in its place. */
@@ -192,6 +184,26 @@ static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     (void)nm_close(d->fd);
     d->fd = -EBADF;
     return r;
+}
+
+/* A lock that outlived its directory would be found on another one, which got the same number later. */
+static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
+{
+    struct stat st;
+    int r = dirs->are_locked && d->fd >= 0 ? open_locks(NULL) : -EBADF;
+
+    if (r >= 0 && fstat(d->fd, &st) >= 0)
+        nm_lockfile_drop_byte(r, lock_place(&st));
+}
+
+void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        unlock(dirs, &dirs->all[i]);
+        (void)nm_close(dirs->all[i].fd);
+    }
+    free(dirs->all);
+    *dirs = (struct nm_yarn_dirs){};
 }
 
 /* Opens a directory that could not be opened before: its disk may be there now. */
