@@ -28,8 +28,9 @@ void nm_report_note_run(struct nm_report_memory *m, uint64_t usec);
 void nm_report_note_given_back(struct nm_report_memory *m, uint64_t now_usec, uint64_t usec);
 void nm_report_note_start(struct nm_report_memory *m);
 /* An opportunistic container was refused for want of room, which is told in the same way for NM_REPORT_NO_ROOM_USEC:
- * longer than NM_REPORT_HEARD_USEC, and not for long where the want was a moment's. Returns whether the ResourceManager has sent it although heartbeats have said for
- * NM_REPORT_HEARD_USEC that the queue is full: what was on its way when it heard that has come by then. */
+ * longer than NM_REPORT_HEARD_USEC, and not for long where the want was a moment's. Returns whether the ResourceManager
+ * has sent it although heartbeats have said for NM_REPORT_HEARD_USEC that the queue is full: what was on its way when
+ * it heard that has come by then. */
 bool nm_report_note_refused(struct nm_report_memory *m, uint64_t now_usec);
 #define NM_REPORT_NO_ROOM_USEC (60 * NM_USEC_PER_SEC)
 #define NM_REPORT_HEARD_USEC (10 * NM_USEC_PER_SEC)

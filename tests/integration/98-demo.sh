@@ -72,8 +72,9 @@ says "slower by more than the noise: said" 'Guaranteed work: 10\.0% slower' '[[9
 says "faster is never said" 'Guaranteed work: no result \(14\.3% apart, .* by 9\.1%\)' \
     '[[9, 9], [5, 5]]' '[[1095, 1186], [1000, 996]]' "$quiet"
 says "no figure: nothing is said of it" "Guaranteed work: no result, " '[[9, 9], [5, 5]]' '[[900, None], [1, 2]]' "$quiet"
-says "other work: no result at all" 'No result: other work used 20% to 25% .* when the machine is idle, or see a recorded run: \./demo --replay' '[[10, 11], [5, 5]]' \
-    "$same" '[[0.2, 0.2], [0.25, 0.2]]'
+says "other work: no result at all" \
+    'No result: other work used 20% to 25% .* when the machine is idle, or see a recorded run: \./demo --replay' \
+    '[[10, 11], [5, 5]]' "$same" '[[0.2, 0.2], [0.25, 0.2]]'
 
 # ---- sizes ----
 # A job computes for the same time on any machine: on one of a fourth of the speed it has a fourth of the work. With these services
@@ -118,7 +119,8 @@ r.write()"
 is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
 "$here/../../demo" --replay --plain >"$dir/shipped.out" 2>&1
 is "the recording of the project is replayed" $? 0 || diag "$(tail -n 5 "$dir/shipped.out")"
-like "with a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" 'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
+like "with a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
+    'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
 like "and services that are as fast as without" "$(cat "$dir/shipped.out")" 'Guaranteed work: as fast as without'
 like "it says that it is one" "$(head -n 1 "$dir/replay.out")" \
     'This is a recorded run of \./demo, recorded on 20[0-9-]+ \([0-9]+ CPUs, .*\)'

@@ -31,6 +31,7 @@ TABLE = {
     ("GET", "/v1/openapi.json"): ALL,
     ("GET", "/v1/status"): ALL,
     ("GET", "/v1/history"): ALL,
+    ("GET", "/v1/applications"): ALL,
     ("GET", "/v1/config"): ALL,
     ("GET", "/v1/events"): ALL,
     ("GET", "/v1/containers"): ALL,
@@ -176,7 +177,7 @@ def check_views():
     """What others hear of a container without asking for it."""
     follow = connect("other")
     follow.sendall(b"GET /v1/events?follow=true HTTP/1.1\r\nHost: x\r\n\r\n")
-    c, own = container("owner", env={"PASSWORD": "x"}), container("other")
+    c, own = container("owner", env={"PASSWORD": "x"}, app="secret-app"), container("other", app="own-app")
     ask("owner", "POST", "/v1/containers/%s/pause" % c["id"])
     ask("owner", "POST", "/v1/containers/%s/kill" % c["id"], {"now": True})
     ask("other", "POST", "/v1/containers/%s/kill" % own["id"], {"now": True})
@@ -191,11 +192,13 @@ def check_views():
     follow.close()
     views = {"followed events": heard.decode(), "kept events": ask("other", "GET", "/v1/events")[1],
              "list": ask("other", "GET", "/v1/containers?all=true")[1],
+             "ended applications": ask("other", "GET", "/v1/applications")[1],
              "status": ask("other", "GET", "/v1/status")[1], "metrics": ask("other", "GET", "/metrics")[1],
              "own decisions": ask("other", "GET", "/v1/containers/%s/decisions" % own["id"])[1]}
     for name, text in views.items():
         say("nothing of others' in the " + name,
-            "it has %s: %s" % (c["id"], text[:1000]) if c["id"] in text or c["name"] in text else "")
+            "it has %s: %s" % (c["id"], text[:1000]) if any(w in text for w in (c["id"], c["name"], "secret-app")) else "")
+    say("one's own is in the ended applications", "" if "own-app" in views["ended applications"] else views["ended applications"][:1000])
     for name in ("followed events", "kept events", "list", "own decisions"):
         say("one's own is in the " + name, "" if own["id"] in views[name] else views[name][:1000])
     everything = json.loads(ask("member", "GET", "/v1/containers?all=true")[1])

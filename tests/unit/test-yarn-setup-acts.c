@@ -50,7 +50,8 @@ static bool is_there(const char *path)
     return access(in_root(path), F_OK) == 0;
 }
 
-/* Nothing listens at the ports of the ResourceManager and of the name node, on loopback. /data/old belonged to Hadoop's NodeManager. */
+/* Nothing listens at the ports of the ResourceManager and of the name node, on loopback. /data/old belonged to Hadoop's
+ * NodeManager. */
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
@@ -169,7 +170,7 @@ static void test_there_and_back(void **state)
     assert_string_equal(before, after_dry);
     assert_run(nm_yarn_setup, false, 0, &real);
     assert_string_equal(dry, real);
-    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens at that port. Is the ResourceManager");
+    assert_says(real, "127.0.0.1:1 (127.0.0.1): can't be reached: nothing listens at that port. Is the ");
     assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: nothing listens at that port, so files of jobs");
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
     assert_says(real, "Environment=JAVA_HOME=/opt/java");

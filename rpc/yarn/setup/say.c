@@ -64,8 +64,8 @@ static const char *advice_for(enum nm_setup_role role, int error)
     switch (error) {
     case -ECONNREFUSED:
         if (role == NM_SETUP_NAME_NODE)
-            return "nothing listens at that port, so files of jobs can't be fetched from there. Is the NameNode running, "
-                   "and is it the port of its pages (dfs.namenode.http-address or https-address)?";
+            return "nothing listens at that port, so files of jobs can't be fetched from there. Is the NameNode "
+                   "running, and is it the port of its pages (dfs.namenode.http-address or https-address)?";
         return "nothing listens at that port. Is the ResourceManager running, and is it the port of its nodes "
                "(yarn.resourcemanager.resource-tracker.address)?";
     case -ETIMEDOUT:
