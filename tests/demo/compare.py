@@ -2,6 +2,8 @@
 """Compares figures from a few runs of two kinds. A difference is a result only if it is more than twice the difference between
 runs of the same kind, and if no other work on the machine can have caused it. Pure, so that it can be tested without a run."""
 
+import math
+
 FOREIGN = 0.15    # share of the CPUs that other work uses from which on there is no result
 AS_FAST = 0.02    # difference up to which guaranteed work counts as equally fast
 
@@ -37,9 +39,13 @@ def tell_jobs(on, off):
 
 
 def is_as_fast(on, off):
-    """Returns whether guaranteed work was equally fast in all runs, so that the noise can't hide a difference."""
+    """Returns whether guaranteed work was equally fast with and without: the means differ by less than AS_FAST, also with the
+    error of their difference, which is that of two means (of two runs each, half of what these differ by)."""
     d = difference(on, off)
-    return d is not None and mean(off) > 0 and max(abs(d[0]), d[1]) <= AS_FAST * mean(off)
+    if d is None or mean(off) <= 0:
+        return False
+    error = math.hypot(spread(on) / len(on), spread(off) / len(off))
+    return abs(d[0]) + error <= AS_FAST * mean(off)
 
 
 def tell_speed(on, off):
@@ -57,9 +63,10 @@ def tell_speed(on, off):
 
 
 def has_result(jobs, rates, foreign):
-    """Returns whether there was a gain, and guaranteed work as fast as without."""
+    """Returns whether there was a gain, and no more than AS_FAST between the speeds of guaranteed work."""
     d = difference(*jobs)
-    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and is_as_fast(*rates)
+    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and None not in (*rates[0], *rates[1]) and \
+        abs(mean(rates[0]) - mean(rates[1])) <= AS_FAST * mean(rates[1])
 
 
 def tell(jobs, rates, foreign):

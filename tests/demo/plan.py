@@ -27,10 +27,10 @@ N_WAITING = 6        # jobs that are submitted ahead
 
 # Ends of the phases, as shares of the run.
 PHASES = (
-    (7 / 24, "services are quiet: what they hold and do not use is lent out"),
-    (13 / 24, "web ramps up its CPU"),  # a quarter of the run, or the noise hides whether it is as fast as without
-    (14.5 / 24, "web is quiet again"),
-    (18.5 / 24, "db ramps up its memory"),
+    (8 / 24, "services are quiet: what they hold and do not use is lent out"),
+    (12 / 24, "web ramps up its CPU"),
+    (14 / 24, "web is quiet again"),
+    (18 / 24, "db ramps up its memory"),
     (1, "services are quiet again"),
 )
 
