@@ -16,6 +16,7 @@ check "the host is there" wait_until 30 light apps
 # ---- what an operator does ------------------------------------------------------------------------
 
 yarn_site 700
+mkdir -p /etc/nmd/nmd.conf.d # other suites' settings are put there: it isn't the setup's to remove
 chown daemon: $local $logs # as another NodeManager has them
 said=$(nmd --yarn-setup /etc/hadoop/conf) || diag "$said"
 like "one command sets the host up" "$said" "make    /etc/systemd/system/nmd.service.d/50-yarn.conf"
