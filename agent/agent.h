@@ -369,7 +369,7 @@ struct nm_status {
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
     uint64_t surge_margin_until_usec; /* 0: none; by the same clock */
-    char over_beta[400]; /* why nothing is taken back though memory is above the preemption threshold; "" */
+    char over_beta[400]; /* a sentence: why nmd takes nothing back over the memory threshold; "": it does, or needn't */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
     uint64_t started_realtime_usec;
@@ -455,7 +455,7 @@ const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t
 /* What became of applications whose containers have ended within the last day, in no order; only those that `who` has
  * submitted, or all. `e` is valid during the call. */
 struct nm_ended_app {
-    char name[NM_NAME_SIZE]; /* "": none is here */
+    char name[NM_NAME_SIZE]; /* "": the entry is empty */
     uid_t submitter_uid;
     uint64_t first_submitted_usec, last_ended_usec; /* by the time of day */
     uint64_t succeeded, failed, killed; /* containers that have ended */

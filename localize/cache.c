@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "util/fnv1a.h"
+
 /* An entry with what finding it needs. The slots move when the vector grows or one is dropped, so nobody outside
  * keeps a pointer into it for longer than a call: an id is what lasts. */
 struct slot {
@@ -65,29 +67,22 @@ struct nm_cache *nm_cache_free(struct nm_cache *c)
     return NULL;
 }
 
-/* FNV-1a, with the NULs, so that no two strings can flow together. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-    for (const unsigned char *p = data; size > 0; size--, p++)
-        hash = (hash ^ *p) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint64_t first_hash(const struct nm_cache *c)
 {
-    return UINT64_C(0xcbf29ce484222325) ^ c->seed;
+    return NM_FNV1A_64_BASIS ^ c->seed;
 }
 
+/* The NUL is hashed, too, so that no two strings can be joined to a third one. */
 static uint64_t hash_word(uint64_t hash, const char *word)
 {
-    return hash_bytes(hash, word, strlen(word) + 1);
+    return nm_fnv1a_64_more(hash, word, strlen(word) + 1);
 }
 
 static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
 {
     const char *const words[] = {k->user, k->application, k->uri, k->pattern};
     const uint64_t numbers[] = {k->visibility, k->type, k->timestamp_msec};
-    uint64_t hash = hash_bytes(first_hash(c), numbers, sizeof numbers);
+    uint64_t hash = nm_fnv1a_64_more(first_hash(c), numbers, sizeof numbers);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
         hash = hash_word(hash, words[i]);

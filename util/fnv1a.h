@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* FNV-1a hashes. They detect accidental damage and spread keys, but anybody can construct collisions. */
 
@@ -15,11 +16,17 @@ static inline uint32_t nm_fnv1a_32(const void *bytes, size_t n)
     return hash;
 }
 
+#define NM_FNV1A_64_BASIS UINT64_C(14695981039346656037)
+
+/* Continues a hash that begins with the basis, which a secret seed may have changed. */
+static inline uint64_t nm_fnv1a_64_more(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
 static inline uint64_t nm_fnv1a_64(const char *text)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    return hash;
+    return nm_fnv1a_64_more(NM_FNV1A_64_BASIS, text, strlen(text));
 }

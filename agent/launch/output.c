@@ -68,8 +68,8 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     return 0;
 }
 
-/* All or nothing, for lines of ours: a part is taken back. What stopped a write that was cut short (no space, a limit
- * on the size of files) the next one says. */
+/* Writes a line of nmd's own as a whole or not at all: a part that was written is cut off again. A short write doesn't
+ * say what stopped it (no space, a limit on the size of files), so the next write is asked. */
 static int write_line(struct nm_output *o, const char *text, size_t n)
 {
     size_t done = 0;

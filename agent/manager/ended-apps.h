@@ -17,16 +17,16 @@
 
 struct nm_ended_apps;
 
-/* Reads what an earlier nmd has left. 0 or -ENOMEM; *ret_error: why nothing can be kept, or 0. */
+/* Reads the file of an earlier nmd. Returns 0 or -ENOMEM; *ret_error is why this one can't write to it, or 0. */
 int nm_ended_apps_new(const char *state_dir, struct nm_ended_apps **ret, int *ret_error);
 struct nm_ended_apps *nm_ended_apps_free(struct nm_ended_apps *a);
 NM_DEFINE_CLEANUP(struct nm_ended_apps *, nm_ended_apps_free)
 
-/* Of a container that has ended; if it belongs to no application, nothing. 1: it is on disk; 0: there is
- * nothing to write, or nowhere; -errno: it can't be written. */
+/* Counts the end of a container for its application, if it has one. Returns 1 if that is on disk, 0 if there is
+ * nothing to write or no file, or -errno. */
 int nm_ended_apps_add(struct nm_ended_apps *a, const struct nm_container *c);
 
-/* The i-th of NM_ENDED_APPS in no order. NULL: there is none, or none that is heard of since. */
+/* Returns entry i of NM_ENDED_APPS, which have no order. NULL: it is empty, or older than since_usec. */
 const struct nm_ended_app *nm_ended_apps_get(const struct nm_ended_apps *a, unsigned i, uint64_t since_usec);
 
 /* As it is in the file, filled up with zeroes; and back: 0 or -EBADMSG. The text is taken apart. */

@@ -16,13 +16,13 @@
 
 struct nm_long_history;
 
-/* Reads what an earlier nmd has left. 0 or -ENOMEM; *ret_error: why nothing can be kept, or 0. */
+/* Reads the file of an earlier nmd. Returns 0 or -ENOMEM; *ret_error is why this one can't write to it, or 0. */
 int nm_long_history_new(const char *state_dir, uint64_t realtime_usec, struct nm_long_history **ret, int *ret_error);
 struct nm_long_history *nm_long_history_free(struct nm_long_history *h); /* writes the steps that have begun */
 NM_DEFINE_CLEANUP(struct nm_long_history *, nm_long_history_free)
 
-/* `p` as the short history has it. 1: a step is over, and on disk; 0: there is nothing to write, or nowhere;
- * -errno: it can't be written. */
+/* Adds a point of the short history. Returns 1 if that ended a step, which is on disk now, 0 if there is nothing to
+ * write or no file, or -errno. */
 int nm_long_history_add(struct nm_long_history *h, const struct nm_history_point *p);
 
 /* The finest one that goes back so far, or the day's; its points' at_usec is the time of day. */

@@ -296,7 +296,7 @@ int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_prob
     return r == 0 ? change(l, &w, ret_problem) : r;
 }
 
-/* Allocates first, so that nothing has changed where memory runs out. */
+/* Allocates everything before it changes the container, so that a lack of memory changes nothing. */
 static int take_place(struct nm_live *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);

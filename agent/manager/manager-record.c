@@ -158,7 +158,8 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
     return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
 }
 
-/* Not held back until the journal has the end, as events are: one that is counted twice after a crash harms nobody. */
+/* Events wait until the journal has the end. This count doesn't: an end that is counted twice after a crash harms
+ * nobody. */
 static void count_end(const struct nm_live *l)
 {
     int r = nm_ended_apps_add(l->m->ended_apps, l->c);

@@ -19,7 +19,7 @@ void nm_slot_seal(const char *text, char *slot, size_t slot_bytes);
 /* False: the slot isn't whole. `text` has room for as much, and is ended by one more byte of 0. */
 bool nm_slot_open(const char *slot, size_t slot_bytes, char *text);
 
-/* Opens state_dir/name, which is made where there is none. Returns a descriptor that the caller owns, or -errno. */
+/* Opens state_dir/name, and makes the file if it isn't there. Returns the caller's descriptor, or -errno. */
 int nm_slot_file_open(const char *state_dir, const char *name);
 /* The text of slot i, with a 0 behind it. False: there is none. */
 bool nm_slot_file_get(int fd, uint64_t i, size_t slot_bytes, char *text);

@@ -52,20 +52,16 @@ class Cluster:
                              f"{progress.last_lines(self.dir / 'demo.log', 20)}")
         self.rm, self.light = line
 
-    def get(self, path):
+    def get(self, path, what="the nodes do not answer"):
         def ask():
             with urllib.request.urlopen(f"{self.light}/{path}", timeout=90) as answer:
                 return json.load(answer)
 
-        return progress.patiently(ask, "the nodes do not answer", self.process, self.dir / "rm.log")
+        return progress.patiently(ask, what, self.process, self.dir / "rm.log")
 
     def settle(self):
         """Waits until all that is asked for has a place, as long as the ResourceManager makes progress."""
-        def ask():
-            with urllib.request.urlopen(f"{self.light}/settle?seconds=20", timeout=90) as answer:
-                return json.load(answer)
-
-        progress.patiently(ask, "containers find no place", self.process, self.dir / "rm.log")
+        self.get("settle?seconds=20", "containers find no place")
 
     def nodes(self):
         return {node["name"]: node["containers"] for node in self.get("nodes")}

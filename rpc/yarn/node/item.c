@@ -8,14 +8,11 @@
 
 #include "rpc/hadoop/token.h"
 #include "rpc/yarn/message-ids.h"
+#include "util/fnv1a.h"
 
 static size_t bucket_of(const char *text)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-
-    for (; *text; text++)
-        h = (h ^ (uint8_t)*text) * 16777619u;
-    return h % NM_YARN_BUCKETS;
+    return nm_fnv1a_32(text, strlen(text)) % NM_YARN_BUCKETS;
 }
 
 /* ---- finding ------------------------------------------------------------------------------ */
