@@ -156,7 +156,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
 static void doom(struct nm_localizer *l, uint64_t id)
 {
     nm_cache_doom(l->cache, id);
-    (void)nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+    (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
 }
 
 static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
@@ -231,13 +231,11 @@ static int add_own(struct piece *p, const struct nm_localizer_resource *res, uin
     return r < 0 ? r : nm_batch_add_fetch(p->batch, id, &f->batches, json);
 }
 
-/* The note on the disk is written first: if nmd dies during the fetch, the next nmd learns from it that a part of the
- * resource may have to be removed. */
 static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     struct nm_localizer *l = p->ask->localizer;
     struct nm_localizer_fetch *f = calloc(1, sizeof *f);
-    int r = f ? nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id) : -ENOMEM;
+    int r = f ? 0 : -ENOMEM;
 
     if (f)
         nm_cache_attach(l->cache, id, f);
@@ -459,10 +457,12 @@ static void release(struct nm_localizer_ask *ask, size_t i)
 bool nm_localizer_release_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);
+    const uint64_t end_usec = nm_localizer_end_of_turn();
+    unsigned n = 0;
 
     if (!ask)
         return false;
-    for (unsigned n = 0; n < NM_LOCALIZER_PIECE && ask->n_released < ask->n_asked; n++)
+    while (n++ < NM_LOCALIZER_PIECE && ask->n_released < ask->n_asked && (n == 1 || nm_now_usec() < end_usec))
         release(ask, ask->n_asked - ++ask->n_released);
     if (ask->n_released == ask->n_asked) {
         TAILQ_REMOVE(&l->releasing, ask, link);

@@ -424,6 +424,26 @@ static char *make_work(const struct nm_batch *b)
     return json_dumps(work, JSON_COMPACT);
 }
 
+/* Of nmd's own notes, which are on the same disk. */
+static void say_that_it_is_full(const struct nm_batch *b)
+{
+    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+        if (b->entries[i].id != 0)
+            b->all->params.found_full(b->entries[i].id, b->all->params.userdata);
+}
+
+/* Before the worker can have made anything. */
+static int say_that_they_begin(const struct nm_batch *b)
+{
+    const struct nm_batches_params *p = &b->all->params;
+    int r = 0;
+
+    for (size_t i = 0; p->begins && r >= 0 && i < b->n; i++)
+        if (b->entries[i].id != 0)
+            r = p->begins(b->entries[i].id, p->userdata);
+    return r;
+}
+
 static int start(struct nm_batches *bs, struct nm_batch *b)
 {
     _cleanup_free_ char *work = make_work(b);
@@ -468,10 +488,18 @@ static void drop_others(struct nm_batch *b)
 
 static void start_next(struct nm_batches *bs, struct nm_batch *b)
 {
+    bool begins = false;
+    char why[160];
     int r;
 
     drop_others(b);
-    r = start(bs, b);
+    r = say_that_they_begin(b);
+    if (r == -ENOSPC || r == -EDQUOT)
+        say_that_it_is_full(b);
+    if (r >= 0) {
+        begins = true;
+        r = start(bs, b);
+    }
     TAILQ_REMOVE(&bs->waiting, b, link);
     if (r >= 0) {
         b->heard_usec = b->begun_usec = b->moved_usec = now_usec();
@@ -479,23 +507,28 @@ static void start_next(struct nm_batches *bs, struct nm_batch *b)
         return;
     }
     nm_line_leave(line_of(b), &b->item);
-    fail_rest(b, "nm-localizer can't be started");
+    (void)snprintf(why, sizeof why, "nm-localizer can't be started%s: %s",
+                   begins ? "" : ", since nmd can't write down what for", strerror(-r));
+    fail_rest(b, why);
     end_batch(b);
 }
 
-static void start_line(struct nm_batches *bs, struct nm_line *line)
+static bool start_line(struct nm_batches *bs, struct nm_line *line)
 {
-    struct nm_line_item *item;
+    struct nm_line_item *item = nm_line_next(line);
 
-    while ((item = nm_line_next(line)))
+    if (item)
         start_next(bs, (struct nm_batch *)(void *)item);
+    return item;
 }
 
-void nm_batches_start(struct nm_batches *bs)
+bool nm_batches_start(struct nm_batches *bs)
 {
-    start_line(bs, &bs->fetches);
-    start_line(bs, &bs->removals);
+    bool more = start_line(bs, &bs->fetches);
+
+    more = start_line(bs, &bs->removals) || more;
     arm(bs);
+    return more;
 }
 
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)

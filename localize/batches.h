@@ -28,6 +28,8 @@ struct nm_batches_params {
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
     uint64_t stalled_usec; /* and one that reports, while no byte of its resource comes */
+    /* Its worker is about to be started. A negative errno: it isn't, and all of the batch fail. NULL: nobody asks. */
+    int (*begins)(uint64_t id, void *userdata);
     /* The end of each id: one of these is called, once. None of them may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
@@ -73,7 +75,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 
 /* Takes it over, into the line; an empty one is dropped. -ENOMEM: it is dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
-void nm_batches_start(struct nm_batches *bs);
+/* Starts one worker of each line. Returns whether more may be startable. */
+bool nm_batches_start(struct nm_batches *bs);
 
 /* Is a worker fetching the resource now, or is it in the user's own line? */
 bool nm_batches_serve(const struct nm_batch_places *places, const char *user);

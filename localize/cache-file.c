@@ -49,6 +49,18 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *b
     return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
 }
 
+int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const char *boot_id)
+{
+    const struct nm_cache_entry *e = nm_cache_find(cache, id);
+    const enum nm_cache_noted wanted =
+        e->state == NM_CACHE_READY && !e->is_doomed ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
+    int r = e->noted == wanted ? 0 : nm_cache_file_save(dir_fd, e, boot_id);
+
+    if (r >= 0)
+        nm_cache_note(cache, id, wanted);
+    return r;
+}
+
 /* A time of change costs no write of the file: uses are frequent, and losing one costs a place in the order. */
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
 {

@@ -13,6 +13,8 @@
 #include "localize/cache.h"
 
 int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *entry, const char *boot_id);
+/* Saves the entry unless its file says already what it is: whole, or not. */
+int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const char *boot_id);
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec);
 int nm_cache_file_remove(int dir_fd, uint64_t id);
 

@@ -397,6 +397,14 @@ void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch)
     slot->entry.fetch = fetch;
 }
 
+void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.noted = noted;
+}
+
 /* What it takes is known only now: while it is on its way nothing is reserved for it, since nobody says beforehand
  * how much comes out of an archive. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
@@ -487,6 +495,7 @@ int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
     if (find_id(c, e.id) || (!e.is_doomed && find_key(c, &e.key)))
         return -EEXIST;
     e.state = NM_CACHE_READY;
+    e.noted = e.is_doomed ? NM_CACHE_NOTED_PART : NM_CACHE_NOTED_WHOLE;
     e.users = 0;
     nm_cache_reserve(c, e.id);
     return add(c, &e);

@@ -41,6 +41,13 @@ enum nm_cache_state {
     NM_CACHE_LEAVING, /* nobody finds it any more; it still takes its bytes */
 };
 
+/* What of an entry outlives the caller, as far as it says (nm_cache_note()). */
+enum nm_cache_noted {
+    NM_CACHE_NOT_NOTED, /* nothing was ever begun for it */
+    NM_CACHE_NOTED_PART,
+    NM_CACHE_NOTED_WHOLE,
+};
+
 struct nm_cache_entry {
     uint64_t id;             /* never given to another */
     struct nm_cache_key key; /* strings of the entry's own */
@@ -49,7 +56,8 @@ struct nm_cache_entry {
     uint64_t used_usec;
     unsigned users; /* who have asked for it and not released it */
     bool is_doomed; /* nobody finds it, and it leaves when its last user goes */
-    void *fetch;    /* the caller's: nm_cache_attach() */
+    enum nm_cache_noted noted;
+    void *fetch; /* the caller's: nm_cache_attach() */
 };
 
 enum {
@@ -70,6 +78,7 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 /* Keeps the caller's own data of a fetch beside the entry. The caller takes it away (NULL) before the entry leaves. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
+void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);
 
 /* How the fetch ended. After a failure who asks next fetches anew; the users of this one still release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);

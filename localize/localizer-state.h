@@ -7,9 +7,12 @@
 
 #include "localize/batches.h"
 #include "localize/localizer.h"
+#include "util/clock.h"
 
 /* How many resources are asked for, or given up, in one turn of the loop: each may cost calls to a file system. */
 #define NM_LOCALIZER_PIECE NM_BATCH_MAX
+/* And for how long resources are given up or sent to be removed, since file systems may be slow. */
+#define NM_LOCALIZER_PIECE_USEC NM_USEC_PER_MSEC
 
 /* Belongs to an entry of the cache for as long as its resource is being fetched (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
@@ -65,6 +68,11 @@ struct nm_localizer {
     bool may_tidy, tidies; /* it tidies once all has been asked for that was then */
     sd_event_source *turn;
 };
+
+static inline uint64_t nm_localizer_end_of_turn(void)
+{
+    return nm_now_usec() + NM_LOCALIZER_PIECE_USEC;
+}
 
 /* Has all that follows from something be done in a turn of the loop of its own. */
 static inline int nm_localizer_begin_turn(struct nm_localizer *l)

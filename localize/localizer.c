@@ -24,6 +24,7 @@
 #define SILENT_TIMES 4
 /* Half of a worker's own interval, since its lines come a little sooner or later than it writes them. */
 #define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
+#define TURN_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
 /* ---- what becomes of entries ---- */
@@ -56,6 +57,17 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
     nm_cache_attach(l->cache, id, NULL);
     free(f);
     (void)nm_localizer_begin_turn(l);
+}
+
+/* The note on the disk comes first: if nmd dies meanwhile, the next nmd learns from it that a part of the resource may
+ * have to be removed. Not earlier, since who asks for thousands of resources may not get beyond the first. A removal goes
+ * on without it: it is what makes room. */
+static int on_begins(uint64_t id, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    int r = id == NO_ENTRY ? 0 : nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
+
+    return id == NO_ENTRY || nm_cache_find(l->cache, id)->state == NM_CACHE_LEAVING ? 0 : r;
 }
 
 static void on_found_full(uint64_t id, void *userdata)
@@ -91,7 +103,7 @@ static void on_fetched(uint64_t id, uint64_t bytes, void *userdata)
     /* the worker's word, which a user could make it say: no resource counts for more than all that there may be */
     nm_cache_fetched(l->cache, id, NM_MIN(bytes, l->params.cache_max_bytes));
     /* what can't be remembered serves until nmd's end, and is found to be unfinished by the next */
-    (void)nm_cache_file_save(l->state_fd, nm_cache_find(l->cache, id), l->boot_id);
+    (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
     end_fetch(l, id, NULL);
 }
 
@@ -103,7 +115,8 @@ static void on_removed(uint64_t id, void *userdata)
     if (id == NO_ENTRY)
         return;
     nm_leftovers_gone(l->leftovers, nm_cache_find(l->cache, id)->key.user, id);
-    (void)nm_cache_file_remove(l->state_fd, id);
+    if (nm_cache_find(l->cache, id)->noted != NM_CACHE_NOT_NOTED)
+        (void)nm_cache_file_remove(l->state_fd, id);
     nm_cache_removed(l->cache, id);
 }
 
@@ -198,13 +211,15 @@ static int batch_for(struct removals *rs, const char *user, const struct nm_batc
     return r;
 }
 
-/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. */
+/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. Of what was never begun
+ * there is nothing. */
 static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e, struct removals *rs)
 {
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
     struct nm_batch_owner owner = {0};
     struct nm_batch *b;
-    int r = nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid);
+    int r = e->noted == NM_CACHE_NOT_NOTED ? -ENOENT
+                                           : nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid);
 
     if (r == -ENOENT) {
         on_removed(e->id, l);
@@ -212,11 +227,7 @@ static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *
     }
     if (r >= 0)
         r = target ? batch_for(rs, e->key.user, &owner, &b) : -ENOMEM;
-    if (r >= 0)
-        r = nm_batch_add_removal(b, e->id, target);
-    if (r >= 0)
-        (void)nm_cache_file_save(l->state_fd, e, l->boot_id); /* from now on it isn't whole */
-    return r;
+    return r < 0 ? r : nm_batch_add_removal(b, e->id, target);
 }
 
 static void remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e, struct removals *rs)
@@ -257,16 +268,17 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
 static bool tidy(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
+    const uint64_t end_usec = nm_localizer_end_of_turn();
     struct removals rs = {.n = 0};
-    size_t n = 0;
+    bool more = false;
 
     l->tidies = l->tidies || (l->may_tidy && TAILQ_EMPTY(&l->asking));
-    while (l->tidies && n < NM_LOCALIZER_PIECE && (e = nm_cache_next_to_leave(l->cache))) {
+    for (size_t n = 0; l->tidies && !more && (e = nm_cache_next_to_leave(l->cache)); n++) {
         remove_entry(l, e, &rs);
-        n++;
+        more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
     }
     put_removals(l, &rs);
-    return n == NM_LOCALIZER_PIECE;
+    return more;
 }
 
 static void on_retry(uint64_t id, void *userdata)
@@ -297,7 +309,8 @@ static bool tell_ends(struct nm_localizer *l)
 }
 
 /* Everything that follows from something is done here, in a turn of its own, so that no caller is called back from
- * within; and in pieces, since a user says how many resources there are. */
+ * within; and in pieces, since a user says how many resources there are. It has the priority of those who ask nmd
+ * something (rpc/local), so that these get their turn between two pieces. */
 static int on_turn(sd_event_source *source, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -307,7 +320,7 @@ static int on_turn(sd_event_source *source, void *userdata)
     more = nm_localizer_release_some(l);
     more = tidy(l) || more;
     more = nm_localizer_ask_some(l) || more;
-    nm_batches_start(l->batches);
+    more = nm_batches_start(l->batches) || more;
     more = tell_ends(l) || more;
     return more ? nm_localizer_begin_turn(l) : 0;
 }
@@ -395,6 +408,7 @@ static int make_batches(struct nm_localizer *l)
         .worker_max_bytes = l->params.worker_max_bytes,
         .silent_usec = silent_usec,
         .stalled_usec = l->params.stalled_usec > 0 ? l->params.stalled_usec : SILENT_TIMES * silent_usec,
+        .begins = on_begins,
         .fetched = on_fetched,
         .failed = on_failed,
         .found_full = on_found_full,
@@ -450,6 +464,8 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
         r = nm_cache_file_load(l->state_fd, l->boot_id, l->cache);
     if (r >= 0)
         r = sd_event_add_defer(params->event, &l->turn, on_turn, l);
+    if (r >= 0)
+        r = sd_event_source_set_priority(l->turn, TURN_PRIORITY);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);
