@@ -303,6 +303,29 @@ static int send_head(const struct request *t, const struct plan *p, const char *
     return send_all(t->fd, text, (size_t)n, true, t->deadline_usec);
 }
 
+/* That the file system, or what filters calls to the kernel, doesn't have it (localize/copy.c has the same). */
+static bool is_lacking(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}
+
+/* Sends some of the file, and moves *at: by sendfile() where it is to be had. */
+static ssize_t send_some(const struct request *t, int file, off_t *at, size_t size)
+{
+    char buf[64U << 10];
+    ssize_t n = sendfile(t->fd, file, at, size);
+    int r;
+
+    if (n >= 0 || !is_lacking(errno))
+        return RET_NERRNO(n);
+    n = RET_NERRNO(pread(file, buf, NM_MIN(size, sizeof buf), *at));
+    r = n > 0 ? send_all(t->fd, buf, (size_t)n, false, t->deadline_usec) : 0;
+    if (r < 0)
+        return r;
+    *at += n > 0 ? n : 0;
+    return n;
+}
+
 /* Each piece is paid for before it is sent. */
 static int send_part(const struct request *t, int file, const struct nm_shuffle_part *part)
 {
@@ -316,11 +339,11 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (at == paid && (r = spend_on_sending(t, piece_bytes * SEND_USEC_PER_MIB / NM_MIB)) < 0)
             return r;
         paid += at == paid ? (off_t)piece_bytes : 0;
-        n = sendfile(t->fd, file, &at, (size_t)(paid - at));
-        if (n < 0 && errno == EINTR)
+        n = send_some(t, file, &at, (size_t)(paid - at));
+        if (n == -EINTR)
             continue;
         if (n < 0)
-            return -errno;
+            return (int)n;
         if (n == 0)
             return -EBADMSG; /* the file became shorter: the length was promised, so only breaking off is left */
         atomic_fetch_add(&t->service->count.sent_bytes, (uint_fast64_t)n);

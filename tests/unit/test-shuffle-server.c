@@ -38,7 +38,7 @@ static char reply[1 << 16];
 
 /* ---- what the system refuses -------------------------------------------------------------- */
 
-static atomic_int accept_error, thread_error, poll_error; /* 0: the call is real */
+static atomic_int accept_error, thread_error, poll_error, sendfile_error; /* 0: the call is real */
 static atomic_uint accepts, failed_polls;
 static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
 static pthread_t test_thread;
@@ -49,6 +49,18 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+ssize_t __real_sendfile(int to, int from, off_t *at, size_t n);
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t n);
+
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t n)
+{
+    const int error = sendfile_error;
+
+    if (error == 0)
+        return __real_sendfile(to, from, at, n);
+    errno = error;
+    return -1;
+}
 
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
@@ -87,7 +99,7 @@ static int set_up(void **state)
 {
     (void)state;
     test_thread = pthread_self();
-    accept_error = thread_error = poll_error = 0;
+    accept_error = thread_error = poll_error = sendfile_error = 0;
     shuffle_world_new(&world);
     service = (struct nm_shuffle_service){.request_usec = NM_SHUFFLE_REQUEST_USEC,
                                           .dirs = {.names = {shuffle_world_local(&world, "a")}, .n = 1}};
@@ -348,6 +360,27 @@ static void test_cut_while_sent(void **state)
     close(fd);
     assert_true(come < bytes);
     assert_int_equal(service.count.outputs_failed, 1);
+}
+
+/* From a file system that hasn't got sendfile(), to the byte; a disk's error is none of that kind. */
+static void test_without_sendfile(void **state)
+{
+    static const int lacking[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(lacking); i++) {
+        sendfile_error = lacking[i];
+        service.count.sent_bytes = service.count.outputs_ok = 0;
+        test_to_the_byte(state);
+    }
+    sendfile_error = EIO;
+    fetch(TARGET, signed_for(TARGET));
+    assert_true(begins("HTTP/1.1 200 OK"));
+    assert_null(strstr(reply, "first"));
+    sendfile_error = EINVAL;
+    service.count.sent_bytes = service.count.outputs_failed = 0;
+    test_large(state);
+    test_cut_while_sent(state);
 }
 
 /* A connection that is being answered, and never reads. */
@@ -787,7 +820,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
-        TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_places),
+        TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_without_sendfile),
+        TEST(test_places),
         TEST(test_a_jobs_places), TEST(test_a_hosts_places), TEST(test_strangers),
         TEST(test_end_cuts),    TEST(test_addresses),
         TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
