@@ -21,6 +21,7 @@
 #define USUAL_SLACK_NSEC 50000UL
 #define USUAL_DUMP_FILTER "0x33"
 #define CPUS_MAX 8192 /* the largest CONFIG_NR_CPUS */
+#define SET_MEMORY_MERGE 67 /* PR_SET_MEMORY_MERGE of Linux 6.4 */
 #define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
 
 /* By system call: sigaction() refuses libc's own signals (32 and 33), which posix_spawn() of some parents leaves
@@ -154,6 +155,22 @@ static void reset_huge_pages(void)
     (void)prctl(PR_SET_THP_DISABLE, 0UL, 0, 0, 0);
 }
 
+/* Pages of all that is started would be compared with others', and shared with them. */
+static void reset_merging(void)
+{
+    (void)prctl(SET_MEMORY_MERGE, 0UL, 0, 0, 0);
+}
+
+static void reset_machine_checks(void)
+{
+    (void)prctl(PR_MCE_KILL, PR_MCE_KILL_CLEAR, 0, 0, 0);
+}
+
+static void reset_io_flusher(void)
+{
+    (void)prctl(PR_SET_IO_FLUSHER, 0UL, 0, 0, 0);
+}
+
 static void reset_dump_filter(void)
 {
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/coredump_filter", USUAL_DUMP_FILTER);
@@ -199,6 +216,11 @@ const struct nm_inherited nm_inherited_table[] = {
     {"timer slack", reset_slack, "50 us", AS_NMD, "50 us"},
     {"subreaper", reset_subreaper, "no", "no; nm-shim: yes", "no"},
     {"huge pages switched off", reset_huge_pages, "no", AS_NMD, "no"},
+    {"memory merging", reset_merging, "no", AS_NMD, "no"},
+    {"machine check policy", reset_machine_checks, "the host's", AS_NMD, "the host's"},
+    {"I/O flusher", reset_io_flusher, "no", AS_NMD, "no"},
+    {"memory-deny-write-execute, speculation, Landlock, core scheduling", NULL,
+     "as started, since nothing clears it", AS_NMD, AS_NMD},
     {"core dump filter", reset_dump_filter, USUAL_DUMP_FILTER, AS_NMD, USUAL_DUMP_FILTER},
     {"standard descriptors", fill_standard_descriptors, "as started, /dev/null where closed", "their own",
      "their logs, input or terminal"},

@@ -31,7 +31,8 @@ libc.unshare(CLONE_NEWUTS)
 libc.syscall(SET_MEMPOLICY, 2, (ctypes.c_ulong * 1)(1), 64)  # to be had from node 0 only
 libc.syscall(IOPRIO_SET, 1, 0, 3 << 13)  # idle class
 libc.syscall(KEYCTL, 1, None)
-print(f"keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
+mdwe = "yes" if libc.prctl(65, 1, 0, 0, 0) == 0 else "no"  # PR_SET_MDWE, where there is that
+print(f"mdwe='{mdwe}' keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
       file=open(sys.argv[1], "w"))
 for number in range(1, signal.NSIG):
     try:
@@ -46,6 +47,9 @@ signal.setitimer(signal.ITIMER_REAL, 3)
 libc.prctl(29, 3000000000)  # PR_SET_TIMERSLACK
 libc.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 libc.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE
+libc.prctl(67, 1, 0, 0, 0)  # PR_SET_MEMORY_MERGE, where there is that
+libc.prctl(33, 1, 1, 0, 0)  # PR_MCE_KILL: SET, EARLY
+libc.prctl(57, 1, 0, 0, 0)  # PR_SET_IO_FLUSHER
 libc.prctl(28, 1 << 2)  # PR_SET_SECUREBITS: NO_SETUID_FIXUP
 libc.personality(0x0040000)  # ADDR_NO_RANDOMIZE
 open("/proc/self/coredump_filter", "w").write("0x1")
@@ -125,7 +129,7 @@ PYTHON
 catcher=$!
 NMD=$dir/nmd
 nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a hostile parent"
-keyring='' uts='' sid='' # of its parent, whose notes these are
+keyring='' uts='' sid='' mdwe='' # of its parent, whose notes these are
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
 
@@ -162,6 +166,10 @@ wait_until 10 sleep_past "$((started_sec + 3))"
     echo "interval timers: $(nmd_alive && echo off)"
     echo "securebits: $(fact health securebits)"
     echo "session keyring: $(fact health "session keyring")"
+    for row in "machine check policy" "I/O flusher" \
+        "memory-deny-write-execute, speculation, Landlock, core scheduling"; do
+        echo "$row: $(fact health "$row")"
+    done
     [ "$(fact health orphan)" = "$nmd_pid" ] || echo "subreaper: no"
 } >>"$dir/nmd.facts"
 asked=$([ "$(uname -m)" = x86_64 ] && echo yes) # by ptrace(2)
@@ -242,6 +250,12 @@ same "personality" 00000000
 same "timer slack" 50000
 row "subreaper" no no "$(if_asked yes)" no no "$(if_asked no)" "$(if_asked no)"
 same "huge pages switched off" no
+same "memory merging" no
+row "machine check policy" "the host's" "the host's" "$(if_asked "the host's")" "the host's" "the host's" "$(if_asked "the host's")" \
+    "$(if_asked "the host's")"
+row "I/O flusher" no no "$(if_asked no)" no no "$(if_asked no)" "$(if_asked no)"
+row "memory-deny-write-execute, speculation, Landlock, core scheduling" \
+    "$mdwe" "$mdwe" "$(if_asked "$mdwe")" "$mdwe" "$mdwe" "$(if_asked "$mdwe")" "$(if_asked "$mdwe")"
 same "core dump filter" 00000033
 row "standard descriptors" null null null null null "/memfd:nm-localizer-work (deleted)" pipe
 row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's" \
@@ -260,7 +274,7 @@ check "nmd keeps its bounding set, of which its parent had left one out" isnt_sa
 # ---- row by row ----
 mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/^\.B //p' "$here/../../packaging/nmd.8" |
     sed 's/\\-/-/g')
-at_least "rows in the table of nmd(8)" "${#names[@]}" 29
+at_least "rows in the table of nmd(8)" "${#names[@]}" 33
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
     is "$name: something is known of all of them" "${#values[@]}" 7

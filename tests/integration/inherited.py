@@ -68,7 +68,7 @@ class Asked:
     """Another process, stopped, in whose name system calls are made."""
 
     ATTACH, DETACH, GETREGS, SETREGS, SINGLESTEP = 16, 17, 12, 13, 9
-    RAX, RIP, RSP, ORIG_RAX, ARGUMENTS = 10, 16, 19, 15, (14, 13, 12, 7)  # in the kernel's struct user_regs_struct
+    RAX, RIP, RSP, ORIG_RAX, ARGUMENTS = 10, 16, 19, 15, (14, 13, 12, 7, 9)  # in the kernel's struct user_regs_struct
 
     def __init__(self, pid):
         self.pid = int(pid)
@@ -122,6 +122,13 @@ class Asked:
         self.ptrace(self.DETACH)
 
 
+def tell_prctls(prctl):
+    """By prctl(OPTION), of which none may be there or allowed: the value is the kernel's usual one then."""
+    tell("machine check policy", {0: "late", 1: "early"}.get(prctl(34), "the host's"))
+    tell("I/O flusher", "yes" if prctl(58) == 1 else "no")
+    tell("memory-deny-write-execute, speculation, Landlock, core scheduling", "yes" if prctl(66) == 1 else "no")
+
+
 def ask(pid):
     """What only a process itself is told."""
     asked = Asked(pid)
@@ -129,6 +136,7 @@ def ask(pid):
         timers = [asked.call(36, which, asked.room) or asked.words(8) for which in range(3)]  # getitimer
         tell("interval timers", "off" if timers == [(0,) * 8] * 3 else timers)
         tell("securebits", asked.call(157, 27))  # prctl
+        tell_prctls(lambda *arguments: asked.call(157, *arguments, 0, 0, 0, 0))
         tell("session keyring", max(asked.call(250, 0, -3, 0), -1))
         for name, option in (("subreaper", 37), ("parent-death signal", 2)):
             asked.call(157, option, asked.room)
@@ -156,6 +164,8 @@ tell("no_new_privs", status["NoNewPrivs"])
 tell("personality", text_of("personality"))
 tell("timer slack", text_of("timerslack_ns"))
 tell("core dump filter", text_of("coredump_filter"))
+merged = re.search(r"^ksm_merge_any: (\w+)", text_of("ksm_stat"), re.M) if os.path.exists(f"{proc}/ksm_stat") else None
+tell("memory merging", merged[1] if merged else "no")
 tell("huge pages switched off", {"0": "yes", "1": "no"}[status.get("THP_enabled", "1")])
 tell("standard descriptors", re.sub(r"/.*/|:\[\d+\]", "", link("fd/0")))
 tell("other descriptors", descriptors())
@@ -167,6 +177,7 @@ if not other:
     tell("interval timers", "off" if all(signal.getitimer(t) == (0, 0) for t in
                                          (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)) else "on")
     tell("securebits", libc.prctl(27, 0, 0, 0, 0))
+    tell_prctls(lambda option: libc.prctl(option, 0, 0, 0, 0))
     tell("session keyring", libc.syscall(KEYCTL, 0, -3, 0))
     flag = ctypes.c_int(-1)
     libc.prctl(37, ctypes.byref(flag), 0, 0, 0)
