@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "rpc/yarn/conf/hadoop-names.h"
+#include "rpc/yarn/state.h"
 #include "util/macros.h"
+#include "util/parse.h"
 #include "util/refusals.h"
 
 #define SHOWN_SIZE 120
@@ -18,6 +20,9 @@
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
 #define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
 #define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+#define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
+#define IPC "org.apache.hadoop.yarn."
+#define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
 #define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
 
 /* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
@@ -26,6 +31,7 @@ struct rule {
     const char *name, *fallback;
     const char *allowed; /* words with commas between them; NULL: any */
     const char *needed;  /* NULL: none */
+    unsigned most;       /* the value is a number, and this is the largest; 0: it is no number */
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
@@ -39,6 +45,7 @@ struct rule {
 #define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
 #define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
 #define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
+#define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
 #define MASTERS "security.applicationmaster.protocol."
@@ -56,6 +63,21 @@ static const struct rule rules[] = {
     {"hadoop.security.saslproperties.resolver.class", "",
      .allowed = "org.apache.hadoop.security.SaslPropertiesResolver", .fatal = true,
      .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
+    {"hadoop.security.sasl.mechanism", "DIGEST-MD5", .allowed = "DIGEST-MD5", .fatal = true,
+     .why = "nmd and all that it talks to prove who they are with DIGEST-MD5"},
+    {"hadoop.security.sasl.CustomizedCallbackHandler.class", "", .allowed = "", .fatal = true,
+     .why = "a handler of SASL that is written in Java can't run in nmd"},
+    {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA1", .allowed = "HmacSHA1", .fatal = true,
+     .why = "nmd signs and checks tokens with HMAC-SHA1, and would refuse those of such a cluster"},
+    {"hadoop.security.secret-manager.key-length", "64", .most = 8 * NM_YARN_KEY_MAX, .fatal = true,
+     .why = "nmd takes no longer keys for tokens"},
+    {"hadoop.rpc.socket.factory.class.default", SOCKETS, .allowed = SOCKETS, .fatal = true,
+     .why = "a factory of sockets that is written in Java can't run in nmd, which connects directly and in the clear"},
+    {"yarn.ipc.rpc.class", IPC "ipc.HadoopYarnProtoRPC", .allowed = IPC "ipc.HadoopYarnProtoRPC", .fatal = true,
+     .why = OWN_PROTOCOL},
+    {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
     /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
     {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
     {NODES "acl", EVERYBODY},
@@ -267,6 +289,17 @@ static bool is_listed(const char *word, size_t n, const char *list)
     return false;
 }
 
+static bool is_number_up_to(const char *word, size_t n, uint64_t most)
+{
+    char digits[24] = "";
+    uint64_t number;
+
+    if (n >= sizeof digits)
+        return false;
+    memcpy(digits, word, n);
+    return nm_parse_u64(digits, &number) >= 0 && number >= 1 && number <= most;
+}
+
 /* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
 static const char *offender(const struct rule *rule, const char *text)
 {
@@ -277,6 +310,8 @@ static const char *offender(const struct rule *rule, const char *text)
         size_t n = strcspn(p, separators);
 
         if (rule->allowed && !is_listed(p, n, rule->allowed))
+            return p;
+        if (rule->most > 0 && !is_number_up_to(p, n, rule->most))
             return p;
         found |= rule->needed && strlen(rule->needed) == n && strncasecmp(p, rule->needed, n) == 0;
         p += n;
@@ -312,6 +347,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
         return NM_MIN(r, 0);
     if (rule->needed || (rule->allowed && *rule->allowed))
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
+    else if (rule->most > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
                   nm_yarn_conf_shown(file ?: "by default", where, sizeof where), rule->name,
                   nm_yarn_conf_shown(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
