@@ -206,7 +206,7 @@ static const char *const idle[] = {
     "container-executor.exit-code-file.timeout-ms", "process-kill-wait.ms", "log.deletion-threads-count",
     "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
     "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
-    "resourcemanager.connect.max-wait.ms",
+    "resourcemanager.connect.max-wait.ms", "duration-to-track-stopped-containers",
     /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
     "resource.count-logical-processors-as-cores", "resource.memory.enabled",
     "resource.memory.cgroups.", "resource.cpu.enabled", "linux-container-executor.group",
@@ -215,8 +215,8 @@ static const char *const idle[] = {
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
     /* parts of what a rule stops or warns of, and of no effect without that */
-    "amrmproxy.wait.uam-register.done", "least-load-policy-selector.", "aux-services.", "node-labels.",
-    "node-attributes.",
+    "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
+    "aux-services.", "node-labels.", "node-attributes.", "csi-driver.", "csi-driver-adaptor.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
@@ -234,6 +234,8 @@ static const char *const idle[] = {
 /* ---- names -------------------------------------------------------------------------------- */
 
 static bool is_idle(const char *rest)
+    /* what the Java node sets itself, over what a file has */
+    "good-local-dirs", "good-log-dirs",
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(idle); i++) {
         const size_t n = strlen(idle[i]);
