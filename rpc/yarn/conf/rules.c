@@ -20,6 +20,7 @@
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
 #define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
 #define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+#define LOG_MODE NODE "default-container-executor.log-dirs.permissions", "710"
 #define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
 #define IPC "org.apache.hadoop.yarn."
 #define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
@@ -31,6 +32,7 @@ struct rule {
     const char *name, *fallback;
     const char *allowed; /* words with commas between them; NULL: any */
     const char *needed;  /* NULL: none */
+    unsigned mode;       /* the value is a file mode in octal that has all these bits; 0: it is none */
     unsigned most;       /* the value is a number, and this is the largest; 0: it is no number */
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
@@ -121,6 +123,9 @@ static const struct rule rules[] = {
      .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
+    /* one that lets more in than the node does only promises less, and is warned of below */
+    {LOG_MODE, .mode = 0710, .fatal = true,
+     .why = "the directories of containers' logs have the mode 710 on this node, which lets the group through"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
      .why = "nmd starts containers in its own way and can't run an executor written in Java"},
@@ -160,7 +165,7 @@ static const struct rule rules[] = {
      .why = "what the proxy of application masters has to remember is kept on this node alone"},
     {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
      .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
-    {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "710", .allowed = "710",
+    {LOG_MODE, .allowed = "710,0710",
      .why = "the directories of containers' logs have the mode 710 on this node"},
     {"yarn.nodemanager.log-container-debug-info-on-error.enabled", "false", .allowed = "false",
      .why = "launch scripts are copied to the logs for all containers or for none"},
@@ -229,13 +234,13 @@ static const char *const idle[] = {
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
+    /* what the Java node sets itself, over what a file has */
+    "good-local-dirs", "good-log-dirs",
 };
 
 /* ---- names -------------------------------------------------------------------------------- */
 
 static bool is_idle(const char *rest)
-    /* what the Java node sets itself, over what a file has */
-    "good-local-dirs", "good-log-dirs",
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(idle); i++) {
         const size_t n = strlen(idle[i]);
@@ -302,6 +307,20 @@ static bool is_number_up_to(const char *word, size_t n, uint64_t most)
     return nm_parse_u64(digits, &number) >= 0 && number >= 1 && number <= most;
 }
 
+static bool is_mode_with(const char *word, size_t n, unsigned bits)
+{
+    unsigned mode = 0;
+
+    if (n == 0 || n > 5)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (word[i] < '0' || word[i] > '7')
+            return false;
+        mode = mode << 3 | (unsigned)(word[i] - '0');
+    }
+    return (mode & bits) == bits;
+}
+
 /* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
 static const char *offender(const struct rule *rule, const char *text)
 {
@@ -312,6 +331,8 @@ static const char *offender(const struct rule *rule, const char *text)
         size_t n = strcspn(p, separators);
 
         if (rule->allowed && !is_listed(p, n, rule->allowed))
+            return p;
+        if (rule->mode > 0 && !is_mode_with(p, n, rule->mode))
             return p;
         if (rule->most > 0 && !is_number_up_to(p, n, rule->most))
             return p;
@@ -349,6 +370,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
         return NM_MIN(r, 0);
     if (rule->needed || (rule->allowed && *rule->allowed))
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
+    else if (rule->mode > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: modes in octal with all bits of %o)", rule->mode);
     else if (rule->most > 0)
         (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
