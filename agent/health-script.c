@@ -184,6 +184,20 @@ static int check_dir_of(const char *path)
     return fd < 0 ? -errno : nm_check_way(fd);
 }
 
+/* Of a script that begins with "#!". A program has no such line, and what can't be read can be run all the same. */
+static int check_interpreter(const char *path)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char line[256] = "", *begin = line + 2;
+
+    if (fd < 0 || read(fd, line, sizeof line - 1) < 2 || strncmp(line, "#!", 2) != 0)
+        return 0;
+    line[strcspn(line, "\n")] = '\0';
+    begin += strspn(begin, " \t");
+    begin[strcspn(begin, " \t")] = '\0';
+    return *begin == '/' ? RET_NERRNO(faccessat(AT_FDCWD, begin, X_OK, AT_EACCESS)) : 0;
+}
+
 /* The link, if it is one, and what it leads to. */
 int nm_health_script_check(const char *path)
 {
@@ -200,7 +214,9 @@ int nm_health_script_check(const char *path)
     r = check_dir_of(path);
     if (r == 0)
         r = check_dir_of(real);
-    return r < 0 ? r : RET_NERRNO(faccessat(AT_FDCWD, real, X_OK, AT_EACCESS));
+    if (r >= 0)
+        r = RET_NERRNO(faccessat(AT_FDCWD, real, X_OK, AT_EACCESS));
+    return r < 0 ? r : check_interpreter(real);
 }
 
 /* The script gets a session of its own, so that nmd can kill its process group, and so that its autogroup (see

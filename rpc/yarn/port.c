@@ -76,6 +76,19 @@ int nm_yarn_port_check(const char *host, uint16_t port, const char *host_propert
     return refuse_port(port_property, port, r, ret_message);
 }
 
+static bool is_any(const char *host)
+{
+    return !*host || nm_streq(host, "0.0.0.0") || nm_streq(host, "::");
+}
+
+int nm_yarn_port_compare(const char *host, uint16_t port, const char *other_host, uint16_t other_port,
+                         const char *other_property, char **ret_message)
+{
+    if (port == 0 || port != other_port || !(is_any(host) || is_any(other_host) || nm_streq(host, other_host)))
+        return 0;
+    return refuse_port(other_property, port, -EADDRINUSE, ret_message);
+}
+
 int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property, const char *port_property,
                       int *ret_fd, int32_t *ret_port, char **ret_message)
 {

@@ -92,7 +92,7 @@ int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message)
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
 {
     const struct nm_yarn_hosting_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
-                                                  .shuffle_program = p->shuffle_program};
+                                                  .shuffle_program = p->shuffle_program, .tell = p->tell};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     int r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours,

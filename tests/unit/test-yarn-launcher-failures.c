@@ -89,7 +89,7 @@ static void refused(struct world *w, const char *more, int error, const char *se
     w->launcher = nm_yarn_launcher_free(w->launcher);
     (void)nm_yarn_settings_free(w->settings);
     w->settings = read_settings(w, more);
-    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", &message), error);
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", NULL, &message), error);
     assert_non_null(strstr(message, sentence));
     free(message);
     message = NULL;
@@ -105,8 +105,8 @@ static void test_refusals(void **state)
     struct world *w = *state;
     char *message = NULL;
 
-    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", NULL), 0);
-    assert_int_equal(nm_yarn_launcher_check(w->settings, "/no/nm-localizer", &message), -ENOENT);
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "./nm-localizer", NULL, NULL), 0);
+    assert_int_equal(nm_yarn_launcher_check(w->settings, "/no/nm-localizer", NULL, &message), -ENOENT);
     assert_non_null(strstr(message, "by /no/nm-localizer: No such file or directory"));
     free(message);
     refused(w, P("yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern", "[a"), -EINVAL,

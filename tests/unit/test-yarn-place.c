@@ -274,11 +274,28 @@ static void test_no_memory_to_become(void **state)
 
 /* ---- the directories of a node ------------------------------------------------------------ */
 
+static void count_bad(const struct nm_yarn_dir *d, void *userdata)
+{
+    assert_non_null(d->name);
+    assert_int_not_equal(*d->why, '\0');
+    (*(unsigned *)userdata)++;
+}
+
+/* How many of them are told to be bad. */
+static unsigned look_told(const char *first, const char *second)
+{
+    char *const names[] = {(char *)first, (char *)second, NULL};
+    unsigned n = 0;
+
+    (void)nm_yarn_dirs_look(names, count_bad, &n, NULL);
+    return n;
+}
+
 static int look(const char *first, const char *second, char **ret_message)
 {
     char *const names[] = {(char *)first, (char *)second, NULL};
 
-    return nm_yarn_dirs_look(names, ret_message);
+    return nm_yarn_dirs_look(names, NULL, NULL, ret_message);
 }
 
 /* As it would be, with nothing made. */
@@ -295,6 +312,10 @@ static void test_look(void **state)
     assert_non_null(strstr(message, "Not a directory"));
     free(message);
     assert_int_equal(look(file, in(w, "new/deep"), NULL), 0); /* one is enough */
+    assert_int_equal(look_told(file, other), 0); /* both: that is refused */
+    assert_int_equal(look_told(other, w->root), 1);
+    assert_int_equal(look_told(w->root, other), 1);
+    assert_int_equal(look_told(w->root, in(w, "new/deep")), 0);
     assert_false(is_there(w, "new"));
     assert_int_equal(look(w->root, NULL, NULL), 0);
     assert_int_equal(look(NULL, NULL, NULL), 0);

@@ -333,8 +333,8 @@ static void test_bad_program(void **state)
     struct nm_yarn_shuffle *first = w->shuffle;
     char *message = NULL;
 
-    assert_int_equal(nm_yarn_shuffle_check("./nm-shuffle", NULL), 0);
-    assert_int_equal(nm_yarn_shuffle_check("/no/nm-shuffle", &message), -ENOENT);
+    assert_int_equal(nm_yarn_shuffle_check(w->settings, "./nm-shuffle", true, NULL), 0);
+    assert_int_equal(nm_yarn_shuffle_check(w->settings, "/no/nm-shuffle", true, &message), -ENOENT);
     assert_string_equal(message, "/no/nm-shuffle: No such file or directory");
     free(message);
     assert_int_equal(try_program(w, "/no/nm-shuffle", &message), -ENOENT);

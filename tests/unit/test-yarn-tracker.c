@@ -100,6 +100,45 @@ static void test_ports_taken(void **state)
     (void)close(fd);
 }
 
+/* Each listener has its own, whoever else is there; nothing is open when the check is made. */
+static void test_ports_twice(void **state)
+{
+    struct tracker_world *w = *state;
+    char properties[400], message[100];
+    uint16_t port = 0;
+
+    (void)close(listen_on_loopback(&port));
+    (void)snprintf(properties, sizeof properties, PROXIED, port);
+    tracker_configure(w, properties);
+    w->settings->node.port = port;
+    (void)snprintf(message, sizeof message, "yarn.nodemanager.amrmproxy.address: port %u: Address already", port);
+    assert_refused(w, -EADDRINUSE, message);
+    assert_false(check_ours(w));
+}
+
+static void test_shuffle_port(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_yarn_params p;
+    char message[100], *said = NULL;
+    uint16_t port = 0;
+    int fd = listen_on_loopback(&port);
+
+    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
+    w->settings->shuffle_port = port;
+    p = tracker_params(w);
+    (void)snprintf(message, sizeof message, "mapreduce.shuffle.port: port %u: Address already in use", port);
+    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
+    assert_string_equal(said, message);
+    free(said);
+    assert_true(check_ours(w));
+    (void)close(fd);
+    w->settings->node.port = port;
+    assert_int_equal(nm_yarn_check(&p, true, &said), -EADDRINUSE);
+    assert_string_equal(said, message);
+    free(said);
+}
+
 static void test_no_such_address(void **state)
 {
     struct tracker_world *w = *state;
@@ -730,6 +769,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(test_ports_taken), TEST(test_ports_twice), TEST(test_programs_missing), TEST(test_shuffles_share),
+        TEST(test_ports_taken), TEST(test_shuffle_port), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
         TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),

@@ -2,8 +2,8 @@
 
 /*
  * See hadoop-names.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
- * 3.4.2 and 3.5.0, and what the fair scheduler alone defines, without the prefix "yarn." and in the order of strcmp(),
- * which the search needs.
+ * 3.4.2 and 3.5.0, and what other classes of the ResourceManager and of clients define themselves, without the prefix
+ * "yarn." and in the order of strcmp(), which the search needs.
  */
 
 #include "rpc/yarn/conf/hadoop-names.h"
@@ -25,7 +25,8 @@ static const char *const names[] = {
     "client.failover-max-attempts", "client.failover-no-ha-proxy-provider", "client.failover-proxy-provider",
     "client.failover-retries", "client.failover-retries-on-socket-timeouts", "client.failover-sleep-base-ms",
     "client.failover-sleep-max-ms", "client.load.resource-types.from-server",
-    "client.max-cached-nodemanagers-proxies", "client.nodemanager-client-async.thread-pool-max-size",
+    "client.max-cached-nodemanagers-proxies", "client.max-nodemanagers-proxies",
+    "client.nodemanager-client-async.thread-pool-max-size",
     "client.nodemanager-connect.max-wait-ms", "client.nodemanager-connect.retry-interval-ms",
     "cluster.max-application-priority", "dispatcher.cpu-monitor.samples-per-min", "dispatcher.drain-events.timeout",
     "dispatcher.print-events-info.threshold", "dispatcher.print-thread-pool.core-pool-size",
@@ -251,9 +252,28 @@ static const char *const names[] = {
     "resourcemanager.ha.enabled", "resourcemanager.ha.failover-controller.active-standby-elector.zk.retries",
     "resourcemanager.ha.id", "resourcemanager.ha.rm-ids",
     "resourcemanager.history-writer.multi-threaded-dispatcher.pool-size", "resourcemanager.hostname",
+    "resourcemanager.invariant-checker.file", "resourcemanager.invariant-checker.monitor-interval",
+    "resourcemanager.invariant-checker.throw-on-violation",
     "resourcemanager.keytab", "resourcemanager.leveldb-state-store.compaction-interval-secs",
     "resourcemanager.leveldb-state-store.path", "resourcemanager.max-completed-applications",
     "resourcemanager.max-log-aggregation-diagnostics-in-memory", "resourcemanager.metrics.runtime.buckets",
+    "resourcemanager.monitor.capacity.preemption.additional_res_balance_based_on_reserved_containers",
+    "resourcemanager.monitor.capacity.preemption.conservative-drf",
+    "resourcemanager.monitor.capacity.preemption.intra-queue-preemption.conservative-drf",
+    "resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled",
+    "resourcemanager.monitor.capacity.preemption.intra-queue-preemption.max-allowable-limit",
+    "resourcemanager.monitor.capacity.preemption.intra-queue-preemption.minimum-threshold",
+    "resourcemanager.monitor.capacity.preemption.intra-queue-preemption.preemption-order-policy",
+    "resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity",
+    "resourcemanager.monitor.capacity.preemption.max_wait_before_kill",
+    "resourcemanager.monitor.capacity.preemption.monitoring_interval",
+    "resourcemanager.monitor.capacity.preemption.natural_termination_factor",
+    "resourcemanager.monitor.capacity.preemption.observe_only",
+    "resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled",
+    "resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.max-wait-before-kill",
+    "resourcemanager.monitor.capacity.preemption.select_based_on_reserved_containers",
+    "resourcemanager.monitor.capacity.preemption.total_preemption_per_round",
+    "resourcemanager.monitor.capacity.queue-management.monitoring-interval",
     "resourcemanager.nm-container-queuing.load-comparator", "resourcemanager.nm-container-queuing.max-queue-length",
     "resourcemanager.nm-container-queuing.max-queue-wait-time-ms",
     "resourcemanager.nm-container-queuing.min-queue-length",
@@ -287,8 +307,10 @@ static const char *const names[] = {
     "resourcemanager.proxy-user-privileges.enabled", "resourcemanager.proxy.connection.timeout",
     "resourcemanager.proxy.timeout.enabled", "resourcemanager.recovery.enabled",
     "resourcemanager.reservation-system.class", "resourcemanager.reservation-system.enable",
+    "resourcemanager.reservation-system.favor-early-allocation",
     "resourcemanager.reservation-system.max-periodicity", "resourcemanager.reservation-system.plan.follower",
-    "resourcemanager.reservation-system.planfollower.time-step", "resourcemanager.resource-profiles.enabled",
+    "resourcemanager.reservation-system.planfollower.time-step",
+    "resourcemanager.reservation-system.smoothness-factor", "resourcemanager.resource-profiles.enabled",
     "resourcemanager.resource-profiles.source-file", "resourcemanager.resource-tracker.address",
     "resourcemanager.resource-tracker.client.thread-count", "resourcemanager.resource-tracker.nm.ip-hostname-check",
     "resourcemanager.rm.container-allocation.expiry-interval-ms", "resourcemanager.scheduler.address",
@@ -298,6 +320,7 @@ static const char *const names[] = {
     "resourcemanager.store.class", "resourcemanager.submission-preprocessor.enabled",
     "resourcemanager.submission-preprocessor.file-path",
     "resourcemanager.submission-preprocessor.file-refresh-interval-ms",
+    "resourcemanager.system-credentials.valid-time-remaining",
     "resourcemanager.system-metrics-publisher.dispatcher.pool-size",
     "resourcemanager.system-metrics-publisher.enabled",
     "resourcemanager.system-metrics-publisher.timeline-server-v1.batch-size",
@@ -329,14 +352,17 @@ static const char *const names[] = {
     "router.webapp.appsinfo-cached-count", "router.webapp.appsinfo-enabled", "router.webapp.connect-timeout",
     "router.webapp.cross-origin.enabled", "router.webapp.default-interceptor-class", "router.webapp.https.address",
     "router.webapp.interceptor-class.pipeline", "router.webapp.partial-result.enabled", "router.webapp.proxy.enable",
-    "router.webapp.read-timeout", "scheduler.app-placement-allocator.class", "scheduler.configuration.fs.path",
+    "router.webapp.read-timeout", "rpc.nm-command-timeout", "scheduler.app-placement-allocator.class",
+    "scheduler.configuration.fs.path",
     "scheduler.configuration.leveldb-store.compaction-interval-secs", "scheduler.configuration.leveldb-store.path",
     "scheduler.configuration.max.version", "scheduler.configuration.mutation.acl-policy.class",
     "scheduler.configuration.store.class", "scheduler.configuration.store.max-logs",
     "scheduler.configuration.zk-store.parent-path", "scheduler.include-port-in-node-name",
     "scheduler.increment-allocation-mb", "scheduler.increment-allocation-vcores",
     "scheduler.maximum-allocation-mb", "scheduler.maximum-allocation-vcores", "scheduler.minimum-allocation-mb",
-    "scheduler.minimum-allocation-vcores", "scheduler.queue-placement-rules", "scheduler.skip.node.multiplier",
+    "scheduler.minimum-allocation-vcores", "scheduler.queue-placement-rules",
+    "scheduler.queue-placement-rules.app-name", "scheduler.reservation-threshold.increment-multiple",
+    "scheduler.skip.node.multiplier",
     "sharedcache.admin.address", "sharedcache.admin.thread-count", "sharedcache.app-checker.class",
     "sharedcache.checksum.algo.impl", "sharedcache.cleaner.initial-delay-mins", "sharedcache.cleaner.period-mins",
     "sharedcache.cleaner.resource-sleep-ms", "sharedcache.client-server.address",
@@ -411,10 +437,11 @@ static const char *const names[] = {
 
 /* Below these stand names that the operator chooses, or that other documents than YARN's own define. */
 static const char *const families[] = {
-    "app.mapreduce.", "client.failover-", "federation.", "ipc.", "log-aggregation.", "minicluster.",
-    "nodemanager.admin-env.", "nodemanager.aux-services.", "nodemanager.health-checker.",
-    "nodemanager.resource-type.", "nodemanager.runtime.linux.", "resource-types.", "resourcemanager.proxyuser.",
-    "router.", "scheduler.capacity.", "scheduler.fair.", "service.", "system-metrics-publisher.", "timeline-service.",
+    "app.mapreduce.", "application.admin.client.class.", "client.failover-", "federation.", "ipc.", "log-aggregation.",
+    "minicluster.", "nodemanager.admin-env.", "nodemanager.aux-services.", "nodemanager.health-checker.",
+    "nodemanager.resource-type.", "nodemanager.runtime.linux.", "resource-types.", "resource.dynamic.",
+    "resourcemanager.proxyuser.", "router.", "scheduler.capacity.", "scheduler.fair.", "service.",
+    "system-metrics-publisher.", "timeline-service.",
 };
 
 static int compare(const void *a, const void *b)

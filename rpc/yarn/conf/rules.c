@@ -7,7 +7,9 @@
 #include <assert.h>
 
 #include "rpc/yarn/conf/hadoop-names.h"
+#include "rpc/yarn/state.h"
 #include "util/macros.h"
+#include "util/parse.h"
 #include "util/refusals.h"
 
 #define SHOWN_SIZE 120
@@ -18,6 +20,10 @@
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
 #define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
 #define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+#define LOG_MODE NODE "default-container-executor.log-dirs.permissions", "710"
+#define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
+#define IPC "org.apache.hadoop.yarn."
+#define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
 #define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
 
 /* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
@@ -26,6 +32,8 @@ struct rule {
     const char *name, *fallback;
     const char *allowed; /* words with commas between them; NULL: any */
     const char *needed;  /* NULL: none */
+    unsigned mode;       /* the value is a file mode in octal that has all these bits; 0: it is none */
+    unsigned most;       /* the value is a number, and this is the largest; 0: it is no number */
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
@@ -39,6 +47,7 @@ struct rule {
 #define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
 #define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
 #define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
+#define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
 #define MASTERS "security.applicationmaster.protocol."
@@ -56,6 +65,21 @@ static const struct rule rules[] = {
     {"hadoop.security.saslproperties.resolver.class", "",
      .allowed = "org.apache.hadoop.security.SaslPropertiesResolver", .fatal = true,
      .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
+    {"hadoop.security.sasl.mechanism", "DIGEST-MD5", .allowed = "DIGEST-MD5", .fatal = true,
+     .why = "nmd and all that it talks to prove who they are with DIGEST-MD5"},
+    {"hadoop.security.sasl.CustomizedCallbackHandler.class", "", .allowed = "", .fatal = true,
+     .why = "a handler of SASL that is written in Java can't run in nmd"},
+    {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA1", .allowed = "HmacSHA1", .fatal = true,
+     .why = "nmd signs and checks tokens with HMAC-SHA1, and would refuse those of such a cluster"},
+    {"hadoop.security.secret-manager.key-length", "64", .most = 8 * NM_YARN_KEY_MAX, .fatal = true,
+     .why = "nmd takes no longer keys for tokens"},
+    {"hadoop.rpc.socket.factory.class.default", SOCKETS, .allowed = SOCKETS, .fatal = true,
+     .why = "a factory of sockets that is written in Java can't run in nmd, which connects directly and in the clear"},
+    {"yarn.ipc.rpc.class", IPC "ipc.HadoopYarnProtoRPC", .allowed = IPC "ipc.HadoopYarnProtoRPC", .fatal = true,
+     .why = OWN_PROTOCOL},
+    {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
     /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
     {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
     {NODES "acl", EVERYBODY},
@@ -99,6 +123,9 @@ static const struct rule rules[] = {
      .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
+    /* one that lets more in than the node does only promises less, and is warned of below */
+    {LOG_MODE, .mode = 0710, .fatal = true,
+     .why = "the directories of containers' logs have the mode 710 on this node, which lets the group through"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
      .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
      .why = "nmd starts containers in its own way and can't run an executor written in Java"},
@@ -138,7 +165,7 @@ static const struct rule rules[] = {
      .why = "what the proxy of application masters has to remember is kept on this node alone"},
     {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
      .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
-    {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "710", .allowed = "710",
+    {LOG_MODE, .allowed = "710,0710",
      .why = "the directories of containers' logs have the mode 710 on this node"},
     {"yarn.nodemanager.log-container-debug-info-on-error.enabled", "false", .allowed = "false",
      .why = "launch scripts are copied to the logs for all containers or for none"},
@@ -184,7 +211,7 @@ static const char *const idle[] = {
     "container-executor.exit-code-file.timeout-ms", "process-kill-wait.ms", "log.deletion-threads-count",
     "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
     "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
-    "resourcemanager.connect.max-wait.ms",
+    "resourcemanager.connect.max-wait.ms", "duration-to-track-stopped-containers",
     /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
     "resource.count-logical-processors-as-cores", "resource.memory.enabled",
     "resource.memory.cgroups.", "resource.cpu.enabled", "linux-container-executor.group",
@@ -193,8 +220,8 @@ static const char *const idle[] = {
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
     /* parts of what a rule stops or warns of, and of no effect without that */
-    "amrmproxy.wait.uam-register.done", "least-load-policy-selector.", "aux-services.", "node-labels.",
-    "node-attributes.",
+    "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
+    "aux-services.", "node-labels.", "node-attributes.", "csi-driver.", "csi-driver-adaptor.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
     "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
     "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
@@ -207,6 +234,8 @@ static const char *const idle[] = {
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
+    /* what the Java node sets itself, over what a file has */
+    "good-local-dirs", "good-log-dirs",
 };
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -267,6 +296,31 @@ static bool is_listed(const char *word, size_t n, const char *list)
     return false;
 }
 
+static bool is_number_up_to(const char *word, size_t n, uint64_t most)
+{
+    char digits[24] = "";
+    uint64_t number;
+
+    if (n >= sizeof digits)
+        return false;
+    memcpy(digits, word, n);
+    return nm_parse_u64(digits, &number) >= 0 && number >= 1 && number <= most;
+}
+
+static bool is_mode_with(const char *word, size_t n, unsigned bits)
+{
+    unsigned mode = 0;
+
+    if (n == 0 || n > 5)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (word[i] < '0' || word[i] > '7')
+            return false;
+        mode = mode << 3 | (unsigned)(word[i] - '0');
+    }
+    return (mode & bits) == bits;
+}
+
 /* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
 static const char *offender(const struct rule *rule, const char *text)
 {
@@ -277,6 +331,10 @@ static const char *offender(const struct rule *rule, const char *text)
         size_t n = strcspn(p, separators);
 
         if (rule->allowed && !is_listed(p, n, rule->allowed))
+            return p;
+        if (rule->mode > 0 && !is_mode_with(p, n, rule->mode))
+            return p;
+        if (rule->most > 0 && !is_number_up_to(p, n, rule->most))
             return p;
         found |= rule->needed && strlen(rule->needed) == n && strncasecmp(p, rule->needed, n) == 0;
         p += n;
@@ -312,6 +370,10 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
         return NM_MIN(r, 0);
     if (rule->needed || (rule->allowed && *rule->allowed))
         (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
+    else if (rule->mode > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: modes in octal with all bits of %o)", rule->mode);
+    else if (rule->most > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
     (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
                   nm_yarn_conf_shown(file ?: "by default", where, sizeof where), rule->name,
                   nm_yarn_conf_shown(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);

@@ -78,23 +78,39 @@ static int refuse_all(const char *first, const char *why, char **ret_message)
     return nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", first, why);
 }
 
-int nm_yarn_dirs_look(char *const *names, char **ret_message)
+/* Returns what opening or making it would. */
+static int look_at(const char *name, char why[WHY_SIZE])
 {
-    char first[WHY_SIZE] = "", why[WHY_SIZE];
+    _cleanup_close_ int fd = -EBADF;
+    int r = open_private(name, &fd);
 
-    for (size_t i = 0; names[i]; i++) {
-        _cleanup_close_ int fd = -EBADF;
-        int r = open_private(names[i], &fd);
-
-        if (r == -ENOENT)
-            r = nm_check_mkdir_p(names[i]);
-        if (r >= 0)
-            return 0;
+    if (r == -ENOENT)
+        r = nm_check_mkdir_p(name);
+    if (r < 0)
         tell_why(r, why);
+    return r;
+}
+
+int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
+                      char **ret_message)
+{
+    struct nm_yarn_dir d = {.fd = -EBADF};
+    char first[WHY_SIZE] = "";
+    size_t i, good = 0;
+
+    for (i = 0; names[i]; i++) {
+        good += look_at(names[i], d.why) >= 0;
         if (i == 0)
-            (void)snprintf(first, sizeof first, "%s", why);
+            (void)snprintf(first, sizeof first, "%s", d.why);
     }
-    return names[0] ? refuse_all(names[0], first, ret_message) : 0;
+    if (good == 0 && i > 0)
+        return refuse_all(names[0], first, ret_message);
+    for (i = 0; tell && names[i]; i++)
+        if (look_at(names[i], d.why) < 0) {
+            d.name = names[i];
+            tell(&d, userdata);
+        }
+    return 0;
 }
 
 /* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is

@@ -267,8 +267,10 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
     return r;
 }
 
-int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program, char **ret_message)
+int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
+                           void (*sayer)(int level, const char *sentence), char **ret_message)
 {
+    struct nm_yarn_launcher told = {.params.tell = sayer};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
@@ -279,10 +281,10 @@ int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localiz
         r = nm_yarn_user_compile(s, &pattern, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_dirs_look(s->local_dirs, &message);
+        r = nm_yarn_dirs_look(s->local_dirs, tell_bad, &told, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_dirs_look(s->log_dirs, &message);
+        r = nm_yarn_dirs_look(s->log_dirs, tell_bad, &told, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0 && (r = RET_NERRNO(access(localizer_program, F_OK))) < 0)
         r = refuse_localizer(s->local_dirs[0], localizer_program, r, &message);

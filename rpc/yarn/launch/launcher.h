@@ -39,7 +39,8 @@ struct nm_yarn_launcher_params {
 int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
                          char **ret_message);
 /* Would it be refused? Nothing is made. */
-int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program, char **ret_message);
+int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
+                           void (*tell)(int level, const char *sentence), char **ret_message);
 /* All preparations have been freed. */
 struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l);
 NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)

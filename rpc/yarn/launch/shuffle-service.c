@@ -13,6 +13,7 @@
 #include "rpc/yarn/launch/shuffle-jobs.h"
 #include "rpc/yarn/launch/shuffle-process.h"
 #include "rpc/yarn/launch/user.h"
+#include "rpc/yarn/port.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/parse.h"
@@ -292,11 +293,14 @@ static int refuse_program(const char *program, int r, char **ret_message)
     return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
 }
 
-int nm_yarn_shuffle_check(const char *program, char **ret_message)
+int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message)
 {
     int r = RET_NERRNO(access(program, F_OK));
 
-    return r < 0 ? refuse_program(program, r, ret_message) : 0;
+    if (r < 0)
+        return refuse_program(program, r, ret_message);
+    return nm_yarn_port_check("0.0.0.0", (uint16_t)s->shuffle_port, NM_YARN_SHUFFLE_PORT, NM_YARN_SHUFFLE_PORT,
+                              may_be_ours, ret_message);
 }
 
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message)

@@ -13,6 +13,7 @@
 #include "rpc/yarn/conf/settings.h"
 
 #define NM_YARN_SHUFFLE "mapreduce_shuffle"
+#define NM_YARN_SHUFFLE_PORT "mapreduce.shuffle.port"
 
 struct nm_yarn_shuffle;
 
@@ -27,8 +28,8 @@ struct nm_yarn_shuffle_params {
 
 /* It listens already when this comes back. *ret_message: why not, or NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
-/* Would its program be refused? It isn't started: whether it could listen is not known yet. */
-int nm_yarn_shuffle_check(const char *program, char **ret_message);
+/* Would its program or its port be refused? It isn't started. may_be_ours: as in port.h. */
+int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message);
 struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 

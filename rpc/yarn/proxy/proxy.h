@@ -9,6 +9,8 @@
 #include "rpc/yarn/containers.pb-c.h"
 #include "rpc/yarn/proxy/pipeline.h"
 
+#define NM_YARN_PROXY_ADDRESS "yarn.nodemanager.amrmproxy.address"
+
 struct nm_yarn_proxy;
 
 struct nm_yarn_proxy_params {
