@@ -11,6 +11,7 @@
 #include "util/fileio.h"
 
 #define BASE_SIZE 300
+#define LOOK_MAX 64u
 
 /* Numbers and not names of resources: two of one name may come from two places, and one that was changed stands
  * beside what containers still use of it. */
@@ -30,18 +31,36 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
-/* Three names at most are read: no directory, however large, costs more than one look. */
-static bool is_empty(int fd)
+/* Returns whether something other than directories is in the directory or in those beneath it. *left: how many names
+ * may still be read. Beyond that, and wherever it can't be looked, something is taken to be there. */
+static bool has_content(int fd, unsigned *left)
 {
     _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;
 
     if (nm_opendir_at(fd, &dir) < 0)
-        return false;
-    while ((d = readdir(dir)))
-        if (!nm_streq(d->d_name, ".") && !nm_streq(d->d_name, ".."))
-            return false;
-    return true;
+        return true;
+    while ((d = readdir(dir))) {
+        _cleanup_close_ int sub = -EBADF;
+
+        if (nm_streq(d->d_name, ".") || nm_streq(d->d_name, ".."))
+            continue;
+        if (d->d_type != DT_DIR || *left == 0)
+            return true;
+        --*left;
+        sub = nm_open_plain_beneath(fd, d->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+        if (sub < 0 || has_content(sub, left))
+            return true;
+    }
+    return false;
+}
+
+/* No directory, however large or deep, costs more than so many looks: the event loop waits for them. */
+static bool is_empty(int fd)
+{
+    unsigned left = LOOK_MAX;
+
+    return !has_content(fd, &left);
 }
 
 /* Cleaners of temporary files remove files before the directories that they leave empty. */

@@ -21,8 +21,9 @@
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *entry);
 
 /* Is a resource that was fetched still what was fetched, as far as one look tells? name: what it is called in its
- * directory; NULL: only that directory is looked for. A file must have its size, a directory must not be empty. What
- * can't be looked at is taken to be there. */
+ * directory; NULL: only that directory is looked for. A file must have its size. A directory
+ * must have more in it than directories, if it had any bytes. What can't be looked at, or has
+ * too many directories for that, is taken to be there. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *entry, const char *name);
 
 /* Makes the base for this account where there is none. -EPERM: it is another's. */

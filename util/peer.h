@@ -9,5 +9,7 @@
 
 #define NM_PEER_NAME_SIZE (sizeof "host " + INET6_ADDRSTRLEN)
 
-/* "host 192.0.2.1"; of an IPv6 address its network of 64 bits, in which a host has as many addresses as it likes. */
+/* Prints "host 192.0.2.1". An IPv6 address is named by its network of 64 bits, since a host has as many addresses in it
+ * as it likes. All loopback addresses are "host 127.0.0.1", since every process of this host may bind any of
+ * 127.0.0.0/8. An IPv4 address has the same name when it comes mapped to IPv6. */
 void nm_peer_name(const struct sockaddr_storage *sa, char *name, size_t size);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <sys/socket.h>
 
+#include "rpc/local/gate.h"
 #include "rpc/local/listen.h"
 #include "util/clock.h"
 #include "util/peer.h"
@@ -28,18 +29,33 @@ void nm_connections_answer(int fd, const char *status, const char *code, const c
     (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void nm_connections_refuse(int fd)
+static void answer_busy(int fd)
 {
     nm_connections_answer(fd, "503 Service Unavailable", "unavailable", "connection",
                           "Too many clients are connected to nmd at the moment; try again.");
+}
+
+void nm_connections_refuse(int fd)
+{
+    answer_busy(fd);
     (void)shutdown(fd, SHUT_WR);
+}
+
+static unsigned tcp_max(const struct nm_connections *all)
+{
+    return all->max / 8;
+}
+
+static unsigned host_share(const struct nm_connections *all)
+{
+    return NM_MAX(tcp_max(all) / 4, 1u);
 }
 
 /* One user must not take all the places, and an administrator must always find one. Of those for TCP one host has a
  * quarter: a stranger that holds its own open is in nobody else's way. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
 {
-    unsigned same = nm_account_places(new->account), tcp_max = all->max / 8;
+    unsigned same = nm_account_places(new->account);
 
     if (all->n >= all->max)
         return false;
@@ -47,7 +63,45 @@ static bool has_place(const struct nm_connections *all, const struct nm_connecti
         return true;
     if (all->n >= all->max - all->max / 16)
         return false;
-    return new->tcp ? all->n_tcp < tcp_max && same < NM_MAX(tcp_max / 4, 1u) : same < all->max / 4;
+    return new->tcp ? all->n_tcp < tcp_max(all) && same < host_share(all) : same < all->max / 4;
+}
+
+/* The library has it to read, and frees its place as soon as it sees the end. */
+static void cut(struct nm_connection *c)
+{
+    c->is_leaving = true;
+    answer_busy(c->fd);
+    (void)shutdown(c->fd, SHUT_RDWR);
+}
+
+/* A client that is served sends its request at once. One that holds a place with half a request must not keep others
+ * out: the oldest of these makes way for a newcomer, of the newcomer's host if that has its share, else of the host
+ * that has most places. So a host can only get in its own way, and there only for as long as a request takes to come.
+ * Visits all connections, of which there are at most all->max. Returns whether there is a place now. */
+static bool make_place(struct nm_connections *all, const struct nm_connection *new)
+{
+    const bool has_share = nm_account_places(new->account) >= host_share(all);
+    struct nm_connection *oldest = NULL;
+    unsigned most = 0;
+
+    /* those that were cut have their places until the library has seen it */
+    if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
+        return false;
+    for (struct nm_connection *c = all->first; c; c = c->next) { /* the newest first */
+        const unsigned places = nm_account_places(c->account);
+
+        if (!c->tcp || c->heard || c->is_leaving || places < most || (has_share && c->account != new->account))
+            continue;
+        most = places;
+        oldest = c;
+    }
+    if (!oldest)
+        return false;
+    if (oldest->gate)
+        nm_gate_turn_away(oldest);
+    else
+        cut(oldest);
+    return true;
 }
 
 /* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. It sees what
@@ -81,7 +135,7 @@ int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr
         return -ENOMEM;
     *c = (struct nm_connection){.host = all->host, .fd = fd, .tcp = tcp};
     r = identify(all, c, sa);
-    if (r >= 0 && !has_place(all, c)) {
+    if (r >= 0 && !has_place(all, c) && !make_place(all, c)) {
         nm_connections_refuse(fd);
         r = -EUSERS;
     }

@@ -26,6 +26,16 @@ static int refuse(struct nm_connection *c, const char *status, const char *thing
     return -EPROTO;
 }
 
+void nm_gate_turn_away(struct nm_connection *c)
+{
+    char waste[HEAD_MAX];
+
+    nm_connections_refuse(c->fd);
+    (void)recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
+    nm_gate_leave(c);
+    c->passed(c, -EUSERS);
+}
+
 /* The name by which the cluster knows this node may become known after the start only. */
 static bool is_upstream_name(const struct nm_host *h, const char *name)
 {

@@ -15,5 +15,7 @@ typedef void (*nm_gate_cb_t)(struct nm_connection *c, int r);
 
 /* As the callback's, at once; or -EINPROGRESS: the callback will be called from the loop. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb);
+/* Tells who waits at the gate that there is no place, and calls the callback. */
+void nm_gate_turn_away(struct nm_connection *c);
 /* The callback won't be called any more. */
 void nm_gate_leave(struct nm_connection *c);

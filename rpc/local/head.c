@@ -6,6 +6,7 @@
 #include "rpc/local/head.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -35,14 +36,21 @@ static bool is(const char *s, size_t size, const char *name)
     return size == strlen(name) && strncasecmp(s, name, size) == 0;
 }
 
+/* A number that doesn't fit is another one to each reader; the library answers it twice. */
 static int judge_length(struct judge *j, const char *value, size_t size)
 {
+    int64_t length = 0;
+
     if (j->length)
         return bad(j, "The request has more than one Content-Length.");
     j->length = true;
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         if (value[i] < '0' || value[i] > '9')
             return bad(j, "The request's Content-Length is not a number.");
+        if (length > (INT64_MAX - (value[i] - '0')) / 10)
+            return bad(j, "The request's Content-Length is too large a number.");
+        length = 10 * length + (value[i] - '0');
+    }
     return size > 0 ? 0 : bad(j, "The request's Content-Length is empty.");
 }
 

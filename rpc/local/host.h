@@ -49,6 +49,7 @@ struct nm_connection {
     sd_event_source *gate; /* it waits at the gate (gate.h), and isn't the library's yet */
     void (*passed)(struct nm_connection *c, int r);
     bool heard; /* its request has been taken in, or is being answered */
+    bool is_leaving; /* it was shut down to make way for another, and the library has not seen it yet */
     uint64_t deadline_usec; /* CLOCK_BOOTTIME; shut down when it has passed. UINT64_MAX: none */
 };
 

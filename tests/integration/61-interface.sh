@@ -90,7 +90,7 @@ print(status(connect("127.0.0.3"), get + b"\r\n"), status(connect("127.0.0.1"), 
 END
 mapfile -t strange < <(python3 "$dir/strange.py" "$port")
 is "NUL and a folded header" "${strange[0]}" "400 400"
-is "beside 300 half requests of one host others are served" "${strange[1]}" "200 200"
+is "beside 300 half requests of one host whole ones are served" "${strange[1]}" "200 200"
 
 # ---- clients in a hurry
 

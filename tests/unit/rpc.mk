@@ -33,8 +33,9 @@ test_local_server_LDADD = libnm-local.la $(unit_libs)
 test_local_abuse_SOURCES = %D%/test-local-abuse.c $(http_fixture)
 test_local_abuse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_local_abuse_LDADD = libnm-local.la $(unit_libs)
-test_local_web_SOURCES = %D%/test-local-web.c $(http_fixture)
+test_local_web_SOURCES = %D%/test-local-web.c %D%/far-hosts.h $(http_fixture)
 test_local_web_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_local_web_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=accept4
 test_local_web_LDADD = libnm-local.la $(unit_libs)
 
 test_local_listen_SOURCES = %D%/test-local-listen.c $(fail_nth) %D%/remove-tree.h

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "far-hosts.h"
 #include "http-fixture.h"
 #include "rpc/local/browser.h"
 #include "rpc/local/head.h"
@@ -34,6 +35,12 @@ static const struct {
     HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5\r\ncontent-length: 5\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: +5\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length:\r\n\r\n"),
+    HEAD(0, BEGIN "Content-Length: 00000000000000000000000000005\r\n\r\n"),
+    HEAD(0, BEGIN "Content-Length: 9223372036854775807\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 9223372036854775808\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 18446744073709551615\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 18446744073709551616\r\n\r\n"),
+    HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 99999999999999999999999999999\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5, 5\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, BEGIN "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, BEGIN "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"),
@@ -187,6 +194,12 @@ static void test_browsers(void **state)
 
 /* ---- the server --------------------------------------------------------------------------- */
 
+int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *size, int flags)
+{
+    return accept_from_afar(fd, sa, size, flags);
+}
+
+/* From 127.0.0.N, which is a host of its own to the server (far-hosts.h). */
 static void connect_from(struct fixture *f, struct client *c, unsigned last_byte)
 {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + last_byte)};
@@ -274,34 +287,74 @@ static void test_gate(void **state)
     client_close(&c);
 }
 
-/* Half a request and silence: a quarter of the places for TCP is all that one host gets, and it gets it for so long. */
+/* From so many of c on, from this host: half a request each, its head's or its body's. */
+static void hold(struct fixture *f, struct client *c, size_t n, unsigned host, const char *half)
+{
+    for (size_t i = 0; i < n; i++) {
+        connect_from(f, &c[i], host);
+        client_send(&c[i], "%s", half);
+        turn(&c[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        turn(&c[i]);
+}
+
+static unsigned count_open(struct client *c, size_t n)
+{
+    unsigned open = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        turn(&c[i]);
+        open += !c[i].eof;
+    }
+    return open;
+}
+
+static const char *const halves[] = {"GET /v1/version HTTP/1.1\r\nHo",
+                                     "GET /v1/version HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n"};
+
+/* Half a request and silence: a quarter of the places for TCP is all that one host gets, it gets it for so long, and
+ * its own next request makes the oldest of them go. */
 static void test_places(void **state)
 {
     struct nm_local_server_params p = {
         .http_address = "0", .max_connections = 512, .timeout_usec = 2 * NM_USEC_PER_SEC};
     struct fixture *f = *state;
     struct client c[40];
-    unsigned open = 0;
 
     start(f, &p);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
-        connect_from(f, &c[i], 2);
-        client_send(&c[i], "GET /v1/version HTTP/1.1\r\nHo");
-        turn(&c[i]);
+    for (size_t k = 0; k < NM_ARRAY_SIZE(halves); k++) {
+        hold(f, c, NM_ARRAY_SIZE(c), 2, halves[k]);
+        assert_int_equal(count_open(c, NM_ARRAY_SIZE(c)), 16);
+        assert_int_equal(ask(f, 1, "localhost"), 200);
+        assert_int_equal(ask(f, 2, "localhost"), 200);
+        for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
+            until(&c[i], c[i].eof);
+            assert_int_equal(client_status(&c[i]), i < 25 ? 503 : 408);
+            client_close(&c[i]);
+        }
     }
-    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
-        turn(&c[i]);
-        open += !c[i].eof;
+}
+
+/* Whoever takes all places for TCP with half requests, from one address of loopback or from many, keeps nobody out. */
+static void test_crowd(void **state)
+{
+    struct nm_local_server_params p = {.http_address = "0", .max_connections = 512};
+    struct fixture *f = *state;
+    struct client c[64];
+
+    start(f, &p);
+    for (size_t k = 0; k < NM_ARRAY_SIZE(halves); k++) {
+        for (unsigned host = 0; host < 4; host++)
+            hold(f, c + host * 16, 16, 2 + host, halves[k]);
+        assert_int_equal(count_open(c, NM_ARRAY_SIZE(c)), 64);
+        for (unsigned i = 0; i < 6; i++)
+            assert_int_equal(ask(f, 1 + i, "localhost"), 200);
+        for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++)
+            client_close(&c[i]);
+        for (unsigned i = 0; i < 20; i++)
+            assert_int_equal(ask(f, 9, "localhost"), 200);
     }
-    assert_int_equal(open, 16);
-    assert_int_equal(ask(f, 1, "localhost"), 200);
-    assert_int_equal(ask(f, 2, "localhost"), 503);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) {
-        until(&c[i], c[i].eof);
-        assert_int_equal(client_status(&c[i]), i < 16 ? 408 : 503);
-        client_close(&c[i]);
-    }
-    assert_int_equal(ask(f, 2, "localhost"), 200);
 }
 
 /* Two lengths are refused on the UNIX socket as well. */
@@ -389,6 +442,7 @@ int main(void)
         TEST(test_hosts),
         TEST(test_gate),
         TEST(test_places),
+        TEST(test_crowd),
         TEST(test_lengths_on_the_unix_socket),
         TEST(test_applications),
         TEST(test_origins_on_the_unix_socket),

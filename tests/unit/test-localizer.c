@@ -398,6 +398,23 @@ static void replace_by_empty_directory(struct world *w)
     assert_int_equal(mkdirat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0700), 0);
 }
 
+/* Cleaners remove files by age and leave directories that are younger. */
+static void leave_directories(struct world *w)
+{
+    static const char *const dirs[] = {"local/usercache/alice/filecache/10/f-10/a",
+                                       "local/usercache/alice/filecache/10/f-10/a/b",
+                                       "local/usercache/alice/filecache/10/f-10/c"};
+    struct stat st;
+
+    assert_int_equal(fstatat(w->root_fd, "local/usercache/alice/filecache/10", &st, 0), 0);
+    replace_by_empty_directory(w);
+    assert_int_equal(fchownat(w->root_fd, "local/usercache/alice/filecache/10/f-10", st.st_uid, st.st_gid, 0), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++) {
+        assert_int_equal(mkdirat(w->root_fd, dirs[i], 0700), 0);
+        assert_int_equal(fchownat(w->root_fd, dirs[i], st.st_uid, st.st_gid, 0), 0);
+    }
+}
+
 static void remove_all(struct world *w)
 {
     _cleanup_free_ char *path = print("%s/local/usercache/alice", w->root);
@@ -416,7 +433,8 @@ static void replace_by_link(struct world *w)
  * next nmd remembered it. */
 static void test_lost(void **state)
 {
-    static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, replace_by_link, remove_all};
+    static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
+                                                  replace_by_link, remove_all};
     struct world *w = *state;
     struct owner a, b, c;
 
@@ -446,6 +464,28 @@ static void test_lost(void **state)
         assert_int_equal(count_log(w), 2);
         give_back(&c);
     }
+}
+
+/* More directories than are looked at are taken for what was fetched. */
+static void test_not_lost(void **state)
+{
+    struct world *w = *state;
+    char path[120];
+    struct owner a, b;
+
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    replace_by_empty_directory(w);
+    for (unsigned i = 0; i < 65; i++) {
+        (void)snprintf(path, sizeof path, "local/usercache/alice/filecache/10/f-10/%u", i);
+        assert_int_equal(mkdirat(w->root_fd, path, 0755), 0);
+    }
+    assert_true(nm_localizer_check(a.ask, 0, "f-10"));
+    give_back(&a);
+    ask(w, &b, "x:f-10");
+    RUN_UNTIL(w, b.ended);
+    assert_int_equal(count_log(w), 1);
+    give_back(&b);
 }
 
 /* After it was given, and before it is used. */
@@ -558,7 +598,7 @@ int main(void)
         TEST(test_least_recently_used_goes), TEST(test_given_up), TEST(test_line),
         TEST(test_supplementary_group), TEST(test_another_user),
         TEST(test_removal_has_its_own_slot), TEST(test_stopped_worker), TEST(test_given_up_and_asked_again),
-        TEST(test_lost), TEST(test_lost_later), TEST(test_removal_that_fails), TEST(test_restart),
+        TEST(test_lost), TEST(test_not_lost), TEST(test_lost_later), TEST(test_removal_that_fails), TEST(test_restart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
+#include "far-hosts.h"
 #include "rpc/hadoop/digest.h"
 #include "shuffle-world.h"
 #include "shuffle/server.h"
@@ -43,8 +44,6 @@ static atomic_uint accepts, failed_polls;
 static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
 static pthread_t test_thread;
 
-int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
-int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
@@ -71,7 +70,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     accepted_usec[0] = nm_now_usec();
     accepts++;
     if (error == 0)
-        return __real_accept4(fd, address, size, flags);
+        return accept_from_afar(fd, address, size, flags);
     errno = error;
     return -1;
 }
@@ -128,7 +127,7 @@ static int tear_down(void **state)
 
 /* ---- a reducer ---------------------------------------------------------------------------- */
 
-/* Connects from 127.0.0.HOST. */
+/* Connects from 127.0.0.HOST, which is a host of its own to the server (far-hosts.h). */
 static int dial_from(unsigned host)
 {
     const struct sockaddr_in to = {

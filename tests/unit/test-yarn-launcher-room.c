@@ -207,6 +207,29 @@ static void test_too_large(void **state)
     assert_true(comes_to(w, SMALL, "b"));
 }
 
+/* The first disk has by far more bytes, and inodes for few of the files. */
+static void test_inodes(void **state)
+{
+    struct world *w = *state;
+    char path[PATH_MAX], name[20];
+    struct owner o;
+
+    if (!has_disks(w))
+        skip();
+    (void)snprintf(path, sizeof path, "%s/local", w->root);
+    assert_int_equal(mount(NULL, path, NULL, MS_REMOUNT, "size=64m,nr_inodes=60"), 0);
+    w->context.n_resources = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        (void)snprintf(name, sizeof name, "f%u", i);
+        add_file(w, name, name, "text", PUBLIC);
+    }
+    prepare_all(w, &o);
+    assert_string_equal(o.message, "");
+    assert_int_equal(o.result, 0);
+    assert_true(is_there(w, LARGE "/10/f0") || is_there(w, LARGE "/11/f0"));
+    give_back(&o);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_disks, tear_down_disks)
 
 int main(void)
@@ -217,6 +240,7 @@ int main(void)
         TEST(test_what_is_there),
         TEST(test_what_is_there_of_unknown_size),
         TEST(test_too_large),
+        TEST(test_inodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 
 #include "rpc/yarn/launch/claim.h"
 
+/* A file system that mke2fs(8) makes has an inode for so many bytes. */
+#define INODE_BYTES 16384u
+
 /* ---- making a directory nmd's ------------------------------------------------------------- */
 
 static int adopt(struct nm_yarn_caches *c, size_t i)
@@ -76,12 +79,19 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c)
     choose(c);
 }
 
-/* What users can have of it. */
+/* What users can have of it. Few inodes are little room, however many bytes are free: an archive may have many small
+ * files. File systems that make inodes as they need them say that they have none at all. */
 static uint64_t free_bytes(const struct nm_yarn_caches *c, size_t i)
 {
     struct statvfs vfs;
+    uint64_t bytes;
 
-    return c->dirs->all[i].fd < 0 || fstatvfs(c->dirs->all[i].fd, &vfs) < 0 ? 0 : vfs.f_bavail * vfs.f_frsize;
+    if (c->dirs->all[i].fd < 0 || fstatvfs(c->dirs->all[i].fd, &vfs) < 0)
+        return 0;
+    bytes = vfs.f_bavail * vfs.f_frsize;
+    if (vfs.f_files == 0 || vfs.f_favail >= bytes / INODE_BYTES)
+        return bytes;
+    return vfs.f_favail * INODE_BYTES;
 }
 
 static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer *l)
@@ -93,17 +103,17 @@ static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer
     return i;
 }
 
-/* The good one that has most room, and at least that much; dirs->n: there is none. tried: which are left out; may be
- * NULL. */
-static size_t find_room(const struct nm_yarn_caches *c, uint64_t least_bytes, const bool *tried)
+/* The good one that has most room; dirs->n: there is none. tried: which are left out. */
+static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
 {
     size_t best = c->dirs->n;
+    uint64_t most = 0;
 
     for (size_t i = 0; i < c->dirs->n; i++) {
-        const uint64_t bytes = is_good(c, i) && (!tried || !tried[i]) ? free_bytes(c, i) : 0;
+        const uint64_t bytes = is_good(c, i) && !tried[i] ? free_bytes(c, i) : 0;
 
-        if (bytes > 0 && bytes >= least_bytes) {
-            least_bytes = bytes;
+        if (bytes > most) {
+            most = bytes;
             best = i;
         }
     }
@@ -119,7 +129,7 @@ struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, cons
     if (from == c->dirs->n)
         return NULL;
     tried[from] = true;
-    to = find_room(c, nm_add_u64(free_bytes(c, from), 1), tried);
+    to = find_room(c, tried);
     if (to == c->dirs->n)
         return NULL;
     tried[to] = true;

@@ -33,8 +33,9 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c);
  * what is new, unless there is no room for what it doesn't have, and another good one has that. NULL: none is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running);
-/* The good one whose directory has most room, and more than that of `full` has by now; NULL: there is none. tried: as
- * many as there are directories, false at first: each of them is returned once. */
+/* The good one whose directory has most room, other than `full`: that a fetch has failed there for want of room counts
+ * for more than what is free there (a quota, inodes). NULL: there is none. tried: as many as there are directories,
+ * false at first: each of them is returned once. */
 struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
                                             bool *tried);
 /* Returns whether the directory of this localizer is good. */

@@ -331,7 +331,7 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* One whose directory has more room, each once. What didn't fit is removed by now: the full one looks good again. */
+/* One in another directory, each once. What didn't fit is removed by now: the full one looks good again. */
 static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
 {
     const struct nm_yarn_caches *c = &p->launcher->caches;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* util/peer.h: the addresses that a host can choose from are one name. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+
+#include "util/macros.h"
+#include "util/peer.h"
+
+static void test_names(void **state)
+{
+    static const struct {
+        int family;
+        const char *address, *name;
+    } cases[] = {
+        {AF_INET, "192.0.2.1", "host 192.0.2.1"},
+        {AF_INET, "126.255.255.255", "host 126.255.255.255"},
+        {AF_INET, "128.0.0.0", "host 128.0.0.0"},
+        {AF_INET, "127.0.0.1", "host 127.0.0.1"},
+        {AF_INET, "127.0.0.40", "host 127.0.0.1"},
+        {AF_INET, "127.255.255.254", "host 127.0.0.1"},
+        {AF_INET6, "::1", "host 127.0.0.1"},
+        {AF_INET6, "::ffff:127.9.8.7", "host 127.0.0.1"},
+        {AF_INET6, "::ffff:192.0.2.1", "host 192.0.2.1"},
+        {AF_INET6, "2001:db8:1:2:3:4:5:6", "host 2001:db8:1:2::"},
+        {AF_INET6, "2001:db8:1:2::1", "host 2001:db8:1:2::"},
+        {AF_UNIX, NULL, "host ?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct sockaddr_storage sa = {.ss_family = (sa_family_t)cases[i].family};
+        char name[NM_PEER_NAME_SIZE];
+        void *to = sa.ss_family == AF_INET ? (void *)&((struct sockaddr_in *)&sa)->sin_addr
+                                           : (void *)&((struct sockaddr_in6 *)&sa)->sin6_addr;
+
+        if (cases[i].address)
+            assert_int_equal(inet_pton(cases[i].family, cases[i].address, to), 1);
+        nm_peer_name(&sa, name, sizeof name);
+        assert_string_equal(name, cases[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
