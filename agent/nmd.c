@@ -38,6 +38,7 @@ struct daemon {
     struct nm_local_server *server;
     struct nm_yarn_settings *yarn_settings; /* or NULL, as the next; the node's, once there is one */
     struct nm_yarn *yarn;
+    bool signs_off; /* from the cluster, before nmd ends */
     char paths[4][PATH_MAX];
 };
 
@@ -343,7 +344,8 @@ static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *
     sd_event *event = sd_event_source_get_event(s);
 
     (void)si;
-    if (!d->yarn || !nm_yarn_leave(d->yarn, leave_loop, event))
+    d->signs_off = d->yarn && nm_yarn_leave(d->yarn, leave_loop, event);
+    if (!d->signs_off)
         leave_loop(event);
     return 0;
 }
@@ -500,6 +502,7 @@ static struct nm_yarn_params yarn_params(struct daemon *d, sd_event *event, cons
         .runtime_dir = o->runtime_dir,
         .tell = tell_yarn,
         .http_port = d->server ? nm_local_server_tcp_port(d->server) : 0,
+        .http_is_private = d->server && nm_local_server_tcp_is_private(d->server),
     };
 }
 
@@ -624,7 +627,8 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     tell_limits(d->manager);
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");
-    nm_info("nmd leaves; containers go on");
+    nm_info("nmd leaves; %s", d->signs_off ? "the node has signed off from its cluster, whose containers end; others go on"
+                                           : "containers go on");
     return r;
 }
 

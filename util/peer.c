@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/macros.h"
+
 #define LOOPBACK_NET 127u /* the first byte of its addresses */
 
 static void print_in(struct in_addr in, char text[static INET6_ADDRSTRLEN])
@@ -29,6 +31,14 @@ static void print_in6(struct in6_addr in6, char text[static INET6_ADDRSTRLEN])
     }
     (void)memset(in6.s6_addr + 8, 0, 8);
     (void)inet_ntop(AF_INET6, &in6, text, INET6_ADDRSTRLEN);
+}
+
+bool nm_peer_is_loopback(const struct sockaddr_storage *sa)
+{
+    char name[NM_PEER_NAME_SIZE];
+
+    nm_peer_name(sa, name, sizeof name);
+    return nm_streq(name, "host 127.0.0.1");
 }
 
 void nm_peer_name(const struct sockaddr_storage *sa, char *name, size_t size)

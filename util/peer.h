@@ -4,6 +4,7 @@
 /* The name of an account (ration.h) for who connects over TCP: one for each host, and not for each address. */
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -13,3 +14,4 @@
  * as it likes. All loopback addresses are "host 127.0.0.1", since every process of this host may bind any of
  * 127.0.0.0/8. An IPv4 address has the same name when it comes mapped to IPv6. */
 void nm_peer_name(const struct sockaddr_storage *sa, char *name, size_t size);
+bool nm_peer_is_loopback(const struct sockaddr_storage *sa);

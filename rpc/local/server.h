@@ -57,3 +57,4 @@ int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, co
 
 /* The port that the TCP address got, for tests with port 0; 0 without TCP. */
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s);
+bool nm_local_server_tcp_is_private(const struct nm_local_server *s); /* it is at a loopback address */

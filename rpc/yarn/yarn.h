@@ -22,7 +22,8 @@ struct nm_yarn_params {
     const char *localizer_program, *shuffle_program; /* their paths */
     const char *state_dir, *runtime_dir;             /* nmd's */
     nm_yarn_tell_t tell;
-    unsigned http_port; /* where nmd serves its own pages already; 0: nowhere */
+    unsigned http_port;   /* where nmd serves its own pages already; 0: nowhere */
+    bool http_is_private; /* and only this host reaches them there */
 };
 
 /* Locks the local directories until the process ends: comes before anything else that starts. -EBUSY: another nmd has

@@ -296,6 +296,12 @@ static void test_web_by_name(void **state)
     p.http_port = 4711;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
+    assert_null(strstr(tracker_told.all, "4711"));
+    w->yarn = nm_yarn_free(w->yarn);
+    p.http_is_private = true; /* where the cluster doesn't reach them */
+    assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
+    assert_true(nm_yarn_take_web(w->yarn) < 0);
+    assert_non_null(strstr(tracker_told.all, "port 4711 of this host's own address"));
 }
 
 /* ---- what it hears ------------------------------------------------------------------------ */
