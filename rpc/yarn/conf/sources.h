@@ -15,7 +15,8 @@
  *                                                listed as "hdfs:", "webhdfs:" or "swebhdfs:"
  *   nmd.webhdfs.ca-file                          who vouches for them
  *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
- *                                                has such a URI: {uri} and {target} stand for those
+ *                                                has such a URI: {uri}, {encoded-uri} and {target} stand
+ *                                                for what localize/fetch-command.c says
  */
 
 #include <jansson.h>
