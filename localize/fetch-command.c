@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Schemes that we don't speak have a command of the administrator's. Among its words "{target}" stands for the file that
- * it is to make; the resource is "{uri}" as Hadoop's shell takes it, and "{encoded-uri}" as all others do. It runs as the
- * container's user, as we do, and in our process group, with which it is killed. Hadoop's own client is what it is made
- * for: `hadoop fs -get {uri} {target}`. What it says on its standard error is the reason when it fails. When the source
- * was modified only it can tell, so the timestamp goes unchecked.
+ * Schemes that we don't speak have a command of the administrator's. Among its words "{target}" stands for the file
+ * that it is to make; the resource is "{uri}" as Hadoop's shell takes it, and "{encoded-uri}" as all others do. It runs
+ * as the container's user, as we do, and in our process group, with which it is killed. Hadoop's own client is what it
+ * is made for: `hadoop fs -get {uri} {target}`. What it says on its standard error is the reason when it fails. When
+ * the source was modified only it can tell, so the timestamp goes unchecked.
  */
 
 #include <assert.h>

@@ -16,7 +16,7 @@ struct nm_fetch {
     struct nm_report *report;
     size_t active;          /* which of a cluster's name nodes answered last */
     uint64_t deadline_usec; /* of the resource */
-    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes that name nodes are to send us to no more, with commas between */
+    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be sent to no more, with commas between */
 };
 
 /* A file that isn't there yet, in a directory that is ours alone. */

@@ -15,8 +15,8 @@
 #include "util/fileio.h"
 #include "util/tree.h"
 
-/* Of what is fetched to be unpacked, or by a command: Hadoop's shell takes its target for a URI, which not all names can
- * end. No archive has a name that begins so and ends as an archive's must. */
+/* Of what is fetched to be unpacked, or by a command: Hadoop's shell takes its target for a URI, which not all names
+ * can end. No archive has a name that begins so and ends as an archive's must. */
 #define FETCHED_FILE ".fetched"
 
 /* Where it is made. */

@@ -477,7 +477,8 @@ int main(void)
         TEST(test_poor_file_system), TEST(test_archive_by_name), TEST(test_targets),
         TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_no_work),
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
-        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_names), TEST(test_command_surroundings),
+        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_names),
+        TEST(test_command_surroundings),
         TEST(test_command_fails), TEST(test_command_out_of_bounds),
     };
 

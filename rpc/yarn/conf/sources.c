@@ -29,8 +29,8 @@ static void reader_done(struct reader *r)
     json_decref(r->commands);
 }
 
-/* By the tables of Hadoop's Configuration and HdfsConfiguration, in which names with a service behind them aren't. NULL:
- * it has no older name. */
+/* By the tables of Hadoop's Configuration and HdfsConfiguration, in which names with a service behind them aren't.
+ * NULL: it has no older name. */
 static const char *older_name(const char *name)
 {
     static const struct {

@@ -54,8 +54,8 @@ static size_t root_length(const char *default_fs)
     return path ? (size_t)(path - default_fs) : strlen(default_fs);
 }
 
-/* SCHEME://[[USER@]HOST[:PORT]]/PATH; without a scheme, as Java has it, in the default file system. Without a host it is in the cluster's default file system, whoever else is
- * named. NULL: no memory. */
+/* SCHEME://[[USER@]HOST[:PORT]]/PATH; without a scheme, as Java has it, in the default file system. Without a host it
+ * is there as well, whoever else is named. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
