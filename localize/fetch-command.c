@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Schemes that we don't speak have a command of the administrator's: "{uri}" among its words stands for the resource,
- * "{target}" for the file that it is to make. It runs as the container's user, as we do, and in our process group,
- * with which it is killed. Hadoop's own client is what it is made for: `hadoop fs -get {uri} {target}`. What it says
- * on its standard error is the reason when it fails. When the source was modified only it can tell, so the timestamp
- * goes unchecked.
+ * Schemes that we don't speak have a command of the administrator's. Among its words "{target}" stands for the file
+ * that it is to make; the resource is "{uri}" as Hadoop's shell takes it, and "{encoded-uri}" as all others do. It runs
+ * as the container's user, as we do, and in our process group, with which it is killed. Hadoop's own client is what it
+ * is made for: `hadoop fs -get {uri} {target}`. What it says on its standard error is the reason when it fails. When
+ * the source was modified only it can tell, so the timestamp goes unchecked.
  */
 
 #include <assert.h>
+#include <curl/curl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,6 +26,8 @@
 #define MAX_ERROR_BYTES 512
 #define LOOK_MSEC 250
 #define MAX_FILES 64
+
+NM_DEFINE_CLEANUP(char *, curl_free)
 
 struct command {
     pid_t pid;
@@ -53,9 +56,22 @@ static void free_words(char ***words)
     free(*words);
 }
 
+/* What may stand among a command's words. */
+struct stand_in {
+    const char *word, *text;
+};
+
+static const struct stand_in *find_stand_in(const struct stand_in *all, const char *at)
+{
+    for (; all->word; all++)
+        if (strncmp(at, all->word, strlen(all->word)) == 0)
+            return all;
+    return NULL;
+}
+
 /* What stands for something need not be a word of its own: "--to={target}". In one pass, since a URI may hold such
  * a text. */
-static char *expand(const char *word, const char *uri, const char *target)
+static char *expand(const char *word, const struct stand_in *all)
 {
     char *text = NULL;
     size_t size;
@@ -63,16 +79,15 @@ static char *expand(const char *word, const char *uri, const char *target)
 
     if (!out)
         return NULL;
-    while (*word)
-        if (strncmp(word, "{uri}", strlen("{uri}")) == 0) {
-            (void)fputs(uri, out);
-            word += strlen("{uri}");
-        } else if (strncmp(word, "{target}", strlen("{target}")) == 0) {
-            (void)fputs(target, out);
-            word += strlen("{target}");
-        } else {
-            (void)fputc(*word++, out);
-        }
+    while (*word) {
+        const struct stand_in *s = find_stand_in(all, word);
+
+        if (s)
+            (void)fputs(s->text, out);
+        else
+            (void)fputc(*word, out);
+        word += s ? strlen(s->word) : 1;
+    }
     if (fclose(out) != 0) {
         free(text);
         return NULL;
@@ -80,7 +95,7 @@ static char *expand(const char *word, const char *uri, const char *target)
     return text;
 }
 
-static int make_words(json_t *list, const char *uri, const char *target, char ***ret)
+static int make_words(json_t *list, const struct stand_in *all, char ***ret)
 {
     _cleanup_(free_words) char **words = calloc(json_array_size(list) + 1, sizeof *words);
     json_t *word;
@@ -89,11 +104,41 @@ static int make_words(json_t *list, const char *uri, const char *target, char **
     if (!words)
         return -ENOMEM;
     json_array_foreach(list, i, word) {
-        words[i] = expand(json_string_value(word), uri, target);
+        words[i] = expand(json_string_value(word), all);
         if (!words[i])
             return -ENOMEM;
     }
     *ret = STEAL_PTR(words);
+    return 0;
+}
+
+/* Hadoop's shell takes a path for what it is called and for a pattern: it decodes nothing, and a backslash keeps a
+ * character from meaning something to GlobPattern. Scheme and authority are as in any URI. -EINVAL: there is a NUL. */
+static int make_shell_uri(const char *uri, char **ret)
+{
+    const char *path = strchr(uri, ':') + 1;
+    _cleanup_(curl_freep) char *decoded = NULL;
+    char *text, *out;
+    int len;
+
+    if (strncmp(path, "//", 2) == 0)
+        path += 2 + strcspn(path + 2, "/");
+    decoded = curl_easy_unescape(NULL, path, 0, &len);
+    text = decoded ? malloc((size_t)(path - uri) + 2 * (size_t)len + 1) : NULL;
+    if (!text)
+        return -ENOMEM;
+    out = mempcpy(text, uri, (size_t)(path - uri));
+    for (int i = 0; i < len && decoded[i]; i++) {
+        if (strchr("\\*?[]{}^", decoded[i]))
+            *out++ = '\\';
+        *out++ = decoded[i];
+    }
+    *out = '\0';
+    if (strlen(decoded) != (size_t)len) {
+        free(text);
+        return -EINVAL;
+    }
+    *ret = text;
     return 0;
 }
 
@@ -103,6 +148,9 @@ static int set_environment(const struct nm_work *work)
     const char *name;
     json_t *value;
 
+    /* without one of UTF-8 a JVM makes question marks of what isn't ASCII among its words */
+    if (setenv("LC_ALL", "C.UTF-8", 1) < 0)
+        return -errno;
     json_object_foreach(work->environment, name, value)
         if (setenv(name, json_string_value(value), 1) < 0)
             return -errno;
@@ -255,7 +303,7 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
     json_t *list = json_object_get(f->work->commands, uri->word);
     _cleanup_(command_done) struct command c = {.pidfd = -EBADF, .errors_fd = -EBADF};
     _cleanup_(free_words) char **words = NULL;
-    _cleanup_free_ char *target = NULL;
+    _cleanup_free_ char *target = NULL, *shell_uri = NULL;
     int r;
 
     if (!list)
@@ -263,9 +311,16 @@ int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const st
                        "nothing here fetches %s:; there are file, http, https, hdfs, webhdfs and swebhdfs, and what "
                        "the administrator configures a fetch command for",
                        uri->word);
-    if (asprintf(&target, "%s/%s", to->dir_path, to->name) < 0)
+    if (asprintf(&target, "%s/%s", to->dir_path, to->name) < 0) {
+        target = NULL;
         return -ENOMEM;
-    r = make_words(list, res->uri, target, &words);
+    }
+    r = make_shell_uri(res->uri, &shell_uri);
+    if (r >= 0)
+        r = make_words(list, (const struct stand_in[]){{"{uri}", shell_uri}, {"{encoded-uri}", res->uri},
+                                                       {"{target}", target}, {NULL, NULL}}, &words);
+    if (r == -EINVAL)
+        return nm_fail(ret_message, r, "there is a NUL in its path");
     if (r < 0)
         return r;
     r = set_environment(f->work);

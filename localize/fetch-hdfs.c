@@ -3,10 +3,13 @@
 /*
  * hdfs:, webhdfs: and swebhdfs:, all through WebHDFS. The authority is a name node, or a name service of
  * several, of which one is active: they are asked in turn, beginning with the one that answered last. A name node
- * sends us on to a data node for the bytes.
+ * sends us on to a data node for the bytes, always to the same where one runs on our own host; one that fails is
+ * named in the next question (excludedatanodes), so that another replica is had.
  */
 
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <netdb.h>
 
 #include "localize/fetch-hdfs.h"
 #include "util/error.h"
@@ -104,9 +107,96 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
     return r;
 }
 
-/* One question to one name node. */
-static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
-                   char **ret_message)
+/* ---- data nodes that fail ----------------------------------------------------------------- */
+
+/* Of a URL; "": one of which a name node couldn't be told, as of IPv6: it would take that for a host and a port. */
+static void read_host(const char *url, char *buf, size_t size)
+{
+    const char *host = strstr(url, "://");
+    size_t n;
+
+    *buf = '\0';
+    if (!host)
+        return;
+    host += strlen("://");
+    n = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+    if (n < size && strchr(":/?", host[n]))
+        (void)snprintf(buf, size, "%.*s", (int)n, host);
+}
+
+static bool is_dead(const struct nm_fetch *f, const char *host)
+{
+    const size_t n = strlen(host);
+
+    for (const char *p = f->dead_nodes; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == n && strncmp(p, host, n) == 0)
+            return true;
+    return false;
+}
+
+static bool add_dead(struct nm_fetch *f, const char *host)
+{
+    const size_t n = strlen(f->dead_nodes), most = sizeof f->dead_nodes - n;
+
+    if (is_dead(f, host))
+        return true;
+    if (strlen(host) + 2 > most)
+        return false;
+    (void)snprintf(f->dead_nodes + n, most, "%s%s", n > 0 ? "," : "", host);
+    return true;
+}
+
+/* A name node sends us to a name, and knows its data nodes by their addresses. False: it is excluded already, or can't
+ * be: asking again wouldn't help. */
+static bool exclude(struct nm_fetch *f, const char *host)
+{
+    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *all = NULL;
+    bool ok = *host && !is_dead(f, host) && add_dead(f, host);
+
+    if (!ok || getaddrinfo(host, NULL, &hints, &all) != 0)
+        return ok;
+    for (const struct addrinfo *a = all; ok && a; a = a->ai_next) {
+        struct sockaddr_in in;
+        char text[INET_ADDRSTRLEN];
+
+        memcpy(&in, a->ai_addr, sizeof in);
+        ok = inet_ntop(AF_INET, &in.sin_addr, text, sizeof text) && add_dead(f, text);
+    }
+    freeaddrinfo(all);
+    return ok;
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
+
+/* Begins an empty file anew: a data node may have broken off in the middle. */
+static int empty(int fd)
+{
+    return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
+}
+
+static bool has_bytes(const struct nm_hdfs_question *q)
+{
+    return nm_streq(q->op, "OPEN");
+}
+
+static int make_url(const struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, char **ret)
+{
+    _cleanup_free_ char *url = NULL;
+    int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
+
+    if (r < 0)
+        return r;
+    if (!has_bytes(q) || !*f->dead_nodes) {
+        *ret = STEAL_PTR(url);
+        return 0;
+    }
+    return asprintf(ret, "%s&excludedatanodes=%s", url, f->dead_nodes) < 0 ? -ENOMEM : 0;
+}
+
+/* node: of the data node to which the question led, where it did. */
+static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
+                    char *node, size_t node_size, char **ret_message)
 {
     _cleanup_free_ char *url = NULL, *message = NULL;
     struct nm_http_request request = {
@@ -120,14 +210,18 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
         .userdata = q->progress ? q->userdata : f,
     };
     struct nm_http_answer answer;
-    int r = nm_webhdfs_url(base, q->path, q->path_len, q->op, f->work->user, &url);
+    int r = empty(q->fd);
 
+    if (r >= 0)
+        r = make_url(f, q, base, &url);
     if (r < 0)
         return r;
     request.url = url;
     r = nm_http_get(f->http, &request, &answer, &message);
-    if (r >= 0 && answer.location)
+    if (r >= 0 && answer.location) {
+        read_host(answer.location, node, node_size);
         r = follow(f, &request, &answer, &message);
+    }
     if (r < 0)
         return nm_fail(ret_message, r, "%s: %s", base, message ? message : strerror(-r));
     if (answer.status != 200)
@@ -136,19 +230,52 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
     return 0;
 }
 
-/* Begins an empty file anew: a data node may have broken off in the middle. */
-static int empty(int fd)
+/* One question to one name node, and to as many data nodes as it sends us to. When all of them have failed, it is the
+ * last one's failure that is told, not that the name node knows no further one; and they are forgotten, for the next
+ * attempt. */
+static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
+                   char **ret_message)
 {
-    return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
+    char *failure = NULL;
+    int failed = 0;
+
+    for (;;) {
+        const bool excludes = has_bytes(q) && *f->dead_nodes;
+        char node[256] = "", *message = NULL;
+        int r = ask_once(f, q, base, ret, node, sizeof node, &message);
+
+        if (r == -EREMOTEIO && excludes && !*node) {
+            *f->dead_nodes = '\0';
+            free(message);
+            if (failed < 0) {
+                *ret_message = failure;
+                return failed;
+            }
+            continue;
+        }
+        free(failure);
+        failure = message;
+        failed = r;
+        if (r >= 0 || !*node || !nm_http_may_pass(r))
+            break;
+        if (!exclude(f, node)) {
+            *f->dead_nodes = '\0';
+            break;
+        }
+    }
+    *ret_message = failure;
+    return failed;
 }
 
 /* Each name node once; if none knows, the caller's next attempt asks them all again. What one of them refuses for
- * good (no such file, no right to it) the others would refuse as well. */
+ * good (no right to it) the others would refuse as well; but that there is no such file may be what one says that lags
+ * behind, as an observer does. It holds when none of the others has the file. */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message)
 {
     json_t *list = find_name_nodes(f->work, uri);
     size_t n = list ? json_array_size(list) : 1;
+    _cleanup_free_ char *missing = NULL;
     char base[320];
     int r = -EIO;
 
@@ -161,21 +288,24 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
         size_t which = (f->active + i) % n;
         char *message = NULL;
 
-        r = empty(q->fd);
-        if (r >= 0)
-            r = ask_one(f, q, list ? json_string_value(json_array_get(list, which)) : base, ret, &message);
+        r = ask_one(f, q, list ? json_string_value(json_array_get(list, which)) : base, ret, &message);
         if (r >= 0) {
             f->active = which;
             free(message);
             return 0;
         }
-        if (!nm_http_may_pass(r) || i + 1 == n) {
+        if (r == -ENOENT && !missing) {
+            missing = message;
+            continue;
+        }
+        if ((!nm_http_may_pass(r) && r != -ENOENT) || (i + 1 == n && !missing)) {
             *ret_message = message;
             return r;
         }
         free(message);
     }
-    return r;
+    *ret_message = STEAL_PTR(missing);
+    return *ret_message ? -ENOENT : r;
 }
 
 /* Of the file, or of a directory above it: the first path_len bytes of its path. */

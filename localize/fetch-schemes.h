@@ -8,12 +8,15 @@
 #include "localize/uri.h"
 #include "localize/work.h"
 
+#define NM_FETCH_DEAD_NODES 512
+
 struct nm_fetch {
     const struct nm_work *work;
     struct nm_http *http;
     struct nm_report *report;
     size_t active;          /* which of a cluster's name nodes answered last */
     uint64_t deadline_usec; /* of the resource */
+    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be sent to no more, with commas between */
 };
 
 /* A file that isn't there yet, in a directory that is ours alone. */

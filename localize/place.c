@@ -15,8 +15,9 @@
 #include "util/fileio.h"
 #include "util/tree.h"
 
-/* Of what is fetched to be unpacked; no archive has a name that begins so and ends as an archive's must. */
-#define ARCHIVE_FILE ".fetched"
+/* Of what is fetched to be unpacked, or by a command: Hadoop's shell takes its target for a URI, which not all names
+ * can end. No archive has a name that begins so and ends as an archive's must. */
+#define FETCHED_FILE ".fetched"
 
 /* Where it is made. */
 struct place {
@@ -220,7 +221,8 @@ static int fill(struct place *p, char **ret_message)
     const enum nm_archive_kind kind =
         p->res->type == NM_RESOURCE_FILE ? NM_ARCHIVE_NONE : nm_archive_kind(p->uri.name);
     const bool is_pattern = p->res->type == NM_RESOURCE_PATTERN && kind == NM_ARCHIVE_JAR;
-    const char *file = kind == NM_ARCHIVE_NONE ? p->uri.name : ARCHIVE_FILE;
+    const bool has_own_name = kind == NM_ARCHIVE_NONE && p->uri.scheme != NM_URI_OTHER;
+    const char *file = has_own_name ? p->uri.name : FETCHED_FILE;
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
     _cleanup_free_ char *message = NULL;
     _cleanup_close_ int fd = -EBADF;

@@ -18,7 +18,7 @@ static void check_resources(const Yarn__LaunchContext *c, struct nm_arena *arena
 {
     _cleanup_free_ char *message = NULL;
     struct nm_localizer_resource *list;
-    int r = nm_yarn_resources(c->resources, c->n_resources, arena, &list, &message);
+    int r = nm_yarn_resources(c->resources, c->n_resources, "hdfs://nn", arena, &list, &message);
 
     if (r < 0 && r != -ENOMEM && !message)
         abort();

@@ -21,7 +21,7 @@ enum canned_after {
     CANNED_ENDLESS, /* says the answer's last 1024 bytes again and again */
 };
 
-#define CANNED_MAX 64 /* rows of a table, with its end */
+#define CANNED_MAX 80 /* rows of a table, with its end */
 
 struct canned {
     const char *request; /* as in "GET /a" */

@@ -79,6 +79,22 @@ static void make_table(unsigned port, struct canned *table)
          "HTTP/1.1 400 Bad Request\r\n\r\n{\"RemoteException\":{\"exception\":\"IllegalArgumentException\",\"message\":"
          "\"Invalid value: 'alice' does not belong to the domain ^[A-Z]$\"}}", 0},
         {"GET /webhdfs/v1/none?op=GETFILESTATUS", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
+        {"GET /o/webhdfs/v1/", EXCEPTION("404 Not Found", "FileNotFoundException"), 0},
+        {"GET /p/webhdfs/v1/", EXCEPTION("403 Forbidden", "AccessControlException"), 0},
+        {"GET /webhdfs/v1/copies?op=GETFILESTATUS", FILE_STATUS("FILE", "5", "644"), 0},
+        {"GET /webhdfs/v1/copies?op=OPEN&user.name=alice&excludedatanodes=localhost,127.0.0.1,127.0.0.7 ",
+         print("HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:%u/good?datanode\r\n\r\n", port), 0},
+        {"GET /webhdfs/v1/copies?op=OPEN&user.name=alice&excludedatanodes=localhost,127.0.0.1 ",
+         print("HTTP/1.1 307 There\r\nLocation: http://127.0.0.7:%u/short\r\n\r\n", port), 0},
+        {"GET /webhdfs/v1/copies?op=OPEN&user.name=alice ",
+         "HTTP/1.1 307 There\r\nLocation: http://localhost:1/x\r\n\r\n", 0},
+        {"GET /webhdfs/v1/copy?op=GETFILESTATUS", FILE_STATUS("FILE", "5", "644"), 0},
+        {"GET /webhdfs/v1/copy?op=OPEN&user.name=alice ",
+         "HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:1/x\r\n\r\n", 0},
+        {"GET /webhdfs/v1/copy?op=OPEN&user.name=alice&excludedatanodes=127.0.0.1 ",
+         EXCEPTION("403 Forbidden", "IOException"), 0},
+        {"GET /webhdfs/v1/six?op=GETFILESTATUS", FILE_STATUS("FILE", "5", "644"), 0},
+        {"GET /webhdfs/v1/six?op=OPEN", "HTTP/1.1 307 There\r\nLocation: http://[::1]:1/x\r\n\r\n", 0},
         {"GET /webhdfs/v1/bad?op=GETFILESTATUS", "HTTP/1.1 200 OK\r\n\r\n{}", 0},
         {NULL, NULL, 0},
     };
@@ -265,6 +281,53 @@ static void test_hdfs_refused(void **state)
     assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
 }
 
+/* A name node sends to a data node of our own host again and again, unless it is told that the node has failed. */
+static void test_hdfs_dead_nodes(void **state)
+{
+    (void)state;
+    fetch_hdfs("copies", RESOURCE("FILE"));
+    assert_done("10/copies", "hello");
+}
+
+/* That there is no other isn't the reason, and another attempt begins with all of them. */
+static void test_hdfs_only_dead_nodes(void **state)
+{
+    static const char *const paths[] = {"copy", "six"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++) {
+        _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/%s", server.port, paths[i]);
+
+        fetch(uri, RESOURCE("FILE"), "\"user\":\"alice\",\"limits\":{\"attempts\":2},");
+        assert_failed("port 1");
+        assert_failed("(attempt 2)");
+    }
+}
+
+/* /o is an observer that lags behind, /p one that refuses. */
+static void test_hdfs_observer(void **state)
+{
+    static const struct {
+        const char *second, *failure; /* NULL: it is had */
+    } cases[] = {{"", NULL}, {"/p", "AccessControlException"}, {"/s", "FileNotFoundException"},
+                 {"/o", "FileNotFoundException"}};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *top = print("\"user\":\"alice\"," ONCE "\"name_nodes\":{\"c\":["
+                                         "\"http://127.0.0.1:%u/o\",\"http://127.0.0.1:%u%s\"]},",
+                                         server.port, server.port, cases[i].second);
+
+        fetch("hdfs://c/d/a%20b", RESOURCE("FILE"), top);
+        if (cases[i].failure)
+            assert_failed(cases[i].failure);
+        else
+            assert_done("10/a b", "hello");
+        (void)tear_down_root(NULL);
+        (void)set_up_root(NULL);
+    }
+}
+
 /* Our server doesn't speak TLS, so a fetch with TLS fails. The certificates to trust are set before that. */
 static void test_hdfs_tls(void **state)
 {
@@ -312,6 +375,9 @@ int main(void)
         TEST(test_hdfs_directory),
         TEST(test_hdfs_directory_refused),
         TEST(test_hdfs_refused),
+        TEST(test_hdfs_dead_nodes),
+        TEST(test_hdfs_only_dead_nodes),
+        TEST(test_hdfs_observer),
         TEST(test_hdfs_tls),
         TEST(test_hdfs_all_on_standby),
         TEST(test_webhdfs),

@@ -373,8 +373,37 @@ static void test_command(void **state)
 {
     (void)state;
     fetch("x://b/{target}/a", RESOURCE("FILE"), COMMAND("echo noise; printf %s \\\"$1\\\" >\\\"${2#--to=}\\\""));
-    assert_done("10/a", "x://b/{target}/a");
+    assert_done("10/a", "x://b/\\{target\\}/a");
     assert_null(strstr(output, "noise"));
+}
+
+/* Hadoop's shell decodes nothing and takes patterns; its target must be one that a URI may end in. */
+static void test_command_names(void **state)
+{
+    static const struct {
+        const char *uri, *name, *shell;
+    } cases[] = {
+        {"x://u@b:1/d%20e/a%3Db%2Bc", "a=b+c", "x://u@b:1/d e/a=b+c"},
+        {"x:///%C3%BC", "\xc3\xbc", "x:///\xc3\xbc"},
+        {"x:/a%25b", "a%b", "x:/a%b"},
+        {"x://[::1]/x%5B1%5D%5E", "x[1]^", "x://[::1]/x\\[1\\]\\^"},
+        {"x://b/%7Ba%2Cb%7D%5C%2A%3F", "{a,b}\\*?", "x://b/\\{a,b\\}\\\\\\*\\?"},
+        {"x://b/-rf%20%24%28id%29%27%22%3B", "-rf $(id)'\";", "x://b/-rf $(id)'\";"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *at = print("10/%s", cases[i].name), *target = path_of("10");
+        _cleanup_free_ char *wanted = print("%s %s %s/10_tmp/.fetched C.UTF-8", cases[i].shell, cases[i].uri, root);
+
+        fetch(cases[i].uri, RESOURCE("FILE"),
+              "\"commands\":{\"x\":[\"sh\",\"-c\",\"printf %s \\\"$1 $2 $3 $LC_ALL\\\" >\\\"$3\\\"\",\"sh\","
+              "\"{uri}\",\"{encoded-uri}\",\"{target}\"]},");
+        assert_done(at, wanted);
+        assert_int_equal(remove_tree(target), 0);
+    }
+    fetch("x://b/d%00/a", RESOURCE("FILE"), COMMAND(":"));
+    assert_failed("there is a NUL in its path");
 }
 
 /* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that isn't the
@@ -448,7 +477,8 @@ int main(void)
         TEST(test_poor_file_system), TEST(test_archive_by_name), TEST(test_targets),
         TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_no_work),
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
-        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_surroundings),
+        TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_names),
+        TEST(test_command_surroundings),
         TEST(test_command_fails), TEST(test_command_out_of_bounds),
     };
 

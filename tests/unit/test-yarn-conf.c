@@ -343,6 +343,12 @@ static void test_sources(void **state)
         {"fs.defaultFS=hdfs://nn dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://nn:9871"), "{}"},
         {"fs.defaultFS=webhdfs://nn:81", "{\"webhdfs:\": [\"http://nn:81\"]}", "{}"},
         {"fs.defaultFS=hdfsx://nn", "{}", "{}"},
+        {"fs.defaultFS=nn:9000", SINGLE("nn", "9000", "http://nn:9870"), "{}"},
+        {"fs.defaultFS=local", "{}", "{}"},
+        {"fs.default.name=hdfs://nn:9000 dfs.http.address=nn:50070", SINGLE("nn", "9000", "http://nn:50070"), "{}"},
+        {"fs.default.name=hdfs://old fs.defaultFS=nn dfs.http.policy=HTTPS_ONLY dfs.https.address=nn:82",
+         SINGLE("nn", "8020", "https://nn:82"), "{}"},
+        {"dfs.federation.nameservices=a dfs.namenode.http-address.a=h:81", "{\"a\": [\"http://h:81\"]}", "{}"},
         {"fs.defaultFS=swebhdfs://nn", "{\"swebhdfs:\": [\"https://nn:9871\"]}", "{}"},
         {"fs.defaultFS=swebhdfs://u@nn:82/ dfs.http.policy=HTTPS_ONLY", "{\"swebhdfs:\": [\"https://nn:82\"]}", "{}"},
         {"fs.defaultFS=swebhdfs://a dfs.nameservices=a dfs.ha.namenodes.a=n1,n2 dfs.namenode.https-address.a.n1=h1:1 "

@@ -64,7 +64,7 @@ static int convert(struct nm_arena *arena)
         named[i].key = (char *)"key";
         named[i].value = &values[i];
     }
-    r = nm_yarn_resources(list, 2, arena, &resources, &message);
+    r = nm_yarn_resources(list, 2, NULL, arena, &resources, &message);
     assert_null(message); /* it's nothing that the application did */
     if (r < 0) {
         assert_ptr_equal(resources, untouched);
@@ -89,7 +89,7 @@ static void test_too_many_resources(void **state)
 
     (void)state;
     nm_arena_init(&arena, NM_MIB, NULL);
-    assert_int_equal(nm_yarn_resources(NULL, 8193, &arena, &resources, &message), -EINVAL);
+    assert_int_equal(nm_yarn_resources(NULL, 8193, NULL, &arena, &resources, &message), -EINVAL);
     assert_string_equal(message, "The container names 8193 resources, and may name 8192");
     assert_null(resources);
     free(message);

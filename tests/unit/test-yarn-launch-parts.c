@@ -45,12 +45,14 @@ static void sample_init(struct sample *s)
     s->url.file = (char *)"/user/alice/a b%.jar";
 }
 
+static const char *cluster_fs;
+
 static int convert(struct sample *s, struct nm_arena *arena, struct nm_localizer_resource *ret)
 {
     Yarn__NamedResource *list[] = {&s->named};
     struct nm_localizer_resource *resources;
     char *message = NULL;
-    int r = nm_yarn_resources(list, 1, arena, &resources, &message);
+    int r = nm_yarn_resources(list, 1, cluster_fs, arena, &resources, &message);
 
     assert_true(r == 0 || message);
     free(message);
@@ -89,6 +91,33 @@ static void test_resources(void **state)
     s.url.file = (char *)"/\xc3\xa4";
     assert_int_equal(convert(&s, &arena, &res), 0);
     assert_string_equal(res.uri, "file:///%C3%A4");
+    nm_arena_done(&arena);
+}
+
+static void test_resources_without_scheme(void **state)
+{
+    static const struct {
+        const char *default_fs, *uri;
+    } cases[] = {
+        {NULL, "file:///d/a%20b"}, {"file:///", "file:///d/a%20b"}, {"hdfs://nn:9000/", "hdfs://nn:9000/d/a%20b"},
+        {"viewfs://c", "viewfs://c/d/a%20b"}, {"viewfs:///", "viewfs:///d/a%20b"}, {"file:/", "file:/d/a%20b"},
+    };
+    struct nm_localizer_resource res;
+    struct nm_arena arena;
+    struct sample s;
+
+    (void)state;
+    nm_arena_init(&arena, NM_MIB, NULL);
+    sample_init(&s);
+    s.url = (Yarn__Url)YARN__URL__INIT;
+    s.url.file = (char *)"/d/a b";
+    for (size_t i = 0; i < 2 * NM_ARRAY_SIZE(cases); i++) {
+        cluster_fs = cases[i / 2].default_fs;
+        s.url.scheme = i % 2 ? (char *)"" : NULL;
+        assert_int_equal(convert(&s, &arena, &res), 0);
+        assert_string_equal(res.uri, cases[i / 2].uri);
+    }
+    cluster_fs = NULL;
     nm_arena_done(&arena);
 }
 
@@ -216,7 +245,7 @@ static void test_bad_resources(void **state)
     REFUSED(s.value.visibility = 0);
     REFUSED(s.value.visibility = 4);
     REFUSED(s.value.timestamp_msec = -1);
-    REFUSED(s.url.scheme = NULL);
+    REFUSED(s.url.scheme = NULL); /* and there is a host */
     REFUSED(s.url.scheme = (char *)"");
     REFUSED(s.url.scheme = (char *)"a/b");
     REFUSED(s.url.file = NULL);
@@ -346,7 +375,8 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),

@@ -30,6 +30,12 @@ install -d -m 1777 "$place/seen"
 chmod 755 "$place/bin/hadoop"
 chmod -R a+rX "$place"
 echo 'what is behind the mount table' >"$place/stage/text"
+# what a URI encodes, what is a pattern for Hadoop's shell, and what would be an option or a command elsewhere
+names=('a=b+c' 'a b' 'ü' 'a%20b' 'x[1]' '{a,b}' 'a\b' 'a?*' 'a^]' 'a#b' '-rf' "\$(id)';")
+for name in "${names[@]}"; do
+    echo "this is $name" >"$place/stage/$name"
+done
+echo 'this is another' >"$place/stage/a1b"
 JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME
 unset HADOOP_CONF_DIR HADOOP_HEAPSIZE_MAX HADOOP_USER_NAME
@@ -44,10 +50,11 @@ node_configure
 need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
-done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text 2>"$dir/fetched.err")
+done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text "${names[@]/#//stage/}" 2>"$dir/fetched.err")
 is 'the master has said all' "$(cat "$dir/fetched.err")" ''
 c=$(nmctl list --all --json | jq -r '.[0].id')
-is "its container finds it as it is" "$(nmctl logs "$c")" 'what is behind the mount table'
+is 'its container finds them as they are' "$(nmctl logs "$c")" "what is behind the mount table
+$(printf 'this is %s\n' "${names[@]}")"
 is 'the command was to come as who submitted it, knew the cluster and had no limit' "$(cat "$place/seen/by")" "ada $conf unlimited"
 nmd_stop
 is 'nmd ends in good order' "$?" 0

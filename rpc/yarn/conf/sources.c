@@ -29,6 +29,25 @@ static void reader_done(struct reader *r)
     json_decref(r->commands);
 }
 
+/* By the tables of Hadoop's Configuration and HdfsConfiguration, in which names with a service behind them aren't.
+ * NULL: it has no older name. */
+static const char *older_name(const char *name)
+{
+    static const struct {
+        const char *name, *older;
+    } all[] = {
+        {"fs.defaultFS", "fs.default.name"},
+        {"dfs.nameservices", "dfs.federation.nameservices"},
+        {"dfs.namenode.http-address", "dfs.http.address"},
+        {"dfs.namenode.https-address", "dfs.https.address"},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++)
+        if (nm_streq(name, all[i].name))
+            return all[i].older;
+    return NULL;
+}
+
 /* *ret is NULL where it isn't set, or can't be made sense of: a part of it is the environment's, which may be no text.
  * Without memory nothing is known: to take HTTPS_ONLY for unset would send data in the clear. */
 static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
@@ -36,10 +55,31 @@ static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
     _cleanup_free_ char *value = NULL;
     int e = nm_yarn_conf_expand(c, name, &value);
 
+    if (e == -ENOENT && older_name(name))
+        e = nm_yarn_conf_expand(c, older_name(name), &value);
     if (e == -ENOMEM)
         return e;
     *ret = e < 0 || value[nm_utf8_prefix(value)] != '\0' ? NULL : STEAL_PTR(value);
     return 0;
+}
+
+/* As in Hadoop, an address alone is that of HDFS, and "local" means the node's own file system. */
+static int get_default_fs(const struct nm_yarn_conf *c, char **ret)
+{
+    _cleanup_free_ char *value = NULL;
+    int e = get(c, "fs.defaultFS", &value);
+
+    if (e < 0)
+        return e;
+    if (!value || !*value || strchr(value, '/')) {
+        *ret = STEAL_PTR(value);
+        return 0;
+    }
+    if (nm_streq(value, "local"))
+        *ret = strdup("file:///");
+    else if (asprintf(ret, "hdfs://%s", value) < 0)
+        *ret = NULL;
+    return *ret ? 0 : -ENOMEM;
 }
 
 static int append(json_t *list, const char *text, size_t size)
@@ -296,7 +336,7 @@ static int read_name_nodes(struct reader *r)
     int e;
 
     if ((e = get(r->conf, "dfs.nameservices", &services)) < 0 || (e = get(r->conf, "dfs.http.policy", &policy)) < 0 ||
-        (e = get(r->conf, "fs.defaultFS", &file_system)) < 0)
+        (e = get_default_fs(r->conf, &file_system)) < 0)
         return e;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
     is_hdfs = file_system && read_authority(file_system, "hdfs", &authority);
@@ -356,7 +396,7 @@ static int read_commands(struct reader *r)
 
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret)
 {
-    return get(c, "fs.defaultFS", ret);
+    return get_default_fs(c, ret);
 }
 
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,

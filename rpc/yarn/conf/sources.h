@@ -15,7 +15,8 @@
  *                                                listed as "hdfs:", "webhdfs:" or "swebhdfs:"
  *   nmd.webhdfs.ca-file                          who vouches for them
  *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
- *                                                has such a URI: {uri} and {target} stand for those
+ *                                                has such a URI: {uri}, {encoded-uri} and {target} stand
+ *                                                for what localize/fetch-command.c says
  */
 
 #include <jansson.h>
@@ -25,5 +26,5 @@
 /* The first and the last may come back as empty objects. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands);
-/* The value of fs.defaultFS; *ret is NULL where there is none. */
+/* The value of fs.defaultFS, with its scheme; *ret is NULL where there is none. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

@@ -414,7 +414,8 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
     struct nm_localizer_resource *list;
-    int r = nm_yarn_resources(c->resources, c->n_resources, &p->arena, &list, ret_message);
+    int r = nm_yarn_resources(c->resources, c->n_resources, p->launcher->params.settings->default_fs, &p->arena, &list,
+                              ret_message);
 
     if (r < 0)
         return r;

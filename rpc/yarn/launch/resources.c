@@ -40,9 +40,23 @@ static bool is_part(const char *text)
     return true;
 }
 
-/* SCHEME://[[USER@]HOST[:PORT]]/PATH. Without a host it is in the cluster's default file system, whoever else is
- * named. NULL: no memory. */
-static char *make_uri(const Yarn__Url *url, struct nm_arena *arena)
+static bool has_scheme(const Yarn__Url *url)
+{
+    return url->scheme && *url->scheme;
+}
+
+/* The first bytes of the default file system's URI that aren't path. */
+static size_t root_length(const char *default_fs)
+{
+    const char *authority = strstr(default_fs, "://");
+    const char *path = strchr(authority ? authority + strlen("://") : default_fs, '/');
+
+    return path ? (size_t)(path - default_fs) : strlen(default_fs);
+}
+
+/* SCHEME://[[USER@]HOST[:PORT]]/PATH; without a scheme, as Java has it, in the default file system. Without a host it
+ * is there as well, whoever else is named. NULL: no memory. */
+static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
     const char *user = *host && url->user_info ? url->user_info : "";
@@ -50,13 +64,23 @@ static char *make_uri(const Yarn__Url *url, struct nm_arena *arena)
 
     if (!path || !port)
         return NULL;
+    if (!has_scheme(url))
+        return nm_yarn_print(arena, "%.*s%s", (int)root_length(default_fs), default_fs, path);
     return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
+}
+
+/* A host is nobody's without a scheme. */
+static bool is_scheme(const Yarn__Url *url)
+{
+    if (!has_scheme(url))
+        return !url->host || !*url->host;
+    return isalpha((unsigned char)*url->scheme) && is_part(url->scheme);
 }
 
 /* It must end in the name of a file: that is what it is called here. */
 static bool is_url(const Yarn__Url *url)
 {
-    return url && url->scheme && isalpha((unsigned char)*url->scheme) && is_part(url->scheme) && url->file &&
+    return url && is_scheme(url) && url->file &&
            *url->file == '/' && url->file[1] && url->file[strlen(url->file) - 1] != '/' &&
            (!url->host || is_part(url->host)) && (!url->user_info || is_part(url->user_info));
 }
@@ -77,8 +101,8 @@ static uint64_t room_of(const Yarn__LocalResource *v)
     return nm_streq(type_of(v->type), "FILE") ? size : NM_MIN(size, UINT64_MAX / UNPACKED_TIMES) * UNPACKED_TIMES;
 }
 
-static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, struct nm_localizer_resource *ret,
-                   char **ret_message)
+static int convert(const Yarn__NamedResource *from, const char *default_fs, struct nm_arena *arena,
+                   struct nm_localizer_resource *ret, char **ret_message)
 {
     static const enum nm_visibility visibilities[] = {NM_VISIBILITY_PUBLIC, NM_VISIBILITY_PRIVATE,
                                                       NM_VISIBILITY_APPLICATION};
@@ -99,14 +123,14 @@ static int convert(const Yarn__NamedResource *from, struct nm_arena *arena, stru
     res.timestamp_msec = (uint64_t)v->timestamp_msec;
     res.name = nm_yarn_resource_name(from);
     res.room_bytes = room_of(v);
-    res.uri = make_uri(v->url, arena);
+    res.uri = make_uri(v->url, default_fs, arena);
     if (!res.uri)
         return -ENOMEM;
     *ret = res;
     return 0;
 }
 
-int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, struct nm_arena *arena,
+int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, const char *default_fs, struct nm_arena *arena,
                       struct nm_localizer_resource **ret, char **ret_message)
 {
     struct nm_localizer_resource *list;
@@ -117,7 +141,7 @@ int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, struct nm_aren
     if (!list)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        int r = convert(from[i], arena, &list[i], ret_message);
+        int r = convert(from[i], default_fs ?: "file://", arena, &list[i], ret_message);
 
         if (r < 0)
             return r;

@@ -8,8 +8,9 @@
 #include "rpc/yarn/containers.pb-c.h"
 #include "util/error.h"
 
-/* Both lists have as many as were given and are in the arena. -EINVAL and *ret_message: one of them is none. */
-int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, struct nm_arena *arena,
+/* default_fs: as nm_yarn_sources_default() has it; NULL: the cluster names none, so that it is the node's own. Both
+ * lists have as many as were given and are in the arena. -EINVAL and *ret_message: one of them is none. */
+int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, const char *default_fs, struct nm_arena *arena,
                       struct nm_localizer_resource **ret, char **ret_message);
 
 /* The name under which a resource stands in its directory (nm_localizer_target()); of one that nm_yarn_resources()
