@@ -89,7 +89,7 @@ static int make_node(const struct nm_yarn_hosting_params *p, struct nm_yarn_host
     const struct nm_yarn_node_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
         .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news, .no_room = on_no_room,
-        .application_ended = on_application_ended, .userdata = h};
+        .application_ended = on_application_ended, .userdata = h, .tell = p->tell};
 
     return nm_yarn_node_new(&params, &h->node);
 }

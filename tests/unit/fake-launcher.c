@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pwd.h>
+#include <syslog.h>
 
 #include "tests/unit/fake-launcher.h"
 
@@ -194,10 +195,16 @@ static void on_application_ended(const struct nm_yarn_application_id *id, void *
     fake_launcher.n_forgotten++;
 }
 
+static void on_tell(int level, const char *sentence)
+{
+    assert_int_equal(level, LOG_NOTICE);
+    (void)snprintf(fake_launcher.told, sizeof fake_launcher.told, "%s", sentence);
+}
+
 int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
 {
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
-                                    .no_room = on_no_room, .application_ended = on_application_ended};
+                                    .no_room = on_no_room, .application_ended = on_application_ended, .tell = on_tell};
 
     /* Nothing of it is looked at here. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;

@@ -20,6 +20,7 @@ struct fake_launcher {
     struct nm_yarn_preparation *newest; /* NULL: that is over */
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_no_room, n_forgotten; /* what the node has told */
+    char told[1000];              /* what it has told the log, the newest */
     bool sent_all_the_same;       /* what it hears when it has no room: the ResourceManager knew */
     bool shuffles;                /* it serves map outputs, too; so often it was told of an application and its end: */
     unsigned shuffle_added, shuffle_ended;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rpc/yarn/launch/dirs.h"
+#include "rpc/yarn/conf/sources.h"
 #include "rpc/yarn/launch/doubts.h"
 #include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/launcher.h"
@@ -221,6 +222,39 @@ static void test_default_file_system(void **state)
     json_decref(commands);
 }
 
+/* Each that lacks an address is named, once; which they are the configuration's own reader finds. */
+static void test_name_node_doubts(void **state)
+{
+    static const char sites[] =
+        "<configuration><property><name>dfs.nameservices</name><value>a,b</value></property>"
+        "<property><name>dfs.ha.namenodes.a</name><value>n1,n2</value></property>"
+        "<property><name>dfs.http.policy</name><value>HTTP_AND_HTTPS</value></property>"
+        "<property><name>dfs.namenode.%s-address.a.n1</name><value>h1:1</value></property></configuration>";
+    static const char *const kinds[] = {"rpc", "http"};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++) {
+        json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
+        struct nm_yarn_settings s = {};
+        struct nm_yarn_conf *c;
+        char text[1000], *message = NULL;
+
+        (void)snprintf(text, sizeof text, sites, kinds[i]);
+        assert_int_equal(nm_yarn_conf_new(&c), 0);
+        assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), &message), 0);
+        assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
+        assert_int_equal(json_array_size(s.lacking_name_nodes), 1);
+        tell_doubts(&s);
+        assert_non_null(strstr(said, "dfs.namenode.rpc-address.a.n2 isn't set"));
+        assert_non_null(strstr(said, "which dfs.ha.namenodes.a has"));
+        json_decref(name_nodes);
+        json_decref(webhdfs);
+        json_decref(commands);
+        json_decref(s.lacking_name_nodes);
+        nm_yarn_conf_free(c);
+    }
+}
+
 static void test_bad_resources(void **state)
 {
     struct nm_localizer_resource res;
@@ -378,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_default_file_system),
+        cmocka_unit_test(test_name_node_doubts),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),

@@ -97,13 +97,15 @@ static int show(void *userdata)
 
 static int find_sources(void *userdata)
 {
-    json_t *const untouched = userdata, *name_nodes = untouched, *webhdfs = untouched, *commands = untouched;
-    int r = nm_yarn_sources_read(userdata, &name_nodes, &webhdfs, &commands);
+    json_t *const untouched = userdata, *name_nodes = untouched, *webhdfs = untouched, *commands = untouched,
+           *lacking = untouched;
+    int r = nm_yarn_sources_read(userdata, &name_nodes, &webhdfs, &commands, &lacking);
 
     if (r < 0) {
         assert_ptr_equal(name_nodes, untouched);
         assert_ptr_equal(webhdfs, untouched);
         assert_ptr_equal(commands, untouched);
+        assert_ptr_equal(lacking, untouched);
         return r;
     }
     assert_int_equal(json_array_size(json_object_get(name_nodes, "names")), 2);
@@ -112,6 +114,7 @@ static int find_sources(void *userdata)
     assert_string_equal(json_string_value(json_object_get(webhdfs, "ca_file")), "/ca.pem");
     json_decref(webhdfs);
     json_decref(commands);
+    json_decref(lacking);
     return 0;
 }
 

@@ -314,6 +314,7 @@ static void test_security(void **state)
     } cases[] = {
         {"hadoop.security.saslproperties.resolver.class", "org.apache.hadoop.security.WhitelistBasedResolver", NULL},
         {"hadoop.security.sasl.mechanism", "SCRAM-SHA-512", NULL},
+        {"dfs.http.policy", "HTTPS", NULL},
         {"hadoop.security.sasl.CustomizedCallbackHandler.class", "x.Handler", NULL},
         {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", NULL},
         {"hadoop.security.secret-manager.key-length", "1024", NULL},

@@ -46,6 +46,8 @@ struct rule {
     "nmd serves its pages without TLS and asks nobody for a name (nmd.yarn.webapp = false: none at all)"
 #define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
 #define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
+#define NO_OWN_CERTIFICATE \
+    "nmd has no certificate of its own to show to HDFS's servers, and fetches nothing from those that want one"
 #define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
 #define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
@@ -117,6 +119,10 @@ static const struct rule rules[] = {
      HDFS_BY_TLS},
     {"hadoop.security.key.provider.path", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
     {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS,HTTPS_ONLY", .fatal = true,
+     .why = "Hadoop has no such policy"},
+    {"dfs.client.https.need-auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE},
+    {"dfs.https.need.client.auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE},
     {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS",
      .why = "HDFS's servers must have certificates that the system's store vouches for, since ssl-client.xml's "
             "truststore is for Java alone; nmd.webhdfs.ca-file names a PEM file of other ones",

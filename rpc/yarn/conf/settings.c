@@ -46,6 +46,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     nm_yarn_trackers_free(s->schedulers, s->n_schedulers);
     json_decref(s->name_nodes);
     json_decref(s->webhdfs);
+    json_decref(s->lacking_name_nodes);
     free(s->default_fs);
     free(s->dir);
     json_decref(s->commands);
@@ -180,7 +181,7 @@ static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s,
         r = nm_refusals_add(refusals, r, STEAL_PTR(message));
     }
     if (r == 0)
-        r = nm_yarn_sources_read(c, &s->name_nodes, &s->webhdfs, &s->commands);
+        r = nm_yarn_sources_read(c, &s->name_nodes, &s->webhdfs, &s->commands, &s->lacking_name_nodes);
     if (r == 0)
         r = nm_yarn_sources_default(c, &s->default_fs);
     if (r == 0) {

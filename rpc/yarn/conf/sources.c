@@ -19,7 +19,7 @@ struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
     const char *prefix; /* of names in name_nodes */
-    json_t *name_nodes, *webhdfs, *commands;
+    json_t *name_nodes, *webhdfs, *commands, *lacking;
 };
 
 static void reader_done(struct reader *r)
@@ -27,6 +27,7 @@ static void reader_done(struct reader *r)
     json_decref(r->name_nodes);
     json_decref(r->webhdfs);
     json_decref(r->commands);
+    json_decref(r->lacking);
 }
 
 /* By the tables of Hadoop's Configuration and HdfsConfiguration, in which names with a service behind them aren't.
@@ -224,10 +225,12 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
         return add_name_node(r, list, suffix, NULL);
     }
     for (const char *p = nodes + strspn(nodes, SEPARATORS); e == 0 && *p; p += strspn(p, SEPARATORS)) {
-        size_t length = strcspn(p, SEPARATORS);
+        const size_t length = strcspn(p, SEPARATORS), n = json_array_size(list);
 
         (void)snprintf(suffix, sizeof suffix, ".%.*s.%.*s", (int)size, service, (int)length, p);
         e = add_name_node(r, list, suffix, NULL);
+        if (e == 0 && !*r->prefix && json_array_size(list) == n)
+            e = append(r->lacking, suffix + 1, strlen(suffix + 1));
         p += length;
     }
     return e;
@@ -400,13 +403,16 @@ int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret)
 }
 
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
-                         json_t **ret_commands)
+                         json_t **ret_commands, json_t **ret_lacking)
 {
-    _cleanup_(reader_done) struct reader r = {
-        .conf = c, .prefix = "", .name_nodes = json_object(), .commands = json_object()};
+    _cleanup_(reader_done) struct reader r = {.conf = c,
+                                              .prefix = "",
+                                              .name_nodes = json_object(),
+                                              .commands = json_object(),
+                                              .lacking = json_array()};
     int e;
 
-    if (!r.name_nodes || !r.commands)
+    if (!r.name_nodes || !r.commands || !r.lacking)
         return -ENOMEM;
     e = read_name_nodes(&r);
     if (e == 0)
@@ -418,5 +424,6 @@ int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, 
     *ret_webhdfs = STEAL_PTR(r.webhdfs);
     *ret_name_nodes = STEAL_PTR(r.name_nodes);
     *ret_commands = STEAL_PTR(r.commands);
+    *ret_lacking = STEAL_PTR(r.lacking);
     return 0;
 }

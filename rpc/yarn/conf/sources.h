@@ -23,8 +23,9 @@
 
 #include "rpc/yarn/conf/conf.h"
 
-/* The first and the last may come back as empty objects. */
+/* The first and the third may come back as empty objects. *ret_lacking: an array of the SERVICE.NODEs that have no
+ * address. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
-                         json_t **ret_commands);
+                         json_t **ret_commands, json_t **ret_lacking);
 /* The value of fs.defaultFS, with its scheme; *ret is NULL where there is none. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

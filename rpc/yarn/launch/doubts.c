@@ -108,6 +108,23 @@ static void look_for_commands(const struct doubts *d, json_t *commands)
     }
 }
 
+/* ---- name nodes --------------------------------------------------------------------------- */
+
+/* The name service is asked without them, or by its own name, which is no host's, where all lack an address. */
+static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(lacking, i, name) {
+        const char *node = json_string_value(name);
+
+        doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is its http-address or https-address: nothing is "
+                 "fetched from that name node, which dfs.ha.namenodes.%.*s has", node,
+              (int)NM_MIN(strcspn(node, "."), 200U), node);
+    }
+}
+
 /* ---- the default file system -------------------------------------------------------------- */
 
 /* Most files of applications are in it, so that nearly each container would fail. */
@@ -141,4 +158,5 @@ void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
     look_for_certificates(&d, s->webhdfs_ca_file);
     look_for_commands(&d, s->commands);
     look_for_scheme(&d, s);
+    look_for_name_nodes(&d, s->lacking_name_nodes);
 }

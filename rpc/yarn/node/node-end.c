@@ -5,12 +5,15 @@
 #include "rpc/yarn/node/node-state.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <syslog.h>
 
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/shuffle-service.h"
 #include "rpc/yarn/message-ids.h"
 #include "rpc/yarn/node/exit-code.h"
 #include "util/clock.h"
+#include "util/printf.h"
 
 #define LAST_WORDS_MAX (64u << 10)
 
@@ -53,6 +56,11 @@ void nm_yarn_item_ended_early(struct nm_yarn_item *i, int32_t status, const char
 
 void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why)
 {
+    _cleanup_free_ char *sentence =
+        nm_strdup_printf("%s isn't started, and ends with %" PRId32 ": %s", i->text, status, why);
+
+    if (i->node->p.tell && sentence)
+        i->node->p.tell(LOG_NOTICE, sentence);
     nm_yarn_item_ended_early(i, status, why);
     nm_yarn_item_note_end(i);
 }
