@@ -60,8 +60,8 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
 }
 
 /* The note on the disk comes first: if nmd dies meanwhile, the next nmd learns from it that a part of the resource may
- * have to be removed. Not earlier, since who asks for thousands of resources may not get beyond the first. A removal goes
- * on without it: it is what makes room. */
+ * have to be removed. Not earlier, since who asks for thousands of resources may not get beyond the first. A removal
+ * goes on without it: it is what makes room. */
 static int on_begins(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;

@@ -66,16 +66,16 @@ static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
     _cleanup_free_ char *message = NULL, *sentence = NULL;
 
     y->web_port = s->web.port;
-    if (s->serves_web && s->web.port != 0 && s->web.port == p->http_port) {
-        if (p->http_is_private && asprintf(&sentence, "[interface] http-address has port %u of this host's own address, so "
-                                           "that the cluster doesn't reach the node's page, which is to be at that port "
-                                           "(" WEB_ADDRESS "); choose another port for http-address, or leave it out",
-                                           s->web.port) >= 0)
+    if (!s->serves_web)
+        return;
+    if (s->web.port != 0 && s->web.port == p->http_port) {
+        if (p->http_is_private &&
+            asprintf(&sentence, "[interface] http-address has port %u of this host's own address, so that the cluster "
+                     "doesn't reach the node's page, which is to be at that port (" WEB_ADDRESS "); choose another port "
+                     "for http-address, or leave it out", s->web.port) >= 0)
             p->tell(LOG_WARNING, sentence);
         return;
     }
-    if (!s->serves_web)
-        return;
     if (nm_yarn_port_open(web_bind_host(s), s->web.port, WEB_ADDRESS, WEB_ADDRESS, &y->web_fd, &y->web_port,
                           &message) < 0 &&
         asprintf(&sentence, "%s; nmd goes on without its page and its web services there",

@@ -50,7 +50,8 @@ node_configure
 need 'nmd starts' node_start
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"
-done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text "${names[@]/#//stage/}" 2>"$dir/fetched.err")
+done < <(python3 "$(dirname "$0")/fetched.py" "${rm_ports[2]}" node07 "$node_port" viewfs all /stage/text \
+    "${names[@]/#//stage/}" 2>"$dir/fetched.err")
 is 'the master has said all' "$(cat "$dir/fetched.err")" ''
 c=$(nmctl list --all --json | jq -r '.[0].id')
 is 'its container finds them as they are' "$(nmctl logs "$c")" "what is behind the mount table

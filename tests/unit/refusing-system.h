@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* What the system refuses, for the one program that includes this and wraps these calls: accept4(), pthread_create(),
+ * poll() and sendfile(). */
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "far-hosts.h"
+#include "util/clock.h"
+
+static atomic_int accept_error, thread_error, poll_error, sendfile_error; /* 0: the call is real */
+static atomic_uint accepts, failed_polls;
+static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
+static pthread_t test_thread;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+ssize_t __real_sendfile(int to, int from, off_t *at, size_t n);
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t n);
+
+ssize_t __wrap_sendfile(int to, int from, off_t *at, size_t n)
+{
+    const int error = sendfile_error;
+
+    if (error == 0)
+        return __real_sendfile(to, from, at, n);
+    errno = error;
+    return -1;
+}
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    const int error = accept_error;
+
+    accepted_usec[2] = accepted_usec[1];
+    accepted_usec[1] = accepted_usec[0];
+    accepted_usec[0] = nm_now_usec();
+    accepts++;
+    if (error == 0)
+        return accept_from_afar(fd, address, size, flags);
+    errno = error;
+    return -1;
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
+{
+    const int error = thread_error;
+
+    return error != 0 ? error : __real_pthread_create(thread, attr, f, arg);
+}
+
+/* The server's only: the test polls, too. */
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+    const int error = pthread_equal(pthread_self(), test_thread) ? 0 : poll_error;
+
+    if (error == 0)
+        return __real_poll(fds, n, timeout);
+    failed_polls++;
+    errno = error;
+    return -1;
+}
