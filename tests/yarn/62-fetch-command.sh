@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 150
+# deadline: 240
+# beside: others
 #
 # A resource of a scheme that nmd doesn't support is fetched by stock Hadoop's client. It is configured as a fetch command, finds its
 # settings in its environment, and runs with the default limits. The cluster is that of lib.sh; its default file system is the local
