@@ -118,7 +118,7 @@ static int identify(struct nm_connections *all, struct nm_connection *c, const s
     if (r < 0)
         return r;
     if (c->tcp)
-        nm_peer_name(sa, who, sizeof who);
+        nm_peer_host_name(sa, who, sizeof who);
     else
         (void)snprintf(who, sizeof who, "user %u", c->caller.uid);
     return nm_ration_account(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "far-hosts.h"
 #include "util/clock.h"
 
 static atomic_int accept_error, thread_error, poll_error, sendfile_error; /* 0: the call is real */
@@ -19,6 +18,8 @@ static atomic_uint accepts, failed_polls;
 static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
 static pthread_t test_thread;
 
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*f)(void *), void *arg);
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
@@ -45,7 +46,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     accepted_usec[0] = nm_now_usec();
     accepts++;
     if (error == 0)
-        return accept_from_afar(fd, address, size, flags);
+        return __real_accept4(fd, address, size, flags);
     errno = error;
     return -1;
 }

@@ -21,7 +21,7 @@ test_shuffle_request_SOURCES = %D%/test-shuffle-request.c
 test_shuffle_request_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_shuffle_request_LDADD = libnm-shuffle.la $(unit_libs)
 
-test_shuffle_server_SOURCES = %D%/test-shuffle-server.c %D%/far-hosts.h %D%/refusing-system.h $(shuffle_world)
+test_shuffle_server_SOURCES = %D%/test-shuffle-server.c %D%/refusing-system.h $(shuffle_world)
 test_shuffle_server_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_shuffle_server_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=accept4 -Wl,--wrap=pthread_create -Wl,--wrap=poll \
 	-Wl,--wrap=sendfile

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "far-hosts.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -494,12 +493,6 @@ static void test_places(void **state)
         nm_hadoop_client_free(clients[i]);
     fixture_run_until_gone(&f);
     fixture_tear_down(&f);
-}
-
-/* 127.0.0.N is a host of its own to the server (far-hosts.h). */
-int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *size, int flags)
-{
-    return accept_from_afar(fd, sa, size, flags);
 }
 
 static int connect_from(const struct sockaddr *from, const struct sockaddr *to, socklen_t size)

@@ -17,20 +17,20 @@ static void test_names(void **state)
 {
     static const struct {
         int family;
-        const char *address, *name;
+        const char *address, *name, *host; /* NULL: as the name */
     } cases[] = {
-        {AF_INET, "192.0.2.1", "host 192.0.2.1"},
-        {AF_INET, "126.255.255.255", "host 126.255.255.255"},
-        {AF_INET, "128.0.0.0", "host 128.0.0.0"},
-        {AF_INET, "127.0.0.1", "host 127.0.0.1"},
-        {AF_INET, "127.0.0.40", "host 127.0.0.1"},
-        {AF_INET, "127.255.255.254", "host 127.0.0.1"},
-        {AF_INET6, "::1", "host 127.0.0.1"},
-        {AF_INET6, "::ffff:127.9.8.7", "host 127.0.0.1"},
-        {AF_INET6, "::ffff:192.0.2.1", "host 192.0.2.1"},
-        {AF_INET6, "2001:db8:1:2:3:4:5:6", "host 2001:db8:1:2::"},
-        {AF_INET6, "2001:db8:1:2::1", "host 2001:db8:1:2::"},
-        {AF_UNIX, NULL, "host ?"},
+        {AF_INET, "192.0.2.1", "host 192.0.2.1", NULL},
+        {AF_INET, "126.255.255.255", "host 126.255.255.255", NULL},
+        {AF_INET, "128.0.0.0", "host 128.0.0.0", NULL},
+        {AF_INET, "127.0.0.1", "host 127.0.0.1", NULL},
+        {AF_INET, "127.0.0.40", "host 127.0.0.40", "host 127.0.0.1"},
+        {AF_INET, "127.255.255.254", "host 127.255.255.254", "host 127.0.0.1"},
+        {AF_INET6, "::1", "host ::", "host 127.0.0.1"},
+        {AF_INET6, "::ffff:127.9.8.7", "host 127.9.8.7", "host 127.0.0.1"},
+        {AF_INET6, "::ffff:192.0.2.1", "host 192.0.2.1", NULL},
+        {AF_INET6, "2001:db8:1:2:3:4:5:6", "host 2001:db8:1:2::", NULL},
+        {AF_INET6, "2001:db8:1:2::1", "host 2001:db8:1:2::", NULL},
+        {AF_UNIX, NULL, "host ?", NULL},
     };
 
     (void)state;
@@ -44,6 +44,9 @@ static void test_names(void **state)
             assert_int_equal(inet_pton(cases[i].family, cases[i].address, to), 1);
         nm_peer_name(&sa, name, sizeof name);
         assert_string_equal(name, cases[i].name);
+        assert_int_equal(nm_peer_is_loopback(&sa), strncmp(cases[i].host ?: name, "host 127.", 9) == 0);
+        nm_peer_host_name(&sa, name, sizeof name);
+        assert_string_equal(name, cases[i].host ?: cases[i].name);
     }
 }
 

@@ -70,7 +70,7 @@ static int tear_down(void **state)
 
 /* ---- a reducer ---------------------------------------------------------------------------- */
 
-/* Connects from 127.0.0.HOST, which is a host of its own to the server (far-hosts.h). */
+/* Connects from 127.0.0.HOST. */
 static int dial_from(unsigned host)
 {
     const struct sockaddr_in to = {
