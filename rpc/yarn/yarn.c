@@ -71,8 +71,8 @@ static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
     if (s->web.port != 0 && s->web.port == p->http_port) {
         if (p->http_is_private &&
             asprintf(&sentence, "[interface] http-address has port %u of this host's own address, so that the cluster "
-                     "doesn't reach the node's page, which is to be at that port (" WEB_ADDRESS "); choose another port "
-                     "for http-address, or leave it out", s->web.port) >= 0)
+                     "doesn't reach the node's page, which is to be at that port (" WEB_ADDRESS "); choose another "
+                     "port for http-address, or leave it out", s->web.port) >= 0)
             p->tell(LOG_WARNING, sentence);
         return;
     }
