@@ -5,6 +5,7 @@
 # The 11 GB experiment, a tenth of the size: on a node of 12, application A is guaranteed 10 and uses 1. B wants 10. The stock
 # scheduler has nothing to guarantee B while A runs, here as there. Opportunistic, B waits on a Java NodeManager for as
 # long as A runs; on nmd it runs at once, and gives way when A uses its 10 after all. A is neither slowed nor ended.
+# Without HDFS: nothing is fetched, and A is measured.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 # shellcheck source=tests/vm/data/grower.sh
