@@ -28,7 +28,8 @@ struct nm_batches_params {
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
     uint64_t stalled_usec; /* and one that reports, while no byte of its resource comes */
-    /* Its worker is about to be started. A negative errno: it isn't, and all of the batch fail. NULL: nobody asks. */
+    /* A worker is about to be started for the resource. If this returns a negative errno, the worker is not started,
+     * and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
     /* The end of each id: one of these is called, once. None of them may add or free batches. */
     void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);

@@ -43,7 +43,7 @@ enum nm_cache_state {
 
 /* What of an entry outlives the caller, as far as it says (nm_cache_note()). */
 enum nm_cache_noted {
-    NM_CACHE_NOT_NOTED, /* nothing was ever begun for it */
+    NM_CACHE_NOT_NOTED, /* no worker was ever started for the entry */
     NM_CACHE_NOTED_PART,
     NM_CACHE_NOTED_WHOLE,
 };

@@ -211,8 +211,8 @@ static int batch_for(struct removals *rs, const char *user, const struct nm_batc
     return r;
 }
 
-/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. Of what was never begun
- * there is nothing. */
+/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. An entry for which no
+ * worker was ever started has nothing on the disk. */
 static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e, struct removals *rs)
 {
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);

@@ -13,7 +13,7 @@ int nm_yarn_port_open(const char *host, uint16_t port, const char *host_property
 /* Would that be possible? may_be_ours: a port that is taken may be so by an nmd that runs. */
 int nm_yarn_port_check(const char *host, uint16_t port, const char *host_property, const char *port_property,
                        bool may_be_ours, char **ret_message);
-/* Would one that listens at the first keep another from the second? A port of 0 is in nobody's way. -EADDRINUSE and
+/* Tells whether a server at the first address keeps another from the second; port 0 never does. -EADDRINUSE and
  * *ret_message, in the words of nm_yarn_port_open(). */
 int nm_yarn_port_compare(const char *host, uint16_t port, const char *other_host, uint16_t other_port,
                          const char *other_property, char **ret_message);

@@ -103,7 +103,8 @@ static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer
     return i;
 }
 
-/* The good one that has most room; dirs->n: there is none. tried: which are left out. */
+/* Returns the index of the good directory that has most room, or dirs->n if there is none. Those in `tried` are left
+ * out. */
 static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
 {
     size_t best = c->dirs->n;

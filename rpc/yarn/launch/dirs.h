@@ -35,7 +35,8 @@ struct nm_yarn_dirs {
  * used. */
 int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
                       char **ret_message);
-/* Would it be so? Nothing is made. Where some can be used, `tell`, which may be NULL, is called for each that can't. */
+/* Returns what nm_yarn_dirs_open() would, without making anything. If some directories can be used, it calls `tell`,
+ * which may be NULL, for each that can't. */
 int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
                       char **ret_message);
 /* Locks each of them that can be used until the process ends, and makes it before. -EBUSY and *ret_message: another nmd

@@ -69,7 +69,7 @@ static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_ar
     return nm_yarn_print(arena, "%s://%s%s%s%s%s", url->scheme, user, *user ? "@" : "", host, port, path);
 }
 
-/* A host is nobody's without a scheme. */
+/* A URL that has a host but no scheme is refused: it names no server of a known kind. */
 static bool is_scheme(const Yarn__Url *url)
 {
     if (!has_scheme(url))

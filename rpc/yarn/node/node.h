@@ -59,7 +59,8 @@ struct nm_yarn_node_params {
     /* An application has ended here: what was remembered for it (keys) isn't needed any more. */
     void (*application_ended)(const struct nm_yarn_application_id *id, void *userdata);
     void *userdata;
-    /* For the log: a container isn't started, of which nothing else of nmd's tells. NULL: nobody hears it. */
+    /* Gets a sentence for the log when the node refuses to start a container, since no list or event of nmd's has that
+     * container. May be NULL. */
     void (*tell)(int level, const char *sentence);
 };
 
