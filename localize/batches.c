@@ -37,8 +37,8 @@ struct nm_batch {
     char *user, *account; /* account NULL: any with that uid */
     json_t *settings, *items;
     struct nm_batch_entry *entries;
-    size_t n, room, n_wanted;
-    bool is_removal;
+    size_t n, room, n_wanted, n_begun;
+    bool is_removal, is_beginning;
     uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
     uint64_t moved_usec;             /* when it last was further than before, which is: */
     size_t index;
@@ -53,7 +53,7 @@ TAILQ_HEAD(batch_list, nm_batch);
 struct nm_batches {
     struct nm_batches_params params;
     struct nm_line fetches, removals;
-    struct batch_list waiting, running;
+    struct batch_list waiting, beginning, running; /* beginning: they have a slot, and `begins` is called for them */
     sd_event_source *watch; /* the next deadline of a worker */
 };
 
@@ -169,6 +169,7 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
         return -ENOMEM;
     bs->params = *params;
     TAILQ_INIT(&bs->waiting);
+    TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
     /* beside one that hangs each user has another */
     nm_line_init(&bs->fetches, max, NM_MIN(max, 2U), max + MORE_WORKERS);
@@ -199,6 +200,7 @@ struct nm_batches *nm_batches_free(struct nm_batches *bs)
     if (!bs)
         return NULL;
     free_list(&bs->waiting);
+    free_list(&bs->beginning);
     free_list(&bs->running);
     (void)sd_event_source_disable_unref(bs->watch);
     free(bs);
@@ -432,16 +434,24 @@ static void say_that_it_is_full(const struct nm_batch *b)
             b->all->params.found_full(b->entries[i].id, b->all->params.userdata);
 }
 
-/* Before the worker can have made anything. */
-static int say_that_they_begin(const struct nm_batch *b)
+enum { BEGIN_E_MORE = 1 };
+
+/* Before the worker can have made anything. As each call may wait for a disk, they are spread over turns of the loop. */
+static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
-    int r = 0;
 
-    for (size_t i = 0; p->begins && r >= 0 && i < b->n; i++)
-        if (b->entries[i].id != 0)
-            r = p->begins(b->entries[i].id, p->userdata);
-    return r;
+    for (bool is_first = true; p->begins && b->n_begun < b->n; is_first = false, b->n_begun++) {
+        const uint64_t id = b->entries[b->n_begun].id;
+        int r;
+
+        if (!is_first && nm_now_usec() >= end_usec)
+            return BEGIN_E_MORE;
+        r = id != 0 ? p->begins(id, p->userdata) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int start(struct nm_batches *bs, struct nm_batch *b)
@@ -467,7 +477,7 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
 
 static void take_out(struct nm_batch *b)
 {
-    TAILQ_REMOVE(&b->all->waiting, b, link);
+    TAILQ_REMOVE(b->is_beginning ? &b->all->beginning : &b->all->waiting, b, link);
     nm_line_leave(line_of(b), &b->item);
 }
 
@@ -486,21 +496,17 @@ static void drop_others(struct nm_batch *b)
         }
 }
 
-static void start_next(struct nm_batches *bs, struct nm_batch *b)
+static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
 {
-    bool begins = false;
+    const bool begins = r >= 0;
     char why[160];
-    int r;
 
-    drop_others(b);
-    r = say_that_they_begin(b);
+    TAILQ_REMOVE(&bs->beginning, b, link);
+    b->is_beginning = false;
     if (r == -ENOSPC || r == -EDQUOT)
         say_that_it_is_full(b);
-    if (r >= 0) {
-        begins = true;
+    if (r >= 0)
         r = start(bs, b);
-    }
-    TAILQ_REMOVE(&bs->waiting, b, link);
     if (r >= 0) {
         b->heard_usec = b->begun_usec = b->moved_usec = now_usec();
         TAILQ_INSERT_TAIL(&bs->running, b, link);
@@ -513,22 +519,42 @@ static void start_next(struct nm_batches *bs, struct nm_batch *b)
     end_batch(b);
 }
 
-static bool start_line(struct nm_batches *bs, struct nm_line *line)
+/* The next of a line has a slot from now on. */
+static bool let_begin(struct nm_batches *bs, struct nm_line *line)
 {
-    struct nm_line_item *item = nm_line_next(line);
+    struct nm_batch *b = (struct nm_batch *)(void *)nm_line_next(line);
 
-    if (item)
-        start_next(bs, (struct nm_batch *)(void *)item);
-    return item;
+    if (!b)
+        return false;
+    drop_others(b);
+    TAILQ_REMOVE(&bs->waiting, b, link);
+    TAILQ_INSERT_TAIL(&bs->beginning, b, link);
+    b->is_beginning = true;
+    return true;
 }
 
-bool nm_batches_start(struct nm_batches *bs)
+/* One that isn't done goes to the end: who has little to do doesn't wait for who has much. */
+static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 {
-    bool more = start_line(bs, &bs->fetches);
+    struct nm_batch *b = TAILQ_FIRST(&bs->beginning);
+    int r = b ? say_that_they_begin(b, end_usec) : BEGIN_E_MORE;
 
-    more = start_line(bs, &bs->removals) || more;
+    if (r != BEGIN_E_MORE) {
+        start_or_fail(bs, b, r);
+    } else if (b) {
+        TAILQ_REMOVE(&bs->beginning, b, link);
+        TAILQ_INSERT_TAIL(&bs->beginning, b, link);
+    }
+}
+
+bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec)
+{
+    bool more = let_begin(bs, &bs->fetches);
+
+    more = let_begin(bs, &bs->removals) || more;
+    begin_some(bs, end_usec);
     arm(bs);
-    return more;
+    return more || !TAILQ_EMPTY(&bs->beginning);
 }
 
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
@@ -557,7 +583,7 @@ bool nm_batches_serve(const struct nm_batch_places *places, const char *user)
     const struct nm_batch_entry *e;
 
     LIST_FOREACH(e, places, link)
-        if (e->batch->job || nm_streq(e->batch->user, user))
+        if (e->batch->job || e->batch->is_beginning || nm_streq(e->batch->user, user))
             return true;
     return false;
 }

@@ -76,8 +76,9 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 
 /* Takes it over, into the line; an empty one is dropped. -ENOMEM: it is dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
-/* Starts one worker of each line. Returns whether more may be startable. */
-bool nm_batches_start(struct nm_batches *bs);
+/* Gives a slot to the next of each line, and starts the worker of one of those that have a slot. Where `begins` isn't done
+ * by end_usec for all of its resources, the rest is left to later calls. Returns whether there may be more to do. */
+bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
 /* Is a worker fetching the resource now, or is it in the user's own line? */
 bool nm_batches_serve(const struct nm_batch_places *places, const char *user);

@@ -21,6 +21,10 @@ static const char *const visibilities[] = {
     [NM_VISIBILITY_APPLICATION] = "APPLICATION",
 };
 
+/* What changes comes first and has the same length each time. */
+#define HEAD_FORMAT "{\"whole\":%5s,\"bytes\":%20" PRIu64 ","
+#define HEAD_BYTES (sizeof "{\"whole\":" - 1 + 5 + sizeof ",\"bytes\":" - 1 + 20 + 1)
+
 static void print_name(uint64_t id, char name[static 32])
 {
     (void)snprintf(name, 32, "%" PRIu64, id);
@@ -28,34 +32,73 @@ static void print_name(uint64_t id, char name[static 32])
 
 /* "whole" is false from before the first byte is fetched until after the last one is renamed to its place, and again
  * from before the first one is removed: whatever nmd dies of, what may be half there is known to be. */
+static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
+{
+    return e->state == NM_CACHE_READY && !e->is_doomed ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
+}
+
+static void print_head(const struct nm_cache_entry *e, char head[static HEAD_BYTES + 1])
+{
+    (void)snprintf(head, HEAD_BYTES + 1, HEAD_FORMAT, wanted_note(e) == NM_CACHE_NOTED_WHOLE ? "true" : "false",
+                   NM_MIN(e->bytes, (uint64_t)INT64_MAX));
+}
+
 int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *boot_id)
 {
     json_auto_t *json =
-        json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:i, s:I, s:s, s:I}", "boot", boot_id, "whole",
-                  e->state == NM_CACHE_READY && !e->is_doomed, "visibility",
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:s}", "boot", boot_id, "visibility",
                   visibilities[e->key.visibility], "user", e->key.user, "application", e->key.application, "uri",
                   e->key.uri, "type", (int)e->key.type, "timestamp", (json_int_t)e->key.timestamp_msec, "pattern",
-                  e->key.pattern, "bytes", (json_int_t)e->bytes);
-    _cleanup_free_ char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    char name[32];
+                  e->key.pattern);
+    _cleanup_free_ char *rest = json ? json_dumps(json, JSON_COMPACT) : NULL, *text = NULL;
+    char name[32], head[HEAD_BYTES + 1];
     int r;
 
-    if (!text)
+    if (!rest)
         return json ? -ENOMEM : -EINVAL;
-    if (strlen(text) >= MAX_FILE_BYTES)
+    print_head(e, head);
+    r = asprintf(&text, "%s%s", head, rest + 1);
+    if (r < 0) {
+        text = NULL;
+        return -ENOMEM;
+    }
+    if ((size_t)r >= MAX_FILE_BYTES)
         return -E2BIG;
     print_name(e->id, name);
     r = nm_write_file_atomic_at(dir_fd, name, text, 0600);
     return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
 }
 
+/* In place, and in one write, which is done or not when nmd dies (another boot takes no file's word). A new file in the
+ * place of each one would have the file system look for an inode for longer and longer: ext4 gives none again that was
+ * let go of a moment ago. */
+static int change_head(int dir_fd, const struct nm_cache_entry *e)
+{
+    _cleanup_close_ int fd = -EBADF;
+    char name[32], head[HEAD_BYTES + 1], old[HEAD_BYTES];
+
+    print_name(e->id, name);
+    print_head(e, head);
+    fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    /* an earlier version's has another order */
+    if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
+        memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
+        return -EBADMSG;
+    return nm_pwrite_all(fd, head, HEAD_BYTES, 0);
+}
+
 int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const char *boot_id)
 {
     const struct nm_cache_entry *e = nm_cache_find(cache, id);
-    const enum nm_cache_noted wanted =
-        e->state == NM_CACHE_READY && !e->is_doomed ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
-    int r = e->noted == wanted ? 0 : nm_cache_file_save(dir_fd, e, boot_id);
+    const enum nm_cache_noted wanted = wanted_note(e);
+    int r = 0;
 
+    if (e->noted != wanted)
+        r = e->noted != NM_CACHE_NOT_NOTED && change_head(dir_fd, e) >= 0
+                ? nm_cache_file_touch(dir_fd, id, e->used_usec)
+                : nm_cache_file_save(dir_fd, e, boot_id);
     if (r >= 0)
         nm_cache_note(cache, id, wanted);
     return r;

@@ -30,10 +30,10 @@ static ssize_t copy_bytes(int from_fd, int to_fd)
     return n;
 }
 
-/* That file systems, or what filters calls to the kernel, don't have it. */
+/* copy_file_range() says EXDEV where it can't copy between two file systems. */
 static bool is_lacking(int error)
 {
-    return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+    return error == EXDEV || nm_error_is_not_supported(error);
 }
 
 /* The kernel copies: best by sharing extents or within the file system, else between any two by sendfile, where the

@@ -11,7 +11,7 @@
 #include "util/fileio.h"
 
 #define BASE_SIZE 300
-#define LOOK_MAX 64u
+#define LOOK_MAX 256u
 
 /* Numbers and not names of resources: two of one name may come from two places, and one that was changed stands
  * beside what containers still use of it. */
@@ -31,8 +31,9 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
     return n < 0 ? NULL : path;
 }
 
-/* Returns whether something other than directories is in the directory or in those beneath it. *left: how many names
- * may still be read. Beyond that, and wherever it can't be looked, something is taken to be there. */
+/* Returns whether something other than directories is in the directory or in those beneath it. *left: how many of these
+ * may still be looked into. An archive with so many empty ones before the first file is fetched again, which costs
+ * less than if every container found an empty one. Wherever it can't be looked, something is taken to be there. */
 static bool has_content(int fd, unsigned *left)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -45,8 +46,10 @@ static bool has_content(int fd, unsigned *left)
 
         if (nm_streq(d->d_name, ".") || nm_streq(d->d_name, ".."))
             continue;
-        if (d->d_type != DT_DIR || *left == 0)
+        if (d->d_type != DT_DIR && d->d_type != DT_UNKNOWN)
             return true;
+        if (*left == 0)
+            return false;
         --*left;
         sub = nm_open_plain_beneath(fd, d->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
         if (sub < 0 || has_content(sub, left))

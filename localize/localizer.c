@@ -24,7 +24,6 @@
 #define SILENT_TIMES 4
 /* Half of a worker's own interval, since its lines come a little sooner or later than it writes them. */
 #define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
-#define TURN_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
 
 /* ---- what becomes of entries ---- */
@@ -320,7 +319,7 @@ static int on_turn(sd_event_source *source, void *userdata)
     more = nm_localizer_release_some(l);
     more = tidy(l) || more;
     more = nm_localizer_ask_some(l) || more;
-    more = nm_batches_start(l->batches) || more;
+    more = nm_batches_start(l->batches, nm_localizer_end_of_turn()) || more;
     more = tell_ends(l) || more;
     return more ? nm_localizer_begin_turn(l) : 0;
 }
@@ -465,7 +464,7 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
     if (r >= 0)
         r = sd_event_add_defer(params->event, &l->turn, on_turn, l);
     if (r >= 0)
-        r = sd_event_source_set_priority(l->turn, TURN_PRIORITY);
+        r = sd_event_source_set_priority(l->turn, NM_LOCALIZER_PRIORITY);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);

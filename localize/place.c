@@ -251,7 +251,7 @@ static int rename_to_target(const struct place *p)
 {
     int r = RET_NERRNO(renameat2(p->parent_fd, p->tmp, p->parent_fd, p->base, RENAME_NOREPLACE));
 
-    if (r != -EINVAL && r != -ENOSYS && r != -EOPNOTSUPP && r != -EPERM)
+    if (r >= 0 || !nm_error_is_not_supported(-r))
         return r;
     if (faccessat(p->parent_fd, p->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;

@@ -342,8 +342,7 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
 /* Of file systems without hard links, and of one whose files have no more names than so many. */
 static bool is_without_links(int error)
 {
-    return error == EPERM || error == EMLINK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ||
-           error == EXDEV;
+    return error == EMLINK || error == EXDEV || nm_error_is_not_supported(error);
 }
 
 static void copy_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)

@@ -303,12 +303,6 @@ static int send_head(const struct request *t, const struct plan *p, const char *
     return send_all(t->fd, text, (size_t)n, true, t->deadline_usec);
 }
 
-/* That the file system, or what filters calls to the kernel, doesn't have it (localize/copy.c has the same). */
-static bool is_lacking(int error)
-{
-    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
-}
-
 /* Sends some of the file, and moves *at: by sendfile() where it is to be had. */
 static ssize_t send_some(const struct request *t, int file, off_t *at, size_t size)
 {
@@ -316,7 +310,7 @@ static ssize_t send_some(const struct request *t, int file, off_t *at, size_t si
     ssize_t n = sendfile(t->fd, file, at, size);
     int r;
 
-    if (n >= 0 || !is_lacking(errno))
+    if (n >= 0 || !nm_error_is_not_supported(errno))
         return RET_NERRNO(n);
     n = RET_NERRNO(pread(file, buf, NM_MIN(size, sizeof buf), *at));
     r = n > 0 ? send_all(t->fd, buf, (size_t)n, false, t->deadline_usec) : 0;

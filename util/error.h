@@ -17,6 +17,7 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "util/macros.h"
 
@@ -33,3 +34,10 @@
  * Returns r.
  */
 nm_printf(3, 4) int nm_fail(char **ret_message, int r, const char *format, ...);
+
+/* Whether errno tells that a file system doesn't have a call or a flag of it, or that what filters calls to the kernel
+ * doesn't let it through: whoever can do without it goes on so. */
+static inline bool nm_error_is_not_supported(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
+}

@@ -415,6 +415,21 @@ static void leave_directories(struct world *w)
     }
 }
 
+static void make_many_directories(struct world *w)
+{
+    char path[120];
+    struct stat st;
+
+    assert_int_equal(fstatat(w->root_fd, "local/usercache/alice/filecache/10", &st, 0), 0);
+    replace_by_empty_directory(w);
+    for (unsigned i = 0; i < 300; i++) {
+        (void)snprintf(path, sizeof path, "local/usercache/alice/filecache/10/f-10/%u", i);
+        assert_int_equal(mkdirat(w->root_fd, path, 0755), 0);
+        assert_int_equal(fchownat(w->root_fd, path, st.st_uid, st.st_gid, 0), 0);
+    }
+    assert_int_equal(fchownat(w->root_fd, "local/usercache/alice/filecache/10/f-10", st.st_uid, st.st_gid, 0), 0);
+}
+
 static void remove_all(struct world *w)
 {
     _cleanup_free_ char *path = print("%s/local/usercache/alice", w->root);
@@ -434,7 +449,7 @@ static void replace_by_link(struct world *w)
 static void test_lost(void **state)
 {
     static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
-                                                  replace_by_link, remove_all};
+                                                  make_many_directories, replace_by_link, remove_all};
     struct world *w = *state;
     struct owner a, b, c;
 
@@ -466,7 +481,7 @@ static void test_lost(void **state)
     }
 }
 
-/* More directories than are looked at are taken for what was fetched. */
+/* More directories than are looked into, each with a file: the first of these is enough. */
 static void test_not_lost(void **state)
 {
     struct world *w = *state;
@@ -475,10 +490,13 @@ static void test_not_lost(void **state)
 
     ask(w, &a, "x:f-10");
     RUN_UNTIL(w, a.ended);
-    replace_by_empty_directory(w);
-    for (unsigned i = 0; i < 65; i++) {
-        (void)snprintf(path, sizeof path, "local/usercache/alice/filecache/10/f-10/%u", i);
-        assert_int_equal(mkdirat(w->root_fd, path, 0755), 0);
+    make_many_directories(w);
+    for (unsigned i = 0; i < 300; i++) {
+        _cleanup_close_ int fd = -EBADF;
+
+        (void)snprintf(path, sizeof path, "local/usercache/alice/filecache/10/f-10/%u/file", i);
+        fd = openat(w->root_fd, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        assert_true(fd >= 0);
     }
     assert_true(nm_localizer_check(a.ask, 0, "f-10"));
     give_back(&a);
