@@ -184,14 +184,18 @@ static int check_dir_of(const char *path)
     return fd < 0 ? -errno : nm_check_way(fd);
 }
 
-/* Of a script that begins with "#!". A program has no such line, and what can't be read can be run all the same. */
+/* Of a script that begins with "#!". A program has no such line, and what can't be read can be run all the same; the
+ * kernel runs neither an empty file nor other text. */
 static int check_interpreter(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char line[256] = "", *begin = line + 2;
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
 
-    if (fd < 0 || read(fd, line, sizeof line - 1) < 2 || strncmp(line, "#!", 2) != 0)
+    if (n < 0)
         return 0;
+    if (strncmp(line, "#!", 2) != 0)
+        return n == 0 || isprint((unsigned char)line[0]) || isspace((unsigned char)line[0]) ? -ENOEXEC : 0;
     line[strcspn(line, "\n")] = '\0';
     begin += strspn(begin, " \t");
     begin[strcspn(begin, " \t")] = '\0';

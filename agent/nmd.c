@@ -16,6 +16,7 @@
 
 #include "agent/agent.h"
 #include "agent/instance.h"
+#include "rpc/local/listen.h"
 #include "rpc/local/server.h"
 #include "rpc/yarn/setup/command.h"
 #include "rpc/yarn/yarn.h"
@@ -485,31 +486,39 @@ static int make_server(struct daemon *d, sd_event *event, const struct options *
     return refuse(NO_SERVER, r, message);
 }
 
-struct programs {
+struct yarn_parts {
     char localizer[PATH_MAX], shuffle[PATH_MAX];
+    struct sockaddr_storage http;
 };
 
+/* c: NULL at the start, when there is a server if there is to be one. */
+static bool find_http(const struct daemon *d, const struct nm_config *c, struct sockaddr_storage *ret)
+{
+    if (c)
+        return *c->http_address && nm_listen_parse_tcp(c->http_address, ret) == 0;
+    return d->server && nm_local_server_tcp_address(d->server, ret);
+}
+
 static struct nm_yarn_params yarn_params(struct daemon *d, sd_event *event, const struct options *o,
-                                         struct programs *programs)
+                                         const struct nm_config *config, struct yarn_parts *parts)
 {
     return (struct nm_yarn_params){
         .event = event,
         .manager = d->manager,
         .settings = d->yarn_settings,
-        .localizer_program = find_program("nm-localizer", programs->localizer),
-        .shuffle_program = find_program("nm-shuffle", programs->shuffle),
+        .localizer_program = find_program("nm-localizer", parts->localizer),
+        .shuffle_program = find_program("nm-shuffle", parts->shuffle),
         .state_dir = o->state_dir,
         .runtime_dir = o->runtime_dir,
         .tell = tell_yarn,
-        .http_port = d->server ? nm_local_server_tcp_port(d->server) : 0,
-        .http_is_private = d->server && nm_local_server_tcp_is_private(d->server),
+        .http_address = find_http(d, config, &parts->http) ? &parts->http : NULL,
     };
 }
 
 static int join_yarn(struct daemon *d, sd_event *event, const struct options *o)
 {
-    struct programs programs;
-    struct nm_yarn_params p = yarn_params(d, event, o, &programs);
+    struct yarn_parts parts;
+    struct nm_yarn_params p = yarn_params(d, event, o, NULL, &parts);
     _cleanup_free_ char *message = NULL;
     int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
 
@@ -652,10 +661,10 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-static int check_yarn(struct daemon *d, sd_event *event, const struct options *o)
+static int check_yarn(struct daemon *d, sd_event *event, const struct options *o, const struct nm_config *config)
 {
-    struct programs programs;
-    struct nm_yarn_params p = yarn_params(d, event, o, &programs);
+    struct yarn_parts parts;
+    struct nm_yarn_params p = yarn_params(d, event, o, config, &parts);
     _cleanup_free_ char *message = NULL;
     int r = d->yarn_settings ? nm_yarn_check(&p, nm_instance_is_running(o->state_dir), &message) : 0;
 
@@ -735,7 +744,7 @@ static int check_start(struct daemon *d, sd_event *event, const struct options *
         also = check_server(&rest, config, nm_instance_is_running(o->state_dir));
         r = NM_MIN(r, also);
     }
-    also = check_yarn(d, event, o);
+    also = check_yarn(d, event, o, config);
     r = NM_MIN(r, also);
     also = check_host(d, o, config);
     return NM_MIN(r, also);

@@ -12,10 +12,12 @@
 #include <netdb.h>
 
 #include "localize/fetch-hdfs.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 #define HTTP_PORT 9870U
 #define HTTPS_PORT 9871U
+#define SECOND_ANSWER_USEC (5 * NM_USEC_PER_SEC)
 
 /* As host:port, or as the service or host alone. A port of WebHDFS is that of one name node, of maybe several on its
  * host. */
@@ -267,6 +269,20 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
     return failed;
 }
 
+/* What one has answered already isn't waited for as long: another may hang. */
+static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base,
+                       struct nm_http_answer *ret, char **ret_message)
+{
+    const uint64_t deadline_usec = f->deadline_usec;
+    int r;
+
+    if (!has_bytes(q))
+        f->deadline_usec = NM_MIN(deadline_usec, nm_add_u64(nm_now_usec(), SECOND_ANSWER_USEC));
+    r = ask_one(f, q, base, ret, ret_message);
+    f->deadline_usec = deadline_usec;
+    return r;
+}
+
 /* Each name node once; if none knows, the caller's next attempt asks them all again. What one of them refuses for
  * good (no right to it) the others would refuse as well; but that there is no such file may be what one says that lags
  * behind, as an observer does. It holds when none of the others has the file. */
@@ -286,9 +302,10 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
     print_default_base(f->work, uri, base, sizeof base);
     for (size_t i = 0; i < n; i++) {
         size_t which = (f->active + i) % n;
+        const char *node = list ? json_string_value(json_array_get(list, which)) : base;
         char *message = NULL;
 
-        r = ask_one(f, q, list ? json_string_value(json_array_get(list, which)) : base, ret, &message);
+        r = missing ? ask_another(f, q, node, ret, &message) : ask_one(f, q, node, ret, &message);
         if (r >= 0) {
             f->active = which;
             free(message);

@@ -221,6 +221,7 @@ const struct nm_inherited nm_inherited_table[] = {
     {"I/O flusher", reset_io_flusher, "no", AS_NMD, "no"},
     {"memory-deny-write-execute, speculation, Landlock, core scheduling", NULL,
      "as started, since nothing clears it", AS_NMD, AS_NMD},
+    {"audit user and session, security label", NULL, "as started", AS_NMD, AS_NMD},
     {"core dump filter", reset_dump_filter, USUAL_DUMP_FILTER, AS_NMD, USUAL_DUMP_FILTER},
     {"standard descriptors", fill_standard_descriptors, "as started, /dev/null where closed", "their own",
      "their logs, input or terminal"},

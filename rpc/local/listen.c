@@ -217,6 +217,19 @@ static int find_address(const char *address, struct addrinfo **ret, char **ret_m
     return 0;
 }
 
+int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret)
+{
+    struct addrinfo *ai;
+    int r = find_address(address, &ai, NULL);
+
+    if (r < 0)
+        return r;
+    *ret = (struct sockaddr_storage){};
+    memcpy(ret, ai->ai_addr, ai->ai_addrlen);
+    freeaddrinfo(ai);
+    return 0;
+}
+
 /* Bound, but not listening. */
 static int bind_tcp(const char *address, int *ret_fd, char **ret_message)
 {

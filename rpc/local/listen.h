@@ -3,6 +3,8 @@
 
 /* Listening sockets, and who is at the other end of an accepted one. */
 
+#include <sys/socket.h>
+
 #include "agent/agent.h"
 
 #define NM_LISTEN_NO_GROUP ((gid_t)-1)
@@ -18,6 +20,9 @@ int nm_listen_look_unix(const char *path, char **ret_message);
 /* Makes a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback); numeric,
  * or "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
+
+/* -EINVAL: it is none. */
+int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret);
 
 /* Would that be possible? Nothing is made, and nobody is disturbed: whether a nmd answers at the path isn't asked, and
  * that a port is taken is no obstacle where nmd itself may have it. `dirs`: those that nmd makes before, NULL at the

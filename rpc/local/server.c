@@ -619,25 +619,18 @@ int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, co
     return r < 0 ? r : nm_names_add(s->host.names, web_host);
 }
 
-static bool find_tcp_address(const struct nm_local_server *s, struct sockaddr_storage *ret)
+bool nm_local_server_tcp_address(const struct nm_local_server *s, struct sockaddr_storage *ret)
 {
     socklen_t len = sizeof *ret;
 
     return s->tcp_fd >= 0 && getsockname(s->tcp_fd, (struct sockaddr *)ret, &len) >= 0;
 }
 
-bool nm_local_server_tcp_is_private(const struct nm_local_server *s)
-{
-    struct sockaddr_storage sa;
-
-    return find_tcp_address(s, &sa) && nm_peer_is_loopback(&sa);
-}
-
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s)
 {
     struct sockaddr_storage sa;
 
-    if (!find_tcp_address(s, &sa))
+    if (!nm_local_server_tcp_address(s, &sa))
         return 0;
     /* The port is at the same place for IPv4 and IPv6. */
     return ntohs(((struct sockaddr_in *)&sa)->sin_port);

@@ -10,6 +10,7 @@
  * and one user can't take all the places.
  */
 
+#include <sys/socket.h>
 #include <systemd/sd-event.h>
 
 #include "agent/agent.h"
@@ -57,4 +58,5 @@ int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, co
 
 /* The port that the TCP address got, for tests with port 0; 0 without TCP. */
 unsigned nm_local_server_tcp_port(const struct nm_local_server *s);
-bool nm_local_server_tcp_is_private(const struct nm_local_server *s); /* it is at a loopback address */
+/* Of which *ret is the address, or unchanged. */
+bool nm_local_server_tcp_address(const struct nm_local_server *s, struct sockaddr_storage *ret);

@@ -6,16 +6,7 @@
 
 #include <errno.h>
 
-#include "rpc/yarn/port.h"
 #include "util/refusals.h"
-
-static bool is_listed(char *const *list, const char *word)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        if (nm_streq(list[i], word))
-            return true;
-    return false;
-}
 
 static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
 {
@@ -79,7 +70,7 @@ static int make_shuffle(const struct nm_yarn_hosting_params *p, struct nm_yarn_h
         .event = p->event, .manager = p->manager, .settings = p->settings, .program = p->shuffle_program,
         .state_dir = p->state_dir, .tell = p->tell};
 
-    if (!is_listed(p->settings->aux_services, NM_YARN_SHUFFLE))
+    if (!nm_yarn_shuffle_is_wanted(p->settings))
         return 0;
     return nm_yarn_shuffle_new(&params, &h->shuffle, ret_message);
 }
@@ -113,26 +104,6 @@ static int make_proxy(const struct nm_yarn_hosting_params *p, struct nm_yarn_hos
     return 0;
 }
 
-/* Of two that are to listen at the same port the second is refused, in the order in which they open. */
-static int compare_ports(const struct nm_yarn_settings *s, struct nm_refusals *refusals)
-{
-    const char *node_host = *s->bind_host ? s->bind_host : "0.0.0.0";
-    const bool shuffles = is_listed(s->aux_services, NM_YARN_SHUFFLE);
-    const uint16_t shuffle_port = shuffles ? (uint16_t)s->shuffle_port : 0;
-    char *message = NULL;
-    int r = nm_yarn_port_compare(node_host, s->node.port, "0.0.0.0", shuffle_port, NM_YARN_SHUFFLE_PORT, &message);
-
-    r = nm_refusals_add(refusals, r, STEAL_PTR(message));
-    if (r < 0 || !s->proxy)
-        return r;
-    r = nm_yarn_port_compare(node_host, s->node.port, s->proxy_address.host, s->proxy_address.port,
-                             NM_YARN_PROXY_ADDRESS, &message);
-    if (r == 0)
-        r = nm_yarn_port_compare("0.0.0.0", shuffle_port, s->proxy_address.host, s->proxy_address.port,
-                                 NM_YARN_PROXY_ADDRESS, &message);
-    return nm_refusals_add(refusals, r, message);
-}
-
 int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *p, bool may_be_ours, char **ret_message)
 {
     const struct nm_yarn_settings *s = p->settings;
@@ -141,7 +112,7 @@ int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *p, bool may_be_ou
     int r = nm_yarn_launcher_check(s, p->localizer_program, p->tell, &message);
 
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
-    if (r == 0 && is_listed(s->aux_services, NM_YARN_SHUFFLE)) {
+    if (r == 0 && nm_yarn_shuffle_is_wanted(s)) {
         r = nm_yarn_shuffle_check(s, p->shuffle_program, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     }
@@ -149,8 +120,6 @@ int nm_yarn_hosting_check(const struct nm_yarn_hosting_params *p, bool may_be_ou
         r = nm_yarn_proxy_check(s, may_be_ours, &message);
         r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     }
-    if (r == 0)
-        r = compare_ports(s, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 

@@ -4,6 +4,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/exceptions.h \
 	%D%/hosting.c %D%/hosting.h \
 	%D%/ids.c %D%/ids.h \
+	%D%/listeners.c %D%/listeners.h \
 	%D%/message-ids.h \
 	%D%/node/notes.c %D%/node/notes.h \
 	%D%/note-dir.c %D%/note-dir.h \

@@ -4,7 +4,6 @@
 
 #include "rpc/yarn/yarn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <sys/random.h>
 #include <syslog.h>
@@ -12,13 +11,14 @@
 
 #include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/doubts.h"
+#include "rpc/yarn/listeners.h"
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/yarn-state.h"
 #include "util/clock.h"
+#include "util/peer.h"
 #include "util/refusals.h"
 
 #define LEAVE_USEC (2 * NM_USEC_PER_SEC)
-#define WEB_ADDRESS "yarn.nodemanager.webapp.address"
 
 static void on_event(const struct nm_event *e, void *userdata)
 {
@@ -34,11 +34,6 @@ static void on_event(const struct nm_event *e, void *userdata)
         nm_report_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
 }
 
-static const char *bind_host(const struct nm_yarn_settings *s)
-{
-    return *s->bind_host ? s->bind_host : "0.0.0.0";
-}
-
 static bool on_no_room(void *userdata)
 {
     struct nm_yarn *y = userdata;
@@ -46,16 +41,23 @@ static bool on_no_room(void *userdata)
     return nm_report_note_refused(&y->memory, nm_now_usec());
 }
 
-/* An address that is one says where; a name is how others find the node, and may be 127.0.1.1 here. */
-static const char *web_bind_host(const struct nm_yarn_settings *s)
+/* At nmd's own address: then the cluster is told of that. */
+static bool is_served_already(const struct nm_yarn_params *p)
 {
-    struct in6_addr address;
+    return p->settings->serves_web && p->settings->web.port != 0 &&
+           p->settings->web.port == nm_yarn_http_port(p->http_address);
+}
 
-    if (*s->bind_host)
-        return s->bind_host;
-    return inet_pton(AF_INET, s->web.host, &address) == 1 || inet_pton(AF_INET6, s->web.host, &address) == 1
-               ? s->web.host
-               : "0.0.0.0";
+static void tell_private_web(const struct nm_yarn_params *p)
+{
+    char sentence[300];
+
+    if (!nm_peer_is_loopback(p->http_address))
+        return;
+    (void)snprintf(sentence, sizeof sentence, "[interface] http-address has port %u of this host's own address, so that "
+                   "the cluster doesn't reach the node's page, which is to be at that port (" NM_YARN_WEB_ADDRESS
+                   "); choose another port for http-address, or leave it out", p->settings->web.port);
+    p->tell(LOG_WARNING, sentence);
 }
 
 /* After the ports that it can't do without. A node is one without its pages too: there is a warning, and the cluster is
@@ -63,24 +65,28 @@ static const char *web_bind_host(const struct nm_yarn_settings *s)
 static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 {
     const struct nm_yarn_settings *s = p->settings;
-    _cleanup_free_ char *message = NULL, *sentence = NULL;
+    _cleanup_free_ char *message = NULL;
 
     y->web_port = s->web.port;
-    if (!s->serves_web)
-        return;
-    if (s->web.port != 0 && s->web.port == p->http_port) {
-        if (p->http_is_private &&
-            asprintf(&sentence, "[interface] http-address has port %u of this host's own address, so that the cluster "
-                     "doesn't reach the node's page, which is to be at that port (" WEB_ADDRESS "); choose another "
-                     "port for http-address, or leave it out", s->web.port) >= 0)
-            p->tell(LOG_WARNING, sentence);
-        return;
-    }
-    if (nm_yarn_port_open(web_bind_host(s), s->web.port, WEB_ADDRESS, WEB_ADDRESS, &y->web_fd, &y->web_port,
-                          &message) < 0 &&
-        asprintf(&sentence, "%s; nmd goes on without its page and its web services there",
-                 message ?: WEB_ADDRESS ": out of memory") >= 0)
-        p->tell(LOG_WARNING, sentence);
+    if (is_served_already(p))
+        tell_private_web(p);
+    else if (s->serves_web &&
+             nm_yarn_port_open(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
+                               &y->web_fd, &y->web_port, &message) < 0)
+        nm_yarn_tell_no_web(p->tell, message);
+}
+
+static void check_web(const struct nm_yarn_params *p, bool may_be_ours)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    _cleanup_free_ char *message = NULL;
+
+    if (is_served_already(p))
+        tell_private_web(p);
+    else if (s->serves_web &&
+             nm_yarn_port_check(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
+                                may_be_ours, &message) < 0)
+        nm_yarn_tell_no_web(p->tell, message);
 }
 
 int nm_yarn_take_web(struct nm_yarn *y)
@@ -89,7 +95,6 @@ int nm_yarn_take_web(struct nm_yarn *y)
 }
 
 #define BIND_HOST "yarn.nodemanager.bind-host"
-#define ADDRESS "yarn.nodemanager.address"
 
 int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message)
 {
@@ -103,7 +108,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
                                                   .shuffle_program = p->shuffle_program, .tell = p->tell};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
-    int r = nm_yarn_port_check(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, may_be_ours,
+    int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, may_be_ours,
                                &message);
 
     *ret_message = NULL;
@@ -112,6 +117,9 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_hosting_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
+    check_web(p, may_be_ours);
+    if (r == 0)
+        r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
@@ -127,7 +135,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
     y->id.host = y->host;
     y->id.has_port = 1;
-    r = nm_yarn_port_open(bind_host(p->settings), p->settings->node.port, BIND_HOST, ADDRESS, &fd, &y->id.port,
+    r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd, &y->id.port,
                           ret_message);
     if (r == 0)
         r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);

@@ -7,6 +7,8 @@
  * ResourceManager the node goes on with what it has, and keeps trying.
  */
 
+#include <sys/socket.h>
+
 #include "agent/agent.h"
 #include "rpc/yarn/conf/settings.h"
 
@@ -22,8 +24,7 @@ struct nm_yarn_params {
     const char *localizer_program, *shuffle_program; /* their paths */
     const char *state_dir, *runtime_dir;             /* nmd's */
     nm_yarn_tell_t tell;
-    unsigned http_port;   /* where nmd serves its own pages already; 0: nowhere */
-    bool http_is_private; /* and only this host reaches them there */
+    const struct sockaddr_storage *http_address; /* where nmd serves its own pages already; NULL: nowhere */
 };
 
 /* Locks the local directories until the process ends: comes before anything else that starts. -EBUSY: another nmd has

@@ -31,8 +31,18 @@ libc.unshare(CLONE_NEWUTS)
 libc.syscall(SET_MEMPOLICY, 2, (ctypes.c_ulong * 1)(1), 64)  # to be had from node 0 only
 libc.syscall(IOPRIO_SET, 1, 0, 3 << 13)  # idle class
 libc.syscall(KEYCTL, 1, None)
+try:
+    open("/proc/self/loginuid", "w").write("1234")
+except OSError:
+    pass  # a kernel without audit, or one that lets nobody
+def own(name):  # as inherited.py has it
+    try:
+        return open(f"/proc/self/{name}").read().strip("\0\n")
+    except OSError:
+        return "none"
+audit = " ".join(map(own, ("loginuid", "sessionid", "attr/current")))
 mdwe = "yes" if libc.prctl(65, 1, 0, 0, 0) == 0 else "no"  # PR_SET_MDWE, where there is that
-print(f"mdwe='{mdwe}' keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
+print(f"audit='{audit}' mdwe='{mdwe}' keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
       file=open(sys.argv[1], "w"))
 for number in range(1, signal.NSIG):
     try:
@@ -258,6 +268,7 @@ row "machine check policy" "the host's" "the host's" "$(if_asked "the host's")" 
 row "I/O flusher" no no "$(if_asked no)" no no "$(if_asked no)" "$(if_asked no)"
 row "memory-deny-write-execute, speculation, Landlock, core scheduling" \
     "$mdwe" "$mdwe" "$(if_asked "$mdwe")" "$mdwe" "$mdwe" "$(if_asked "$mdwe")" "$(if_asked "$mdwe")"
+same "audit user and session, security label" "$audit"
 same "core dump filter" 00000033
 row "standard descriptors" null null null null null "/memfd:nm-localizer-work (deleted)" pipe
 row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's" \
@@ -276,7 +287,7 @@ check "nmd keeps its bounding set, of which its parent had left one out" isnt_sa
 # ---- row by row ----
 mapfile -t names < <(sed -n '/^\.\\" inherited: begin/,/^\.\\" inherited: end/s/^\.B //p' "$here/../../packaging/nmd.8" |
     sed 's/\\-/-/g')
-at_least "rows in the table of nmd(8)" "${#names[@]}" 33
+at_least "rows in the table of nmd(8)" "${#names[@]}" 34
 for name in "${names[@]}"; do
     IFS='|' read -ra values <<<"${wanted[$name]-}"
     is "$name: something is known of all of them" "${#values[@]}" 7

@@ -44,6 +44,17 @@ def link(name):
     return os.readlink(f"{proc}/{name}")
 
 
+def audit():
+    """What a kernel has of these."""
+    values = []
+    for name in ("loginuid", "sessionid", "attr/current"):
+        try:
+            values.append(text_of(name).strip("\0\n"))
+        except OSError:
+            values.append("none")
+    return " ".join(values)
+
+
 def descriptors():
     """Beside the standard ones: those that hostile.py has opened, of which each would do."""
     return "77" if os.path.exists(f"{proc}/fd/77") else "none of its parent's"
@@ -163,6 +174,7 @@ tell("other capabilities", status["CapInh"], status["CapPrm"], status["CapEff"],
 tell("no_new_privs", status["NoNewPrivs"])
 tell("personality", text_of("personality"))
 tell("timer slack", text_of("timerslack_ns"))
+tell("audit user and session, security label", audit())
 tell("core dump filter", text_of("coredump_filter"))
 merged = re.search(r"^ksm_merge_any: (\w+)", text_of("ksm_stat"), re.M) if os.path.exists(f"{proc}/ksm_stat") else None
 tell("memory merging", merged[1] if merged else "no")

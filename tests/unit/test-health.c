@@ -255,7 +255,12 @@ static void test_not_runnable(void **state)
     assert_int_equal(nm_health_script_check(path), -ENOENT);
     write_script(path, "#!/etc/passwd\n"); /* not executable */
     assert_int_equal(nm_health_script_check(path), -EACCES);
+    write_script(path, "");
+    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
+    write_script(path, "\177ELF");
+    assert_int_equal(nm_health_script_check(path), 0);
     write_script(path, "no interpreter\n");
+    assert_int_equal(nm_health_script_check(path), -ENOEXEC);
     assert_int_equal(nm_health_script_new(f->event, path, 1, on_verdict, f, &s), -ENOEXEC);
     assert_null(s);
 }

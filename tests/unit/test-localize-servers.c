@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 
 #include "tests/unit/canned-server.h"
@@ -328,6 +329,26 @@ static void test_hdfs_observer(void **state)
     }
 }
 
+/* One that hangs isn't waited for as it is where nobody else has answered. */
+static void test_hdfs_second_hangs(void **state)
+{
+    _cleanup_close_ int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof in;
+    _cleanup_free_ char *top = NULL;
+    uint64_t begun_usec = nm_now_usec();
+
+    (void)state;
+    assert_int_equal(bind(silent, (struct sockaddr *)&in, sizeof in), 0);
+    assert_int_equal(listen(silent, 8), 0);
+    assert_int_equal(getsockname(silent, (struct sockaddr *)&in, &len), 0);
+    top = print("\"user\":\"alice\"," ONCE "\"name_nodes\":{\"c\":[\"http://127.0.0.1:%u/o\",\"http://127.0.0.1:%u\"]},",
+                server.port, ntohs(in.sin_port));
+    fetch("hdfs://c/d/a%20b", RESOURCE("FILE"), top);
+    assert_failed("FileNotFoundException");
+    assert_true(nm_now_usec() - begun_usec < 30 * NM_USEC_PER_SEC); /* of 60 that its silence may last elsewhere */
+}
+
 /* Our server doesn't speak TLS, so a fetch with TLS fails. The certificates to trust are set before that. */
 static void test_hdfs_tls(void **state)
 {
@@ -377,7 +398,7 @@ int main(void)
         TEST(test_hdfs_refused),
         TEST(test_hdfs_dead_nodes),
         TEST(test_hdfs_only_dead_nodes),
-        TEST(test_hdfs_observer),
+        TEST(test_hdfs_observer), TEST(test_hdfs_second_hangs),
         TEST(test_hdfs_tls),
         TEST(test_hdfs_all_on_standby),
         TEST(test_webhdfs),

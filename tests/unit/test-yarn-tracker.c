@@ -116,6 +116,61 @@ static void test_ports_twice(void **state)
     assert_false(check_ours(w));
 }
 
+static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
+{
+    struct sockaddr_storage sa = {};
+    const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address), .sin_port = htons(port)};
+
+    memcpy(&sa, &in, sizeof in);
+    return sa;
+}
+
+#define TAKEN(property) property ": port 4711: Address already in use"
+
+/* All that listens, at one port: the first has it. */
+static void test_ports_given_twice(void **state)
+{
+    const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
+    struct tracker_world *w = *state;
+    struct nm_yarn_params p;
+    char properties[400], *said = NULL;
+
+    (void)snprintf(properties, sizeof properties, PROXIED, 4711);
+    tracker_configure(w, properties);
+    w->settings->node.port = w->settings->web.port = 4711;
+    p = tracker_params(w);
+    p.http_address = &other;
+    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
+    assert_string_equal(said, TAKEN("yarn.nodemanager.amrmproxy.address"));
+    free(said);
+    assert_non_null(strstr(tracker_told.all, TAKEN("yarn.nodemanager.webapp.address") "; nmd goes on without its page"));
+
+    w->settings->proxy_address.port = 0;
+    p.http_address = &http; /* serves the pages, and keeps the node out */
+    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
+    assert_string_equal(said, TAKEN("yarn.nodemanager.address"));
+    free(said);
+}
+
+static void test_web_port(void **state)
+{
+    struct tracker_world *w = *state;
+    struct nm_yarn_params p;
+    char *said = NULL;
+    uint16_t port = 0;
+    int fd;
+
+    tracker_configure(w, "");
+    fd = listen_on_loopback(&port);
+    w->settings->web.port = port;
+    p = tracker_params(w);
+    assert_int_equal(nm_yarn_check(&p, true, &said), 0);
+    assert_null(strstr(tracker_told.all, "nmd goes on without its page"));
+    assert_int_equal(nm_yarn_check(&p, false, &said), 0);
+    assert_non_null(strstr(tracker_told.all, "nmd goes on without its page"));
+    (void)close(fd);
+}
+
 static void test_shuffle_port(void **state)
 {
     struct tracker_world *w = *state;
@@ -283,6 +338,7 @@ static void test_web(void **state)
 static void test_web_by_name(void **state)
 {
     struct tracker_world *w = *state;
+    const struct sockaddr_storage everywhere = http_at(INADDR_ANY, 4711), here = http_at(INADDR_LOOPBACK, 4711);
     struct nm_yarn_params p;
     char *message = NULL;
 
@@ -293,12 +349,12 @@ static void test_web_by_name(void **state)
     w->yarn = nm_yarn_free(w->yarn);
     w->settings->web.port = 4711; /* nmd serves them there already */
     p = tracker_params(w);
-    p.http_port = 4711;
+    p.http_address = &everywhere;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_null(strstr(tracker_told.all, "4711"));
     w->yarn = nm_yarn_free(w->yarn);
-    p.http_is_private = true; /* where the cluster doesn't reach them */
+    p.http_address = &here; /* where the cluster doesn't reach them */
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_non_null(strstr(tracker_told.all, "port 4711 of this host's own address"));
@@ -775,9 +831,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_ports_taken), TEST(test_ports_twice), TEST(test_programs_missing), TEST(test_shuffles_share),
-        TEST(test_ports_taken), TEST(test_shuffle_port), TEST(test_programs_missing), TEST(test_shuffles_share),
-        TEST(test_ports_taken), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
+        TEST(test_ports_taken), TEST(test_ports_twice), TEST(test_ports_given_twice), TEST(test_web_port),
+        TEST(test_shuffle_port), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
         TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
         TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),

@@ -20,6 +20,8 @@
 #define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
 #define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
 #define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+#define ASKS_NAME "org.apache.hadoop.security.AuthenticationFilterInitializer"
+#define ASKS_PROXY_NAME "org.apache.hadoop.security.authentication.server.ProxyUserAuthenticationFilterInitializer"
 #define LOG_MODE NODE "default-container-executor.log-dirs.permissions", "710"
 #define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
 #define IPC "org.apache.hadoop.yarn."
@@ -48,6 +50,7 @@ struct rule {
 #define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
 #define NO_OWN_CERTIFICATE \
     "nmd has no certificate of its own to show to HDFS's servers, and fetches nothing from those that want one"
+#define WITHOUT_TLS .unless = {"dfs.http.policy", "HTTP_ONLY"}
 #define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
 #define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
@@ -101,8 +104,11 @@ static const struct rule rules[] = {
     {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
     {"hadoop.http.authentication.simple.anonymous.allowed", "true", .allowed = "true", .fatal = true,
      .why = PAGES_IN_CLEAR, NO_PAGES},
-    {"hadoop.http.filter.initializers", STATIC_USER, .allowed = STATIC_USER "," CROSS_ORIGIN, .fatal = true,
-     .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered", NO_PAGES},
+    /* Those that ask for names let everybody in, as nmd does, where the two properties above have their defaults. */
+    {"hadoop.http.filter.initializers", STATIC_USER,
+     .allowed = STATIC_USER "," CROSS_ORIGIN "," ASKS_NAME "," ASKS_PROXY_NAME, .fatal = true,
+     .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered "
+            "(nmd.yarn.webapp = false: no pages at all)", NO_PAGES},
     {"hadoop.security.instrumentation.requires.admin", "false", .allowed = "false", .fatal = true,
      .why = PAGES_IN_CLEAR, NO_PAGES},
     {"yarn.webapp.filter-entity-list-by-user", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR,
@@ -121,8 +127,8 @@ static const struct rule rules[] = {
     {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
     {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS,HTTPS_ONLY", .fatal = true,
      .why = "Hadoop has no such policy"},
-    {"dfs.client.https.need-auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE},
-    {"dfs.https.need.client.auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE},
+    {"dfs.client.https.need-auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
+    {"dfs.https.need.client.auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
     {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS",
      .why = "HDFS's servers must have certificates that the system's store vouches for, since ssl-client.xml's "
             "truststore is for Java alone; nmd.webhdfs.ca-file names a PEM file of other ones",

@@ -101,7 +101,8 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
         return r;
     if (file && !(s->sources[i] = strdup(file)))
         return -ENOMEM;
-    r = nm_yarn_value_parse(k, s->values[i], s);
+    /* as Hadoop has it, of true and false alone */
+    r = k->type == NM_YARN_BOOL && !*s->values[i] ? use_fallback(i, s) : nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: %s = '%s': must be %s",
                        nm_yarn_conf_shown(file ?: "by default", where, sizeof where), k->name,

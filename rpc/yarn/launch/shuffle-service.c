@@ -293,6 +293,14 @@ static int refuse_program(const char *program, int r, char **ret_message)
     return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
 }
 
+bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s)
+{
+    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
+        if (nm_streq(s->aux_services[i], NM_YARN_SHUFFLE))
+            return true;
+    return false;
+}
+
 int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message)
 {
     int r = RET_NERRNO(access(program, F_OK));

@@ -26,6 +26,8 @@ struct nm_yarn_shuffle_params {
     void (*tell)(int level, const char *sentence);
 };
 
+/* Whether the configuration has it among the auxiliary services. */
+bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s);
 /* It listens already when this comes back. *ret_message: why not, or NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
 /* Would its program or its port be refused? It isn't started. may_be_ours: as in port.h. */
