@@ -112,8 +112,9 @@ static int make_words(json_t *list, const struct stand_in *all, char ***ret)
     return 0;
 }
 
-/* Hadoop's shell takes a path for what it is called and for a pattern: it decodes nothing, and a backslash keeps a
- * character from meaning something to GlobPattern. Scheme and authority are as in any URI. -EINVAL: there is a NUL. */
+/* Makes the URI that Hadoop's shell understands as the same file. The shell doesn't decode percent escapes in a path, so
+ * they are decoded here; and it takes the path for a pattern (GlobPattern), so characters with a meaning there get a
+ * backslash. Scheme and authority stay as they are. -EINVAL: the decoded path has a NUL. */
 static int make_shell_uri(const char *uri, char **ret)
 {
     const char *path = strchr(uri, ':') + 1;

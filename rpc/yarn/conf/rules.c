@@ -34,8 +34,8 @@ struct rule {
     const char *name, *fallback;
     const char *allowed; /* words with commas between them; NULL: any */
     const char *needed;  /* NULL: none */
-    unsigned mode;       /* the value is a file mode in octal that has all these bits; 0: it is none */
-    unsigned most;       /* the value is a number, and this is the largest; 0: it is no number */
+    unsigned mode;       /* where it isn't 0, the value must be a file mode in octal with all these bits */
+    unsigned most;       /* where it isn't 0, the value must be a number from 1 to this */
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
