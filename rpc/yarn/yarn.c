@@ -108,8 +108,9 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
                                                   .shuffle_program = p->shuffle_program, .tell = p->tell};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
-    int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, may_be_ours,
-                               &message);
+    int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS,
+                               may_be_ours, &message);
+    const bool has_host = r != -EADDRNOTAVAIL;
 
     *ret_message = NULL;
     nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
@@ -117,7 +118,8 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_hosting_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
-    check_web(p, may_be_ours);
+    if (has_host) /* else it would be the same sentence once more */
+        check_web(p, may_be_ours);
     if (r == 0)
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
