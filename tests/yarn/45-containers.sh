@@ -60,7 +60,8 @@ check 'nmctl logs has what it says' wait_until 20 said_hello
 
 # ---- what a node's web services say of it ----------------------------------------------------------
 
-rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | jq -c "$2"; } # PATH JQ-EXPRESSION
+# jq itself keeps the order of keys.
+rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | command jq -c "$2"; } # PATH JQ-EXPRESSION
 is 'they have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
     "[\"node07:$node_port\",true,2400,8]"
 is 'the container' "$(rest "/containers/$g" '.container | [.id, .state, .exitCode, .totalMemoryNeededMB, .executionType, .user]')" \
