@@ -436,7 +436,7 @@ static void say_that_it_is_full(const struct nm_batch *b)
 
 enum { BEGIN_E_MORE = 1 };
 
-/* Before the worker can have made anything. As each call may wait for a disk, they are spread over turns of the loop. */
+/* Before the worker can have made anything. Each call may wait for a disk, so they are spread over the loop's turns. */
 static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;

@@ -76,8 +76,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
 
 /* Takes it over, into the line; an empty one is dropped. -ENOMEM: it is dropped, and its fetches have failed. */
 int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
-/* Gives a slot to the next of each line, and starts the worker of one of those that have a slot. Where `begins` isn't done
- * by end_usec for all of its resources, the rest is left to later calls. Returns whether there may be more to do. */
+/* Gives a slot to the next of each line, and starts the worker of one of those that have a slot. Where `begins` isn't
+ * done by end_usec for all of its resources, the rest is left to later calls. Returns whether there may be more. */
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
 /* Is a worker fetching the resource now, or is it in the user's own line? */

@@ -112,8 +112,8 @@ static int make_words(json_t *list, const struct stand_in *all, char ***ret)
     return 0;
 }
 
-/* Makes the URI that Hadoop's shell understands as the same file. The shell doesn't decode percent escapes in a path, so
- * they are decoded here; and it takes the path for a pattern (GlobPattern), so characters with a meaning there get a
+/* Makes the URI that Hadoop's shell understands as the same file. The shell doesn't decode percent escapes in a path,
+ * so they are decoded here; and it takes the path for a pattern (GlobPattern), so characters with a meaning there get a
  * backslash. Scheme and authority stay as they are. -EINVAL: the decoded path has a NUL. */
 static int make_shell_uri(const char *uri, char **ret)
 {

@@ -292,7 +292,7 @@ static int watch(struct nm_job *job)
     r = sd_event_add_io(job->params.event, &job->end_source, job->pidfd, EPOLLIN, on_end, job);
     if (r < 0)
         return r;
-    /* A user says how many lines come, and each may cost a write: whoever asks nmd something has its turn between them. */
+    /* A user says how many lines come, and each may cost a write: who asks nmd something has a turn between them. */
     (void)sd_event_source_set_priority(job->lines_source, NM_LOCALIZER_PRIORITY);
     (void)sd_event_source_set_priority(job->end_source, NM_LOCALIZER_PRIORITY);
     (void)sd_event_source_set_description(job->lines_source, "localizer-lines");

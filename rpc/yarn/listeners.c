@@ -94,8 +94,8 @@ static void compare_with_earlier(const struct listeners *l, size_t at, char **re
 {
     *ret_message = NULL;
     for (size_t i = 0; i < at && !*ret_message; i++)
-        (void)nm_yarn_port_compare(l->all[i].host, l->all[i].port, l->all[at].host, l->all[at].port, l->all[at].property,
-                                   ret_message);
+        (void)nm_yarn_port_compare(l->all[i].host, l->all[i].port, l->all[at].host, l->all[at].port,
+                                   l->all[at].property, ret_message);
 }
 
 int nm_yarn_listeners_check(const struct nm_yarn_settings *s, const struct sockaddr_storage *http,

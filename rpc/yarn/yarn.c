@@ -54,9 +54,10 @@ static void tell_private_web(const struct nm_yarn_params *p)
 
     if (!nm_peer_is_loopback(p->http_address))
         return;
-    (void)snprintf(sentence, sizeof sentence, "[interface] http-address has port %u of this host's own address, so that "
-                   "the cluster doesn't reach the node's page, which is to be at that port (" NM_YARN_WEB_ADDRESS
-                   "); choose another port for http-address, or leave it out", p->settings->web.port);
+    (void)snprintf(sentence, sizeof sentence,
+                   "[interface] http-address has port %u of this host's own address, so that the cluster doesn't reach the "
+                   "node's page, which is to be at that port (" NM_YARN_WEB_ADDRESS "); choose another port for "
+                   "http-address, or leave it out", p->settings->web.port);
     p->tell(LOG_WARNING, sentence);
 }
 
@@ -137,8 +138,8 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
     y->id.host = y->host;
     y->id.has_port = 1;
-    r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd, &y->id.port,
-                          ret_message);
+    r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd,
+                          &y->id.port, ret_message);
     if (r == 0)
         r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
     if (r < 0)

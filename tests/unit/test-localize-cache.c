@@ -210,8 +210,8 @@ static uint64_t bytes_and_use_after_restart(int fd, uint64_t id, uint64_t *ret_u
     return e->is_doomed ? UINT64_MAX : e->bytes;
 }
 
-/* A note is one file from its beginning to its end, whatever becomes of the resource: in place of one that was let go of,
- * file systems look for others for long. Only an earlier version's is written anew. */
+/* A note is one file from its beginning to its end, whatever becomes of the resource: in place of one that was let go
+ * of, file systems look for others for long. Only an earlier version's is written anew. */
 static void test_notes(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);

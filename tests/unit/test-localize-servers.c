@@ -342,7 +342,8 @@ static void test_hdfs_second_hangs(void **state)
     assert_int_equal(bind(silent, (struct sockaddr *)&in, sizeof in), 0);
     assert_int_equal(listen(silent, 8), 0);
     assert_int_equal(getsockname(silent, (struct sockaddr *)&in, &len), 0);
-    top = print("\"user\":\"alice\"," ONCE "\"name_nodes\":{\"c\":[\"http://127.0.0.1:%u/o\",\"http://127.0.0.1:%u\"]},",
+    top = print("\"user\":\"alice\"," ONCE
+                "\"name_nodes\":{\"c\":[\"http://127.0.0.1:%u/o\",\"http://127.0.0.1:%u\"]},",
                 server.port, ntohs(in.sin_port));
     fetch("hdfs://c/d/a%20b", RESOURCE("FILE"), top);
     assert_failed("FileNotFoundException");

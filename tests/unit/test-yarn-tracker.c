@@ -143,7 +143,8 @@ static void test_ports_given_twice(void **state)
     assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
     assert_string_equal(said, TAKEN("yarn.nodemanager.amrmproxy.address"));
     free(said);
-    assert_non_null(strstr(tracker_told.all, TAKEN("yarn.nodemanager.webapp.address") "; nmd goes on without its page"));
+    assert_non_null(strstr(tracker_told.all,
+                           TAKEN("yarn.nodemanager.webapp.address") "; nmd goes on without its page"));
 
     w->settings->proxy_address.port = 0;
     p.http_address = &http; /* serves the pages, and keeps the node out */

@@ -27,5 +27,6 @@
  * address. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands, json_t **ret_lacking);
-/* *ret: fs.defaultFS with the scheme that Hadoop adds where it is left out, for the caller to free; NULL: it isn't set. */
+/* *ret: fs.defaultFS, with the scheme that Hadoop adds where it is left out, for the caller to free; NULL: it isn't
+ * set. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

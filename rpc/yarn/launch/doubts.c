@@ -120,8 +120,8 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
         const char *node = json_string_value(name);
 
         doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
-                 "nmd uses with this dfs.http.policy: nothing is fetched from that name node, which dfs.ha.namenodes.%.*s "
-                 "has", node,
+                 "nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
+                 "dfs.ha.namenodes.%.*s has", node,
               (int)NM_MIN(strcspn(node, "."), 200U), node);
     }
 }

@@ -8,8 +8,8 @@
 #include "rpc/yarn/containers.pb-c.h"
 #include "util/error.h"
 
-/* default_fs: what nm_yarn_sources_default() found; with NULL a URI without a scheme names a file of this node. *ret has n
- * resources and is in the arena. -EINVAL and *ret_message: one of them is no valid resource. */
+/* default_fs: what nm_yarn_sources_default() found; with NULL a URI without a scheme names a file of this node. *ret
+ * has n resources and is in the arena. -EINVAL and *ret_message: one of them is no valid resource. */
 int nm_yarn_resources(Yarn__NamedResource *const *from, size_t n, const char *default_fs, struct nm_arena *arena,
                       struct nm_localizer_resource **ret, char **ret_message);
 
