@@ -42,7 +42,8 @@ def own(name):  # as inherited.py has it
         return "none"
 audit = " ".join(map(own, ("loginuid", "sessionid", "attr/current")))
 mdwe = "yes" if libc.prctl(65, 1, 0, 0, 0) == 0 else "no"  # PR_SET_MDWE, where there is that
-print(f"audit='{audit}' mdwe='{mdwe}' keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
+print(f"audit='{audit}' mdwe='{mdwe}'",
+      f"keyring='{libc.syscall(KEYCTL, 0, -3, 0)}' uts='{os.readlink('/proc/self/ns/uts')}' sid='{os.getsid(0)}'",
       file=open(sys.argv[1], "w"))
 for number in range(1, signal.NSIG):
     try:
@@ -141,7 +142,7 @@ PYTHON
 catcher=$!
 NMD=$dir/nmd
 nmd_start --yarn-conf "$dir/conf" && ok "nmd starts from a hostile parent"
-keyring='' uts='' sid='' mdwe='' # of its parent, whose notes these are
+keyring='' uts='' sid='' mdwe='' audit='' # of its parent, whose notes these are
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
 

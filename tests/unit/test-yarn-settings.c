@@ -80,13 +80,6 @@ static void test_values(void **state)
     assert_int_equal(read_with("yarn.nodemanager.recovery.enabled", "TRUE", &s, &message, &warnings), 0);
     assert_true(s->recovery);
     nm_yarn_settings_free(s);
-    /* no word is the default to Hadoop, of these alone */
-    assert_int_equal(read_with("yarn.nodemanager.vmem-check-enabled", " ", &s, &message, &warnings), 0);
-    assert_int_equal(warnings, 0);
-    nm_yarn_settings_free(s);
-    assert_int_equal(read_with("yarn.nodemanager.recovery.enabled", "", &s, &message, &warnings), 0);
-    assert_false(s->recovery);
-    nm_yarn_settings_free(s);
 }
 
 static void test_lists(void **state)
@@ -277,9 +270,8 @@ static void test_rules(void **state)
         {"yarn.ipc.record.factory.class", "org.apache.hadoop.yarn.factories.impl.pb.RecordFactoryPBImpl", 0, 0},
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "0710", 0, 0},
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "755", 0, 1},
-        {"hadoop.http.filter.initializers",
-         "org.apache.hadoop.security.AuthenticationFilterInitializer,"
-         "org.apache.hadoop.security.HttpCrossOriginFilterInitializer", 0, 0},
+        {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer", 0, 0},
+        {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* to Hadoop that is the default, of true and false alone */
         {"dfs.client.https.need-auth", "true", 0, 0}, /* nothing is asked over TLS */
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: what either of them may get to hear, and what keeps a node from being one. */
+/* A whole node and its ResourceManager: what either of them may get to hear. What keeps a node from being one is in
+ * test-yarn-check.c. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,10 +25,6 @@
 #include "util/clock.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
-#define PROXIED TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true") \
-    TRACKER_PROPERTY("yarn.resourcemanager.scheduler.address", "127.0.0.1:1") \
-    TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:%u")
-
 static bool is_unreachable(const struct tracker_world *w)
 {
     return nm_streq(tracker_shown(w).state, "unreachable");
@@ -42,180 +39,6 @@ static void assert_told(const char *part)
 {
     if (!strstr(tracker_told.all, part))
         fail_msg("'%s' wasn't told, but: %s", part, tracker_told.all);
-}
-
-/* ---- what can't be obeyed ----------------------------------------------------------------- */
-
-/* nmd --check says what nmd itself would say, and neither leaves anything behind. */
-static void assert_refused(struct tracker_world *w, int error, const char *message)
-{
-    const struct nm_yarn_params p = tracker_params(w);
-    const unsigned before = open_descriptors();
-    struct nm_yarn *untouched = (struct nm_yarn *)w, *y = untouched;
-    char *checked = NULL, *said = NULL;
-
-    assert_int_equal(nm_yarn_check(&p, false, &checked), error);
-    assert_non_null(checked);
-    if (!strstr(checked, message))
-        fail_msg("%s", checked);
-    assert_int_equal(nm_yarn_new(&p, &y, &said), error);
-    assert_ptr_equal(y, untouched);
-    assert_string_equal(said ?: "", checked);
-    assert_int_equal(open_descriptors(), before);
-    assert_string_equal(tracker_shown(w).kind ?: "none", "none");
-    free(checked);
-    free(said);
-}
-
-static bool check_ours(struct tracker_world *w)
-{
-    const struct nm_yarn_params p = tracker_params(w);
-    char *message = NULL;
-    int r = nm_yarn_check(&p, true, &message);
-
-    free(message);
-    return r == 0;
-}
-
-static void test_ports_taken(void **state)
-{
-    struct tracker_world *w = *state;
-    char properties[400], message[100];
-    uint16_t port = 0;
-    int fd = listen_on_loopback(&port);
-
-    assert_true(check_ours(w));
-    w->settings->node.port = port;
-    (void)snprintf(message, sizeof message, "yarn.nodemanager.address: port %u: Address already in use", port);
-    free(w->settings->bind_host);
-    w->settings->bind_host = strdup("127.0.0.1");
-    assert_refused(w, -EADDRINUSE, message);
-    assert_true(check_ours(w)); /* it may be an nmd that runs */
-
-    (void)snprintf(properties, sizeof properties, PROXIED, port);
-    tracker_configure(w, properties);
-    (void)snprintf(message, sizeof message, "yarn.nodemanager.amrmproxy.address: port %u: Address already", port);
-    assert_refused(w, -EADDRINUSE, message);
-    assert_true(check_ours(w));
-    (void)close(fd);
-}
-
-/* Each listener has its own, whoever else is there; nothing is open when the check is made. */
-static void test_ports_twice(void **state)
-{
-    struct tracker_world *w = *state;
-    char properties[400], message[100];
-    uint16_t port = 0;
-
-    (void)close(listen_on_loopback(&port));
-    (void)snprintf(properties, sizeof properties, PROXIED, port);
-    tracker_configure(w, properties);
-    w->settings->node.port = port;
-    (void)snprintf(message, sizeof message, "yarn.nodemanager.amrmproxy.address: port %u: Address already", port);
-    assert_refused(w, -EADDRINUSE, message);
-    assert_false(check_ours(w));
-}
-
-static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
-{
-    struct sockaddr_storage sa = {};
-    const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address), .sin_port = htons(port)};
-
-    memcpy(&sa, &in, sizeof in);
-    return sa;
-}
-
-#define TAKEN(property) property ": port 4711: Address already in use"
-
-/* All that listens, at one port: the first has it. */
-static void test_ports_given_twice(void **state)
-{
-    const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
-    struct tracker_world *w = *state;
-    struct nm_yarn_params p;
-    char properties[400], *said = NULL;
-
-    (void)snprintf(properties, sizeof properties, PROXIED, 4711);
-    tracker_configure(w, properties);
-    w->settings->node.port = w->settings->web.port = 4711;
-    p = tracker_params(w);
-    p.http_address = &other;
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, TAKEN("yarn.nodemanager.amrmproxy.address"));
-    free(said);
-    assert_non_null(strstr(tracker_told.all,
-                           TAKEN("yarn.nodemanager.webapp.address") "; nmd goes on without its page"));
-
-    w->settings->proxy_address.port = 0;
-    p.http_address = &http; /* serves the pages, and keeps the node out */
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, TAKEN("yarn.nodemanager.address"));
-    free(said);
-}
-
-static void test_web_port(void **state)
-{
-    struct tracker_world *w = *state;
-    struct nm_yarn_params p;
-    char *said = NULL;
-    uint16_t port = 0;
-    int fd;
-
-    tracker_configure(w, "");
-    fd = listen_on_loopback(&port);
-    w->settings->web.port = port;
-    p = tracker_params(w);
-    assert_int_equal(nm_yarn_check(&p, true, &said), 0);
-    assert_null(strstr(tracker_told.all, "nmd goes on without its page"));
-    assert_int_equal(nm_yarn_check(&p, false, &said), 0);
-    assert_non_null(strstr(tracker_told.all, "nmd goes on without its page"));
-    (void)close(fd);
-}
-
-static void test_shuffle_port(void **state)
-{
-    struct tracker_world *w = *state;
-    struct nm_yarn_params p;
-    char message[100], *said = NULL;
-    uint16_t port = 0;
-    int fd = listen_on_loopback(&port);
-
-    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
-    w->settings->shuffle_port = port;
-    p = tracker_params(w);
-    (void)snprintf(message, sizeof message, "mapreduce.shuffle.port: port %u: Address already in use", port);
-    assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
-    assert_string_equal(said, message);
-    free(said);
-    assert_true(check_ours(w));
-    (void)close(fd);
-    w->settings->node.port = port;
-    assert_int_equal(nm_yarn_check(&p, true, &said), -EADDRINUSE);
-    assert_string_equal(said, message);
-    free(said);
-}
-
-static void test_no_such_address(void **state)
-{
-    struct tracker_world *w = *state;
-
-    free(w->settings->bind_host);
-    w->settings->bind_host = strdup("a..b");
-    assert_refused(w, -EADDRNOTAVAIL, "yarn.nodemanager.bind-host: a..b: ");
-    assert_false(check_ours(w));
-}
-
-static void test_programs_missing(void **state)
-{
-    struct tracker_world *w = *state;
-
-    (void)snprintf(w->localizer, sizeof w->localizer, "/nonexistent/nm-localizer");
-    assert_refused(w, -ENOENT, "/nonexistent/nm-localizer: No such file or directory");
-    (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");
-    (void)snprintf(w->shuffle, sizeof w->shuffle, "/nonexistent/nm-shuffle");
-    assert_true(check_ours(w)); /* nobody asks for it */
-    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
-    assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
 }
 
 static bool has_helper(const struct tracker_world *w)
@@ -242,123 +65,6 @@ static void test_shuffles_share(void **state)
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
     assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
-}
-
-static void test_unknown_stage(void **state)
-{
-    struct tracker_world *w = *state;
-
-    tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true")
-                      TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:0")
-                      TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.interceptor-class.pipeline", "org.example.Mine"));
-    assert_refused(w, -EOPNOTSUPP, "org.example.Mine");
-}
-
-/* What is beneath its directories isn't what it is to be: there is no node then, and nothing is left open. */
-static void test_state_in_the_way(void **state)
-{
-    static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
-    struct tracker_world *w = *state;
-    char properties[400], *message = NULL;
-    struct nm_yarn *y = NULL;
-    unsigned before;
-
-    (void)snprintf(properties, sizeof properties, PROXIED, 0);
-    tracker_configure(w, properties);
-    before = open_descriptors();
-    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
-        const struct nm_yarn_params p = tracker_params(w);
-
-        if (fake_tree_has(&w->node->tree, names[i]))
-            fake_tree_unlink(&w->node->tree, names[i]);
-        fake_tree_write(&w->node->tree, names[i], "a file");
-        assert_true(nm_yarn_new(&p, &y, &message) < 0);
-        assert_null(y);
-        assert_int_equal(open_descriptors(), before);
-        fake_tree_unlink(&w->node->tree, names[i]);
-        free(message);
-    }
-    tracker_join(w);
-}
-
-/* What an earlier nmd has left can't be read: the node goes on without. */
-static void test_state_unreadable(void **state)
-{
-    static const char *const names[] = {
-        "run/masters/appattempt_1_0001_000001", "state/applications/application_1_0001", "state/applications/strange",
-        "state/early-ends/container_1_0001_01_000001", "state/master-keys", "state/placements", "state/yarn-keys"};
-    struct tracker_world *w = *state;
-    char properties[400];
-
-    (void)snprintf(properties, sizeof properties, PROXIED, 0);
-    tracker_configure(w, properties);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
-        fake_tree_write(&w->node->tree, names[i], "\xff\xfe nothing of ours");
-    tracker_join(w);
-    tracker_run_beats(w, 1);
-    assert_int_equal(w->n_containers, 0);
-    assert_int_equal(tracker_shown(w).masters.pipelines, 0);
-}
-
-/* ---- its pages ---------------------------------------------------------------------------- */
-
-static void test_web(void **state)
-{
-    struct tracker_world *w = *state;
-    uint16_t port = 0;
-    int fd;
-
-    tracker_join(w);
-    tracker_run_until(w, tracker_is_running);
-    assert_in_range(w->http_port, 1, 65535);
-    fd = nm_yarn_take_web(w->yarn);
-    assert_true(fd >= 0);
-    (void)close(fd);
-    assert_true(nm_yarn_take_web(w->yarn) < 0);
-    w->yarn = nm_yarn_free(w->yarn);
-
-    fd = listen_on_loopback(&port); /* somebody else's: the node does without, and the cluster hears where they were */
-    w->settings->web.port = port;
-    w->registrations = 0;
-    tracker_join(w);
-    assert_int_equal(tracker_told.level, LOG_WARNING);
-    assert_told("yarn.nodemanager.webapp.address: port ");
-    assert_told("nmd goes on without its page and its web services there");
-    assert_true(nm_yarn_take_web(w->yarn) < 0);
-    tracker_run_until(w, tracker_is_running);
-    assert_int_equal(w->http_port, port);
-    w->yarn = nm_yarn_free(w->yarn);
-    (void)close(fd);
-
-    w->settings->serves_web = false; /* or it isn't to listen there */
-    tracker_join(w);
-    assert_true(nm_yarn_take_web(w->yarn) < 0);
-}
-
-/* An address of pages that is a name says nothing of where to listen. */
-static void test_web_by_name(void **state)
-{
-    struct tracker_world *w = *state;
-    const struct sockaddr_storage everywhere = http_at(INADDR_ANY, 4711), here = http_at(INADDR_LOOPBACK, 4711);
-    struct nm_yarn_params p;
-    char *message = NULL;
-
-    free(w->settings->web.host);
-    w->settings->web.host = strdup("some.node.of.ours");
-    tracker_join(w);
-    assert_true(nm_yarn_take_web(w->yarn) >= 0);
-    w->yarn = nm_yarn_free(w->yarn);
-    w->settings->web.port = 4711; /* nmd serves them there already */
-    p = tracker_params(w);
-    p.http_address = &everywhere;
-    assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
-    assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_null(strstr(tracker_told.all, "4711"));
-    w->yarn = nm_yarn_free(w->yarn);
-    p.http_address = &here; /* where the cluster doesn't reach them */
-    assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
-    assert_true(nm_yarn_take_web(w->yarn) < 0);
-    assert_non_null(strstr(tracker_told.all, "port 4711 of this host's own address"));
 }
 
 /* ---- what it hears ------------------------------------------------------------------------ */
@@ -585,7 +291,7 @@ static void test_proxy(void **state)
         assert_int_equal(tracker_shown(w).masters.served, i == 1);
         tracker_run_beats(w, 1);
         w->yarn = nm_yarn_free(w->yarn);
-        (void)snprintf(properties, sizeof properties, PROXIED, 0);
+        (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, 0);
         tracker_configure(w, properties);
     }
 }
@@ -795,7 +501,7 @@ static void test_begins_without(void **state)
     struct tracker_world *w = *state;
     char properties[400];
 
-    (void)snprintf(properties, sizeof properties, PROXIED, 0);
+    (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, 0);
     tracker_configure(w, properties);
     for (size_t i = 0; i < NM_ARRAY_SIZE(kinds); i++) {
         unsigned refused = 0;
@@ -832,10 +538,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tracker_set_up, tracker_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_ports_taken), TEST(test_ports_twice), TEST(test_ports_given_twice), TEST(test_web_port),
-        TEST(test_shuffle_port), TEST(test_no_such_address), TEST(test_programs_missing), TEST(test_shuffles_share),
-        TEST(test_unknown_stage), TEST(test_web), TEST(test_web_by_name),
-        TEST(test_state_in_the_way), TEST(test_state_unreadable), TEST(test_life), TEST(test_silence),
+        TEST(test_shuffles_share), TEST(test_life), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name),
         TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),

@@ -49,6 +49,11 @@ int tracker_set_up(void **state);
 int tracker_tear_down(void **state);
 /* Settings as files would give them; more: properties, as XML. */
 #define TRACKER_PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+/* With a port, for snprintf(). */
+#define TRACKER_PROXIED \
+    TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true") \
+    TRACKER_PROPERTY("yarn.resourcemanager.scheduler.address", "127.0.0.1:1") \
+    TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.address", "127.0.0.1:%u")
 void tracker_configure(struct tracker_world *w, const char *more);
 void tracker_start_rm(struct tracker_world *w);
 void tracker_stop_rm(struct tracker_world *w);

@@ -9,7 +9,7 @@ yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-room test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
-yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-proxy-failures test-yarn-net
+yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-check test-yarn-proxy-failures test-yarn-net
 yarn_tests += test-yarn-setup test-yarn-setup-acts
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
@@ -191,6 +191,15 @@ test_yarn_tracker_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_tracker_LDADD = libnm-yarn.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_tracker_DEPENDENCIES = libnm-yarn.la libnm-agent.la nm-localizer$(EXEEXT) nm-shuffle$(EXEEXT)
 EXTRA_test_yarn_tracker_DEPENDENCIES = nm-shim$(EXEEXT)
+
+test_yarn_check_SOURCES = %D%/test-yarn-check.c %D%/tracker-world.c %D%/tracker-world.h %D%/loopback.h \
+	%D%/open-descriptors.h %D%/yarn-tokens.h $(fail_nth) $(manager_world)
+test_yarn_check_CPPFLAGS = $(test_yarn_tracker_CPPFLAGS)
+test_yarn_check_CFLAGS = $(test_yarn_tracker_CFLAGS)
+test_yarn_check_LDFLAGS = $(test_yarn_tracker_LDFLAGS)
+test_yarn_check_LDADD = $(test_yarn_tracker_LDADD)
+test_yarn_check_DEPENDENCIES = $(test_yarn_tracker_DEPENDENCIES)
+EXTRA_test_yarn_check_DEPENDENCIES = nm-shim$(EXEEXT)
 
 test_yarn_size_SOURCES = %D%/test-yarn-size.c %D%/tracker-world.c %D%/tracker-world.h %D%/loopback.h \
 	%D%/yarn-tokens.h $(fail_nth) $(manager_world)
