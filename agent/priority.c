@@ -50,7 +50,9 @@ static int schedule(pid_t pid, bool background, unsigned *n_threads)
         if (tid > 0 && sched_setscheduler(tid, background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
             r = -errno;
     }
-    (void)write_number(pid, "autogroup", background ? 19 : 0); /* -ENOENT: no autogroups here */
+    /* A shim that has just been forked is in nmd's own session still. -ENOENT: no autogroups here. */
+    if (getsid(pid) != getsid(0))
+        (void)write_number(pid, "autogroup", background ? 19 : 0);
     return r;
 }
 

@@ -14,6 +14,7 @@
 #include "agent/launch/shim.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -165,6 +166,14 @@ static void reset_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &rl);
 }
 
+/* SCHED_IDLE, which nmd has given to the shim of a command in an opportunistic container, counts inside of a session
+ * only, and the command has begun a new one (agent/priority.c). By the system call, which musl has no function for. */
+static void lower_session(void)
+{
+    if (syscall(SYS_sched_getscheduler, 0) == SCHED_IDLE)
+        (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "19");
+}
+
 /* What is set before the change of user. */
 static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
 {
@@ -172,6 +181,7 @@ static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
 
     if (setsid() < 0 || (is_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0))
         return -errno;
+    lower_session();
     /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
      * it inherits. */
     r = set_oom_score_adj(spec->terms.oom_score_adj);

@@ -245,6 +245,30 @@ try nmctl run -t -- true </dev/null
 is "without a terminal here there is none" "$status" 2
 like "which is said" "$err" 'needs a terminal as standard input'
 
+# ---- of an opportunistic one ----------------------------------------------------------------------------------
+# Where there is no cpu controller, its commands have what CPU time others leave, by class and by session; nmd's own session
+# is none of theirs.
+nice_of_session() { sed 's/.* //' "/proc/$1/autogroup"; } # PID
+class_of() { ps -o cls= -p "$1" | tr -d ' '; }            # PID
+if [ -e /proc/self/autogroup ] && [ "$(id -u)" -eq 0 ]; then
+    before="$(nice_of_session "$nmd_pid") $(nice_of_session $$)"
+    submit idler --opportunistic -m 32M -c 0.1 -- sleep 1000
+    check "an opportunistic container runs" wait_until 20 in_state idler RUNNING
+    idler=$(field_of idler .pid)
+    check "in the idle class" wait_until 5 eval '[ "$(class_of "$idler")" = IDL ]'
+    wanted="IDL $(nice_of_session "$idler")"
+    bad=''
+    for ((i = 0; i < 20; i++)); do
+        # shellcheck disable=SC2016 # the other shell's
+        got=$(nmctl exec idler -- sh -c 'echo "$(ps -o cls= -p $$ | tr -d " ") $(sed "s/.* //" /proc/self/autogroup)"')
+        [ "$got" = "$wanted" ] || bad+="$got, "
+    done
+    is "what is started in it is as idle as it is ($wanted)" "$bad" ''
+    is "neither nmd's session nor that of who started it is slowed down" \
+        "$(nice_of_session "$nmd_pid") $(nice_of_session $$)" "$before"
+    nmctl kill --wait idler >/dev/null
+fi
+
 # ---- rm -------------------------------------------------------------------------------------------------------
 nmctl run --name gone -m 16M -c 0.1 -- echo said >/dev/null
 id=$(field_of gone .id)
