@@ -22,7 +22,7 @@ HELD_MEMORY = sum(memory for memory, _ in SERVICES.values())
 HELD_VCORES = sum(vcores for _, vcores in SERVICES.values()) / VCORES
 # A job asks for 9 % of the memory, so two of them fit into what the services do not hold.
 JOB_MEMORY, JOB_USES = 0.09, 0.06
-JOB_SECONDS, JOB_CPU_SECONDS, JOB_ROUNDS = 4.4, 0.05, 20
+JOB_SECONDS, JOB_CPU_SECONDS, JOB_ROUNDS = 4.4, 0.01, 10
 N_WAITING = 6        # jobs that are submitted ahead
 
 # Ends of the phases, as shares of the run.

@@ -83,7 +83,7 @@ cpu_of_job() { python "import plan
 j = plan.job($1, 1536)
 print(int(1000 * j.rounds * j.units / $1), j.rounds * j.wait < plan.JOB_SECONDS < 5)"; } # UNITS-PER-SECOND: milliseconds
 for speed in 4000 16000 64000; do
-    is "a job is 50 ms of a CPU that does $speed units a second" "$(cpu_of_job $speed)" '50 True'
+    is "a job is 10 ms of a CPU that does $speed units a second" "$(cpu_of_job $speed)" '10 True'
 done
 is "the speed is found whatever a unit takes" "$(python 'import work
 clock = [0.0]
