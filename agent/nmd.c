@@ -491,7 +491,8 @@ struct yarn_parts {
     struct sockaddr_storage http;
 };
 
-/* c: NULL at the start, when there is a server if there is to be one. */
+/* Where nmd serves HTTP: by the configuration c for --check-config, which starts no server; c is NULL at a start, and
+ * the server knows its address. */
 static bool find_http(const struct daemon *d, const struct nm_config *c, struct sockaddr_storage *ret)
 {
     if (c)

@@ -519,7 +519,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     end_batch(b);
 }
 
-/* The next of a line has a slot from now on. */
+/* Gives a slot to the next batch of the line. Returns whether there was one. */
 static bool let_begin(struct nm_batches *bs, struct nm_line *line)
 {
     struct nm_batch *b = (struct nm_batch *)(void *)nm_line_next(line);
@@ -533,18 +533,21 @@ static bool let_begin(struct nm_batches *bs, struct nm_line *line)
     return true;
 }
 
-/* One that isn't done goes to the end: who has little to do doesn't wait for who has much. */
+/* A batch that isn't done goes to the end of the list, so that small batches don't wait for large ones. */
 static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 {
     struct nm_batch *b = TAILQ_FIRST(&bs->beginning);
-    int r = b ? say_that_they_begin(b, end_usec) : BEGIN_E_MORE;
+    int r;
 
+    if (!b)
+        return;
+    r = say_that_they_begin(b, end_usec);
     if (r != BEGIN_E_MORE) {
         start_or_fail(bs, b, r);
-    } else if (b) {
-        TAILQ_REMOVE(&bs->beginning, b, link);
-        TAILQ_INSERT_TAIL(&bs->beginning, b, link);
+        return;
     }
+    TAILQ_REMOVE(&bs->beginning, b, link);
+    TAILQ_INSERT_TAIL(&bs->beginning, b, link);
 }
 
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec)

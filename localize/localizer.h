@@ -17,8 +17,8 @@
 
 /* The PATH of workers and of their commands. */
 #define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-/* Of all in the loop that follows from what users ask for, in pieces: whoever asks nmd something (rpc/local) has the
- * same and so gets a turn between two of them. */
+/* The priority of the localizer's event sources. It is that of the HTTP server (rpc/local), so that the loop serves a
+ * request between two pieces of the localizer's work, however much of that users have asked for. */
 #define NM_LOCALIZER_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 
 struct nm_localizer_params {

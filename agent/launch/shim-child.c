@@ -166,8 +166,8 @@ static void reset_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &rl);
 }
 
-/* SCHED_IDLE, which nmd has given to the shim of a command in an opportunistic container, counts inside of a session
- * only, and the command has begun a new one (agent/priority.c). By the system call, which musl has no function for. */
+/* Lowers the priority of the command's new session if its scheduling class is SCHED_IDLE. The kernel compares classes
+ * only inside of a session (agent/priority.c). musl has no working sched_getscheduler(), so the system call is used. */
 static void lower_session(void)
 {
     if (syscall(SYS_sched_getscheduler, 0) == SCHED_IDLE)

@@ -21,7 +21,7 @@ int nm_listen_look_unix(const char *path, char **ret_message);
  * or "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 
-/* -EINVAL: it is none. */
+/* Reads an address as nm_listen_tcp() takes it. -EINVAL: the text is not such an address. */
 int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret);
 
 /* Would that be possible? Nothing is made, and nobody is disturbed: whether a nmd answers at the path isn't asked, and

@@ -41,7 +41,7 @@ static bool on_no_room(void *userdata)
     return nm_report_note_refused(&y->memory, nm_now_usec());
 }
 
-/* At nmd's own address: then the cluster is told of that. */
+/* Whether nmd's own HTTP server has the port of the node's pages. The cluster is told that port then. */
 static bool is_served_already(const struct nm_yarn_params *p)
 {
     return p->settings->serves_web && p->settings->web.port != 0 &&
@@ -119,7 +119,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_hosting_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
-    if (has_host) /* else it would be the same sentence once more */
+    if (has_host) /* else both ports fail for the same reason, which the refusal says already */
         check_web(p, may_be_ours);
     if (r == 0)
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);

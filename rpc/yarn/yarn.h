@@ -32,8 +32,8 @@ struct nm_yarn_params {
 int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message);
 /* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
-/* Would it be refused? All sentences then, a line each, and nothing is made. Of params `settings` and the programs;
- * may_be_ours: a port that is taken may be so by an nmd that runs. */
+/* Would it be refused? All sentences then, a line each, and nothing is made. Uses `settings`, the
+ * programs, http_address and tell of params; may_be_ours: a port that is taken may be so by an nmd that runs. */
 int nm_yarn_check(const struct nm_yarn_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn *nm_yarn_free(struct nm_yarn *y);
 NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)

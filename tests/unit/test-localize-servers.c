@@ -329,7 +329,7 @@ static void test_hdfs_observer(void **state)
     }
 }
 
-/* One that hangs isn't waited for as it is where nobody else has answered. */
+/* When one name node has said that there is no such file, nm-localizer waits only briefly for another that hangs. */
 static void test_hdfs_second_hangs(void **state)
 {
     _cleanup_close_ int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

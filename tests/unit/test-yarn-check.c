@@ -85,7 +85,7 @@ static void test_ports_taken(void **state)
     (void)close(fd);
 }
 
-/* Each listener has its own, whoever else is there; nothing is open when the check is made. */
+/* The check finds that two listeners are given one port, although neither has opened it. */
 static void test_ports_twice(void **state)
 {
     struct tracker_world *w = *state;
@@ -198,7 +198,7 @@ static void test_programs_missing(void **state)
     assert_refused(w, -ENOENT, "/nonexistent/nm-localizer: No such file or directory");
     (void)snprintf(w->localizer, sizeof w->localizer, "./nm-localizer");
     (void)snprintf(w->shuffle, sizeof w->shuffle, "/nonexistent/nm-shuffle");
-    assert_true(check_ours(w)); /* nobody asks for it */
+    assert_true(check_ours(w)); /* the configuration has no mapreduce_shuffle, so nm-shuffle isn't needed */
     tracker_configure(w, TRACKER_PROPERTY("yarn.nodemanager.aux-services", "mapreduce_shuffle"));
     assert_refused(w, -ENOENT, "/nonexistent/nm-shuffle");
 }
@@ -213,7 +213,7 @@ static void test_unknown_stage(void **state)
     assert_refused(w, -EOPNOTSUPP, "org.example.Mine");
 }
 
-/* What is beneath its directories isn't what it is to be: there is no node then, and nothing is left open. */
+/* A file stands where the node wants a directory of its state: the node doesn't start, and leaves nothing open. */
 static void test_state_in_the_way(void **state)
 {
     static const char *const names[] = {"run/masters", "state/applications", "state/early-ends"};
@@ -294,7 +294,7 @@ static void test_web(void **state)
     assert_true(nm_yarn_take_web(w->yarn) < 0);
 }
 
-/* An address of pages that is a name says nothing of where to listen. */
+/* Where yarn.nodemanager.webapp.address has a name, the node listens for its pages on all addresses. */
 static void test_web_by_name(void **state)
 {
     struct tracker_world *w = *state;

@@ -272,7 +272,7 @@ static void test_rules(void **state)
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "755", 0, 1},
         {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer", 0, 0},
         {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* to Hadoop that is the default, of true and false alone */
-        {"dfs.client.https.need-auth", "true", 0, 0}, /* nothing is asked over TLS */
+        {"dfs.client.https.need-auth", "true", 0, 0}, /* dfs.http.policy is HTTP_ONLY */
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle2", -EOPNOTSUPP, 0},
