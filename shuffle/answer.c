@@ -410,11 +410,12 @@ static int send_maps(struct request *t, const char *reply_hash)
 int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, struct nm_bytes head)
 {
     char reply_hash[HASH_TEXT_SIZE];
+    uint8_t decoded[NM_SHUFFLE_HEAD_MAX];
     struct nm_shuffle_request q;
     struct nm_shuffle_job job;
     struct request t = {.service = s, .fd = fd, .job = &job, .q = &q};
     const char *why = "";
-    int r = nm_shuffle_request_parse(head, &q, &why);
+    int r = nm_shuffle_request_parse(head, decoded, &q, &why);
 
     if (r > 0)
         return nm_shuffle_refuse(fd, (enum nm_shuffle_status)r, why);

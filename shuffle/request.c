@@ -117,20 +117,34 @@ static bool parse_number(struct nm_bytes word, uint32_t *ret)
 
 /* ---- the target --------------------------------------------------------------------------- */
 
-/* The comma may be percent-encoded, which is the only character of a list that a library would encode. */
-static struct nm_bytes take_map(struct nm_bytes *list)
+static int hex_digit(uint8_t c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes the percent-encoded characters of words and lists, as Hadoop's handler does. Others stay as they are, since
+ * no name or value that is served has them. */
+static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;
 
-    while (n < list->size && is_word(list->data[n]))
-        n++;
-    if (n + 3 <= list->size && strncasecmp((const char *)list->data + n, "%2C", 3) == 0) {
-        struct nm_bytes map = nm_bytes_take(list, n);
+    for (size_t i = 0; i < query.size; i++) {
+        const uint8_t *c = query.data + i;
+        int high = *c == '%' && i + 2 < query.size ? hex_digit(c[1]) : -1;
+        int low = high >= 0 ? hex_digit(c[2]) : -1;
+        const uint8_t decoded = (uint8_t)(high * 16 + low);
 
-        (void)nm_bytes_take(list, 3);
-        return map;
+        if (low < 0 || (!is_word(decoded) && decoded != ',')) {
+            to[n++] = *c;
+            continue;
+        }
+        to[n++] = decoded;
+        i += 2;
     }
-    return take_until(list, ',');
+    return (struct nm_bytes){to, n};
 }
 
 /* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index.
@@ -140,7 +154,7 @@ static struct nm_bytes take_map(struct nm_bytes *list)
 static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
 {
     while (list.size > 0) {
-        struct nm_bytes map = take_map(&list);
+        struct nm_bytes map = take_until(&list, ',');
 
         if (map.size == 0)
             continue;
@@ -185,15 +199,26 @@ static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct n
     return 0;
 }
 
-static int parse_target(struct nm_shuffle_request *q, const char **ret_why)
+/* Both characters separate parameters for Hadoop's handler. */
+static struct nm_bytes take_parameter(struct nm_bytes *query)
+{
+    size_t n = 0;
+
+    while (n < query->size && query->data[n] != '&' && query->data[n] != ';')
+        n++;
+    return take_until(query, n < query->size ? (char)query->data[n] : '&');
+}
+
+static int parse_target(struct nm_shuffle_request *q, uint8_t *decoded, const char **ret_why)
 {
     struct nm_bytes query = q->target;
     bool seen_reduce = false;
 
     /* Hadoop's handler serves any path and ignores parameters that it doesn't know, such as Tez' dag. */
     (void)take_until(&query, '?');
+    query = decode(query, decoded);
     while (query.size > 0) {
-        struct nm_bytes value = take_until(&query, '&'), name = take_until(&value, '=');
+        struct nm_bytes value = take_parameter(&query), name = take_until(&value, '=');
         int r = parse_parameter(name, value, q, &seen_reduce, ret_why);
 
         if (r > 0)
@@ -230,13 +255,15 @@ static void parse_headers(struct nm_bytes lines, struct headers *h)
     }
 }
 
-int nm_shuffle_request_parse(struct nm_bytes head, struct nm_shuffle_request *ret, const char **ret_why)
+int nm_shuffle_request_parse(struct nm_bytes head, uint8_t decoded[static NM_SHUFFLE_HEAD_MAX],
+                             struct nm_shuffle_request *ret, const char **ret_why)
 {
     struct nm_shuffle_request q = {0};
     struct nm_bytes line = trimmed(take_until(&head, '\n')), method = take_until(&line, ' ');
     struct headers h = {0};
     int r;
 
+    assert(head.size <= NM_SHUFFLE_HEAD_MAX);
     q.target = take_until(&line, ' ');
     if (!is(line, "HTTP/1.1") && !is(line, "HTTP/1.0"))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: this is no HTTP/1.1", ret_why);
@@ -248,7 +275,7 @@ int nm_shuffle_request_parse(struct nm_bytes head, struct nm_shuffle_request *re
     /* a body would be taken for the next request */
     if (h.body)
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: it has a body", ret_why);
-    if ((r = parse_target(&q, ret_why)) > 0)
+    if ((r = parse_target(&q, decoded, ret_why)) > 0)
         return r;
     if (h.url_hash.size == 0)
         return refuse(NM_SHUFFLE_UNAUTHORIZED, "Missing header hash", ret_why);

@@ -12,8 +12,9 @@
  * Tez' own handler, the service tez_shuffle, also takes a range of reducers (reduce=0-5, with both ends). To
  * mapreduce_shuffle Tez speaks as MapReduce does, but a range is taken here as well.
  *
- * Everything points into the head that was parsed. No server of a library fits: the answer is put together of pieces of
- * many files, by sendfile, which waits for the disk; and it is so little of HTTP.
+ * Names and values may be percent-encoded. Everything points into the head that was parsed, or into its decoded query.
+ * No server of a library fits: the answer is put together of pieces of many files, by sendfile, which waits for the
+ * disk; and it is so little of HTTP.
  */
 
 #include <stdbool.h>
@@ -52,8 +53,10 @@ struct nm_shuffle_request {
 /* The length of the head at the front of what has come, with its empty line; 0: it isn't all there yet. */
 size_t nm_shuffle_head_size(struct nm_bytes come);
 
-/* 0, or a status, with a sentence in *ret_why. A head is what nm_shuffle_head_size() found. */
-int nm_shuffle_request_parse(struct nm_bytes head, struct nm_shuffle_request *ret, const char **ret_why);
+/* 0, or a status, with a sentence in *ret_why. A head is what nm_shuffle_head_size() found, of at most
+ * NM_SHUFFLE_HEAD_MAX bytes. decoded: room for its query, which must last as long as the request. */
+int nm_shuffle_request_parse(struct nm_bytes head, uint8_t decoded[static NM_SHUFFLE_HEAD_MAX],
+                             struct nm_shuffle_request *ret, const char **ret_why);
 
 /* The application that a job belongs to: application_<digits>_<digits>. The job must be a request's. */
 void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size);

@@ -98,11 +98,24 @@ static void reset_io_class(void)
     (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
 }
 
+/* As sched_setattr(2) has it; <linux/sched/types.h> can't be included beside <sched.h>. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_nsec, deadline_nsec, period_nsec;
+};
+
+/* A runtime of 0 is the kernel's own time slice (Linux 6.12); older ones don't look at it. */
 static void reset_policy(void)
 {
+    struct attributes usual = {
+        .size = sizeof usual, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0)};
     const struct sched_param zero = {0};
 
-    (void)sched_setscheduler(0, SCHED_OTHER, &zero);
+    if (syscall(SYS_sched_setattr, 0, &usual, 0U) < 0)
+        (void)sched_setscheduler(0, SCHED_OTHER, &zero);
 }
 
 static void reset_nice(void)
@@ -194,7 +207,8 @@ const struct nm_inherited nm_inherited_table[] = {
     {"CPU affinity", reset_affinity, "all CPUs of its cpuset", AS_NMD, "all CPUs of their cpuset"},
     {"NUMA policy", reset_numa, "default", AS_NMD, "default"},
     {"I/O class", reset_io_class, "none", AS_NMD, "none"},
-    {"scheduling policy", reset_policy, "SCHED_OTHER", AS_NMD, "SCHED_OTHER, or SCHED_IDLE by their type"},
+    {"scheduling policy", reset_policy, "SCHED_OTHER, with the kernel's time slice", AS_NMD,
+     "SCHED_OTHER, or SCHED_IDLE by their type"},
     {"nice", reset_nice, "-10", "0; nm-shuffle where it gets no CPU weight: 10", "0"},
     {"OOM score", NULL, "as started", "their own", "by their type"},
     {"resource limits", NULL, "as started, open files raised to the hard limit",

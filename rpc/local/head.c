@@ -10,11 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define VERSION_1_1 " HTTP/1.1"
-
 struct judge {
     struct nm_head *head;
-    bool length, encoding;
+    bool version_1_1, length, encoding;
 };
 
 static int bad(struct judge *j, const char *why)
@@ -93,14 +91,35 @@ static int judge_header(struct judge *j, const char *line, size_t size)
     return is(line, name_size, "Host") ? judge_host(j, value, size) : 0;
 }
 
-/* The first line stays the library's to read, as far as it has no control characters. */
-static int judge_end(struct judge *j, const char *first, size_t size)
+/* The library would pass over empty lines before the first one, and over more spaces than one: what it then reads is
+ * not what was judged here. */
+static int judge_first(struct judge *j, const char *line, size_t size)
 {
-    size_t n = strlen(VERSION_1_1);
+    const char *target = memchr(line, ' ', size), *version;
+    size_t method_size = target ? (size_t)(target - line) : 0, target_size;
 
+    if (!is_token(line, method_size))
+        return bad(j, "The request does not begin with a method.");
+    target++;
+    version = memchr(target, ' ', size - method_size - 1);
+    target_size = version ? (size_t)(version - target) : 0;
+    if (target_size == 0)
+        return bad(j, "The request's first line is not a method, a target and a version with one space between them.");
+    version++;
+    size -= method_size + target_size + 2;
+    j->version_1_1 = size == 8 && memcmp(version, "HTTP/1.1", size) == 0;
+    if (!j->version_1_1 && !(size == 8 && memcmp(version, "HTTP/1.0", size) == 0))
+        return bad(j, "The request is not of HTTP/1.0 or HTTP/1.1.");
+    return 0;
+}
+
+static int judge_end(struct judge *j)
+{
     if (j->length && j->encoding)
         return bad(j, "The request has both Content-Length and Transfer-Encoding.");
-    if (!j->head->host && size >= n && memcmp(first + size - n, VERSION_1_1, n) == 0)
+    if (j->encoding && !j->version_1_1)
+        return bad(j, "The request is of HTTP/1.0, which has no Transfer-Encoding.");
+    if (!j->head->host && j->version_1_1)
         return bad(j, "The request has no Host.");
     return 0;
 }
@@ -128,15 +147,17 @@ int nm_head_judge(const char *data, size_t size, struct nm_head *ret)
 {
     struct nm_head head = {};
     struct judge j = {.head = &head};
-    size_t at = 0, first_size = 0, line_size;
-    int r = take_line(&j, data, size, &at, &first_size);
+    size_t at = 0, line_size;
+    int r = take_line(&j, data, size, &at, &line_size);
 
+    if (r == 0)
+        r = judge_first(&j, data, line_size);
     while (r == 0) {
         size_t begin = at;
 
         r = take_line(&j, data, size, &at, &line_size);
         if (r == 0 && line_size == 0) {
-            r = judge_end(&j, data, first_size);
+            r = judge_end(&j);
             break;
         }
         if (r == 0)

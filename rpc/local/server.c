@@ -372,6 +372,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
         {MHD_OPTION_CONNECTION_LIMIT, s->connections.max, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)timeout_sec, NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
 

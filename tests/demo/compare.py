@@ -49,7 +49,9 @@ def is_as_fast(on, off):
 
 
 def tell_speed(on, off):
-    """Returns a sentence on the speed of guaranteed work. Over-allocation can't make it faster, so a gain is noise."""
+    """Returns a sentence on the speed of guaranteed work: the share that it got of the CPU that it wanted, which, other than the
+    work that it got through, doesn't change with the machine's own speed. Over-allocation can't make it faster, so a gain is
+    noise."""
     d = difference(on, off)
     if d is None or mean(off) <= 0:
         return "Guaranteed work: no result, since a run has no figure."
@@ -62,19 +64,19 @@ def tell_speed(on, off):
     return f"Guaranteed work: no result ({figures})."
 
 
-def has_result(jobs, rates, foreign):
+def has_result(jobs, speeds, foreign):
     """Returns whether there was a gain, and no more than AS_FAST between the speeds of guaranteed work."""
     d = difference(*jobs)
-    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and None not in (*rates[0], *rates[1]) and \
-        abs(mean(rates[0]) - mean(rates[1])) <= AS_FAST * mean(rates[1])
+    return max(*foreign[0], *foreign[1]) <= FOREIGN and d is not None and d[2] and d[0] > 0 and None not in (*speeds[0], *speeds[1]) and \
+        abs(mean(speeds[0]) - mean(speeds[1])) <= AS_FAST * mean(speeds[1])
 
 
-def tell(jobs, rates, foreign):
+def tell(jobs, speeds, foreign):
     """The sentences at the end. Each of the three: figures of the runs with over-allocation, and of those without;
-    foreign: other work on the machine, as shares of its CPUs."""
+    speeds: shares of the wanted CPU; foreign: other work on the machine, as shares of its CPUs."""
     shares = [*foreign[0], *foreign[1]]
     if max(shares) > FOREIGN:
         return [f"No result: other work used {min(shares):.0%} to {max(shares):.0%} of this machine's CPUs during the runs. nmd "
                 "lends out only what is really free, and other work may have made any difference between the runs. Try again when "
                 "the machine is idle, or see a recorded run: ./demo --replay."]
-    return [tell_jobs(*jobs), tell_speed(*rates)]
+    return [tell_jobs(*jobs), tell_speed(*speeds)]

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 
-VERSION = 1
+VERSION = 2  # of what results have
 
 
 def cpu_model():

@@ -135,13 +135,14 @@ class Run:
                 return containers
             time.sleep(0.2)
 
-    def rate(self):
-        """Returns units per second in the phase in which web wants all CPUs; None if it didn't print that."""
+    def web(self):
+        """Returns for the phase in which web wants all CPUs: what share of them it got, and units per second that it got through.
+        None if it didn't print that."""
         for line in self.node.nmctl("logs", self.services["web"], check=False).stdout.splitlines():
             counted = json.loads(line)
             if counted["busy"] > 0:
-                return counted["units"] / counted["busy"]
-        return None
+                return {"share": counted["got"] / counted["busy"], "rate": counted["units"] / counted["busy"]}
+        return {"share": None, "rate": None}
 
     def finish(self):
         used, foreign = self.cpu.shares()
@@ -155,7 +156,7 @@ class Run:
             "wasted": sum(c.get("cpu_time_usec") or 0 for c in containers.values()
                           if c["exit_reason"] in batch.TAKEN_BACK) / 1e6,
             "waited": max((c["started_usec"] - c["submitted_usec"]) / 1e3 for c in waited),
-            "rate": self.rate(), "explain": self.explanation(containers.values())}
+            "explain": self.explanation(containers.values())} | self.web()
 
     def explanation(self, containers):
         """Returns the decision of that kind from the output of nmctl explain."""
@@ -189,6 +190,7 @@ def table(on, off, seconds):
     row("work lost to kills, CPU s", lambda r: r["wasted"], "{:.1f}".format)
     row("jobs that failed", lambda r: len(r["failed"]), str)
     row("guaranteed containers waited, ms", lambda r: r["waited"], "{:.0f}".format)
+    row("CPU web got of what it wanted, surge", lambda r: r["share"], lambda v: f"{v:.1%}" if v else "unknown")
     row("web's speed while it ramps up, units/s", lambda r: r["rate"], lambda v: f"{v:.0f}" if v else "unknown")
     print()
     for label, a, b in rows:
@@ -196,15 +198,16 @@ def table(on, off, seconds):
 
 
 def figures(results):
-    """Returns (jobs, rates, foreign) for compare.tell(), and the two kinds of results."""
+    """Returns (jobs, shares, foreign) for compare.tell(), and the two kinds of results."""
     on, off = ([r for r in results if r["over_allocation"] == kind] for kind in (True, False))
-    return [([r[what] for r in on], [r[what] for r in off]) for what in ("jobs", "rate", "foreign")], on, off
+    return [([r[what] for r in on], [r[what] for r in off]) for what in ("jobs", "share", "foreign")], on, off
 
 
 def assumptions():
     return (f"Assumed here: services hold {plan.HELD_MEMORY:.0%} of the memory and {plan.HELD_VCORES:.0%} of the vcores and use a "
             "fifth of that most of the time; there are always jobs that wait, and each of them spends nearly all of its time "
-            "waiting for data. Where a node is used as it is asked for, there is nothing to gain.")
+            "waiting for data. Where a node is used as it is asked for, there is nothing to gain. The speed of guaranteed work is the share "
+            "that web got of the CPU while it wanted all of it.")
 
 
 def summary(results, seconds):

@@ -113,7 +113,7 @@ for over in (True, False, False, True):
     frame = picture.frame_of(1.0, status, [job], 1024, {})
     r.put(frame | {'said': ['index-1 is done']})
     r.put({'over_allocation': over, 'jobs': 30 if over else 10, 'failed': [], 'cpu': 0.3, 'foreign': 0.02, 'memory': 0.5, 'paused': 0,
-           'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'explain': ''})
+           'killed': 0, 'wasted': 0, 'waited': 9.5, 'rate': 1000.0, 'share': 0.97, 'explain': ''})
 r.write()"
 /usr/bin/python3 -B "$here/../demo/story.py" --replay "$dir/made.jsonl" >"$dir/replay.out" 2>&1
 is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"

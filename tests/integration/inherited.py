@@ -40,6 +40,14 @@ def numa_policy():
     return {0: "default"}.get(mode.value, mode.value)
 
 
+def has_slice():
+    """Whether it has the time slice that 15-inherited.sh gives nmd's parent."""
+    number = {"x86_64": 315, "aarch64": 275}.get(os.uname().machine)  # sched_getattr
+    attributes = ctypes.create_string_buffer(56)
+    return number and libc.syscall(number, int(other or 0), attributes, 56, 0) == 0 and \
+        struct.unpack_from("Q", attributes.raw, 24)[0] == 50000000
+
+
 def link(name):
     return os.readlink(f"{proc}/{name}")
 
@@ -163,7 +171,7 @@ tell("CPU affinity", status["Cpus_allowed_list"])
 tell("NUMA policy", numa_policy())
 tell("I/O class", re.sub(": prio.*", "", subprocess.run(["ionice", "-p", other or str(os.getpid())], capture_output=True,
                                                           text=True, check=True).stdout))
-tell("scheduling policy", stat[38])
+tell("scheduling policy", stat[38], "own slice" if has_slice() else "usual slice")
 tell("nice", stat[16])
 tell("OOM score", text_of("oom_score_adj"))
 tell("resource limits", "files", limit("Max open files"), "core", limit("Max core file size"))

@@ -17,6 +17,7 @@
 #define MAP "attempt_1_2_m_3_0"
 
 static struct nm_shuffle_request q;
+static uint8_t decoded[NM_SHUFFLE_HEAD_MAX];
 
 static int parse(const char *head)
 {
@@ -24,7 +25,7 @@ static int parse(const char *head)
     int r;
 
     assert_int_equal(nm_shuffle_head_size(nm_bytes_of(head)), strlen(head));
-    r = nm_shuffle_request_parse(nm_bytes_of(head), &q, &why);
+    r = nm_shuffle_request_parse(nm_bytes_of(head), decoded, &q, &why);
     assert_true((r == 0) == (why == NULL));
     return r;
 }
@@ -125,7 +126,7 @@ static void test_too_many_parts(void **state)
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-2048&map=" MAP "," MAP), 0);
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2147483647&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2048&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
-    assert_int_equal(nm_shuffle_request_parse(nm_bytes_of(head), &q, &why), NM_SHUFFLE_BAD_REQUEST);
+    assert_int_equal(nm_shuffle_request_parse(nm_bytes_of(head), decoded, &q, &why), NM_SHUFFLE_BAD_REQUEST);
     assert_string_equal(why, "Too many parts: maps times reducers are at most 4096");
 }
 
@@ -139,6 +140,8 @@ static void test_what_hadoop_accepts(void **state)
         "/mapOutput?job=job_1_2&reduce=0&map=&map=" MAP,
         "/mapOutput?job=job_1_2&reduce=007&map=" MAP,
         "/mapOutput?job=job_1_2&dag=1&dag=2&reduce=0&map=" MAP "&keepAlive=true&keepAlive=false",
+        "/mapOutput?job=job%5F1_%32&%72educe=%30&m%61p=%61ttempt%5f1_2_m_3_0",
+        "/mapOutput?job=job_1_2;reduce=0;map=" MAP,
     };
 
     (void)state;

@@ -12,6 +12,7 @@
 
 #include "rpc/yarn/conf/conf.h"
 #include "rpc/yarn/conf/proxying.h"
+#include "rpc/yarn/conf/rules.h"
 #include "rpc/yarn/conf/trackers.h"
 
 /* As a node's own files have it by default, with a proxy. */
@@ -145,6 +146,44 @@ static void test_several_rms(void **state)
     nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
 }
 
+#define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
+
+/* Who may call the proxy is checked by nobody, so a list that keeps somebody out is refused where there is a proxy. That of
+ * the ResourceManager's own service (security.applicationmaster.protocol) is not this node's. */
+static void test_who_may_call(void **state)
+{
+    static const struct {
+        const char *name, *more;
+        bool refused;
+    } cases[] = {
+        {MASTERS "acl", "yarn.nodemanager.amrmproxy.enabled", true},
+        {MASTERS "acl.blocked", "yarn.nodemanager.amrmproxy.enabled", true},
+        {MASTERS "hosts", "yarn.nodemanager.distributed-scheduling.enabled", true},
+        {MASTERS "hosts.blocked", "yarn.nodemanager.distributed-scheduling.enabled", true},
+        {MASTERS "acl", "some.other", false},
+        {"security.applicationmaster.protocol.acl", "yarn.nodemanager.amrmproxy.enabled", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        struct nm_refusals refusals = {0};
+        struct nm_yarn_conf *c;
+        char text[600];
+
+        assert_int_equal(nm_yarn_conf_new(&c), 0);
+        (void)snprintf(text, sizeof text,
+                       "<configuration><property><name>%s</name><value>alice</value></property><property><name>"
+                       "hadoop.security.authorization</name><value>true</value></property><property><name>%s</name>"
+                       "<value>true</value></property></configuration>", cases[i].name, cases[i].more);
+        assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+        assert_int_equal(nm_yarn_rules_check(c, NULL, NULL, &refusals), 0);
+        if ((refusals.text && strstr(refusals.text, cases[i].name)) != cases[i].refused)
+            fail_msg("%s, %s: %s", cases[i].name, cases[i].more, refusals.text ?: "fine");
+        nm_refusals_done(&refusals);
+        nm_yarn_conf_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_itself),
         cmocka_unit_test(test_several_rms),
+        cmocka_unit_test(test_who_may_call),
     };
 
     return cmocka_run_group_tests_name("yarn-proxying", tests, NULL, NULL);

@@ -350,15 +350,12 @@ static void test_security(void **state)
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "u=rwx", NULL},
         {"security.containermanagement.protocol.acl", "alice staff", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl.blocked", "bob", "hadoop.security.authorization=false"},
-        {"security.applicationmaster.protocol.hosts", "10.0.0.0/8", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.acl", "alice", "hadoop.security.authorization=false"},
         /* blank: nobody may call */
         {"security.containermanagement.protocol.acl", " ", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", "", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", " , ", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.hosts", "", "hadoop.security.authorization=false"},
-        {"security.applicationmaster.protocol.acl", " ", "hadoop.security.authorization=false"},
-        {"security.applicationmaster.protocol.hosts", " ", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.acl", " ", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.hosts", "", "hadoop.security.authorization=false"},
     };

@@ -107,9 +107,11 @@ check 'and three guaranteed ones of a third' wait_until 30 has_running over 3
 check 'the ResourceManager has heard of all' wait_until 20 rm_counts '5 2 0'
 kept=$(of_app kept)
 over=$(of_app over)
-light 'finish?app=over' >/dev/null
+killed_app=$(sed -E 's/container_([0-9]+_[0-9]+)_.*/application_\1/' <<<"$over" | sort -u)
+check 'the third one is killed' curl -sf -X PUT -H 'Content-Type: application/json' -d '{"state":"KILLED"}' -o "$dir/killed" \
+    "$rm_web/ws/v1/cluster/apps/$killed_app/state"
 all_over() { for c in $over; do in_state "$c" COMPLETED || return 1; done; }
-check 'when that ends, its containers are killed' wait_until 30 all_over
+check 'its containers are killed with it' wait_until 30 all_over
 check 'and the ResourceManager has dropped them' wait_until 30 rm_counts '2 2 0'
 is 'the opportunistic ones of the other have not ended' "$(light 'containers?app=kept' | jq -r '[.[] | .end // empty] | join("; ")')" ''
 is 'and go on' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNNING
@@ -133,6 +135,7 @@ is 'which is a decision of the node' "$(decision_of "$w" shed .reason)" waited-t
 like 'nmctl explain tells it' "$(nmctl explain "$w")" 'the node has had no room for it meanwhile'
 like 'the metrics count it' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_sheds_total\{reason="waited-too-long"\} [1-9]'
+like 'so does an event' "$(nmctl events --json "$w" | jq -r .text)" 'waited for as long as'
 is "a local user's waits on" "$(state_of own)" SCHEDULED
 light 'finish?app=waits' >/dev/null
 nmctl kill own >/dev/null
@@ -149,10 +152,20 @@ counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1
 check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
 is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'counts on .* CPUs')" \
     'counts on 2.2 GiB and 6 vcores here, by a size of its own; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
+# Smaller than what runs: 64 and 96 MiB.
+rm_admin -updateNodeResource "node07:$node_port" 100 1
+check 'one below what runs' wait_until 20 counts_on '100 1'
+is 'kills nothing, and ends nothing' "$(told "$g"), $(told "$o")" \
+    'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
+light 'ask?app=small&n=1&mb=16&cmd=true' >/dev/null
 rm_admin -updateNodeResource "node07:$node_port" 2800 12
 check 'a larger one, too' wait_until 20 counts_on '2800 12'
 is 'which is what the kernel holds containers to from now on' "$(nmctl status --json | jq -r \
     '.node | "\(.capacity | .memory_bytes / 1048576) \(.capacity.vcores) of \(.configured.memory_bytes / 1048576)"')" '2800 12 of 2400'
+small_ended() { light 'containers?app=small' | jq -r '.[].end // empty' | grep -q .; }
+check 'what was asked for meanwhile runs now' wait_until 30 small_ended
+like 'and has not been refused' "$(light 'containers?app=small' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
+light 'finish?app=small' >/dev/null
 big=$(one_more 'mb=2500&cmd=exec+sleep+1006')
 check 'a container that is larger than what is configured runs' wait_until 30 in_state "$big" RUNNING
 nmd_kill
@@ -329,6 +342,29 @@ in_first() { d=$(one_more 'mb=16&cmd=pwd') && wait_until 30 ended "$d" && [[ $(n
 check 'and is used again' wait_until 30 in_first
 like 'which is an event, too' "$(nmctl events --json)" "local directory $place/disk is good again"
 is 'both were told once' "$(bad_told)" 1
+
+# Four that fail at once, each with ten thousand files that look like what they have said.
+crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
+    until [ -e $place/crowd ]; do sleep .05; done; exit 5"
+light "ask?app=crowd&n=4&mb=16&cmd=$(jq -rn --arg command "$crowded" '$command | @uri')" >/dev/null
+crowded_dirs() { find "$place"/logs/*/container_* -name stderr10000 2>/dev/null | wc -l; }
+all_crowded() { [ "$(crowded_dirs)" = 4 ]; }
+check 'four containers have made ten thousand files each beside their logs' wait_until 60 all_crowded
+crowd_ended() { [ "$(light 'containers?app=crowd' | jq '[.[] | select(.end)] | length')" = 4 ]; }
+touch "$place/crowd"
+slowest=0
+fails_on() { # for wait_until: asks nmd once more, and sees how long that takes
+    local asked took
+    asked=$(date +%s%3N)
+    nmctl status >/dev/null
+    took=$(($(date +%s%3N) - asked))
+    [ "$took" -le "$slowest" ] || slowest=$took
+    crowd_ended
+}
+wait_until 30 fails_on || not_ok 'all four end'
+at_least 'nmd answers within a second while all four fail' 1000 "$slowest"
+like 'and tells what they have said' "$(light 'containers?app=crowd' | jq -r '.[0].end // empty')" '^5 .*exit code 5.*crowded'
+light 'finish?app=crowd' >/dev/null
 
 f=$(one_more 'mb=32&cmd=echo+it+is+broken+%3e%262%3b+exit+3')
 check 'one that fails ends' wait_until 30 ended "$f"

@@ -19,6 +19,14 @@ rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
 need 'a machine to measure' node_proc_start 4000 2
 node_configure
 need 'nmd starts' node_start
+# No ResourceManager has answered yet.
+for port in "$node_port" "$proxy_port"; do
+    listens() { (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+    check 'a port is open before there is a cluster' wait_until 10 listens
+    is 'an empty response is refused there' \
+        "$(cd "$(dirname "$0")" && python3 -B -c "import wire; print(wire.respond($port, wire.message(3, b'')))" 2>&1)" SaslException
+done
+is 'it is in no cluster' "$([ "$(upstream_of .state)" = running ] && echo running)" ''
 submit here -m 10M -c 0.1 -- sleep 600
 while IFS=$'\t' read -r name got wanted; do
     is "$name" "$got" "$wanted"

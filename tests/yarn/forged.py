@@ -16,7 +16,7 @@ import time
 from master import (CLUSTER, PROTOCOL, ask, begin, cluster, container, container_identifier, container_token, context,
                     fact, nm_token, node, node_port, outcome, sign, start, start_request, status, stop, token,
                     within)
-from wire import Client, Refused, every, fields, message, number
+from wire import Client, Refused, every, fields, message, number, respond
 
 proxy_port = int(sys.argv[4])
 chance = random.Random(1)
@@ -280,21 +280,6 @@ def try_connections():
         raw(chance.randbytes(chance.randrange(1, 300)))
         raw(b"hrpc\x09\x00\xdf" + struct.pack(">I", 40) + chance.randbytes(chance.randrange(60)))
     fact("neither does noise", status(container(2)), "2; 0")
-
-
-def respond(port, token):
-    """What the server on that port says to a response that is this, of somebody who has no token."""
-    with Client(("127.0.0.1", port), PROTOCOL, "127.0.0.3") as client:
-        try:
-            client.socket.sendall(b"hrpc\x09\x00\xdf")
-            client.sasl(number(2, 1))
-            auth = message(1, "TOKEN") + message(2, "DIGEST-MD5") + message(3, "") + message(4, "default")
-            client.sasl(number(2, 2) + token + message(4, auth))
-        except Refused as why:
-            return str(why)
-        except (EOFError, OSError):
-            return "closed"
-    return "let in"
 
 
 def try_responses():

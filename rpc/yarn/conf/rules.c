@@ -39,6 +39,7 @@ struct rule {
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
+    bool of_proxy; /* it asks for nothing where masters don't talk to their ResourceManager through nmd */
     struct {
         const char *name, *value;
     } unless; /* this other property has this value (NULL: any but ""): then the rule asks for nothing */
@@ -55,8 +56,10 @@ struct rule {
 #define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
-#define MASTERS "security.applicationmaster.protocol."
+/* Of the services that Hadoop's NodeManager has lists for (NMPolicyProvider), nmd has the first, and the second where
+ * masters talk to their ResourceManager through it. */
 #define NODES "security.containermanagement.protocol."
+#define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 #define OTHERS "security.service.authorization.default."
 /* A list of who may call lets nobody in where it is blank, and one of who may not keeps nobody out. */
 #define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
@@ -91,10 +94,10 @@ static const struct rule rules[] = {
     {NODES "acl.blocked", NOBODY},
     {NODES "hosts", EVERYBODY},
     {NODES "hosts.blocked", NOBODY},
-    {MASTERS "acl", EVERYBODY},
-    {MASTERS "acl.blocked", NOBODY},
-    {MASTERS "hosts", EVERYBODY},
-    {MASTERS "hosts.blocked", NOBODY},
+    {MASTERS "acl", EVERYBODY, .of_proxy = true},
+    {MASTERS "acl.blocked", NOBODY, .of_proxy = true},
+    {MASTERS "hosts", EVERYBODY, .of_proxy = true},
+    {MASTERS "hosts.blocked", NOBODY, .of_proxy = true},
     {OTHERS "acl", EVERYBODY},
     {OTHERS "acl.blocked", NOBODY},
     {OTHERS "hosts", EVERYBODY},
@@ -354,17 +357,34 @@ static const char *offender(const struct rule *rule, const char *text)
     return found ? NULL : text;
 }
 
-/* 1: its other property says that it doesn't matter. */
-static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
+/* Returns whether the property has this value (NULL: any but ""). */
+static int has_value(const struct nm_yarn_conf *c, const char *name, const char *value)
 {
     _cleanup_free_ char *text = NULL;
-    int r = rule->unless.name ? nm_yarn_conf_expand(c, rule->unless.name, &text) : -ENOENT;
+    int r = nm_yarn_conf_expand(c, name, &text);
 
-    if (r == -ENOMEM)
-        return r;
     if (r < 0)
-        return 0;
-    return rule->unless.value ? strcasecmp(text, rule->unless.value) == 0 : *text != '\0';
+        return r == -ENOMEM ? r : 0;
+    return value ? strcasecmp(text, value) == 0 : *text != '\0';
+}
+
+/* Distributed scheduling is done by the proxy and turns it on. */
+static int has_proxy(const struct nm_yarn_conf *c)
+{
+    int r = has_value(c, NODE "amrmproxy.enabled", "true");
+
+    return r == 0 ? has_value(c, NODE "distributed-scheduling.enabled", "true") : r;
+}
+
+/* 1: another property says that it doesn't matter. */
+static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
+{
+    int r = rule->unless.name ? has_value(c, rule->unless.name, rule->unless.value) : 0;
+
+    if (r != 0 || !rule->of_proxy)
+        return r;
+    r = has_proxy(c);
+    return r < 0 ? r : r == 0;
 }
 
 static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,

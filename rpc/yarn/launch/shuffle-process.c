@@ -45,12 +45,24 @@ struct nm_yarn_shuffle_process {
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
+/* The kernel puts each session into a group of its own (CONFIG_SCHED_AUTOGROUP, sched(7)), and compares the nice values of
+ * these groups; the processes' own count inside of one only. -ENOENT: no autogroups here. */
+static void set_session_nice(const char *process, int nice)
+{
+    char path[64], text[16];
+
+    (void)snprintf(path, sizeof path, "/proc/%s/autogroup", process);
+    (void)snprintf(text, sizeof text, "%d", nice);
+    (void)nm_write_file_at(AT_FDCWD, path, text);
+}
+
 /* What nmd gave itself, so that it is heard on a full node, isn't for those who serve strangers. */
 static void be_ordinary(uint64_t most_files, int nice)
 {
     struct rlimit files;
 
     (void)setpriority(PRIO_PROCESS, 0, nice);
+    set_session_nice("self", nice);
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "0");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = NM_MIN(files.rlim_max, (rlim_t)most_files);
@@ -248,7 +260,15 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
  * one. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
 {
-    return p->pid > 0 ? RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice)) : -ESRCH;
+    char process[16];
+
+    if (p->pid <= 0)
+        return -ESRCH;
+    if (getsid(p->pid) == p->pid) { /* else it has just been forked, and will do that itself */
+        (void)snprintf(process, sizeof process, "%d", (int)p->pid);
+        set_session_nice(process, nice);
+    }
+    return RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice));
 }
 
 void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t timeout_usec)

@@ -7,6 +7,7 @@
 
 #include "rpc/yarn/node/node-state.h"
 
+#include "agent/problem.h"
 #include "rpc/yarn/launch/shuffle-service.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/message-ids.h"
@@ -14,6 +15,7 @@
 #include "util/printf.h"
 
 #define COMMAND_MAX (64u << 10)
+#define UID_SIZE 16
 
 /* ---- what is refused ---------------------------------------------------------------------- */
 
@@ -158,6 +160,22 @@ static struct nm_caller caller_of(const struct nm_yarn_item *i)
     return who;
 }
 
+/* nm_manager_submit() takes digits for a uid, but a submitter's name may be digits alone, and another account may have
+ * that uid. NULL: the account is gone. */
+static const char *user_of(const struct nm_yarn_item *i, char uid_text[static UID_SIZE])
+{
+    const char *name = i->record->user;
+    uid_t uid;
+    gid_t gid;
+
+    if (name[strspn(name, "0123456789")] != '\0')
+        return name;
+    if (nm_yarn_user_find(name, &uid, &gid) < 0)
+        return NULL;
+    (void)snprintf(uid_text, UID_SIZE, "%u", (unsigned)uid);
+    return uid_text;
+}
+
 static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_problem *problem)
 {
     const Hadoop__ContainerTokenIdentifier *t = i->token;
@@ -168,7 +186,13 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
     struct nm_caller who = caller_of(i);
     const struct nm_container *c;
     struct nm_arena arena;
+    char uid_text[UID_SIZE];
+    const char *user = user_of(i, uid_text);
     int r = -ENOMEM;
+
+    if (!user)
+        return nm_problem_set(problem, NM_AGENT_E_INVALID, "user", i->record->user,
+                              "There is no user %s on this node any more.", i->record->user);
 
     nm_arena_init(&arena, COMMAND_MAX, NULL);
     struct nm_submit s = {
@@ -180,7 +204,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
         .argv = nm_yarn_launcher_command(i->record->context, &arena),
         .workdir = workdir,
         .log_dir = log_dir,
-        .user = i->record->user,
+        .user = user,
         .exempt = is_master,
         .cpu_is_share = true, /* the default scheduler counts memory alone */
         .owner = NM_YARN_OWNER,
