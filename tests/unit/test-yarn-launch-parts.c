@@ -255,6 +255,53 @@ static void test_name_node_doubts(void **state)
     }
 }
 
+/* An address that is none is told with its value, and not as one that isn't set. */
+static void test_odd_addresses(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        bool odd;
+    } cases[] = {
+        {"fs.defaultFS", "hdfs://[::1", true},
+        {"fs.defaultFS", "hdfs://h:99999", true},
+        {"fs.defaultFS", "webhdfs://h:x/", true},
+        {"fs.defaultFS", "hdfs://h:8020/", false},
+        {"fs.defaultFS", "hdfs:///", false},
+        {"fs.defaultFS", "file:///", false},
+        {"dfs.namenode.rpc-address", "[::1:8020", true},
+        {"dfs.namenode.http-address", "h:99999", true},
+        {"dfs.namenode.http-address", "[::1]:9870", false},
+        {"dfs.namenode.rpc-address.a.n1", "h:99999", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
+        const bool is_ha = strstr(cases[i].name, ".a.");
+        struct nm_yarn_settings s = {};
+        struct nm_yarn_conf *c;
+        char text[700], part[200];
+
+        (void)snprintf(text, sizeof text,
+                       "<configuration><property><name>%s</name><value>%s</value></property><property><name>%s</name>"
+                       "<value>a</value></property><property><name>dfs.ha.namenodes.a</name><value>n1</value>"
+                       "</property></configuration>", cases[i].name, cases[i].value, is_ha ? "dfs.nameservices" : "some.other");
+        (void)snprintf(part, sizeof part, "%s = '%s' has no address", cases[i].name, cases[i].value);
+        assert_int_equal(nm_yarn_conf_new(&c), 0);
+        assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+        assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
+        tell_doubts(&s);
+        if ((strstr(said, part) != NULL) != cases[i].odd)
+            fail_msg("%s = %s: %s", cases[i].name, cases[i].value, said);
+        assert_null(strstr(said, "isn't set"));
+        json_decref(name_nodes);
+        json_decref(webhdfs);
+        json_decref(commands);
+        json_decref(s.lacking_name_nodes);
+        nm_yarn_conf_free(c);
+    }
+}
+
 static void test_bad_resources(void **state)
 {
     struct nm_localizer_resource res;
@@ -412,7 +459,7 @@ int main(void)
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_default_file_system),
-        cmocka_unit_test(test_name_node_doubts),
+        cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),

@@ -91,7 +91,7 @@ struct nm_yarn_settings {
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
     uint64_t localizer_timeout_usec;
     json_t *name_nodes, *webhdfs, *commands; /* of nm-localizer's work (sources.h) */
-    json_t *lacking_name_nodes;
+    json_t *lacking_name_nodes;               /* *ret_lacking there */
     char *webhdfs_ca_file;
     char *default_fs; /* NULL: the cluster names none */
     char *dir; /* from which all of this was read; NULL: from none */

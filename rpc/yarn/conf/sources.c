@@ -170,6 +170,14 @@ static int put_keys(const struct reader *r, const struct address *rpc, const cha
     return e < 0 ? e : put_key(r, rpc->host, base);
 }
 
+/* Once: the properties are read a second time for swebhdfs:. */
+static int doubt_address(const struct reader *r, const char *name, const char *value)
+{
+    if (*r->prefix)
+        return 0;
+    return json_array_append_new(r->lacking, json_pack("{s:s, s:s}", "name", name, "value", value)) < 0 ? -ENOMEM : 0;
+}
+
 static int get_address(const struct reader *r, const char *what, const char *suffix, struct address *ret)
 {
     _cleanup_free_ char *text = NULL;
@@ -179,8 +187,12 @@ static int get_address(const struct reader *r, const char *what, const char *suf
 
     (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", what, suffix);
     e = get(r->conf, name, &text);
-    if (e == 0 && text && read_address(text, strlen(text), &address))
+    if (e < 0 || !text || !*text)
+        return e;
+    if (read_address(text, strlen(text), &address))
         *ret = address;
+    else
+        e = doubt_address(r, name, text);
     return e;
 }
 
@@ -225,11 +237,11 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
         return add_name_node(r, list, suffix, NULL);
     }
     for (const char *p = nodes + strspn(nodes, SEPARATORS); e == 0 && *p; p += strspn(p, SEPARATORS)) {
-        const size_t length = strcspn(p, SEPARATORS), n = json_array_size(list);
+        const size_t length = strcspn(p, SEPARATORS), n = json_array_size(list), n_doubts = json_array_size(r->lacking);
 
         (void)snprintf(suffix, sizeof suffix, ".%.*s.%.*s", (int)size, service, (int)length, p);
         e = add_name_node(r, list, suffix, NULL);
-        if (e == 0 && !*r->prefix && json_array_size(list) == n)
+        if (e == 0 && !*r->prefix && json_array_size(list) == n && json_array_size(r->lacking) == n_doubts)
             e = append(r->lacking, suffix + 1, strlen(suffix + 1));
         p += length;
     }
@@ -331,6 +343,24 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
     return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 
+/* Of the scheme, with an authority that is none. */
+static bool is_odd(const char *file_system, const char *scheme)
+{
+    struct address address;
+    const size_t n = strlen(scheme);
+
+    return strncasecmp(file_system, scheme, n) == 0 && strncmp(file_system + n, "://", 3) == 0 &&
+           file_system[n + 3] != '/' && file_system[n + 3] != '\0' && !read_authority(file_system, scheme, &address);
+}
+
+static int doubt_file_system(const struct reader *r, const char *file_system)
+{
+    const bool is_any = file_system && (is_odd(file_system, "hdfs") || is_odd(file_system, "webhdfs") ||
+                                        is_odd(file_system, "swebhdfs"));
+
+    return is_any ? doubt_address(r, "fs.defaultFS", file_system) : 0;
+}
+
 static int read_name_nodes(struct reader *r)
 {
     _cleanup_free_ char *services = NULL, *policy = NULL, *file_system = NULL;
@@ -340,6 +370,8 @@ static int read_name_nodes(struct reader *r)
 
     if ((e = get(r->conf, "dfs.nameservices", &services)) < 0 || (e = get(r->conf, "dfs.http.policy", &policy)) < 0 ||
         (e = get_default_fs(r->conf, &file_system)) < 0)
+        return e;
+    if ((e = doubt_file_system(r, file_system)) < 0)
         return e;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
     is_hdfs = file_system && read_authority(file_system, "hdfs", &authority);

@@ -15,6 +15,7 @@
 #include "rpc/yarn/launch/fetching.h"
 #include "rpc/yarn/launch/user.h"
 
+#define CERTIFICATE_LINES_MAX 100000u
 #define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
 
 struct doubts {
@@ -48,6 +49,20 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
+/* As PEM, which begins on a line of its own. What can't be opened is told elsewhere. */
+static bool has_certificate(const char *path)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    char line[200];
+
+    if (!f)
+        return true;
+    for (size_t i = 0; i < CERTIFICATE_LINES_MAX && fgets(line, sizeof line, f); i++)
+        if (strncmp(line, "-----BEGIN ", 11) == 0 && strstr(line, "CERTIFICATE-----"))
+            return true;
+    return false;
+}
+
 /* nm-localizer, which runs as the container's user, reads the file. */
 static void look_for_certificates(const struct doubts *d, const char *path)
 {
@@ -62,6 +77,8 @@ static void look_for_certificates(const struct doubts *d, const char *path)
         why = "it is no file";
     else if (!(st.st_mode & S_IROTH))
         why = "not everybody may read it, and it is read as the user of each container (chmod o+r)";
+    else if (!has_certificate(path))
+        why = "it has no certificate in PEM format";
     if (why)
         doubt(d, "nmd.webhdfs.ca-file = '%s': %s; without it nothing is fetched from HDFS by TLS", path, why);
 }
@@ -117,8 +134,13 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
     size_t i;
 
     json_array_foreach(lacking, i, name) {
-        const char *node = json_string_value(name);
+        const char *node = json_string_value(name), *odd = json_string_value(json_object_get(name, "name"));
 
+        if (odd) {
+            doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port up to "
+                     "65535, or [IPv6]:PORT), and isn't used", odd, json_string_value(json_object_get(name, "value")));
+            continue;
+        }
         doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
                  "nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
                  "dfs.ha.namenodes.%.*s has", node,
