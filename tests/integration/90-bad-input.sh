@@ -156,6 +156,10 @@ yarn() { # NAME PROPERTY VALUE: a cluster's configuration with that
 yarn dirs yarn.nodemanager.local-dirs "$dir/text"
 yarn address yarn.nodemanager.bind-host 192.0.2.1
 yarn number yarn.nodemanager.resource.memory-mb plenty
+yarn https yarn.http.policy HTTPS_ONLY
+yarn ssl mapreduce.shuffle.ssl.enabled true
+sed -i 's|</property>|&<property><name>yarn.nodemanager.aux-services</name><value>mapreduce_shuffle</value></property>|' \
+    "$dir/yarn-ssl/yarn-site.xml"
 refused "more memory than there is" 'memory = .*larger than this node' "${new[@]}" --config "$dir/large.conf"
 refused "thresholds that are equal" 'must be below' "${new[@]}" --config "$dir/equal.conf"
 refused "a state directory below a file" "state directory $dir/text/x" --state-dir "$dir/text/x" --runtime-dir "$dir/new-run"
@@ -168,6 +172,8 @@ refused "a port that is taken" "127.0.0.1:$port: Address already in use" "${new[
 refused "a recording over a text" 'which is no trace' "${new[@]}" --record "$dir/text"
 refused "a cluster's number that is none" "memory-mb = 'plenty'" "${new[@]}" --yarn-conf "$dir/yarn-number"
 refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[@]}" --yarn-conf "$dir/yarn-dirs"
+refused "a cluster whose pages are to be TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
+refused "a cluster whose map outputs are to be TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
 refused "a cluster's address of another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
 # Everything that is wrong is in one answer, of both configurations and of the node.
 mkdir -p "$dir/yarn-all"

@@ -336,6 +336,29 @@ static void test_checked_once(void **state)
     nm_shuffle_checked_free(dirs.checked);
 }
 
+/* Whatever is checked, so many files are remembered, and the newest is among them. */
+static void test_checked_is_bounded(void **state)
+{
+    const unsigned n = 3 * NM_SHUFFLE_CHECKED_MAX;
+    struct nm_shuffle_checked *checked;
+    struct stat st = {.st_dev = 7, .st_size = 24};
+    unsigned n_known = 0;
+
+    (void)state;
+    assert_int_equal(nm_shuffle_checked_new(&checked), 0);
+    for (unsigned i = 0; i < n; i++) {
+        st.st_ino = 1000 + i;
+        nm_shuffle_checked_add(checked, &st);
+        assert_true(nm_shuffle_checked_has(checked, &st));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        st.st_ino = 1000 + i;
+        n_known += nm_shuffle_checked_has(checked, &st);
+    }
+    assert_int_equal(n_known, NM_SHUFFLE_CHECKED_MAX);
+    nm_shuffle_checked_free(checked);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -345,7 +368,8 @@ int main(void)
         TEST(test_a_lying_index),  TEST(test_links_are_not_followed), TEST(test_a_linked_directory),
         TEST(test_a_fifo),         TEST(test_somebody_elses),         TEST(test_the_other_directory),
         TEST(test_in_two_directories), TEST(test_only_one_of_the_two), TEST(test_a_directory_that_comes),
-        TEST(test_checked_once),       TEST(test_ranges),              TEST(test_a_range_of_the_other_index),
+        TEST(test_checked_once),       TEST(test_checked_is_bounded),  TEST(test_ranges),
+        TEST(test_a_range_of_the_other_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,6 +38,32 @@ core_cluster() {
     need 'a machine to measure' node_proc_start 16384 16
     need 'one node of ours joins it' join 1
     need 'and another one' join 2
+    core_names
+}
+
+# ---- configuration -------------------------------------------------------------------------------------
+
+# The names of a node's properties in this version of YarnConfiguration, without what are only beginnings of others.
+names_of_node() {
+    javap -constants -cp "$NMD_TEST_CLASSPATH" org.apache.hadoop.yarn.conf.YarnConfiguration |
+        sed -nE 's/.*String [A-Z0-9_]+ = "(yarn\.nodemanager\.[^"]*[^".])";.*/\1/p' | sed 's/%s/x/g' | sort -u | awk '
+            { name[NR] = $0 }
+            END { for (i = 1; i <= NR; i++) if (index(name[i + 1], name[i] ".") != 1) print name[i] }'
+}
+core_names() {
+    local name
+    names_of_node >"$dir/names"
+    at_least 'YarnConfiguration of this version has names for a node' "$(wc -l <"$dir/names")" 200
+    mkdir "$dir/all-names"
+    {
+        echo '<configuration>'
+        while read -r name; do echo "<property><name>$name</name><value></value></property>"; done <"$dir/names"
+        echo '<property><name>yarn.nodemanager.no-such-name</name><value></value></property></configuration>'
+    } >"$dir/all-names/yarn-site.xml"
+    "$NMD" --check-config --config "$nmd_conf" --yarn-conf "$dir/all-names" --backend direct --state-dir "$dir/names-state" \
+        --runtime-dir "$dir/names-run" >"$dir/names.out" 2>&1
+    is 'and nmd knows all of them' "$(grep -oE 'yarn\.nodemanager\.[^ :]*: no property' "$dir/names.out")" \
+        'yarn.nodemanager.no-such-name: no property' || diag "$(tail -n 5 "$dir/names.out")"
 }
 
 # ---- files for streaming -----------------------------------------------------------------------------
@@ -94,8 +120,17 @@ streaming_begin() {
 
 # ---- jobs ----------------------------------------------------------------------------------------------
 
+watch_outputs() { # those of terasort are there for some seconds
+    while :; do
+        outputs_apart
+        sleep 0.2
+    done >"$dir/apart" &
+    at_exit "end_process $!"
+}
+
 core_jobs() {
     local report part
+    watch_outputs
     streaming_files
     need 'files of the other user are on HDFS' stage
     example teragen teragen -Dmapreduce.job.maps=2 20000 /tmp/generated
@@ -103,7 +138,7 @@ core_jobs() {
     pi_begin pi 40 3
     aside pi
     succeeds teragen
-    example terasort terasort -Dmapreduce.job.reduces=2 /tmp/generated /tmp/sorted
+    example terasort terasort -Dmapreduce.job.reduces=3 /tmp/generated /tmp/sorted
     aside terasort
     succeeds pi
     like 'it has the right end' "$(counters pi)" '^Estimated value of Pi is 3\.'
@@ -111,6 +146,7 @@ core_jobs() {
     aside streaming
     succeeds terasort
     like 'no fetch of a map output failed' "$(counters terasort)" 'Failed Shuffles=0'
+    at_least 'some outputs had their index on another disk' "$(grep -c "^attempt_$(job_id terasort)_m_" "$dir/apart")" 1
     example teravalidate teravalidate /tmp/sorted /tmp/validated
     aside teravalidate
     succeeds streaming

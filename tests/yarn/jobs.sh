@@ -108,6 +108,13 @@ local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
 log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
 # Prints the file of that pattern, which may appear a moment after its container is reported as running.
 existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PATTERN
+# Prints the map outputs whose data and index are in different local directories, while their application runs.
+outputs_apart() {
+    local data
+    for data in "$place"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
+        [ ! -e "$data" ] || [ -e "$data.index" ] || basename "$(dirname "$data")"
+    done
+}
 # Prints the log directories of an application's containers on a node.
 logs_of() { # N APPLICATION-ID [CONTAINER-ID]
     local found

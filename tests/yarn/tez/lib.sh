@@ -42,13 +42,6 @@ tez_configure() {
 # OrderedWordCount, unmodified: its tasks spill, their outputs have data and index in different local directories, and are
 # fetched from nm-shuffle.
 
-# Finds outputs whose data and index are in different local directories, while the application runs.
-tez_outputs_apart() {
-    local data
-    for data in "$place"/node?/local/*/usercache/*/appcache/application_*/output/*/file.out; do
-        [ ! -e "$data" ] || [ -e "$data.index" ] || basename "$(dirname "$data")"
-    done
-}
 tez_counter() { sed -nE "s/.*[[:space:]]$1=([0-9]+).*/\1/p" "$dir/tez.log" | tail -n 1; } # NAME
 counted() { tr -s ' ' '\n' | sort | uniq -c | awk '{ print $2 "\t" $1 }' | sort; }
 tez_job() {
@@ -60,7 +53,7 @@ tez_job() {
     done
     job_libs=$place/tez job_begin tez org.apache.tez.examples.OrderedWordCount -counter -Dtez.grouping.split-count=3 \
         "file://$place/work/text" "file://$place/work/counted" 2
-    while kill -0 "$job_pid" 2>/dev/null; do tez_outputs_apart; sleep 0.2; done >"$dir/apart"
+    while kill -0 "$job_pid" 2>/dev/null; do outputs_apart; sleep 0.2; done >"$dir/apart"
     job_ends
     is 'Tez: the job succeeds' "$?" 0 || job_trouble tez
     is 'Tez: it counts the words' "$(cat "$place"/work/counted/part-* | sort | md5sum)" "$(cat "$place"/work/text/* | counted | md5sum)"
