@@ -150,11 +150,12 @@ is 'all of its containers ended well, for the node too' "${codes//$'\n'/ }" '0 0
 rm_admin -updateNodeResource "$(rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "node01") | .id')" 9000 32
 counts_on() { [ "$(status_of .upstream.memory_bytes)" = "$(($1 << 20))" ]; } # MIB
 check 'the node counts on more than the host has' wait_until 20 counts_on 9000
-shell_begin large -master_memory 8000 -shell_command true # 8000 MiB of a host of 6000
+master_mb=8000 # of a host of 6000
+shell_begin large -shell_command true
 shell_ends large
 is 'large: an application whose master is larger than the host fails' "$?" 2
 is 'after as many attempts as it may have' "$(rm_get "apps/$(app_of large)/appattempts" | jq -r '.appAttempts.appAttempt | length')" 2
-like 'and its client is told why' "$(app_says large .diagnostics)" 'failed 2 times.*larger than the node'
+like 'and its client is told why' "$(app_says large .diagnostics | tr '\n' ' ')" 'failed 2 times.*larger than the node'
 
 # ---- afterwards ----
 

@@ -292,11 +292,13 @@ declare -A shells=()
 shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
 at_exit shells_end
 # Its files lie in its user's home, which for Java is what the accounts' file says.
+master_mb=256 # of shell_begin's applications
 shell_begin() { # NAME OPTION...
     local name=$1
     shift
     job_begin "$name" "-Duser.home=$place/work" org.apache.hadoop.yarn.applications.distributedshell.Client \
-        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory 256 -container_memory 128 "$@"
+        -jar "$place"/lib/hadoop-yarn-applications-distributedshell-*.jar -appname "$name" -master_memory "$master_mb" \
+        -container_memory 128 "$@"
     shells[$name]=$job_pid
     job_pid=''
 }
