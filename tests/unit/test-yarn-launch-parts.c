@@ -285,7 +285,8 @@ static void test_odd_addresses(void **state)
         (void)snprintf(text, sizeof text,
                        "<configuration><property><name>%s</name><value>%s</value></property><property><name>%s</name>"
                        "<value>a</value></property><property><name>dfs.ha.namenodes.a</name><value>n1</value>"
-                       "</property></configuration>", cases[i].name, cases[i].value, is_ha ? "dfs.nameservices" : "some.other");
+                       "</property></configuration>", cases[i].name, cases[i].value,
+                       is_ha ? "dfs.nameservices" : "some.other");
         (void)snprintf(part, sizeof part, "%s = '%s' has no address", cases[i].name, cases[i].value);
         assert_int_equal(nm_yarn_conf_new(&c), 0);
         assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);

@@ -148,8 +148,8 @@ static void test_several_rms(void **state)
 
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 
-/* Who may call the proxy is checked by nobody, so a list that keeps somebody out is refused where there is a proxy. That
- * of the ResourceManager's own service (security.applicationmaster.protocol) is not this node's. */
+/* Who may call the proxy is checked by nobody, so a list that keeps somebody out is refused where there is a proxy.
+ * That of the ResourceManager's own service (security.applicationmaster.protocol) is not this node's. */
 static void test_who_may_call(void **state)
 {
     static const struct {

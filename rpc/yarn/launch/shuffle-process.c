@@ -45,8 +45,8 @@ struct nm_yarn_shuffle_process {
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
-/* The kernel puts each session into a group of its own (CONFIG_SCHED_AUTOGROUP, sched(7)), and compares the nice values of
- * these groups; the processes' own count inside of one only. -ENOENT: no autogroups here. */
+/* The kernel puts each session into a group of its own (CONFIG_SCHED_AUTOGROUP, sched(7)), and compares the nice values
+ * of these groups; the processes' own count inside of one only. -ENOENT: no autogroups here. */
 static void set_session_nice(const char *process, int nice)
 {
     char path[64], text[16];

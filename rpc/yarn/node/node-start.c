@@ -7,7 +7,6 @@
 
 #include "rpc/yarn/node/node-state.h"
 
-#include "agent/problem.h"
 #include "rpc/yarn/launch/shuffle-service.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/message-ids.h"
@@ -190,9 +189,11 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
     const char *user = user_of(i, uid_text);
     int r = -ENOMEM;
 
-    if (!user)
-        return nm_problem_set(problem, NM_AGENT_E_INVALID, "user", i->record->user,
-                              "There is no user %s on this node any more.", i->record->user);
+    if (!user) {
+        (void)snprintf(problem->message, sizeof problem->message, "There is no user %s on this node any more.",
+                       i->record->user);
+        return NM_AGENT_E_INVALID;
+    }
 
     nm_arena_init(&arena, COMMAND_MAX, NULL);
     struct nm_submit s = {
