@@ -151,9 +151,7 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
     return 0;
 }
 
-/* Out of the index at once, and in its file no longer whole: the next nmd must not take it for the one that is fetched
- * in its place. */
-static void doom(struct nm_localizer *l, uint64_t id)
+void nm_localizer_doom(struct nm_localizer *l, uint64_t id)
 {
     nm_cache_doom(l->cache, id);
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
@@ -172,7 +170,7 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
 
     if (r != NM_CACHE_E_READY || !is_lost(l, *ret_id, name))
         return r;
-    doom(l, *ret_id);
+    nm_localizer_doom(l, *ret_id);
     nm_cache_release(l->cache, *ret_id, now_usec);
     return nm_cache_ask(l->cache, key, now_usec, ret_id);
 }
@@ -323,6 +321,8 @@ static int ask_piece(struct nm_localizer_ask *ask)
         .ask = ask, .user = &ask->wish->user, .room = NM_MIN(ask->n - ask->n_asked, NM_LOCALIZER_PIECE)};
     int r = 0, put = 0;
 
+    if (!nm_localizer_check_piece(ask, p.room))
+        return 0;
     for (size_t i = 0; r >= 0 && i < p.room; i++)
         r = ask_for(&p, &ask->wish->resources[ask->n_asked]);
     /* what was begun is in the cache by now: freeing the ask takes it out of the line again */
@@ -336,6 +336,7 @@ static void end_asking(struct nm_localizer_ask *ask)
 {
     if (!ask->wish)
         return;
+    nm_localizer_end_checking(ask);
     TAILQ_REMOVE(&ask->localizer->asking, ask, asking_link);
     free(ask->wish);
     ask->wish = NULL;
@@ -380,6 +381,7 @@ static void free_ask(struct nm_localizer_ask *ask)
     free(ask->found);
     free(ask->waits);
     free(ask->firsts);
+    free(ask->check_waits);
     free(ask->message);
     free(ask);
 }
@@ -556,6 +558,6 @@ bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name
     assert(i < ask->n_asked);
     if (!is_lost(ask->localizer, ask->ids[i], name))
         return true;
-    doom(ask->localizer, ask->ids[i]);
+    nm_localizer_doom(ask->localizer, ask->ids[i]);
     return false;
 }

@@ -15,6 +15,10 @@
 #define REMOVALS_MAX 2U
 #define FETCH_USEC NM_WORK_TIME_USEC /* of one resource, as its worker has it, who may not keep to it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
+/* A check looks at files for NM_LISTING_CHECK_USEC. On a busy host it may begin late, and a disk may keep it: whoever
+ * waits for it doesn't wait any longer, and goes without. */
+#define CHECK_USEC (10 * NM_USEC_PER_SEC)
+#define CHECKS_MAX 4U
 
 /* A resource's place in the worker's list, by which its lines are understood. */
 struct nm_batch_entry {
@@ -38,7 +42,8 @@ struct nm_batch {
     json_t *settings, *items;
     struct nm_batch_entry *entries;
     size_t n, room, n_wanted, n_begun;
-    bool is_removal, is_beginning;
+    enum nm_said_list list;
+    bool is_beginning;
     uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
     uint64_t moved_usec;             /* when it last was further than before, which is: */
     size_t index;
@@ -52,14 +57,19 @@ TAILQ_HEAD(batch_list, nm_batch);
 
 struct nm_batches {
     struct nm_batches_params params;
-    struct nm_line fetches, removals;
+    struct nm_line lines[NM_SAID_LISTS];
     struct batch_list waiting, beginning, running; /* beginning: they have a slot, and `begins` is called for them */
     sd_event_source *watch; /* the next deadline of a worker */
 };
 
+static bool is_fetch(const struct nm_batch *b)
+{
+    return b->list == NM_SAID_RESOURCE;
+}
+
 static struct nm_line *line_of(struct nm_batch *b)
 {
-    return b->is_removal ? &b->all->removals : &b->all->fetches;
+    return &b->all->lines[b->list];
 }
 
 /* ---- deadlines of workers ---- */
@@ -76,10 +86,12 @@ static uint64_t now_usec(void)
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
-    const uint64_t whole_usec = b->is_removal ? REMOVAL_USEC : nm_add_u64(FETCH_USEC, silent_usec);
-    const uint64_t stalled_usec = b->is_removal ? UINT64_MAX : b->all->params.stalled_usec;
+    const uint64_t whole_usec = is_fetch(b) ? nm_add_u64(FETCH_USEC, silent_usec) : REMOVAL_USEC;
+    const uint64_t stalled_usec = is_fetch(b) ? b->all->params.stalled_usec : UINT64_MAX;
     const uint64_t first = NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
 
+    if (b->list == NM_SAID_CHECK)
+        return nm_add_u64(b->begun_usec, CHECK_USEC);
     return NM_MIN(first, nm_add_u64(b->moved_usec, stalled_usec));
 }
 
@@ -95,12 +107,36 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
+/* The batch has nothing to do with the resource any more. */
+static void end_entry(struct nm_batch_entry *e)
+{
+    if (e->places)
+        LIST_REMOVE(e, link);
+    e->places = NULL;
+    e->batch->n_wanted -= e->is_wanted;
+    e->is_wanted = false;
+    e->id = 0;
+}
+
+/* What couldn't be looked at, for whatever reason, counts as whole. */
+static void end_checks(struct nm_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const uint64_t id = b->entries[i].id;
+
+        if (id == 0)
+            continue;
+        end_entry(&b->entries[i]);
+        b->all->params.checked(id, b->user, true, b->all->params.userdata);
+    }
+}
+
 /* The message names the item, since whoever asked for it may have asked for many. */
 static void tell(struct nm_batch *b, size_t i, uint64_t id,
                  void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
     const json_t *item = json_array_get(b->items, i);
-    const char *what = json_string_value(b->is_removal ? item : json_object_get(item, "uri"));
+    const char *what = json_string_value(is_fetch(b) ? json_object_get(item, "uri") : item);
     _cleanup_free_ char *message = NULL;
 
     if (asprintf(&message, "%s: %s", what, why) < 0)
@@ -114,9 +150,11 @@ static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
     nm_job_kill(b->job);
-    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+    for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
             tell(b, i, b->entries[i].id, b->all->params.abandoned, message);
+    if (b->list == NM_SAID_CHECK)
+        end_checks(b);
 }
 
 /* A silent worker has been stopped, or is in a system call that doesn't return. The other one reports progress, but
@@ -129,7 +167,7 @@ static void explain_end(const struct nm_batch *b, uint64_t now, char *message, s
     if (silent_usec >= b->all->params.silent_usec)
         (void)snprintf(message, size, "nm-localizer made no progress for %ju seconds and was ended",
                        (uintmax_t)(silent_usec / sec));
-    else if (!b->is_removal && stalled_usec >= b->all->params.stalled_usec)
+    else if (is_fetch(b) && stalled_usec >= b->all->params.stalled_usec)
         (void)snprintf(message, size, "nm-localizer waited %ju seconds for another byte of it and was ended",
                        (uintmax_t)(stalled_usec / sec));
     else
@@ -172,8 +210,9 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
     /* beside one that hangs each user has another */
-    nm_line_init(&bs->fetches, max, NM_MIN(max, 2U), max + MORE_WORKERS);
-    nm_line_init(&bs->removals, REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_SAID_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_SAID_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_SAID_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
     r = sd_event_add_time(params->event, &bs->watch, CLOCK_MONOTONIC, UINT64_MAX, 0, on_watch, bs);
     if (r >= 0)
         r = sd_event_source_set_enabled(bs->watch, SD_EVENT_OFF);
@@ -229,17 +268,6 @@ int nm_batch_new(const json_t *settings, const char *user, const struct nm_batch
     return 0;
 }
 
-/* The batch has nothing to do with the resource any more. */
-static void end_entry(struct nm_batch_entry *e)
-{
-    if (e->places)
-        LIST_REMOVE(e, link);
-    e->places = NULL;
-    e->batch->n_wanted -= e->is_wanted;
-    e->is_wanted = false;
-    e->id = 0;
-}
-
 struct nm_batch *nm_batch_free(struct nm_batch *b)
 {
     if (!b)
@@ -292,14 +320,21 @@ static void end_batch(struct nm_batch *b)
 
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource)
 {
-    assert(!b->is_removal && (LIST_EMPTY(places) || b->room == 1));
+    assert(is_fetch(b) && (LIST_EMPTY(places) || b->room == 1));
     return add(b, id, places, resource);
 }
 
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
 {
-    assert(b->n == 0 || b->is_removal);
-    b->is_removal = true;
+    assert(b->n == 0 || b->list == NM_SAID_REMOVAL);
+    b->list = NM_SAID_REMOVAL;
+    return add(b, id, NULL, json_string(target));
+}
+
+int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target)
+{
+    assert(b->n == 0 || b->list == NM_SAID_CHECK);
+    b->list = NM_SAID_CHECK;
     return add(b, id, NULL, json_string(target));
 }
 
@@ -333,6 +368,25 @@ static void note_progress(struct nm_batch *b, const struct nm_said *said)
     b->moved_usec = b->heard_usec;
 }
 
+static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_said *said)
+{
+    const struct nm_batches_params *p = &b->all->params;
+    const bool has_failed = said->state == NM_SAID_FAILED;
+
+    if (said->is_full && is_fetch(b))
+        p->found_full(id, p->userdata);
+    if (b->list == NM_SAID_CHECK)
+        p->checked(id, b->user, !has_failed, p->userdata);
+    else if (has_failed && is_fetch(b))
+        p->failed(id, said->error, p->userdata);
+    else if (has_failed)
+        p->not_removed(id, said->error, p->userdata);
+    else if (is_fetch(b))
+        p->fetched(id, said, p->userdata);
+    else
+        p->removed(id, p->userdata);
+}
+
 /* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
 static void on_said(struct nm_job *job, const struct nm_said *said, void *userdata)
 {
@@ -342,29 +396,20 @@ static void on_said(struct nm_job *job, const struct nm_said *said, void *userda
 
     (void)job;
     b->heard_usec = now_usec();
-    if (b->item.is_written_off && !b->is_removal)
+    if (b->item.is_written_off && is_fetch(b))
         return; /* that is said already: it failed */
-    if (said->is_removal != b->is_removal || said->index >= b->n || b->entries[said->index].id == 0)
+    if (said->list != b->list || said->index >= b->n || b->entries[said->index].id == 0)
         return;
     note_progress(b, said);
     id = b->entries[said->index].id;
     if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING || said->state == NM_SAID_REMOVING) {
-        if (!b->is_removal)
+        if (is_fetch(b))
             p->progress(id, said, p->userdata);
         return;
     }
     end_entry(&b->entries[said->index]);
     b->begun_usec = b->heard_usec;
-    if (said->is_full && !b->is_removal)
-        p->found_full(id, p->userdata);
-    if (said->state == NM_SAID_FAILED && !b->is_removal)
-        p->failed(id, said->error, p->userdata);
-    else if (said->state == NM_SAID_FAILED)
-        p->not_removed(id, said->error, p->userdata);
-    else if (b->is_removal)
-        p->removed(id, p->userdata);
-    else
-        p->fetched(id, said->bytes, p->userdata);
+    tell_end(b, id, said);
     give_up_unwanted(b);
 }
 
@@ -374,6 +419,8 @@ static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;
 
+    if (b->list == NM_SAID_CHECK)
+        end_checks(b);
     for (size_t i = 0; i < b->n; i++) {
         struct nm_batch_entry *e = &b->entries[i];
         const struct nm_batch_places *places = e->places;
@@ -383,7 +430,7 @@ static void fail_rest(struct nm_batch *b, const char *why)
             continue;
         end_entry(e);
         if (!places || LIST_EMPTY(places))
-            tell(b, i, id, b->is_removal ? p->not_removed : p->failed, why);
+            tell(b, i, id, is_fetch(b) ? p->failed : p->not_removed, why);
     }
 }
 
@@ -417,11 +464,13 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
 /* Text is made of the work only now: what waits in line is small. */
 static char *make_work(const struct nm_batch *b)
 {
+    static const char *const keys[] = {
+        [NM_SAID_RESOURCE] = "resources", [NM_SAID_REMOVAL] = "removals", [NM_SAID_CHECK] = "checks"};
     json_auto_t *work = b->settings ? json_copy(b->settings) : json_object();
 
     if (json_object_set_new(work, "user", json_string(b->user)) < 0 ||
-        json_object_set_new(work, "removals", b->is_removal ? json_incref(b->items) : json_array()) < 0 ||
-        json_object_set_new(work, "resources", b->is_removal ? json_array() : json_incref(b->items)) < 0)
+        json_object_set_new(work, "resources", json_array()) < 0 ||
+        json_object_set(work, keys[b->list], b->items) < 0)
         return NULL;
     return json_dumps(work, JSON_COMPACT);
 }
@@ -429,7 +478,7 @@ static char *make_work(const struct nm_batch *b)
 /* Of nmd's own notes, which are on the same disk. */
 static void say_that_it_is_full(const struct nm_batch *b)
 {
-    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+    for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
             b->all->params.found_full(b->entries[i].id, b->all->params.userdata);
 }
@@ -440,8 +489,9 @@ enum { BEGIN_E_MORE = 1 };
 static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
+    const bool tells = p->begins && b->list != NM_SAID_CHECK; /* a check makes nothing */
 
-    for (bool is_first = true; p->begins && b->n_begun < b->n; is_first = false, b->n_begun++) {
+    for (bool is_first = true; tells && b->n_begun < b->n; is_first = false, b->n_begun++) {
         const uint64_t id = b->entries[b->n_begun].id;
         int r;
 
@@ -486,7 +536,7 @@ static void drop_others(struct nm_batch *b)
 {
     struct nm_batch_entry *e, *next;
 
-    for (size_t i = 0; !b->is_removal && i < b->n; i++)
+    for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         for (e = LIST_FIRST(b->entries[i].places); e; e = next) {
             next = LIST_NEXT(e, link);
             if (e->batch == b)
@@ -552,9 +602,10 @@ static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec)
 {
-    bool more = let_begin(bs, &bs->fetches);
+    bool more = false;
 
-    more = let_begin(bs, &bs->removals) || more;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(bs->lines); i++)
+        more = let_begin(bs, &bs->lines[i]) || more;
     begin_some(bs, end_usec);
     arm(bs);
     return more || !TAILQ_EMPTY(&bs->beginning);

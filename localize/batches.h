@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What workers are to do, and the lines of it. A batch is for one worker: resources to fetch or to remove for one
- * account. Fetches and removals have lines of their own, in which slots are shared fairly (line.h) between those who
- * have asked, whoever the worker runs as. A worker that doesn't get on is ended, whatever state it is in, and its slot
- * doesn't wait for its death. An id stands for each resource.
+ * What workers are to do, and the lines of it. A batch is for one worker: resources to fetch, to remove or to check for
+ * one account. Fetches, removals and checks have lines of their own, in which slots are shared fairly (line.h) between
+ * those who have asked, whoever the worker runs as. A worker that doesn't get on is ended, whatever state it is in, and
+ * its slot doesn't wait for its death. An id stands for each resource.
  *
  * One resource may be in a batch of its own in several users' lines: the first of these that begins fetches it, and
  * the others are dropped then. So nobody waits for what is before it in another user's line.
@@ -32,7 +32,7 @@ struct nm_batches_params {
      * and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
     /* The end of each id: one of these is called, once. None of them may add or free batches. */
-    void (*fetched)(uint64_t id, uint64_t bytes, void *userdata);
+    void (*fetched)(uint64_t id, const struct nm_said *said, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* Before `failed`: it fails since there was no room for it. */
     void (*found_full)(uint64_t id, void *userdata);
@@ -40,6 +40,8 @@ struct nm_batches_params {
     void (*abandoned)(uint64_t id, const char *message, void *userdata);
     void (*removed)(uint64_t id, void *userdata);
     void (*not_removed)(uint64_t id, const char *message, void *userdata);
+    /* user: in whose line it was. What couldn't be looked at is whole. */
+    void (*checked)(uint64_t id, const char *user, bool is_whole, void *userdata);
     void (*progress)(uint64_t id, const struct nm_said *said, void *userdata);
     void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
     void *userdata;
@@ -69,6 +71,7 @@ NM_DEFINE_CLEANUP(struct nm_batch *, nm_batch_free)
 /* Takes `resource` over. What has a place already may only be put alone into another batch. */
 int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *places, json_t *resource);
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target);
+int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target);
 bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm_batch_owner *owner);
 
 /* Is called when all that will be done of it has been done; it may put other batches. */

@@ -37,6 +37,11 @@ static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
     return e->state == NM_CACHE_READY && !e->is_doomed ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
 }
 
+static mode_t wanted_mode(const struct nm_cache_entry *e)
+{
+    return e->is_listed ? S_IRUSR | S_IWUSR | S_ISVTX : S_IRUSR | S_IWUSR;
+}
+
 static void print_head(const struct nm_cache_entry *e, char head[static HEAD_BYTES + 1])
 {
     (void)snprintf(head, HEAD_BYTES + 1, HEAD_FORMAT, wanted_note(e) == NM_CACHE_NOTED_WHOLE ? "true" : "false",
@@ -66,6 +71,8 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *b
         return -E2BIG;
     print_name(e->id, name);
     r = nm_write_file_atomic_at(dir_fd, name, text, 0600);
+    if (r >= 0 && e->is_listed)
+        r = RET_NERRNO(fchmodat(dir_fd, name, wanted_mode(e), 0));
     return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
 }
 
@@ -86,6 +93,9 @@ static int change_head(int dir_fd, const struct nm_cache_entry *e)
     if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
         memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
         return -EBADMSG;
+    /* before it is said to be whole: nobody may find a whole one without its mark */
+    if (e->is_listed && fchmod(fd, wanted_mode(e)) < 0)
+        return -errno;
     return nm_pwrite_all(fd, head, HEAD_BYTES, 0);
 }
 
@@ -182,6 +192,7 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
     e.id = id;
+    e.is_listed = st.st_mode & S_ISVTX;
     e.used_usec = st.st_mtim.tv_sec < 0 ? 0
                                         : (uint64_t)st.st_mtim.tv_sec * NM_USEC_PER_SEC +
                                               (uint64_t)st.st_mtim.tv_nsec / NM_NSEC_PER_USEC;

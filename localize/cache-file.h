@@ -5,7 +5,9 @@
  * What of the cache outlives nmd: for each entry a small file of nmd's, named by its id, in a directory of nmd's own.
  * It is there before the resource is and goes after it, so nothing can be left behind that nobody knows of. Only a
  * resource that was whole, and was fetched since the host was booted (they aren't synced), is found again; others
- * come back doomed, to be removed as everything is. The file's time of change is when the resource was used last.
+ * come back doomed, to be removed as everything is. The file's time of change is when the resource was used last. Its
+ * sticky bit, which means nothing for a file, says that a list of what is in the resource stands beside it (listing.h):
+ * an nmd that knows no such lists rejects a file with a key that it doesn't know, and would leave the resource behind.
  */
 
 #include <jansson.h>

@@ -340,7 +340,7 @@ static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
 
-    assert(slot->entry.users == 0 && !slot->at && !slot->entry.fetch);
+    assert(slot->entry.users == 0 && !slot->at && !slot->entry.fetch && !slot->entry.checks);
     c->bytes = nm_sub_u64(c->bytes, slot->entry.bytes);
     c->leaving_bytes = nm_sub_u64(c->leaving_bytes, slot->entry.bytes);
     unlink_slot(c, slot);
@@ -395,6 +395,30 @@ void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch)
 
     assert(slot);
     slot->entry.fetch = fetch;
+}
+
+void nm_cache_attach_checks(struct nm_cache *c, uint64_t id, void *checks)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.checks = checks;
+}
+
+void nm_cache_listed(struct nm_cache *c, uint64_t id)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.is_listed = true;
+}
+
+void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec)
+{
+    struct slot *slot = find_id(c, id);
+
+    assert(slot);
+    slot->entry.checked_usec = now_usec;
 }
 
 void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted)
@@ -511,6 +535,13 @@ const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i)
 {
     return i < c->n ? &c->slots[i].entry : NULL;
+}
+
+const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key)
+{
+    const struct slot *slot = find_key(c, key);
+
+    return slot ? &slot->entry : NULL;
 }
 
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key)

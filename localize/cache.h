@@ -57,7 +57,10 @@ struct nm_cache_entry {
     unsigned users; /* who have asked for it and not released it */
     bool is_doomed; /* nobody finds it, and it leaves when its last user goes */
     enum nm_cache_noted noted;
-    void *fetch; /* the caller's: nm_cache_attach() */
+    bool is_listed;        /* a list of what is in it stands beside it (listing.h) */
+    uint64_t checked_usec; /* when it was last seen to be whole; 0: not since it was restored */
+    void *fetch;  /* the caller's: nm_cache_attach() */
+    void *checks; /* likewise: nm_cache_attach_checks() */
 };
 
 enum {
@@ -78,7 +81,10 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 /* Keeps the caller's own data of a fetch beside the entry. The caller takes it away (NULL) before the entry leaves. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
+void nm_cache_attach_checks(struct nm_cache *c, uint64_t id, void *checks);
 void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);
+void nm_cache_listed(struct nm_cache *c, uint64_t id);
+void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 
 /* How the fetch ended. After a failure who asks next fetches anew; the users of this one still release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
@@ -107,6 +113,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
 const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: there is none */
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: no more */
+/* What nm_cache_ask() would find; NULL: it would make a new one. */
+const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);
 uint64_t nm_cache_bytes(const struct nm_cache *c);

@@ -15,6 +15,7 @@ libnm_localizer_la_SOURCES = \
 	%D%/fetch-tree.c \
 	%D%/http.c %D%/http.h \
 	%D%/inside.c %D%/inside.h \
+	%D%/listing.c %D%/listing.h \
 	%D%/place.c %D%/place.h \
 	%D%/report.c %D%/report.h \
 	%D%/unpack.c %D%/unpack.h \
@@ -44,6 +45,7 @@ libnm_localize_la_SOURCES = \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/cache-file.c %D%/cache-file.h \
+	%D%/check.c \
 	%D%/job.c %D%/job.h %D%/report.h \
 	%D%/layout.c %D%/layout.h \
 	%D%/leftovers.c %D%/leftovers.h \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the files behind localizer.h share. ask.c has what is asked for; localizer.c has what becomes of it. */
+/* What the files behind localizer.h share. ask.c has what is asked for; localizer.c has what becomes of it;
+ * check.c looks at what there is. */
 
 #include <sys/queue.h>
 
@@ -29,6 +30,12 @@ struct nm_localizer_wait {
     size_t n;
 };
 
+/* A resource that an ask doesn't ask for before a worker has looked at it; ask NULL: it is in no list. */
+struct nm_localizer_check_wait {
+    LIST_ENTRY(nm_localizer_check_wait) link;
+    struct nm_localizer_ask *ask;
+};
+
 /* What was asked for, and by whom: strings are the ask's own. */
 struct nm_localizer_wish {
     struct nm_localizer_user user;
@@ -47,11 +54,13 @@ struct nm_localizer_ask {
     struct nm_localizer_wait *waits; /* used in the place of the first resource with that id */
     uint32_t *firsts;                /* that place + 1, by id; 0: a free slot of the table */
     size_t n_firsts;                 /* a power of two */
+    struct nm_localizer_check_wait *check_waits; /* of a piece; NULL: none was needed so far */
+    size_t n_looked, n_checks; /* how many it has looked at, or begun to; those that it waits for */
     size_t n, n_asked, n_waiting, n_released;
     uint64_t asked_usec, told_usec; /* told: of progress */
     char *message; /* why it failed */
     int result;
-    bool has_failed, has_ended, is_ending;
+    bool has_failed, has_ended, is_ending, is_checking;
 };
 
 TAILQ_HEAD(nm_localizer_asks, nm_localizer_ask);
@@ -65,6 +74,7 @@ struct nm_localizer {
     struct nm_leftovers *leftovers;
     struct nm_localizer_asks asks, releasing; /* releasing: those that were freed, and still hold something */
     struct nm_localizer_asks asking, ending;  /* have more to ask for; are to be told of their end */
+    struct nm_localizer_asks checking;        /* have more to ask for, when their checks have ended */
     bool may_tidy, tidies; /* it tidies once all has been asked for that was then */
     sd_event_source *turn;
 };
@@ -86,6 +96,17 @@ struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const
  * ask has all it waited for. The listener hears of that in a later turn. */
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
+
+/* Out of the index at once, and in its file no longer whole: the next nmd must not take it for the one that is fetched
+ * in its place. */
+void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
+
+/* Looks at the ask's next n resources, once. False: workers do, and the ask is in `checking` until they have. */
+bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n);
+/* It waits for no check any more, and is in `asking` again if it did. */
+void nm_localizer_end_checking(struct nm_localizer_ask *ask);
+void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
+void nm_localizer_free_checks(const struct nm_cache_entry *e);
 
 /* Each does a piece of what there is to do in a turn, and returns whether there may be more. */
 bool nm_localizer_ask_some(struct nm_localizer *l);

@@ -22,6 +22,9 @@
 #define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than a large archive's end or a slow disk takes */
 /* A client that starts Java, asks for tickets and several servers may wait for its first byte. */
 #define SILENT_TIMES 4
+/* So that who starts containers as fast as it can doesn't start as many workers. Cleaners of temporary files run once a
+ * day. */
+#define CHECKED_USEC (10 * NM_USEC_PER_SEC)
 /* Half of a worker's own interval, since its lines come a little sooner or later than it writes them. */
 #define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
@@ -95,12 +98,15 @@ static void on_abandoned(uint64_t id, const char *message, void *userdata)
     end_waits(l, id, message);
 }
 
-static void on_fetched(uint64_t id, uint64_t bytes, void *userdata)
+static void on_fetched(uint64_t id, const struct nm_said *said, void *userdata)
 {
     struct nm_localizer *l = userdata;
 
     /* the worker's word, which a user could make it say: no resource counts for more than all that there may be */
-    nm_cache_fetched(l->cache, id, NM_MIN(bytes, l->params.cache_max_bytes));
+    nm_cache_fetched(l->cache, id, NM_MIN(said->bytes, l->params.cache_max_bytes));
+    nm_cache_checked(l->cache, id, nm_now_usec());
+    if (said->is_listed)
+        nm_cache_listed(l->cache, id);
     /* what can't be remembered serves until nmd's end, and is found to be unfinished by the next */
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
     end_fetch(l, id, NULL);
@@ -271,7 +277,7 @@ static bool tidy(struct nm_localizer *l)
     struct removals rs = {.n = 0};
     bool more = false;
 
-    l->tidies = l->tidies || (l->may_tidy && TAILQ_EMPTY(&l->asking));
+    l->tidies = l->tidies || (l->may_tidy && TAILQ_EMPTY(&l->asking) && TAILQ_EMPTY(&l->checking));
     for (size_t n = 0; l->tidies && !more && (e = nm_cache_next_to_leave(l->cache)); n++) {
         remove_entry(l, e, &rs);
         more = n + 1 == NM_LOCALIZER_PIECE || nm_now_usec() >= end_usec;
@@ -414,6 +420,7 @@ static int make_batches(struct nm_localizer *l)
         .abandoned = on_abandoned,
         .removed = on_removed,
         .not_removed = on_not_removed,
+        .checked = nm_localizer_on_checked,
         .progress = on_progress,
         .has_room = on_room,
         .userdata = l,
@@ -444,9 +451,11 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
         return -ENOMEM;
     TAILQ_INIT(&l->asks);
     TAILQ_INIT(&l->asking);
+    TAILQ_INIT(&l->checking);
     TAILQ_INIT(&l->ending);
     TAILQ_INIT(&l->releasing);
     l->params = *params;
+    l->params.checked_usec = params->checked_usec > 0 ? params->checked_usec : CHECKED_USEC;
     l->program_fd = l->local_fd = l->state_fd = -EBADF;
     l->params.settings = json_incref(params->settings);
     l->local_dir = strdup(params->local_dir);
@@ -481,8 +490,10 @@ struct nm_localizer *nm_localizer_free(struct nm_localizer *l)
     while (nm_localizer_release_some(l))
         ;
     (void)nm_batches_free(l->batches);
-    for (size_t i = 0; l->cache && (e = nm_cache_at(l->cache, i)); i++)
+    for (size_t i = 0; l->cache && (e = nm_cache_at(l->cache, i)); i++) {
         free(e->fetch);
+        nm_localizer_free_checks(e);
+    }
     (void)nm_leftovers_free(l->leftovers);
     (void)sd_event_source_disable_unref(l->turn);
     (void)nm_cache_free(l->cache);

@@ -34,6 +34,7 @@ struct nm_localizer_params {
     uint64_t worker_max_bytes; /* of memory */
     uint64_t silent_usec;      /* a worker that has reported nothing for so long is ended; 0: five minutes */
     uint64_t stalled_usec;     /* and one that waits so long for a byte; 0: four times silent_usec */
+    uint64_t checked_usec;     /* for how long a tree isn't looked at again that was whole; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: its defaults */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */

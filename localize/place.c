@@ -9,6 +9,7 @@
 
 #include "localize/copy.h"
 #include "localize/fetch-schemes.h"
+#include "localize/listing.h"
 #include "localize/unpack.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -139,6 +140,13 @@ static void tell_unpacking(void *userdata, uint64_t bytes)
     nm_report_progress(report, "unpacking", bytes, 0);
 }
 
+static void tell_listing(void *userdata)
+{
+    const struct place *p = userdata;
+
+    tell_unpacking(p->fetch->report, p->bytes);
+}
+
 static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *pattern, char **ret_message)
 {
     const struct nm_work_limits *l = &p->fetch->work->limits;
@@ -244,6 +252,19 @@ static int fill(struct place *p, char **ret_message)
                                                    ret_message);
 }
 
+/* Its bytes aren't the resource's: they count as little as those of its directories. */
+static int make_listing(struct place *p)
+{
+    const struct nm_work_limits *l = &p->fetch->work->limits;
+    const struct nm_listing_params params = {
+        .most_bytes = NM_MAX(l->fetch_bytes, l->unpacked_bytes), /* of any file (worker.c) */
+        .progress = tell_listing,
+        .userdata = p,
+    };
+
+    return nm_listing_make(p->tmp_fd, p->uri.name, &params);
+}
+
 /* NFS, gluster and older ZFS know no RENAME_NOREPLACE, and say EINVAL; who filters calls to the kernel may not let it
  * through. A look does as well then: each target is made by one worker, and what came between the look and the rename
  * would have to be an empty directory to be replaced. */
@@ -259,10 +280,11 @@ static int rename_to_target(const struct place *p)
 }
 
 /* The rename is last: until then all that there is has a name that nobody looks for. */
-int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message)
+int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
+             char **ret_message)
 {
     _cleanup_(place_done) struct place p = PLACE_NULL;
-    int r;
+    int r, listed;
 
     p.fetch = f;
     p.res = res;
@@ -276,6 +298,9 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     r = fill(&p, ret_message);
     if (r < 0)
         return r;
+    listed = r = make_listing(&p);
+    if (r < 0)
+        return cannot_write(&p, r, ret_message);
     if (fchmod(p.tmp_fd, nm_localized_dir_mode(res->is_public)) < 0)
         return cannot_write(&p, -errno, ret_message);
     r = rename_to_target(&p);
@@ -283,6 +308,7 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
         return cannot_write(&p, r, ret_message);
     p.tmp_fd = nm_close(p.tmp_fd); /* nothing is left to be removed */
     *ret_bytes = p.bytes;
+    *ret_is_listed = listed == NM_LISTING_E_MADE;
     return 0;
 }
 

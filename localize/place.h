@@ -9,9 +9,10 @@
 
 #include "localize/fetch.h"
 
-/* *ret_bytes is what it takes. On failure a whole sentence is in *ret_message (freed by the caller), and nothing is
- * left. */
-int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, char **ret_message);
+/* *ret_bytes is what it takes; *ret_is_listed: it is a directory, and a list of what is in it stands beside it
+ * (listing.h). On failure a whole sentence is in *ret_message (freed by the caller), and nothing is left. */
+int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
+             char **ret_message);
 
 /* Removes a target and what an unfinished nm_place() has left of it, and reports its progress. Succeeds if nothing is
  * there. */

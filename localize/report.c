@@ -35,10 +35,10 @@ void nm_report_progress(struct nm_report *report, const char *state, uint64_t by
                           (json_int_t)bytes, "total", (json_int_t)total_bytes));
 }
 
-void nm_report_done(struct nm_report *report, uint64_t bytes)
+void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed)
 {
-    say(report, json_pack("{s:I, s:s, s:I}", report->list, (json_int_t)report->index, "state", "done", "bytes",
-                          (json_int_t)bytes));
+    say(report, json_pack("{s:I, s:o*, s:s, s:I}", report->list, (json_int_t)report->index, "listed",
+                          is_listed ? json_true() : NULL, "state", "done", "bytes", (json_int_t)bytes));
 }
 
 /* A message may quote a server, and ends on somebody's terminal: what isn't plain text becomes '?'. Its length

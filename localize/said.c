@@ -25,25 +25,33 @@ static int get_state(const char *word, enum nm_said_state *ret)
     return -EBADMSG;
 }
 
-/* Strict, as the worker's own reader is. A line is for either a resource or a removal: one that says both, or
- * neither, was not written by our worker, and who else writes there is the user. */
+/* Strict, as the worker's own reader is. A line is for one item of one list: another one was not written by our worker,
+ * and who else writes there is the user. */
 int nm_said_parse(const char *text, size_t size, struct nm_said *ret)
 {
     _cleanup_(nm_said_done) struct nm_said said = {.error = ""};
-    json_int_t resource = -1, removal = -1, bytes = 0, total = 0;
+    json_int_t at[] = {[NM_SAID_RESOURCE] = -1, [NM_SAID_REMOVAL] = -1, [NM_SAID_CHECK] = -1};
+    json_int_t bytes = 0, total = 0;
     const char *state;
-    int full = 0;
+    int full = 0, listed = 0, n = 0;
 
     said.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT, "{s?:I, s?:I, s:s, s?:I, s?:I, s?:s, s?:b}",
-                                     "resource", &resource, "removal", &removal, "state", &state, "bytes", &bytes,
-                                     "total", &total, "error", &said.error, "full", &full) < 0)
+    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT,
+                                     "{s?:I, s?:I, s?:I, s:s, s?:I, s?:I, s?:s, s?:b, s?:b}",
+                                     "resource", &at[NM_SAID_RESOURCE], "removal", &at[NM_SAID_REMOVAL], "check",
+                                     &at[NM_SAID_CHECK], "state", &state, "bytes", &bytes, "total", &total, "error",
+                                     &said.error, "full", &full, "listed", &listed) < 0)
         return -EBADMSG;
-    if ((resource < 0) == (removal < 0) || bytes < 0 || total < 0 || get_state(state, &said.state) < 0)
+    for (size_t i = 0; i < NM_ARRAY_SIZE(at); i++)
+        if (at[i] >= 0) {
+            said.list = (enum nm_said_list)i;
+            said.index = (size_t)at[i];
+            n++;
+        }
+    if (n != 1 || bytes < 0 || total < 0 || get_state(state, &said.state) < 0)
         return -EBADMSG;
-    said.is_removal = removal >= 0;
-    said.index = (size_t)(said.is_removal ? removal : resource);
     said.is_full = full && said.state == NM_SAID_FAILED;
+    said.is_listed = listed && said.state == NM_SAID_DONE;
     said.bytes = (uint64_t)bytes;
     said.total_bytes = (uint64_t)total;
     *ret = said;

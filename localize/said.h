@@ -16,10 +16,20 @@ enum nm_said_state {
     NM_SAID_FAILED,
 };
 
+/* Which of the work's lists it is about. */
+enum nm_said_list {
+    NM_SAID_RESOURCE,
+    NM_SAID_REMOVAL,
+    NM_SAID_CHECK,
+    NM_SAID_LISTS, /* how many there are */
+};
+
 struct nm_said {
     json_t *json; /* has the strings */
-    bool is_removal, is_full; /* full: it failed since the disk, or a quota, was full */
-    size_t index; /* in the list of resources, or of removals */
+    enum nm_said_list list;
+    size_t index; /* in that */
+    bool is_full;   /* it failed since the disk, or a quota, was full */
+    bool is_listed; /* DONE: a list of what is in it stands beside it */
     enum nm_said_state state;
     uint64_t bytes, total_bytes;
     const char *error; /* of FAILED, else "" */

@@ -136,7 +136,7 @@ static bool is_target(const char *path)
 }
 
 /* All of them before the first is removed: half of a work that can't be understood isn't done. */
-static int check_removals(json_t *list, char **ret_message)
+static int check_targets(json_t *list, const char *what, char **ret_message)
 {
     json_t *path;
     size_t i;
@@ -144,10 +144,10 @@ static int check_removals(json_t *list, char **ret_message)
     if (!list)
         return 0;
     if (!json_is_array(list))
-        return nm_fail(ret_message, -EBADMSG, "\"removals\" is not a list");
+        return nm_fail(ret_message, -EBADMSG, "\"%s\" is not a list", what);
     json_array_foreach(list, i, path)
         if (!json_is_string(path) || !is_target(json_string_value(path)))
-            return nm_fail(ret_message, -EBADMSG, "a removal is no absolute name of a directory");
+            return nm_fail(ret_message, -EBADMSG, "one of \"%s\" is no absolute name of a directory", what);
     return 0;
 }
 
@@ -214,11 +214,12 @@ int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret
     work.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!work.json)
         return nm_fail(ret_message, -EBADMSG, "the work is not JSON: %s (line %d)", error.text, error.line);
-    if (json_unpack_ex(work.json, &error, JSON_STRICT, "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s?:o, s:o}",
+    if (json_unpack_ex(work.json, &error, JSON_STRICT,
+                       "{s?:s, s?:o, s?:{s?b, s?s !}, s?:o, s?:o, s?:o, s?:o, s?:o, s:o}",
                        "user", &work.user, "name_nodes", &work.name_nodes, "webhdfs", "https", &https, "ca_file",
                        &work.ca_file, "commands", &work.commands, "environment",
                        &work.environment, "limits", &limits, "removals",
-                       &work.removals, "resources", &resources) < 0)
+                       &work.removals, "checks", &work.checks, "resources", &resources) < 0)
         return nm_fail(ret_message, -EBADMSG, "the work is not as it should be: %s", error.text);
     work.https = https;
     r = check_lists(work.name_nodes, "name_nodes", ret_message);
@@ -227,7 +228,9 @@ int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret
     if (r >= 0)
         r = check_environment(work.environment, ret_message);
     if (r >= 0)
-        r = check_removals(work.removals, ret_message);
+        r = check_targets(work.removals, "removals", ret_message);
+    if (r >= 0)
+        r = check_targets(work.checks, "checks", ret_message);
     if (r >= 0)
         r = get_limits(limits, &work.limits, ret_message);
     if (r >= 0)

@@ -15,11 +15,11 @@
  *    "resources": [{"uri": "hdfs://cluster1/user/alice/job.jar", "type": "PATTERN", "pattern": "(?:classes/|lib/).*",
  *                   "timestamp": 1700000000123, "public": false, "target": "/data/usercache/alice/filecache/10"}]}
  *
- *
  * or {"removals": ["/data/usercache/alice/filecache/10", ...], "resources": []}, which are removed first, each with
- * what an unfinished fetch has left beside it. Only "resources" must be there, and of a resource "uri", "type",
- * "timestamp" and "target". A target is a directory that isn't there yet; those above it are made: in it will stand
- * the resource, under its own name.
+ * what an unfinished fetch has left beside it; or {"checks": ["/data/usercache/alice/filecache/10", ...],
+ * "resources": []}, targets that have lists (listing.h), which are compared with these. Only "resources" must be there,
+ * and of a resource "uri", "type", "timestamp" and "target". A target is a directory that isn't there yet; those above
+ * it are made: in it will stand the resource, under its own name.
  */
 
 #include <jansson.h>
@@ -69,7 +69,7 @@ struct nm_work {
     bool https;          /* name nodes that aren't in name_nodes are asked with TLS */
     const char *ca_file; /* PEM: who vouches for name nodes and data nodes; NULL: the system's store */
     struct nm_work_limits limits;
-    json_t *removals; /* absolute names; may be NULL */
+    json_t *removals, *checks; /* absolute names; may be NULL */
     struct nm_resource *resources;
     size_t n_resources;
 };

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "localize/listing.h"
 #include "localize/place.h"
 #include "localize/work.h"
 #include "util/clock.h"
@@ -72,13 +73,14 @@ static void limit_self(const struct nm_work_limits *limits)
 static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
 {
     _cleanup_free_ char *message = NULL;
+    bool is_listed;
     uint64_t bytes;
-    int r = nm_place(f, res, &bytes, &message);
+    int r = nm_place(f, res, &bytes, &is_listed, &message);
 
     if (r < 0)
         nm_report_failed(f->report, r, message ? message : strerror(-r));
     else
-        nm_report_done(f->report, bytes);
+        nm_report_done(f->report, bytes, is_listed);
     return r >= 0;
 }
 
@@ -91,7 +93,7 @@ static bool do_removal(struct nm_report *report, const char *target)
     if (r < 0)
         nm_report_failed(report, r, message ? message : strerror(-r));
     else
-        nm_report_done(report, 0);
+        nm_report_done(report, 0, false);
     return r >= 0;
 }
 
@@ -104,6 +106,29 @@ static bool do_removals(struct nm_report *report, json_t *targets)
     report->last_usec = nm_now_usec(); /* most end before a first report is due */
     json_array_foreach(targets, report->index, target)
         all = do_removal(report, json_string_value(target)) && all;
+    return all;
+}
+
+/* A container waits for all of them: they share the time, and what one leaves of its part is the next ones'. */
+static bool do_checks(struct nm_report *report, json_t *targets)
+{
+    const uint64_t end_usec = nm_now_usec() + NM_LISTING_CHECK_USEC;
+    bool all = true;
+    json_t *target;
+
+    report->list = "check";
+    json_array_foreach(targets, report->index, target) {
+        const uint64_t now_usec = nm_now_usec(), n_left = json_array_size(targets) - report->index;
+        const uint64_t usec = nm_sub_u64(end_usec, now_usec) / n_left;
+        _cleanup_free_ char *message = NULL;
+        int r = nm_listing_check(json_string_value(target), now_usec + usec, &message);
+
+        if (r == NM_LISTING_E_BROKEN)
+            nm_report_failed(report, -ESTALE, message ?: "something is missing");
+        else
+            nm_report_done(report, 0, false);
+        all = all && r != NM_LISTING_E_BROKEN;
+    }
     return all;
 }
 
@@ -132,9 +157,12 @@ enum nm_worker_status nm_worker_run(int work_fd, int report_fd)
     if (read_work(work_fd, &work) < 0)
         return NM_WORKER_NO_WORK;
     limit_self(&work.limits);
+    all = do_removals(&report, work.removals);
+    all = do_checks(&report, work.checks) && all;
+    if (work.n_resources == 0)
+        return all ? NM_WORKER_DONE : NM_WORKER_SOME_FAILED;
     if (nm_http_new("nm-localizer/" NM_VERSION, &http) < 0)
         return NM_WORKER_NO_WORK;
     fetch.http = http;
-    all = do_removals(&report, work.removals);
     return do_resources(&fetch) && all ? NM_WORKER_DONE : NM_WORKER_SOME_FAILED;
 }

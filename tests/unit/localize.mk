@@ -1,7 +1,7 @@
 # unit tests of localize
 localize_tests = test-localize-cache test-localize-leftovers test-localize-line test-localize-parts test-localize-pattern \
 	test-localize-servers test-localize-unpack test-localize-worker test-localizer \
-	test-localizer-many test-localizer-users
+	test-localizer-many test-localizer-trees test-localizer-users
 check_PROGRAMS += $(localize_tests)
 TESTS += $(localize_tests)
 
@@ -55,6 +55,13 @@ test_localizer_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_localizer_many_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=utimensat -Wl,--wrap=fstatat -Wl,--wrap=unlinkat -Wl,--wrap=fork
 test_localizer_many_LDADD = libnm-localize.la $(unit_libs)
 test_localizer_many_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)
+
+test_localizer_trees_SOURCES = %D%/test-localizer-trees.c $(localizer_world)
+test_localizer_trees_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+# counted
+test_localizer_trees_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=fork
+test_localizer_trees_LDADD = libnm-localize.la $(unit_libs)
+test_localizer_trees_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)
 
 test_localizer_users_SOURCES = %D%/test-localizer-users.c $(localizer_world)
 test_localizer_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

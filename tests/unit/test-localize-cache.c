@@ -248,6 +248,36 @@ static void test_notes(void **state)
     assert_int_equal(remove_tree(directory), 0);
 }
 
+/* That a resource has a list, or none, is remembered, whether its note is changed in place or written anew. */
+static void test_listed(void **state)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)state;
+    (void)strcpy(directory + strlen(directory) - 6, "XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; i < 4; i++) {
+        _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100), *later = nm_cache_new(100);
+        const struct nm_cache_key key = key_of("a");
+        uint64_t id;
+
+        assert_int_equal(nm_cache_ask(c, &key, 7000007, &id), NM_CACHE_E_NEW);
+        assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
+        if (i & 1)
+            write_in_another_order(fd, "10");
+        if (i & 2)
+            nm_cache_listed(c, id);
+        nm_cache_fetched(c, id, 42);
+        assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
+        assert_int_equal(nm_cache_file_load(fd, "boot1", later), 0);
+        assert_int_equal(nm_cache_find(later, id)->is_listed, (i & 2) != 0);
+        assert_int_equal(nm_cache_find(later, id)->is_doomed, false);
+        assert_int_equal(nm_cache_file_remove(fd, id), 0);
+    }
+    assert_int_equal(remove_tree(directory), 0);
+}
+
 /* ---- random histories ---- */
 
 #define N_URIS 12
@@ -557,7 +587,7 @@ int main(void)
         cmocka_unit_test(test_least_recently_used_leaves),
         cmocka_unit_test(test_end_of_application),
         cmocka_unit_test(test_files),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_notes), cmocka_unit_test(test_listed),
         cmocka_unit_test(test_random_histories),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_most_entries),

@@ -359,6 +359,46 @@ static void test_several(void **state)
     assert_true(is_there("10/a"));
 }
 
+/* Nothing has failed but what is missing: a list that says nothing is no reason to fetch anything again. */
+static void test_checks(void **state)
+{
+    _cleanup_free_ char *work = print("{\"checks\":[\"%s/10\",\"%s/none/11\"],\"resources\":[]}", root, root);
+    _cleanup_free_ char *file = path_of("10/d/a"), *list = path_of("10/.nmd-list");
+
+    (void)state;
+    make_dir("d", 0755);
+    make_source("d/a", "text");
+    date("d");
+    fetch_file("d", RESOURCE("FILE"));
+    assert_done("10/d/a", "text");
+    assert_non_null(strstr(output, "\"listed\":true"));
+    assert_int_equal(mode_of("10/.nmd-list"), 01400);
+    run(work);
+    assert_int_equal(status, NM_WORKER_SOME_FAILED);
+    assert_non_null(strstr(output, "{\"check\":0,\"state\":\"done\",\"bytes\":0}"));
+    assert_non_null(strstr(output, "{\"check\":1,\"state\":\"failed\""));
+    assert_int_equal(unlink(file), 0);
+    run(work);
+    assert_non_null(strstr(output, "{\"check\":0,\"state\":\"failed\",\"error\":\"d/a was removed\"}"));
+    /* what isn't a list says nothing */
+    assert_int_equal(chmod(list, 0600), 0);
+    assert_int_equal(truncate(list, 0), 0);
+    assert_int_equal(nm_write_file_at(AT_FDCWD, list, "nonsense"), 0);
+    run(work);
+    assert_non_null(strstr(output, "{\"check\":0,\"state\":\"done\",\"bytes\":0}"));
+}
+
+/* A file alone needs none. */
+static void test_no_list(void **state)
+{
+    (void)state;
+    make_source("a", "text");
+    fetch_file("a", RESOURCE("FILE"));
+    assert_done("10/a", "text");
+    assert_null(strstr(output, "listed"));
+    assert_false(is_there("10/.nmd-list"));
+}
+
 static void test_no_work(void **state)
 {
     (void)state;
@@ -475,7 +515,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_file), TEST(test_public_file), TEST(test_no_file), TEST(test_jar),
         TEST(test_poor_file_system), TEST(test_archive_by_name), TEST(test_targets),
-        TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_no_work),
+        TEST(test_several), TEST(test_parents_are_made), TEST(test_removals), TEST(test_checks), TEST(test_no_list),
+        TEST(test_no_work),
         TEST(test_directory), TEST(test_public_directory), TEST(test_no_public_directory),
         TEST(test_directory_out_of_bounds), TEST(test_command), TEST(test_command_names),
         TEST(test_command_surroundings),

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See localizer-state.h: before a kept tree is given to a container, a worker compares it with its list (listing.h),
+ * since how large it is, is up to a user. A single file is looked at in the loop (layout.h). */
+
+#include "localize/localizer-state.h"
+
+#include "localize/cache-file.h"
+#include "localize/layout.h"
+#include "util/clock.h"
+
+/* Belongs to an entry of the cache while a worker looks at its tree (nm_cache_entry.checks): one for each user who has
+ * asked, since another user's line may be long. It is one of the entry's users meanwhile, so that the tree stays. */
+struct check {
+    struct check *next; /* of the same entry */
+    LIST_HEAD(, nm_localizer_check_wait) waits;
+    char user[];
+};
+
+/* What one piece of an ask begins to check: of its user's, and what is PUBLIC. */
+struct begun {
+    struct nm_localizer_ask *ask;
+    struct nm_batch *batches[2];
+    size_t room;
+};
+
+static struct check *find_check(const struct nm_cache_entry *e, const char *user)
+{
+    struct check *c = e->checks;
+
+    while (c && !nm_streq(c->user, user))
+        c = c->next;
+    return c;
+}
+
+static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *e, const char *user)
+{
+    struct nm_localizer *l = b->ask->localizer;
+    struct nm_batch **batch = &b->batches[e->key.visibility == NM_VISIBILITY_PUBLIC];
+    struct nm_batch_owner owner = {0};
+
+    if (!*batch && (nm_layout_owner(l->local_fd, &e->key, &owner.uid, &owner.gid) < 0 ||
+                    nm_batch_new(NULL, user, &owner, b->room, batch) < 0))
+        return NULL;
+    return *batch;
+}
+
+/* NULL: it can't be checked, for want of memory or of its base, and is taken as it is. */
+static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e, const char *user)
+{
+    struct nm_localizer *l = b->ask->localizer;
+    const size_t size = strlen(user) + 1;
+    _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
+    struct nm_batch *batch = batch_for(b, e, user);
+    _cleanup_free_ struct check *c = calloc(1, sizeof *c + size);
+    const struct nm_cache_key key = e->key;
+    uint64_t id = e->id;
+
+    if (!target || !batch || !c || nm_batch_add_check(batch, id, target) < 0)
+        return NULL;
+    memcpy(c->user, user, size);
+    c->next = e->checks;
+    nm_cache_attach_checks(l->cache, id, c);
+    (void)nm_cache_ask(l->cache, &key, nm_now_usec(), &id); /* finds it: no memory is needed */
+    return STEAL_PTR(c);
+}
+
+static bool is_due(const struct nm_localizer *l, const struct nm_cache_entry *e)
+{
+    return e && e->state == NM_CACHE_READY && e->is_listed &&
+           nm_sub_u64(nm_now_usec(), e->checked_usec) >= l->params.checked_usec;
+}
+
+/* A tree under several names is waited for once for each: there is a wait for each resource of a piece. */
+static void check_one(struct begun *b, const struct nm_localizer_user *user, const struct nm_localizer_resource *res,
+                      struct nm_localizer_check_wait *w)
+{
+    const struct nm_cache_key key = nm_localizer_key(user, res);
+    const struct nm_localizer *l = b->ask->localizer;
+    const struct nm_cache_entry *e = nm_cache_look_up(l->cache, &key);
+    struct check *c;
+
+    if (!is_due(l, e))
+        return;
+    c = find_check(e, user->name) ?: begin_check(b, e, user->name);
+    if (!c)
+        return;
+    w->ask = b->ask;
+    LIST_INSERT_HEAD(&c->waits, w, link);
+    b->ask->n_checks++;
+}
+
+/* One is dropped that has none to check. A failure is told of at once, by nm_localizer_on_checked(). */
+static void put(struct begun *b)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(b->batches); i++)
+        if (b->batches[i])
+            (void)nm_batches_put(b->ask->localizer->batches, b->batches[i]);
+}
+
+bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n)
+{
+    struct nm_localizer *l = ask->localizer;
+    struct begun b = {.ask = ask, .room = n};
+
+    if (ask->n_asked < ask->n_looked)
+        return true;
+    ask->n_looked = ask->n_asked + n;
+    if (!ask->check_waits)
+        ask->check_waits = calloc(NM_LOCALIZER_PIECE, sizeof *ask->check_waits);
+    for (size_t i = 0; ask->check_waits && i < n; i++)
+        check_one(&b, &ask->wish->user, &ask->wish->resources[ask->n_asked + i], &ask->check_waits[i]);
+    put(&b);
+    if (ask->n_checks == 0)
+        return true;
+    TAILQ_REMOVE(&l->asking, ask, asking_link);
+    TAILQ_INSERT_TAIL(&l->checking, ask, asking_link);
+    ask->is_checking = true;
+    return false;
+}
+
+void nm_localizer_end_checking(struct nm_localizer_ask *ask)
+{
+    for (size_t i = 0; ask->n_checks > 0 && i < NM_LOCALIZER_PIECE; i++)
+        if (ask->check_waits[i].ask) {
+            LIST_REMOVE(&ask->check_waits[i], link);
+            ask->check_waits[i].ask = NULL;
+            ask->n_checks--;
+        }
+    if (!ask->is_checking)
+        return;
+    TAILQ_REMOVE(&ask->localizer->checking, ask, asking_link);
+    TAILQ_INSERT_HEAD(&ask->localizer->asking, ask, asking_link);
+    ask->is_checking = false;
+}
+
+static struct check *take_check(struct nm_localizer *l, const struct nm_cache_entry *e, const char *user)
+{
+    struct check *c = find_check(e, user), *before = e->checks;
+
+    if (c == before) {
+        nm_cache_attach_checks(l->cache, e->id, c->next);
+        return c;
+    }
+    while (before->next != c)
+        before = before->next;
+    before->next = c->next;
+    return c;
+}
+
+void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata)
+{
+    struct nm_localizer *l = userdata;
+    _cleanup_free_ struct check *c = take_check(l, nm_cache_find(l->cache, id), user);
+    struct nm_localizer_check_wait *w;
+
+    nm_cache_checked(l->cache, id, nm_now_usec());
+    if (!is_whole)
+        nm_localizer_doom(l, id);
+    while ((w = LIST_FIRST(&c->waits))) {
+        LIST_REMOVE(w, link);
+        if (--w->ask->n_checks == 0)
+            nm_localizer_end_checking(w->ask);
+        w->ask = NULL;
+    }
+    nm_cache_release(l->cache, id, nm_now_usec());
+    (void)nm_localizer_begin_turn(l);
+}
+
+void nm_localizer_free_checks(const struct nm_cache_entry *e)
+{
+    for (struct check *c = e->checks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See listing.h. An entry is a letter for what it is (d, f, l), a number, its path in the target, and a NUL, since that
+ * is in no name: "f 1234 python.tgz/bin/python". The number is a file's size. Of a directory it is the time of its last
+ * change (ctime): as long as that is the same, nothing was taken out of it, so that one look at a directory replaces
+ * those at its files. A cleaner can put back other times, but not this one. A directory's own files follow it before
+ * the next directory. The target's owner may have written anything there; the reader has no more than that owner's
+ * rights. */
+
+#include "localize/listing.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+
+#define LOOKS 64u /* that are done between two looks at the clock, and at least */
+#define CUT_USEC (10 * NM_USEC_PER_MSEC) /* for files in directories that are as they were */
+#define BUFFER_BYTES (64U << 10)
+
+/* ---- making one ---- */
+
+struct list {
+    const struct nm_listing_params *params;
+    FILE *file;
+    uint64_t bytes;
+    bool is_full;
+    char path[PATH_MAX]; /* of the directory that is being listed */
+};
+
+static char letter_of(mode_t mode)
+{
+    return S_ISDIR(mode) ? 'd' : S_ISLNK(mode) ? 'l' : 'f';
+}
+
+static uint64_t number_of(const struct stat *st)
+{
+    const uint64_t nsec_per_sec = UINT64_C(1000000000);
+
+    if (!S_ISDIR(st->st_mode))
+        return (uint64_t)st->st_size;
+    return (uint64_t)st->st_ctim.tv_sec * nsec_per_sec + (uint64_t)st->st_ctim.tv_nsec;
+}
+
+static int put(struct list *l, const struct stat *st)
+{
+    const uint64_t most_bytes = NM_MIN(l->params->most_bytes, (uint64_t)NM_LISTING_MAX_BYTES);
+    char head[32];
+    int n = snprintf(head, sizeof head, "%c %" PRIu64 " ", letter_of(st->st_mode), number_of(st));
+    const size_t len = strlen(l->path) + 1;
+
+    if (l->bytes + (size_t)n + len > most_bytes) {
+        l->is_full = true;
+        return 0;
+    }
+    if (fwrite(head, (size_t)n, 1, l->file) != 1 || fwrite(l->path, len, 1, l->file) != 1)
+        return errno > 0 ? -errno : -EIO;
+    l->bytes += (size_t)n + len;
+    return 0;
+}
+
+static int list_dir(struct list *l, int fd);
+
+/* One that is a directory or isn't, as is wanted. l->path has the entry's directory, and has it again afterwards. */
+static int list_entry(struct list *l, int dir_fd, const char *name, bool wants_dir)
+{
+    const size_t len = strlen(l->path), name_len = strlen(name);
+    struct stat st;
+    int r;
+
+    /* what has no path by which it can be found is not looked at later either */
+    if (len + 1 + name_len + 1 > sizeof l->path)
+        return 0;
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (S_ISDIR(st.st_mode) != wants_dir)
+        return 0;
+    if (len > 0)
+        l->path[len] = '/';
+    memcpy(l->path + len + (len > 0), name, name_len + 1);
+    r = put(l, &st);
+    if (r >= 0 && S_ISDIR(st.st_mode)) {
+        int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        r = fd < 0 ? -errno : list_dir(l, fd);
+    }
+    l->path[len] = '\0';
+    return r;
+}
+
+static int list_some(struct list *l, DIR *d, bool wants_dirs)
+{
+    int r = 0;
+
+    for (struct dirent *e; r >= 0 && !l->is_full && (errno = 0, e = readdir(d));)
+        if (!nm_streq(e->d_name, ".") && !nm_streq(e->d_name, "..") &&
+            (e->d_type == DT_UNKNOWN || (e->d_type == DT_DIR) == wants_dirs))
+            r = list_entry(l, dirfd(d), e->d_name, wants_dirs);
+    return r < 0 || l->is_full ? r : -errno;
+}
+
+/* Takes fd over. How deep it goes was bounded when it was made. */
+static int list_dir(struct list *l, int fd)
+{
+    _cleanup_closedir_ DIR *d = NULL;
+    int r = nm_fdopendir(fd, &d);
+
+    if (r < 0)
+        return r;
+    l->params->progress(l->params->userdata);
+    r = list_some(l, d, false);
+    rewinddir(d);
+    return r < 0 || l->is_full ? r : list_some(l, d, true);
+}
+
+/* The sticky bit tells systemd-tmpfiles to leave the file: the list has to be there longer than what it lists. */
+static int make_file(int dir_fd, FILE **ret)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    _cleanup_close_ int fd = openat(dir_fd, NM_LISTING_NAME, flags, S_IRUSR);
+    FILE *file;
+
+    if (fd < 0)
+        return -errno;
+    (void)fchmod(fd, S_IRUSR | S_ISVTX);
+    file = fdopen(fd, "w");
+    if (!file)
+        return -errno;
+    (void)STEAL_FD(fd);
+    *ret = file;
+    return 0;
+}
+
+int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p)
+{
+    _cleanup_fclose_ FILE *file = NULL;
+    struct list l = {.params = p};
+    struct stat st;
+    int r;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (!S_ISDIR(st.st_mode) || nm_streq(name, NM_LISTING_NAME))
+        return 0;
+    r = make_file(dir_fd, &file);
+    if (r < 0)
+        return r;
+    l.file = file;
+    r = list_entry(&l, dir_fd, name, true);
+    if (r >= 0 && fflush(file) != 0)
+        r = -errno;
+    return r < 0 ? r : NM_LISTING_E_MADE;
+}
+
+/* ---- checking one ---- */
+
+struct look {
+    int dir_fd;
+    FILE *file;
+    char *entry, *parent; /* getdelim's; the directory of the last entry, NULL: there was none */
+    int parent_fd;
+    bool parent_is_same, spares_same; /* the directory is known to be as it was; then its files aren't looked at */
+    size_t room;
+    uint64_t n, deadline_usec;
+};
+
+static bool is_gone(int r)
+{
+    return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
+}
+
+static int broken(const char *path, const char *what, char **ret_message)
+{
+    (void)nm_fail(ret_message, -ESTALE, "%.1000s %s", path, what);
+    return NM_LISTING_E_BROKEN;
+}
+
+/* Most entries are in the directory of the one before: without the way there each look takes half the time. */
+static int open_parent(struct look *l, const char *parent)
+{
+    if (l->parent && nm_streq(l->parent, parent))
+        return l->parent_fd;
+    free(l->parent);
+    l->parent_is_same = false;
+    l->parent_fd = nm_close(l->parent_fd);
+    l->parent = strdup(parent);
+    if (!l->parent)
+        return l->parent_fd = -ENOMEM;
+    return l->parent_fd = RET_NERRNO(openat(l->dir_fd, parent, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/* What can't be looked at is taken to be there. */
+static int look_at_dir(struct look *l, const char *path, uint64_t changed_nsec, char **ret_message)
+{
+    int fd = open_parent(l, path);
+    struct stat st;
+
+    if (fd < 0)
+        return is_gone(fd) ? broken(path, "was removed", ret_message) : 0;
+    l->parent_is_same = fstat(fd, &st) == 0 && number_of(&st) == changed_nsec;
+    return 0;
+}
+
+static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_message)
+{
+    char *slash = strrchr(path, '/');
+    struct stat st;
+    int r;
+
+    if (!slash)
+        return 0; /* a resource that is a file has no list */
+    *slash = '\0';
+    r = open_parent(l, path);
+    *slash = '/';
+    if (r >= 0 && l->parent_is_same && l->spares_same)
+        return 0;
+    if (r >= 0)
+        r = RET_NERRNO(fstatat(r, slash + 1, &st, AT_SYMLINK_NOFOLLOW));
+    if (r < 0)
+        return is_gone(r) ? broken(path, "was removed", ret_message) : 0;
+    if (letter_of(st.st_mode) != l->entry[0])
+        return broken(path, "was replaced", ret_message);
+    return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was cut", ret_message) : 0;
+}
+
+/* What isn't an entry says nothing. */
+static int look_at_entry(struct look *l, char **ret_message)
+{
+    const char *number_text = l->entry + 2;
+    char *path = l->entry[0] && l->entry[1] == ' ' ? strchr(number_text, ' ') : NULL;
+    uint64_t number;
+
+    if (!path)
+        return 0;
+    *path++ = '\0';
+    if (nm_parse_u64(number_text, &number) < 0)
+        return 0;
+    return l->entry[0] == 'd' ? look_at_dir(l, path, number, ret_message)
+                              : look_at_file(l, path, number, ret_message);
+}
+
+enum { LOOK_E_LATE = 100 };
+
+/* To the end of the list, or until the first entry that begins behind `end`. */
+static int look_until(struct look *l, off_t end, char **ret_message)
+{
+    for (off_t at = ftello(l->file); at < end;) {
+        ssize_t n = getdelim(&l->entry, &l->room, '\0', l->file);
+        int r;
+
+        if (n <= 0)
+            return 0;
+        at += n;
+        r = look_at_entry(l, ret_message);
+        if (r != 0)
+            return r;
+        if (++l->n % LOOKS == 0 && nm_now_usec() >= l->deadline_usec)
+            return LOOK_E_LATE;
+    }
+    return 0;
+}
+
+/* From some place to the end and from the beginning to there: what one check has no time for, another has. */
+static int look_around(struct look *l, off_t size, char **ret_message)
+{
+    off_t begin = size > 0 ? (off_t)(nm_now_usec() % (uint64_t)size) : 0;
+    int r;
+
+    if (fseeko(l->file, 0, SEEK_SET) < 0)
+        return -errno;
+    if (begin > 0 && (fseeko(l->file, begin, SEEK_SET) < 0 || getdelim(&l->entry, &l->room, '\0', l->file) < 0))
+        return -EIO;
+    begin = ftello(l->file);
+    r = look_until(l, size, ret_message);
+    if (r != 0 || begin == 0)
+        return r;
+    if (fseeko(l->file, 0, SEEK_SET) < 0)
+        return -errno;
+    return look_until(l, begin, ret_message);
+}
+
+static int open_list(int dir_fd, FILE **ret, off_t *ret_size)
+{
+    _cleanup_close_ int fd = openat(dir_fd, NM_LISTING_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    FILE *file;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -ENOENT;
+    file = fdopen(fd, "r");
+    if (!file)
+        return -errno;
+    (void)STEAL_FD(fd);
+    (void)setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
+    *ret = file;
+    *ret_size = st.st_size;
+    return 0;
+}
+
+/* Who took the list will have taken more. */
+int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message)
+{
+    _cleanup_close_ int dir_fd = RET_NERRNO(open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    _cleanup_fclose_ FILE *file = NULL;
+    struct look l = {.dir_fd = dir_fd, .parent_fd = -EBADF, .deadline_usec = deadline_usec};
+    off_t size = 0;
+    int r = dir_fd < 0 ? dir_fd : open_list(dir_fd, &file, &size);
+
+    if (is_gone(r))
+        return broken(target, "has lost its list", ret_message);
+    if (r < 0)
+        return r;
+    l.file = file;
+    l.spares_same = true;
+    r = look_around(&l, size, ret_message);
+    l.spares_same = false;
+    l.deadline_usec = NM_MIN(deadline_usec, nm_now_usec() + CUT_USEC);
+    if (r == 0)
+        r = look_around(&l, size, ret_message);
+    (void)nm_close(l.parent_fd);
+    free(l.parent);
+    free(l.entry);
+    return r == LOOK_E_LATE ? 0 : r;
+}

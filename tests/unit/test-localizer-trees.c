@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* localize/localizer.h, when somebody else changes what is in a kept directory: real workers copy it from this host. */
+
+#include "tests/unit/localizer-world.h"
+
+#include <sys/stat.h>
+
+#include "tests/unit/remove-tree.h"
+#include "util/fileio.h"
+
+#define TARGET "local/usercache/alice/filecache/"
+
+/* Workers are counted: what is looked at in the loop costs none. */
+static unsigned n_forks;
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+pid_t __wrap_fork(void)
+{
+    n_forks++;
+    return __real_fork();
+}
+
+static void write_at(struct world *w, const char *name, const char *text)
+{
+    _cleanup_close_ int fd = openat(w->root_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(nm_write_all(fd, text, strlen(text)), 0);
+}
+
+static void make_source(struct world *w)
+{
+    static const char *const dirs[] = {"src", "src/bin", "src/lib"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++)
+        assert_int_equal(mkdirat(w->root_fd, dirs[i], 0755), 0);
+    write_at(w, "src/bin/x", "bin");
+    write_at(w, "src/lib/old.jar", "four");
+    write_at(w, "src/lib/new.jar", "four");
+    assert_int_equal(symlinkat("old.jar", w->root_fd, "src/lib/link.jar"), 0);
+}
+
+/* A tree isn't looked at again for `usec`. */
+static void start_with(struct world *w, uint64_t usec)
+{
+    w->localizer = nm_localizer_free(w->localizer);
+    w->params.checked_usec = usec;
+    start(w);
+}
+
+static void ask_for_tree(struct world *w, const char *name, uid_t uid, enum nm_visibility visibility, struct owner *o)
+{
+    const struct nm_localizer_user user = {
+        .name = name, .application = "application_1_0001", .uid = uid, .gid = w->params.public_gid};
+    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = o};
+    _cleanup_free_ char *uri = print("file://%s/src", w->root);
+    struct nm_localizer_resource res = {.visibility = visibility, .uri = uri, .type = "FILE", .name = "src"};
+    struct stat st;
+
+    assert_int_equal(fstatat(w->root_fd, "src", &st, 0), 0);
+    res.timestamp_msec = (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / 1000000;
+    *o = (struct owner){0};
+    assert_int_equal(nm_localizer_ask(w->localizer, &user, &res, 1, &listener, &o->ask), 0);
+    assert_int_equal(o->ended, 0);
+}
+
+static void ask_as_alice(struct world *w, struct owner *o)
+{
+    ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PRIVATE, o);
+}
+
+/* Asks, and returns whether the tree with this number is what it was given. */
+static bool gets(struct world *w, unsigned number)
+{
+    _cleanup_free_ char *wanted = print("%s/usercache/alice/filecache/%u", w->local, number), *target = NULL;
+    struct owner o;
+
+    ask_as_alice(w, &o);
+    RUN_UNTIL(w, o.ended);
+    assert_string_equal(o.message, "");
+    target = nm_localizer_target(o.ask, 0);
+    assert_true(nm_localizer_check(o.ask, 0, "src"));
+    give_back(&o);
+    return nm_streq(target, wanted);
+}
+
+static void remove_at(struct world *w, const char *name)
+{
+    assert_int_equal(unlinkat(w->root_fd, name, 0), 0);
+}
+
+static void remove_old(struct world *w)
+{
+    remove_at(w, TARGET "10/src/lib/old.jar");
+}
+
+static void remove_link(struct world *w)
+{
+    remove_at(w, TARGET "10/src/lib/link.jar");
+}
+
+/* With the times of its directory put back, as systemd-tmpfiles does it. */
+static void remove_and_hide(struct world *w)
+{
+    struct stat st;
+
+    assert_int_equal(fstatat(w->root_fd, TARGET "10/src/lib", &st, 0), 0);
+    remove_old(w);
+    assert_int_equal(
+        utimensat(w->root_fd, TARGET "10/src/lib", (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+}
+
+static void remove_directory(struct world *w)
+{
+    remove_at(w, TARGET "10/src/bin/x");
+    assert_int_equal(unlinkat(w->root_fd, TARGET "10/src/bin", AT_REMOVEDIR), 0);
+}
+
+static void cut_one(struct world *w)
+{
+    assert_int_equal(fchmodat(w->root_fd, TARGET "10/src/lib/new.jar", 0700, 0), 0);
+    write_at(w, TARGET "10/src/lib/new.jar", "cut");
+}
+
+static void replace_one(struct world *w)
+{
+    remove_old(w);
+    assert_int_equal(symlinkat("new.jar", w->root_fd, TARGET "10/src/lib/old.jar"), 0);
+}
+
+static void remove_list(struct world *w)
+{
+    remove_at(w, TARGET "10/.nmd-list");
+}
+
+/* Who has the tree keeps it; who asks has it fetched again. The next nmd looks at it as well. */
+static void test_broken(void **state)
+{
+    static void (*const ways[])(struct world *) = {remove_old, remove_link, remove_and_hide, remove_directory,
+                                                  cut_one,    replace_one, remove_list};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < 2 * NM_ARRAY_SIZE(ways); i++) {
+        struct owner a;
+
+        if (i > 0) {
+            (void)world_tear_down(state);
+            (void)world_set_up(state);
+            w = *state;
+        }
+        make_source(w);
+        start_with(w, 1);
+        assert_true(gets(w, 10));
+        if (i % 2 == 1)
+            start_with(w, 1);
+        ask_as_alice(w, &a);
+        RUN_UNTIL(w, a.ended);
+        ways[i / 2](w);
+        assert_true(gets(w, 11));
+        assert_true(is_there(w, TARGET "10/src"));
+        assert_true(is_there(w, TARGET "11/src/lib/old.jar"));
+        give_back(&a);
+        RUN_UNTIL(w, !is_there(w, "state/10"));
+        assert_true(gets(w, 11));
+    }
+}
+
+/* A container may write into what is its user's: a file more, and one that has grown, are its own affair. */
+static void test_added(void **state)
+{
+    struct world *w = *state;
+
+    make_source(w);
+    start_with(w, 1);
+    assert_true(gets(w, 10));
+    assert_int_equal(mkdirat(w->root_fd, TARGET "10/src/lib/__pycache__", 0755), 0);
+    write_at(w, TARGET "10/src/lib/__pycache__/x.pyc", "x");
+    assert_int_equal(fchmodat(w->root_fd, TARGET "10/src/lib/new.jar", 0700, 0), 0);
+    write_at(w, TARGET "10/src/lib/new.jar", "longer than before");
+    assert_true(gets(w, 10));
+    remove_old(w);
+    assert_true(gets(w, 11));
+}
+
+/* A note of an nmd that made no lists: the tree is taken for whole while it isn't empty. */
+static void test_no_list(void **state)
+{
+    struct world *w = *state;
+
+    make_source(w);
+    start_with(w, 1);
+    assert_true(gets(w, 10));
+    w->localizer = nm_localizer_free(w->localizer);
+    remove_list(w);
+    assert_int_equal(fchmodat(w->root_fd, "state/10", 0600, 0), 0);
+    start(w);
+    n_forks = 0;
+    assert_true(gets(w, 10));
+    remove_old(w);
+    assert_true(gets(w, 10));
+    assert_int_equal(n_forks, 0);
+}
+
+/* A file needs no worker, and neither does a tree that was whole a moment ago. */
+static void test_workers(void **state)
+{
+    struct world *w = *state;
+    struct owner a, b;
+
+    make_source(w);
+    start_with(w, 1);
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    give_back(&a);
+    n_forks = 0;
+    ask(w, &a, "x:f-10");
+    RUN_UNTIL(w, a.ended);
+    give_back(&a);
+    assert_int_equal(n_forks, 0);
+    assert_true(gets(w, 11));
+    n_forks = 0;
+    ask_as_alice(w, &a);
+    ask_as_alice(w, &b);
+    RUN_UNTIL(w, a.ended && b.ended);
+    assert_int_equal(n_forks, 1);
+    give_back(&a);
+    give_back(&b);
+    start_with(w, 3600 * NM_USEC_PER_SEC);
+    assert_true(gets(w, 11)); /* the check after a restart */
+    n_forks = 0;
+    assert_true(gets(w, 11));
+    assert_int_equal(n_forks, 0);
+}
+
+/* Whoever is first in line looks at it, and each has a line of their own. */
+static void test_public(void **state)
+{
+    const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
+    struct world *w = *state;
+    struct owner a, b;
+
+    make_source(w);
+    remove_at(w, "src/lib/link.jar"); /* links aren't for everybody */
+    start_with(w, 1);
+    ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PUBLIC, &a);
+    RUN_UNTIL(w, a.ended);
+    assert_int_equal(a.result, 0);
+    give_back(&a);
+    remove_at(w, "local/filecache/10/src/lib/old.jar");
+    ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PUBLIC, &a);
+    ask_for_tree(w, "bob", bob, NM_VISIBILITY_PUBLIC, &b);
+    RUN_UNTIL(w, a.ended && b.ended);
+    assert_int_equal(a.result, 0);
+    assert_int_equal(b.result, 0);
+    assert_true(is_there(w, "local/filecache/11/src/lib/old.jar"));
+    assert_false(is_there(w, "local/filecache/12"));
+    give_back(&a);
+    give_back(&b);
+}
+
+/* All of the user's slots for fetches are taken; and one who asks goes before the answer is there. */
+static void test_busy(void **state)
+{
+    struct world *w = *state;
+    struct owner hang[3], a, b;
+
+    make_source(w);
+    start_with(w, 1);
+    assert_true(gets(w, 10));
+    for (size_t i = 0; i < NM_ARRAY_SIZE(hang); i++) {
+        _cleanup_free_ char *uri = print("x:hang-%zu", i);
+
+        ask(w, &hang[i], uri);
+    }
+    RUN_UNTIL(w, count_log(w) == 2);
+    ask_as_alice(w, &a);
+    ask_as_alice(w, &b);
+    give_back(&a);
+    RUN_UNTIL(w, b.ended);
+    assert_int_equal(b.result, 0);
+    give_back(&b);
+    ask_as_alice(w, &a);
+    give_back(&a);
+    ask_as_alice(w, &a);
+    give_back(&a); /* and it ends while a worker looks */
+    for (size_t i = 0; i < NM_ARRAY_SIZE(hang); i++)
+        give_back(&hang[i]);
+}
+
+/* A worker that can't be started, or that dies, keeps no container: the tree counts as whole. */
+static void test_no_worker(void **state)
+{
+    struct world *w = *state;
+
+    make_source(w);
+    start_with(w, 1);
+    assert_true(gets(w, 10));
+    w->params.program = "/bin/false";
+    start_with(w, 1);
+    assert_true(gets(w, 10));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_broken),  TEST(test_added), TEST(test_no_list), TEST(test_workers),
+                                       TEST(test_public),  TEST(test_busy),  TEST(test_no_worker)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
