@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# deadline: 120
+# beside: others
+#
+# A cleaner of temporary files removes a part of an unpacked archive. Containers that ask for the archive afterwards get it whole. The
+# cluster is that of lib.sh with one local directory, where the master finds what it has had fetched.
+# shellcheck source=tests/yarn/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'containers of others are started by root only'
+open_place
+mkdir -m 1777 "$place/files"
+rm_configure --stock "${node_site[@]}" "yarn.nodemanager.local-dirs=$place/local" "yarn.nodemanager.log-dirs=$place/logs1" \
+    yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users=false \
+    yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=100
+need 'a machine to measure' node_proc_start 4000 8
+nmd_configure <<END
+[containers]
+min-uid = 1
+END
+need 'nmd starts' node_start
+while IFS=$'\t' read -r name got wanted; do
+    is "$name" "$got" "$wanted"
+done < <(python3 "$(dirname "$0")/cleaner.py" "${rm_ports[2]}" node07 "$node_port" "$place/files" "$place/local" 2>"$dir/cleaner.err")
+is 'the master has said all' "$(cat "$dir/cleaner.err")" ''
+nmd_stop
+is 'nmd ends in good order' "$?" 0
+kill_all 2>/dev/null
+done_testing
