@@ -19,6 +19,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
+#include "util/loop.h"
 
 #define FREE_MSEC 2000
 #define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
@@ -293,8 +294,8 @@ static int watch(struct nm_job *job)
     if (r < 0)
         return r;
     /* A user says how many lines come, and each may cost a write: who asks nmd something has a turn between them. */
-    (void)sd_event_source_set_priority(job->lines_source, NM_LOCALIZER_PRIORITY);
-    (void)sd_event_source_set_priority(job->end_source, NM_LOCALIZER_PRIORITY);
+    (void)sd_event_source_set_priority(job->lines_source, NM_LOOP_WORK);
+    (void)sd_event_source_set_priority(job->end_source, NM_LOOP_WORK);
     (void)sd_event_source_set_description(job->lines_source, "localizer-lines");
     (void)sd_event_source_set_description(job->end_source, "localizer-end");
     return 0;

@@ -9,6 +9,7 @@
 #include "localize/batches.h"
 #include "localize/localizer.h"
 #include "util/clock.h"
+#include "util/loop.h"
 
 /* How many resources are asked for, or given up, in one turn of the loop: each may cost calls to a file system. */
 #define NM_LOCALIZER_PIECE NM_BATCH_MAX
@@ -87,7 +88,7 @@ static inline uint64_t nm_localizer_end_of_turn(void)
 /* Has all that follows from something be done in a turn of the loop of its own. */
 static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 {
-    return sd_event_source_set_enabled(l->turn, SD_EVENT_ONESHOT);
+    return nm_loop_want(l->turn);
 }
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);

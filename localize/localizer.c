@@ -314,14 +314,14 @@ static bool tell_ends(struct nm_localizer *l)
 }
 
 /* Everything that follows from something is done here, in a turn of its own, so that no caller is called back from
- * within; and in pieces, since a user says how many resources there are. It has the priority of those who ask nmd
- * something (rpc/local), so that these get their turn between two pieces. */
-static int on_turn(sd_event_source *source, void *userdata)
+ * within; and in pieces, since a user says how many resources there are. Those who ask nmd something (rpc/local) get
+ * their turn between two pieces. */
+static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_localizer *l = userdata;
     bool more;
 
-    (void)source;
+    (void)source, (void)usec;
     more = nm_localizer_release_some(l);
     more = tidy(l) || more;
     more = nm_localizer_ask_some(l) || more;
@@ -471,9 +471,9 @@ int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localiz
     if (r >= 0)
         r = nm_cache_file_load(l->state_fd, l->boot_id, l->cache);
     if (r >= 0)
-        r = sd_event_add_defer(params->event, &l->turn, on_turn, l);
+        r = nm_loop_add_work(params->event, "localizer", on_turn, l, &l->turn);
     if (r >= 0)
-        r = sd_event_source_set_priority(l->turn, NM_LOCALIZER_PRIORITY);
+        r = nm_localizer_begin_turn(l);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(l);

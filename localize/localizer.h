@@ -17,9 +17,6 @@
 
 /* The PATH of workers and of their commands. */
 #define NM_LOCALIZER_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-/* The priority of the localizer's event sources. It is that of the HTTP server (rpc/local), so that the loop serves a
- * request between two pieces of the localizer's work, however much of that users have asked for. */
-#define NM_LOCALIZER_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 
 struct nm_localizer_params {
     sd_event *event;

@@ -10,6 +10,7 @@ libnm_util_la_SOURCES = \
 	%D%/inherited.c %D%/inherited.h \
 	%D%/lockfile.c %D%/lockfile.h \
 	%D%/log.c %D%/log.h \
+	%D%/loop.c %D%/loop.h \
 	%D%/fnv1a.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/groups.c \

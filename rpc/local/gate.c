@@ -11,6 +11,7 @@
 #include "rpc/local/connections.h"
 #include "rpc/local/head.h"
 #include "rpc/local/names.h"
+#include "util/loop.h"
 
 /* The longest head; the library has no more room for one, either. */
 #define HEAD_MAX 8192u
@@ -109,7 +110,7 @@ int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb)
     c->passed = cb;
     r = sd_event_add_io(c->host->event, &c->gate, c->fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_bytes, c);
     if (r >= 0)
-        r = sd_event_source_set_priority(c->gate, NM_HOST_PRIORITY);
+        r = sd_event_source_set_priority(c->gate, NM_LOOP_WORK);
     if (r < 0) {
         nm_gate_leave(c);
         return r;

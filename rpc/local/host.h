@@ -10,11 +10,9 @@
 #include <systemd/sd-event.h>
 
 #include "rpc/local/routes.h"
+#include "util/clock.h"
 #include "util/ration.h"
 
-/* All sources of the interface come behind what keeps the node in bounds: a higher number is a
- * lower priority. */
-#define NM_HOST_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /* One run of the library gives so much time to requests. */
 #define NM_HOST_RUN_USEC (5 * NM_USEC_PER_MSEC)
 

@@ -31,6 +31,7 @@
 #include "util/accept.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/loop.h"
 #include "util/peer.h"
 #include "util/refusals.h"
 
@@ -386,7 +387,7 @@ static int start_library(struct nm_local_server *s, char **ret_message)
 static int add_source(int r, sd_event_source *source, const char *description)
 {
     if (r >= 0)
-        r = sd_event_source_set_priority(source, NM_HOST_PRIORITY);
+        r = sd_event_source_set_priority(source, NM_LOOP_WORK);
     if (r >= 0)
         r = sd_event_source_set_description(source, description);
     return r;

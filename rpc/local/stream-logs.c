@@ -8,6 +8,7 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/reply.h"
 #include "rpc/local/stream.h"
+#include "util/loop.h"
 
 /* Where inotify has no watches left, the file is looked at this often. */
 #define POLL_USEC (250 * NM_USEC_PER_MSEC)
@@ -39,11 +40,11 @@ static int watch_file(struct nm_stream *s)
     r = sd_event_add_inotify(s->call->host->event, &s->changed, path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF,
                              on_changed, s);
     if (r >= 0)
-        return sd_event_source_set_priority(s->changed, NM_HOST_PRIORITY);
+        return sd_event_source_set_priority(s->changed, NM_LOOP_WORK);
     r = sd_event_add_time_relative(s->call->host->event, &s->changed, CLOCK_MONOTONIC, POLL_USEC, 0,
                                    on_poll, s);
     if (r >= 0)
-        r = sd_event_source_set_priority(s->changed, NM_HOST_PRIORITY);
+        r = sd_event_source_set_priority(s->changed, NM_LOOP_WORK);
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 
 #include "util/error.h"
+#include "util/loop.h"
 
 #define BLOCK_SIZE 16384u
 
@@ -109,7 +110,7 @@ static int watch_hangup(struct nm_stream *s)
     int r = sd_event_add_io(s->call->host->event, &s->hangup, fd, 0, on_hangup, s);
 
     if (r >= 0)
-        r = sd_event_source_set_priority(s->hangup, NM_HOST_PRIORITY);
+        r = sd_event_source_set_priority(s->hangup, NM_LOOP_WORK);
     return r < 0 ? r : sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
 }
 

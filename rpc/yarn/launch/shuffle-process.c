@@ -18,6 +18,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
+#include "util/loop.h"
 
 #define LINE_MAX_SIZE 4096
 #define LAST_SIZE 300
@@ -338,7 +339,7 @@ static int watch(struct nm_yarn_shuffle_process *p)
     if (r >= 0)
         r = sd_event_add_io(e, &p->end_source, p->pidfd, EPOLLIN, on_end, p);
     /* what it says comes before its end */
-    return r < 0 ? r : sd_event_source_set_priority(p->end_source, SD_EVENT_PRIORITY_NORMAL + 1);
+    return r < 0 ? r : sd_event_source_set_priority(p->end_source, NM_LOOP_LATE);
 }
 
 int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *params,
