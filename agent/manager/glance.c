@@ -22,6 +22,7 @@
 #include "agent/manager/manager-sample.h"
 #include "monitor/parse.h"
 #include "util/clock.h"
+#include "util/loop.h"
 #include "util/fileio.h"
 
 /* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass
@@ -152,10 +153,13 @@ int nm_glance_start(struct nm_manager *m)
     int r = sd_event_add_time(m->event, &m->cpu_look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
                               on_cpu_look, m);
 
+    if (r >= 0)
+        r = sd_event_source_set_priority(m->cpu_look_timer, NM_LOOP_WATCH);
     if (r < 0)
         return r;
     nm_sample_open_slice(m);
-    return sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+    r = sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+    return r < 0 ? r : sd_event_source_set_priority(m->close_timer, NM_LOOP_WATCH);
 }
 
 /* Those that have just been admitted, too, of which the verdict itself knows nothing yet. */

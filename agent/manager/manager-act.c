@@ -32,7 +32,7 @@ void nm_act_carry_out(struct nm_live *l)
     case NM_TODO_NOTHING:
         break;
     case NM_TODO_LAUNCH:
-        nm_start_launch(l);
+        nm_start_soon(l);
         break;
     case NM_TODO_FREEZE:
         nm_freeze_set(l, true);
@@ -67,9 +67,8 @@ void nm_act_admit(struct nm_live *l)
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
+    assert(l->m->in_round); /* which begins with the starts */
     l->todo = NM_TODO_LAUNCH;
-    if (!l->m->in_round)
-        nm_act_carry_out(l);
 }
 
 void nm_act_pause(struct nm_live *l, bool by_user)
@@ -140,7 +139,7 @@ static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
 
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
 {
-    assert(nm_view_is_waiting(&l->c->view));
+    assert(!l->cg && !l->launch && !l->creating && !l->start_due);
     assert(reason != NM_EXIT_NONE);
     note_cause(l, reason);
     l->shim_gone = true;
@@ -172,7 +171,7 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
     assert(v->state != NM_COMPLETED && reason != NM_EXIT_NONE);
-    if (nm_view_is_waiting(v)) {
+    if (nm_view_is_waiting(v) || nm_start_cancel(l)) {
         nm_act_discard(l, reason);
         return;
     }

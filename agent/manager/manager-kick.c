@@ -10,12 +10,11 @@
 
 #include <assert.h>
 
-/* What asks for a fresh sample is next, whatever else is there to be done: a node in trouble must not wait until a
- * flood of requests has been read. A mere change comes after all I/O of the same turn, so that what came in
- * together is decided together. */
-#define URGENT (SD_EVENT_PRIORITY_NORMAL - 10)
-#define IN_TURN (SD_EVENT_PRIORITY_NORMAL + 10)
+#include "util/loop.h"
 
+/* What asks for a fresh sample is next, whatever else is there to be done: a node in trouble must not wait until a
+ * flood of requests has been read. A mere change comes behind the work that is due already, so that what came in
+ * together is decided together. */
 void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
@@ -23,6 +22,6 @@ void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (!m->round_source) /* not started yet: its first round comes by itself */
         return;
     (void)sd_event_source_set_priority(m->round_source,
-                                       m->kicks == 1U << NM_TRIGGER_CHANGE ? IN_TURN : URGENT);
-    (void)sd_event_source_set_enabled(m->round_source, SD_EVENT_ONESHOT);
+                                       m->kicks == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
+    (void)nm_loop_want(m->round_source);
 }

@@ -22,6 +22,7 @@
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-slice.h"
+#include "agent/manager/manager-start.h"
 #include "agent/manager/manager-use.h"
 #include "agent/manager/recorder.h"
 #include "util/clock.h"
@@ -74,6 +75,7 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .n_views = m->n_live,
         .apps = m->app_views,
         .n_apps = m->n_apps,
+        .n_starting = m->n_starts,
         .draining = m->draining,
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
         .kernel_kills = kernel_kills,
@@ -249,6 +251,8 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
+    bool starting;
+
     (void)nm_store_begin(m->store);
     for (size_t i = 0; i < v->n_actions; i++)
         act(v->actions[i].target->owner, &v->actions[i], v);
@@ -259,8 +263,11 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-after-commit");
     /* In the policy's order: first in the queue, first to run. None goes from the array meanwhile,
      * for ends have a turn of their own. */
+    starting = !TAILQ_EMPTY(&m->starts);
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
+    if (!starting) /* else they have turns of their own already */
+        nm_start_some(m);
     for (size_t i = 0; i < m->n_live; i++)
         nm_keep_copy_waiting(m->live[i]);
 }

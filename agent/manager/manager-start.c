@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of an admission: the shim, its cgroup, and the gate that lets it begin. */
+/*
+ * The second half of an admission: the shim, its cgroup, and the gate that lets it begin.
+ *
+ * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they stand in a line, from which each
+ * turn of the event loop takes a few, and whoever asks nmd something gets an answer in between. What a crash leaves in
+ * the line is admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
+ */
 
 #include "agent/manager/manager-start.h"
 
@@ -17,8 +23,10 @@
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-output.h"
 #include "agent/manager/manager-record.h"
+#include "agent/manager/manager-slice.h"
 #include "util/fault.h"
 #include "util/log.h"
+#include "util/loop.h"
 
 int nm_start_open_shim(struct nm_manager *m)
 {
@@ -135,7 +143,7 @@ static bool user_is_allowed(struct nm_live *l, struct nm_problem *ret_problem)
     return nm_users_may_run(l->m->config, &who, geteuid(), true, &user, ret_problem) == 0;
 }
 
-void nm_start_launch(struct nm_live *l)
+static void launch(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     struct nm_problem problem;
@@ -179,4 +187,42 @@ void nm_start_launch(struct nm_live *l)
         l->creating = false;
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
     }
+}
+
+void nm_start_soon(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+
+    assert(l->c->view.admitted && !l->start_due);
+    TAILQ_INSERT_TAIL(&m->starts, l, start_link);
+    l->start_due = true;
+    l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
+    m->n_starts += l->start_counts;
+}
+
+bool nm_start_cancel(struct nm_live *l)
+{
+    if (!l->start_due)
+        return false;
+    TAILQ_REMOVE(&l->m->starts, l, start_link);
+    l->start_due = false;
+    l->m->n_starts -= l->start_counts;
+    return true;
+}
+
+void nm_start_some(struct nm_manager *m)
+{
+    uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
+    struct nm_live *l;
+
+    while ((l = TAILQ_FIRST(&m->starts))) {
+        (void)nm_start_cancel(l);
+        launch(l);
+        if (m->starts_source && nm_now_usec() >= end_usec)
+            break;
+    }
+    if (!m->in_round)
+        nm_slice_follow(m); /* a round sees to it by itself */
+    if (!TAILQ_EMPTY(&m->starts))
+        (void)nm_loop_want(m->starts_source);
 }

@@ -51,6 +51,8 @@
  * points back at it, for the time it is in that list.
  */
 
+#include <sys/queue.h>
+
 #include "agent/agent.h"
 #include "agent/config/settings.h"
 #include "agent/health.h"
@@ -95,6 +97,9 @@ struct nm_live {
     int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
     uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */
     enum nm_todo todo;
+    TAILQ_ENTRY(nm_live) start_link;
+    bool start_due;                   /* it is admitted, and stands in m->starts */
+    bool start_counts;                /* there, in n_starts: its type may change meanwhile */
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* grace, then the next look at what was killed */
     uint64_t kill_usec, kill_look_usec; /* the first SIGKILL to all; how long to the next look */
@@ -186,6 +191,8 @@ struct nm_manager {
     struct nm_policy *policy, *shadow_policy;
 
     struct nm_live **live; /* arrival order */
+    TAILQ_HEAD(, nm_live) starts; /* admitted, and to be launched, in this order; n_starts are opportunistic */
+    uint32_t n_starts;
     struct nm_view **views; /* the same order */
     size_t n_live, live_size;
     struct nm_container **ended; /* oldest first */
@@ -213,7 +220,7 @@ struct nm_manager {
     uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
     uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
-    sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *drain_timer,
+    sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *starts_source, *drain_timer,
         *housekeeping_timer, *cpu_look_timer, *state_dir_watch;
     uint64_t suspended_usec; /* how long the host has slept since its boot, as of the newest sample */
     bool woke;               /* it had just woken then: the next sample is due soon */

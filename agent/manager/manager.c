@@ -37,6 +37,7 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"
+#include "util/loop.h"
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
 #define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* while there is more to be forgotten */
@@ -46,15 +47,22 @@
 
 /* ---- timers and watches ---------------------------------------------------- */
 
-static int on_round(sd_event_source *s, void *userdata)
+static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
 
-    (void)s;
+    (void)s, (void)usec;
     if (m->drain_due && m->draining)
         nm_drain_carry_out(m, NULL);
     m->drain_due = false;
     nm_round_kicked(m);
+    return 0;
+}
+
+static int on_starts(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    (void)s, (void)usec;
+    nm_start_some(userdata);
     return 0;
 }
 
@@ -68,16 +76,18 @@ static int on_wake(sd_event_source *s, uint64_t usec, void *userdata)
 static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
-    uint64_t now = nm_now_usec();
+    uint64_t now = nm_now_usec(), ended, pause;
 
     if (now > usec + m->config->period_usec / 2)
         m->counters.late_samples++;
     nm_pressure_follow_slice(m);
     nm_round(m, NM_TRIGGER_SAMPLE);
     nm_settings_follow_node(m);
-    /* From the time that was due, so that periods don't drift; but never a burst of make-up
-     * samples. */
-    m->sample_due_usec = NM_MAX(usec + m->config->period_usec, now + m->config->period_usec / 4);
+    /* From the time that was due, so that periods don't drift; but never a burst of make-up samples. And a sample that
+     * takes longer than it may (thousands of processes, a busy host) leaves as much time to all else as it takes. */
+    ended = nm_now_usec();
+    pause = NM_MAX(m->config->period_usec / 4, ended - now);
+    m->sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
     if (m->woke)
         m->sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
     (void)sd_event_source_set_time(s, m->sample_due_usec);
@@ -129,11 +139,14 @@ static int start_timers(struct nm_manager *m)
         r = sd_event_add_time(m->event, &m->housekeeping_timer, CLOCK_BOOTTIME,
                               now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
     if (r >= 0)
-        r = sd_event_add_defer(m->event, &m->round_source, on_round, m);
+        r = nm_loop_add_work(m->event, "round", on_round, m, &m->round_source);
+    if (r >= 0)
+        r = nm_loop_add_work(m->event, "starts", on_starts, m, &m->starts_source);
+    if (r >= 0)
+        r = sd_event_source_set_priority(m->sample_timer, NM_LOOP_WATCH);
     if (r < 0)
         return r;
     (void)sd_event_source_set_description(m->sample_timer, "sample");
-    (void)sd_event_source_set_description(m->round_source, "round");
     nm_kick(m, NM_TRIGGER_CHANGE);
     return 0;
 }
@@ -338,6 +351,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
+    TAILQ_INIT(&m->starts);
     (void)nm_lists_app(m, ""); /* slot 0 */
     r = m->n_apps > 0 ? manager_fill(m, p, &message) : -ENOMEM;
     if (r < 0) {
@@ -355,6 +369,7 @@ static void stop_watching(struct nm_manager *m)
     m->cpu_look_timer = sd_event_source_disable_unref(m->cpu_look_timer);
     m->wake_timer = sd_event_source_disable_unref(m->wake_timer);
     m->round_source = sd_event_source_disable_unref(m->round_source);
+    m->starts_source = sd_event_source_disable_unref(m->starts_source);
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
     m->housekeeping_timer = sd_event_source_disable_unref(m->housekeeping_timer);
     m->state_dir_watch = sd_event_source_disable_unref(m->state_dir_watch);

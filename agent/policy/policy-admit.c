@@ -306,7 +306,7 @@ static void count_starts_anew(struct nm_round *r)
     if (r->in->now_usec < nm_add_u64(p->starts_usec, NM_STARTS_PAUSE_USEC) && p->starts_usec > 0)
         return;
     p->starts_usec = r->in->now_usec;
-    p->n_starts = 0;
+    p->n_starts = r->in->n_starting;
 }
 
 void nm_policy_admit_queue(struct nm_round *r)

@@ -171,6 +171,7 @@ struct nm_policy_input {
     size_t n_views;
     const struct nm_policy_app *apps;
     size_t n_apps;
+    uint32_t n_starting; /* opportunistic ones that were admitted, and not started yet */
     bool draining; /* no admissions at all */
     bool unhealthy;
     uint64_t reclaim_bytes_per_sec; /* what the latest reclaims brought; 0: there were none lately */

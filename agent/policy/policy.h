@@ -94,7 +94,8 @@
  *    these has ended the short wait begins anew, since queued containers may start now. Starts of others don't
  *    prolong the wait for ever: it ends after NM_GIVE_BACK_MOST times give_back_usec in the queue, and after
  *    NM_GIVE_BACK_BUSY times that for a container that doesn't fit the node at all as it is used.
- *  - No more than NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC.
+ *  - No more than NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC, and
+ *    those count among them that were admitted before and of which nmd hasn't started the shim yet.
  *  - With beta = 1 and no reserve CPU is not taken back by its threshold: nobody can use more than
  *    all CPUs, and if the figures say so, they were not taken in the same instant.
  */

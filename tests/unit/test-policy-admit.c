@@ -680,6 +680,20 @@ static void test_what_is_shared_is_not_the_paused_ones(void **state)
     assert_int_equal(n->verdict.hold_resource, NM_CPU);
 }
 
+/* Those that nmd has not come to by then are as many fewer. */
+static void test_starts_wait_for_those_before(void **state)
+{
+    struct node *n = *state;
+
+    for (size_t i = 0; i < 24; i++)
+        (void)node_queue(n, NM_OPPORTUNISTIC, 0.1, 0.1);
+    n->settings.queue_max_length = 100;
+    n->in.n_starting = 13;
+    node_sample(n);
+    assert_int_equal(node_count(n, NM_ACTION_ADMIT), 3);
+    assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
+}
+
 /* Not all of a long queue of tiny ones at once; but by and by, in order, and without another sample. */
 static void test_starts_are_spread(void **state)
 {
@@ -773,6 +787,7 @@ int main(void)
         WITH_NODE(test_absurd_numbers_do_not_wrap),
         cmocka_unit_test(test_opportunistic_ones_share_cpu),
         WITH_NODE(test_what_is_shared_is_not_the_paused_ones),
+        WITH_NODE(test_starts_wait_for_those_before),
         WITH_NODE(test_starts_are_spread),
         cmocka_unit_test(test_names),
     };

@@ -11,11 +11,13 @@
 #include <cmocka.h>
 #include <sys/resource.h>
 
+#include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
+#include "util/loop.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)
 
@@ -147,6 +149,97 @@ static void test_a_user_that_is_no_longer_allowed(void **state)
     assert_non_null(strstr(c->message, "min-uid"));
 }
 
+/* ---- many at once ------------------------------------------------------------------------- */
+
+/* More than one turn of the loop takes, on any machine. */
+#define MANY 60U
+
+static struct nm_live **submit_many(struct manager_world *w)
+{
+    static const char *argv[] = {"/bin/sleep", "600", NULL};
+    static struct nm_live *all[MANY];
+
+    for (unsigned i = 0; i < MANY; i++) {
+        char name[16];
+        const struct nm_submit s = {
+            .type = NM_GUARANTEED, .name = name, .memory_bytes = MIB, .vcores_milli = 10, .argv = argv};
+
+        (void)snprintf(name, sizeof name, "many-%u", i);
+        all[i] = manager_world_submit_as(w, &s);
+    }
+    nm_round_kicked(w->m);
+    return all;
+}
+
+static unsigned count_due(struct nm_live *const *all)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_true(all[i]->c->view.admitted);
+        assert_true(all[i]->start_due == !all[i]->c->shim_pid);
+        assert_false(n > 0 && !all[i]->start_due); /* first in the queue, first to run */
+        n += all[i]->start_due;
+    }
+    return n;
+}
+
+static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    unsigned *n = userdata;
+
+    (void)usec;
+    ++*n;
+    return nm_loop_want(s);
+}
+
+/* Whoever asks for something, as often as it likes, and a sample that is due have their turns between the starts, and
+ * neither keeps them from going on. */
+static void test_many_starts_leave_turns_to_others(void **state)
+{
+    _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
+    struct manager_world *w = *state;
+    struct nm_live **all = submit_many(w);
+    unsigned due = count_due(all), before = due, requests = 0, turns = 0, samples = 0;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    assert_in_range(due, 1, MANY - 1);
+    assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
+    assert_int_equal(nm_loop_want(request), 0);
+    nm_kick(w->m, NM_TRIGGER_LOOK);
+    for (; due > 0 && nm_now_usec() < deadline; before = due) {
+        uint64_t sampled = w->m->counters.samples;
+
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+        due = count_due(all);
+        turns += due < before;
+        samples += due > 0 && w->m->counters.samples > sampled;
+        assert_true(requests + 1 >= turns);
+    }
+    assert_int_equal(due, 0);
+    assert_true(turns > 1);
+    assert_int_equal(samples, 1);
+}
+
+static void test_killed_before_its_turn_to_start(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live **all = submit_many(w);
+    const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    assert_true(all[MANY - 1]->start_due);
+    assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, last->id, false, &(struct nm_problem){0}), 0);
+    while ((last->view.state != NM_COMPLETED || !other->pid) && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+    assert_int_equal(last->view.state, NM_COMPLETED);
+    assert_int_equal(last->exit_reason, NM_EXIT_KILLED);
+    assert_int_equal(last->shim_pid, 0);
+    assert_int_equal(last->pid, 0);
+    assert_true(other->pid > 0);
+    assert_true(TAILQ_EMPTY(&w->m->starts));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +249,8 @@ int main(void)
         TEST(test_no_path_for_its_logs),
         TEST(test_no_shim),
         TEST(test_a_user_that_is_no_longer_allowed),
+        TEST(test_many_starts_leave_turns_to_others),
+        TEST(test_killed_before_its_turn_to_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 /* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, afterwards.c clears
  * up. */
 
+#include <sys/queue.h>
+
 #include "rpc/yarn/launch/caches.h"
 #include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/ended.h"
@@ -21,7 +23,13 @@ struct nm_yarn_launcher {
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
+    TAILQ_HEAD(, nm_yarn_preparation) turns; /* those that have something to do */
+    sd_event_source *turns_source;
 };
+
+/* A turn of the event loop for the first of them, and for those that follow, as long as it lasts: an application master
+ * may start hundreds of containers with one request. */
+int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata);
 
 /* Checks the directories if a check is due, and reports changes. The second function doesn't wait until one is due. */
 void nm_yarn_launcher_look(struct nm_yarn_launcher *l);

@@ -13,6 +13,7 @@
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
 #include "util/fileio.h"
+#include "util/loop.h"
 #include "util/refusals.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -300,8 +301,11 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
 
     if (!l)
         return -ENOMEM;
+    TAILQ_INIT(&l->turns);
     l->params = *params;
-    r = begin(l, ret_message);
+    r = nm_loop_add_work(params->event, "yarn-prepare", nm_yarn_launcher_on_turns, l, &l->turns_source);
+    if (r >= 0)
+        r = begin(l, ret_message);
     if (r < 0)
         return r;
     nm_yarn_dirs_tell(&l->local, tell_bad, l);
@@ -315,6 +319,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     if (!l)
         return NULL;
     assert(l->n_preparations == 0);
+    (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
     (void)nm_yarn_ended_free(l->ended); /* after whom it waits for */

@@ -11,6 +11,7 @@
 #include "rpc/yarn/launch/text.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
+#include "util/loop.h"
 
 #define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
 #define PROGRESS_SIZE 120
@@ -38,7 +39,8 @@ struct nm_yarn_preparation {
     gid_t *groups; /* the tenant's */
     struct nm_arena arena;
     enum kind kind;
-    sd_event_source *turn; /* what there is to do begins in a turn of its own, and goes on in further ones */
+    TAILQ_ENTRY(nm_yarn_preparation) turn_link; /* what there is to do begins in a turn, and goes on in further ones */
+    bool has_turn;
     enum stage stage;
     size_t at; /* of the resources, in that stage */
     bool is_lost; /* one of those that were looked at isn't there any more */
@@ -278,8 +280,16 @@ static size_t next_piece(const struct nm_yarn_preparation *p)
 
 static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
 {
+    struct nm_yarn_launcher *l = p->launcher;
+    int r = nm_loop_want(l->turns_source);
+
+    if (r < 0)
+        return r;
     p->stage = stage;
-    return sd_event_source_set_enabled(p->turn, SD_EVENT_ONESHOT);
+    if (!p->has_turn)
+        TAILQ_INSERT_TAIL(&l->turns, p, turn_link);
+    p->has_turn = true;
+    return 0;
 }
 
 /* Returns 1 when there are more links to make, which the next turn does. */
@@ -463,21 +473,41 @@ static int look(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? r : 1;
 }
 
-/* Each returns 1 where something else is still to come. */
-static int on_turn(sd_event_source *source, void *userdata)
+static void leave_line(struct nm_yarn_preparation *p)
 {
-    struct nm_yarn_preparation *p = userdata;
+    if (p->has_turn)
+        TAILQ_REMOVE(&p->launcher->turns, p, turn_link);
+    p->has_turn = false;
+}
+
+/* Each returns 1 where something else is still to come. */
+static void take_turn(struct nm_yarn_preparation *p)
+{
     _cleanup_free_ char *message = NULL;
     int r;
 
-    (void)source;
     if (p->stage == BEGIN)
         r = begin(p, &message);
     else
         r = p->stage == LOOK ? look(p, &message) : add_links(p, &message);
     if (r <= 0)
         end(p, r, message);
-    return 0;
+}
+
+int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_launcher *l = userdata;
+    uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
+    struct nm_yarn_preparation *p;
+
+    (void)usec;
+    while ((p = TAILQ_FIRST(&l->turns))) {
+        leave_line(p);
+        take_turn(p); /* who hears of its end may free any of them */
+        if (nm_now_usec() >= end_usec)
+            break;
+    }
+    return TAILQ_EMPTY(&l->turns) ? 0 : nm_loop_want(source);
 }
 
 static int copy_word(struct nm_arena *arena, const char **word)
@@ -540,10 +570,9 @@ static int new_preparation(struct nm_yarn_launcher *l, const struct nm_yarn_task
     p->kind = kind;
     r = copy_task(p);
     if (r >= 0)
-        r = sd_event_add_defer(l->params.event, &p->turn, on_turn, p);
+        r = next_turn(p, BEGIN);
     if (r < 0)
         return r;
-    (void)sd_event_source_set_description(p->turn, "yarn-prepare");
     *ret = STEAL_PTR(p);
     return 0;
 }
@@ -565,7 +594,7 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
     if (!p)
         return NULL;
     p->launcher->n_preparations--;
-    (void)sd_event_source_disable_unref(p->turn);
+    leave_line(p);
     (void)nm_localizer_ask_free(p->ask);
     nm_arena_done(&p->arena);
     free(p->groups);

@@ -10,6 +10,7 @@
 #include "rpc/yarn/manage/manage-ids.h"
 #include "rpc/yarn/manage/manage-start.h"
 #include "rpc/yarn/message-ids.h"
+#include "util/loop.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 
@@ -90,7 +91,8 @@ int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *k
 {
     _cleanup_(nm_yarn_manage_freep) struct nm_yarn_manage *m = calloc(1, sizeof *m);
     struct nm_hadoop_server_options options = {
-        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m};
+        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m,
+        .priority = NM_LOOP_WORK};
     int r;
 
     if (!m) {

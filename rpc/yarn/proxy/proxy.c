@@ -13,6 +13,7 @@
 #include "rpc/yarn/port.h"
 #include "rpc/yarn/proxy/replace.h"
 #include "util/clock.h"
+#include "util/loop.h"
 #include "util/refusals.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
@@ -297,7 +298,8 @@ static int begin_keys(struct nm_yarn_proxy *p)
 static int listen_for_masters(struct nm_yarn_proxy *p, char **ret_message)
 {
     const struct nm_hadoop_server_options options = {
-        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = p};
+        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = p,
+        .priority = NM_LOOP_WORK};
     const struct nm_yarn_address *a = &p->world.settings->proxy_address;
     int32_t port;
     int fd, r = nm_yarn_port_open(a->host, a->port, ADDRESS, ADDRESS, &fd, &port, ret_message);
