@@ -45,8 +45,10 @@ def load(path):
             values = [json.loads(line) for line in f]
     except (OSError, ValueError) as error:
         raise SystemExit(f"demo: {path} can't be replayed: {error}") from None
-    if not values or not isinstance(values[0], dict) or values[0].get("nmd_demo") != VERSION:
+    if not values or not isinstance(values[0], dict) or "nmd_demo" not in values[0]:
         raise SystemExit(f"demo: {path} is not a recording that ./demo --record has written")
+    if values[0]["nmd_demo"] != VERSION:
+        raise SystemExit(f"demo: {path} was written by another version of ./demo; record it anew with --record")
     runs, frames = [], []
     for value in values[1:]:
         if "t" in value:
