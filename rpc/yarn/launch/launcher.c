@@ -225,8 +225,9 @@ static void find_java(struct nm_yarn_launcher *l)
 
     l->java_version = l->params.settings->java_version;
     if (!home)
-        tell(l, LOG_WARNING, "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start "
-             "nmd with it, by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
+        tell(l, LOG_WARNING,
+             "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd with it, "
+             "by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
     if (l->java_version > 0 || !home)
         return;
     (void)snprintf(path, sizeof path, "%s/release", home);
