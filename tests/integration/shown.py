@@ -209,7 +209,8 @@ def differs(was, now):
 
 
 def compare(round_number):
-    decisions, events = all_decisions(), all_events()
+    events = all_events()
+    decisions = all_decisions()  # later, for nmd goes on, and a new event names a decision that wasn't there before
     bad = 0
     for number, was in shown.decisions.items():
         wrong = differs(was, decisions.get(number))
