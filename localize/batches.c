@@ -15,8 +15,8 @@
 #define REMOVALS_MAX 2U
 #define FETCH_USEC NM_WORK_TIME_USEC /* of one resource, as its worker has it, who may not keep to it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
-/* A check looks at files for NM_LISTING_CHECK_USEC. On a busy host it may begin late, and a disk may keep it: whoever
- * waits for it doesn't wait any longer, and goes without. */
+/* A worker spends at most NM_LISTING_CHECK_USEC on a check. On a busy host the worker may begin late, and a slow disk
+ * may stop it. After this time nmd ends the worker, and gives the tree to the waiting containers without a check. */
 #define CHECK_USEC (10 * NM_USEC_PER_SEC)
 #define CHECKS_MAX 4U
 
@@ -107,7 +107,7 @@ static void arm(struct nm_batches *bs)
     (void)sd_event_source_set_enabled(bs->watch, first == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
-/* The batch has nothing to do with the resource any more. */
+/* Detaches the resource from its batch: the worker's later lines about the resource are ignored. */
 static void end_entry(struct nm_batch_entry *e)
 {
     if (e->places)
@@ -489,7 +489,8 @@ enum { BEGIN_E_MORE = 1 };
 static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
-    const bool tells = p->begins && b->list != NM_SAID_CHECK; /* a check makes nothing */
+    /* The owner prepares for what a worker makes or removes; a check does neither. */
+    const bool tells = p->begins && b->list != NM_SAID_CHECK;
 
     for (bool is_first = true; tells && b->n_begun < b->n; is_first = false, b->n_begun++) {
         const uint64_t id = b->entries[b->n_begun].id;

@@ -93,7 +93,7 @@ static int change_head(int dir_fd, const struct nm_cache_entry *e)
     if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
         memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
         return -EBADMSG;
-    /* before it is said to be whole: nobody may find a whole one without its mark */
+    /* nmd sets the mark before the note says that the resource is whole: no reader finds such a note without it. */
     if (e->is_listed && fchmod(fd, wanted_mode(e)) < 0)
         return -errno;
     return nm_pwrite_all(fd, head, HEAD_BYTES, 0);

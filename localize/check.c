@@ -90,7 +90,8 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     b->ask->n_checks++;
 }
 
-/* One is dropped that has none to check. A failure is told of at once, by nm_localizer_on_checked(). */
+/* Hands both batches to the line of checks, which frees a batch without entries. If a batch can't be put there,
+ * nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
 static void put(struct begun *b)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(b->batches); i++)

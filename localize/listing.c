@@ -162,7 +162,8 @@ int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params
 struct look {
     int dir_fd;
     FILE *file;
-    char *entry, *parent; /* getdelim's; the directory of the last entry, NULL: there was none */
+    char *entry;  /* the buffer of getdelim() */
+    char *parent; /* the directory of the entry that was read last; NULL: no entry was read yet */
     int parent_fd;
     bool parent_is_same, spares_same; /* the directory is known to be as it was; then its files aren't looked at */
     size_t room;
@@ -228,7 +229,7 @@ static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_me
     return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was cut", ret_message) : 0;
 }
 
-/* What isn't an entry says nothing. */
+/* The check skips a line of the list that can't be parsed. */
 static int look_at_entry(struct look *l, char **ret_message)
 {
     const char *number_text = l->entry + 2;

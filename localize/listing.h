@@ -29,7 +29,7 @@ struct nm_listing_params {
     void *userdata;
 };
 
-/* Lists what is in the directory `name` in dir_fd. 0: it is no directory, so there is nothing to list. */
+/* Writes a list of all that is in the directory `name` of dir_fd. Returns 0, and no list, if it is no directory. */
 int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p);
 
 /* Looks for what the list in the target names: is it there, and as large as it was? First it looks at all directories

@@ -55,7 +55,7 @@ struct nm_localizer_ask {
     struct nm_localizer_wait *waits; /* used in the place of the first resource with that id */
     uint32_t *firsts;                /* that place + 1, by id; 0: a free slot of the table */
     size_t n_firsts;                 /* a power of two */
-    struct nm_localizer_check_wait *check_waits; /* of a piece; NULL: none was needed so far */
+    struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first is needed */
     size_t n_looked, n_checks; /* how many it has looked at, or begun to; those that it waits for */
     size_t n, n_asked, n_waiting, n_released;
     uint64_t asked_usec, told_usec; /* told: of progress */

@@ -248,7 +248,7 @@ static void test_notes(void **state)
     assert_int_equal(remove_tree(directory), 0);
 }
 
-/* That a resource has a list, or none, is remembered, whether its note is changed in place or written anew. */
+/* The note keeps its mark of a listed resource, whether nmd changes the note in place or writes a new one. */
 static void test_listed(void **state)
 {
     _cleanup_close_ int fd = -EBADF;

@@ -39,7 +39,7 @@ struct rule {
     bool not_blank;      /* no word at all breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
-    bool of_proxy; /* it asks for nothing where masters don't talk to their ResourceManager through nmd */
+    bool of_proxy; /* the rule applies only where application masters talk to the ResourceManager through nmd */
     struct {
         const char *name, *value;
     } unless; /* this other property has this value (NULL: any but ""): then the rule asks for nothing */

@@ -343,7 +343,7 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
     return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 
-/* Of the scheme, with an authority that is none. */
+/* Returns whether the URI has this scheme and an authority that is no valid address. */
 static bool is_odd(const char *file_system, const char *scheme)
 {
     struct address address;
