@@ -7,7 +7,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-/* A timer that is due as soon as it is on: those lose their place with each turn. */
+/* The source is a timer that is due as soon as it is enabled: a timer goes to the end of the line with each turn. */
 int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_handler_t handler, void *userdata,
                      sd_event_source **ret)
 {

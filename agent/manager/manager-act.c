@@ -67,7 +67,7 @@ void nm_act_admit(struct nm_live *l)
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
-    assert(l->m->in_round); /* which begins with the starts */
+    assert(l->m->in_round); /* the round launches what it admits, or leaves it in the line */
     l->todo = NM_TODO_LAUNCH;
 }
 

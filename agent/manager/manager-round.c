@@ -266,7 +266,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     starting = !TAILQ_EMPTY(&m->starts);
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
-    if (!starting) /* else they have turns of their own already */
+    if (!starting) /* a line that was not empty before has its turns already */
         nm_start_some(m);
     for (size_t i = 0; i < m->n_live; i++)
         nm_keep_copy_waiting(m->live[i]);
