@@ -130,6 +130,7 @@ static void test_java(void **state)
     struct owner o;
 
     assert_int_equal(setenv("JAVA_HOME", w->root, 1), 0);
+    told[0] = '\0';
     start(w, P("nmd.yarn.java-version", "0"));
     set_command(w, "echo <ADD_OPENS> >opens");
     prepare_all(w, &o);
@@ -138,12 +139,14 @@ static void test_java(void **state)
     give_back(&o);
     put_file(w, "release", "JAVA_VERSION=\"21\"\n");
     start(w, P("nmd.yarn.java-version", "0"));
+    assert_string_equal(told, "");
     assert_int_equal(unsetenv("JAVA_HOME"), 0);
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
     assert_non_null(strstr(text_of(w, WORK_DIR "/opens"), "--add-opens"));
     give_back(&o);
     start(w, P("nmd.yarn.java-version", "0"));
+    assert_non_null(strstr(told, "JAVA_HOME isn't set for nmd"));
 }
 
 /* One of two disks is lost: it is told, the rest goes on, also the cache of resources. */

@@ -224,10 +224,6 @@ static void find_java(struct nm_yarn_launcher *l)
     char path[512], text[8192];
 
     l->java_version = l->params.settings->java_version;
-    if (!home)
-        tell(l, LOG_WARNING,
-             "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd with it, "
-             "by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
     if (l->java_version > 0 || !home)
         return;
     (void)snprintf(path, sizeof path, "%s/release", home);
@@ -248,6 +244,17 @@ static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
 static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
 {
     tell(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
+}
+
+/* What doesn't hinder a start. One that was refused says what refused it, and nothing else. */
+static void tell_doubts(struct nm_yarn_launcher *l)
+{
+    if (!getenv("JAVA_HOME"))
+        tell(l, LOG_WARNING,
+             "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd with it, "
+             "by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
+    nm_yarn_dirs_tell(&l->local, tell_bad, l);
+    nm_yarn_dirs_tell(&l->log, tell_bad, l);
 }
 
 static int begin(struct nm_yarn_launcher *l, char **ret_message)
@@ -312,8 +319,7 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
         r = begin(l, ret_message);
     if (r < 0)
         return r;
-    nm_yarn_dirs_tell(&l->local, tell_bad, l);
-    nm_yarn_dirs_tell(&l->log, tell_bad, l);
+    tell_doubts(l);
     *ret = STEAL_PTR(l);
     return 0;
 }
