@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
+# beside: others
 #
 # The interface against its own description: schemathesis makes requests of openapi.json, good ones and bad ones, and
 # looks whether the real nmd answers them as described. Who asks is an administrator, but not root, for what it submits is

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
+# beside: others
 #
 # State and logs on file systems of their own, each of which can run out of room or of inodes: what is counted on
 # which, what is refused with which words, and that nothing else stops. More of it: 67-durable-journal (a full disk),

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
+# beside: others
 #
 # What nmd keeps is bounded: containers that have ended, and what was learnt about applications. Both are tried with
 # thousands, which are put into the journal by hand.

@@ -8,7 +8,8 @@
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-NMSIM=$NMD_TEST_BUILD/sim/nmsim
+# With sanitizers these days take four times as long, and 97-simulator has them watch the same code. check names a plain nmsim.
+NMSIM=${NMD_TEST_NMSIM:-$NMD_TEST_BUILD/sim/nmsim}
 nmsim() { "$NMSIM" "$@"; }
 
 # ---- made-up days ----
@@ -78,7 +79,7 @@ sum_of() { # KIND SEED FILTER
     nmsim run -g "$1" --seed "$2" --json | jq -c ".cases[0] | [.violations, .oom_guaranteed, $3]"
 }
 seeds='1 2 3 4 5'
-! { sanitized || counts_coverage; } || seeds=1 # whose business is the program, not the policy
+! grep -qE '__asan_init|__gcov_dump' "$NMSIM" || seeds=1 # whose business is the program, not the policy
 for kind in steady diurnal bursty; do
     for seed in $seeds; do
         is "$kind, seed $seed: nine tenths of the oracle's work, little of it lost, nobody killed by the kernel" \
