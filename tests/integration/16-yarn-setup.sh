@@ -156,6 +156,18 @@ is "forth" "$status" 0
 setup --undo
 is "and back" "$status" 0
 is "is where it began" "$(tree)" "$before"
+wanted=$conf
+for form in "$conf/" "/$conf" "$conf/." "${conf%/*}/./${conf##*/}//"; do
+    conf=$form
+    setup
+    is "'${form#"${dir%/*}"}': forth" "$status" 0
+    conf=$wanted
+    setup --dry-run
+    is "'${form#"${dir%/*}"}': it is the same directory" "$status $(grep -cE '^ *(make|change) ' <<<"$out")" '0 0'
+    setup --undo
+    is "'${form#"${dir%/*}"}': and back" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
+done
+conf=$wanted
 setup --undo
 like "there is nothing more to take back" "$out" "Nothing was set up"
 
@@ -256,6 +268,15 @@ setup
 is "a cluster that nmd can't be a node of: it is refused" "$status" 1
 like "with the reason" "$err" "yarn.http.policy = 'HTTPS_ONLY'"
 is "and nothing is written" "$(tree)" "$before"
+if [ "$as_root" = 0 ]; then
+    site yarn.nodemanager.log-dirs /data/1/yarn/logs yarn.nodemanager.local-dirs /data/1/yarn
+    before=$(tree)
+    setup
+    is "logs below a directory of Hadoop's user: one setup is enough" "$status" 0
+    is "both are root's" "$(stat -c '%u %a' "$root"/data/1/yarn{,/logs} | paste -sd' ')" '0 755 0 755'
+    setup --undo
+    is "and are as they were" "$(tree)" "$before"
+fi
 site yarn.nodemanager.local-dirs /data/1/yarn
 before=$(tree)
 

@@ -189,7 +189,7 @@ static void test_files_that_are_there(void **state)
     w.facts.unit.kind = NM_SETUP_LINK;
     plan(&w);
     assert_left(&w, UNIT, "symbolic link");
-    w.facts.unit = (struct nm_setup_spot){.path = UNIT, .weak = "/etc/systemd"};
+    w.facts.unit = (struct nm_setup_spot){.path = UNIT, .weak = (const char *[]){"/etc/systemd"}, .n_weak = 1};
     plan(&w);
     assert_left(&w, UNIT, "others than root can change /etc/systemd");
     world_done(&w);
@@ -203,7 +203,8 @@ static void test_directories_that_are_there(void **state)
     world_init(&w, DIRS);
     w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 107, .gid = 110,
                                        .mode = 0775};
-    w.dirs[1].weak = "/usr/local/hadoop";
+    w.dirs[1].weak = (const char *[]){"/usr/local/hadoop"};
+    w.dirs[1].n_weak = 1;
     w.dirs[2] = (struct nm_setup_spot){.path = "/data/1/logs", .kind = NM_SETUP_LINK, .is_usable = true};
     plan(&w);
     assert_int_equal(step_of(&w, "/data/1/yarn")->act, NM_SETUP_CHANGE);
@@ -217,6 +218,53 @@ static void test_directories_that_are_there(void **state)
     assert_left(&w, "/data/1/logs", "symbolic link");
     assert_left(&w, "/data/1/logs/file", "it is a file");
     world_done(&w);
+}
+
+/* What the plan mends is no obstacle to what comes after it, in whatever order the cluster's files have them. */
+static void test_directories_below_others(void **state)
+{
+    const char *const way[] = {"/data/1"}, *const other_way[] = {"/data/1", "/data/1/x"};
+    struct world w;
+
+    (void)state;
+    world_init(&w, DIRS);
+    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/logs", .weak = (const char **)(uintptr_t)way, .n_weak = 1};
+    w.dirs[1] = (struct nm_setup_spot){.path = "/data/1/own", .kind = NM_SETUP_DIR, .is_private = true,
+                                       .weak = (const char **)(uintptr_t)way, .n_weak = 1};
+    w.dirs[2] = (struct nm_setup_spot){.path = "/data/1", .kind = NM_SETUP_DIR, .uid = 107, .mode = 0755};
+    plan(&w);
+    assert_int_equal(w.plan.n_left, 0);
+    assert_int_equal(step_of(&w, "/data/1")->act, NM_SETUP_CHANGE);
+    assert_int_equal(step_of(&w, "/data/1/logs")->act, NM_SETUP_MAKE);
+    assert_true(step_of(&w, "/data/1") < step_of(&w, "/data/1/logs"));
+    assert_int_equal(step_of(&w, "/data/1/own")->act, NM_SETUP_KEEP);
+    w.dirs[0].weak = (const char **)(uintptr_t)other_way;
+    w.dirs[0].n_weak = 2;
+    plan(&w);
+    assert_left(&w, "/data/1/logs", "others than root can change /data/1/x");
+    world_done(&w);
+}
+
+static void test_tidy(void **state)
+{
+    static const char *const paths[][2] = {
+        {"/", "/"},       {"//", "/"},          {"/.", "/"},           {"/a", "/a"},   {"/a/", "/a"},
+        {"//a///b//", "/a/b"}, {"/./a/././b/.", "/a/b"}, {"/.a/b./.../c", "/.a/b./.../c"}, {"/a/../b", "/a/../b"},
+        {"a/b/", "a/b"},  {"./a", "./a"},       {"", ""},
+    };
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 16, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
+        assert_string_equal(nm_setup_tidy(&a, paths[i][0]), paths[i][1]);
+    assert_false(nm_setup_is_plain("/a/../b"));
+    assert_false(nm_setup_is_plain("/a/.."));
+    assert_true(nm_setup_is_plain("/a/..b/.../c"));
+    assert_false(nm_setup_is_plain("/"));
+    assert_false(nm_setup_is_plain("./a"));
+    assert_false(nm_setup_is_plain(""));
+    nm_arena_done(&a);
 }
 
 /* A mistake in yarn-site.xml must not change the owner of a directory that others use. */
@@ -330,6 +378,12 @@ static void test_manifest(void **state)
     assert_string_equal(text, again);
     assert_int_equal(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/d")->mode, 02775);
     assert_null(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/a"));
+    free(again);
+    m.conf_dir = "/c//./"; /* it is only shown */
+    free(text);
+    assert_int_equal(nm_setup_manifest_print(&m, &text), 0);
+    assert_int_equal(nm_setup_manifest_parse(&a, text, strlen(text), &read, NULL), 0);
+    again = NULL;
     assert_no_manifest(&a, "");
     assert_no_manifest(&a, "[]");
     assert_no_manifest(&a, "{\"version\":2,\"conf_dir\":\"/c\",\"entries\":[]}");
@@ -524,6 +578,8 @@ int main(void)
         cmocka_unit_test(test_new_host),
         cmocka_unit_test(test_files_that_are_there),
         cmocka_unit_test(test_directories_that_are_there),
+        cmocka_unit_test(test_directories_below_others),
+        cmocka_unit_test(test_tidy),
         cmocka_unit_test(test_shared_directories),
         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_nothing_to_advise),

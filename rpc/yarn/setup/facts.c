@@ -13,43 +13,20 @@
 #include "rpc/yarn/setup/programs.h"
 #include "rpc/yarn/setup/reach.h"
 
-/* Returns a copy without redundant slashes. NULL: no memory. */
-static const char *tidy(struct nm_arena *a, const char *path)
-{
-    char *copy = nm_yarn_print(a, "%s", path), *to = copy;
-
-    for (const char *p = copy; p && *p; p++)
-        if (*p != '/' || (p[1] != '/' && p[1] != '\0') || p == copy)
-            *to++ = *p;
-    if (to)
-        *to = '\0';
-    if (copy && copy[0] == '/' && copy[1] == '/')
-        return copy + 1;
-    return copy;
-}
-
-static bool has_dots(const char *path)
-{
-    for (const char *p = path; (p = strstr(p, "/.")); p++)
-        if (p[2] == '/' || p[2] == '\0' || (p[2] == '.' && (p[3] == '/' || p[3] == '\0')))
-            return true;
-    return false;
-}
-
 static int look_at_dirs(const struct nm_setup_wish *w, char *const *names, struct nm_arena *a,
                         struct nm_setup_facts *f, char **ret_message)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && names[i]; i++) {
-        const char *path = tidy(a, names[i]);
+        const char *path = nm_setup_tidy(a, names[i]);
 
         if (!path)
             return -ENOMEM;
-        if (!nm_setup_is_plain(path) || has_dots(path) || !path[1])
+        if (!nm_setup_is_plain(path))
             return nm_fail(ret_message, -EINVAL,
                            "the directory '%s' of the cluster's files can't be set up: its name must be absolute, of "
-                           "letters, digits and characters of '/._+@-', without '.' and '..' as parts", names[i]);
+                           "letters, digits and characters of '/._+@-', without '..' as a part", names[i]);
         r = nm_setup_spot_look(a, w->root, path, &f->dirs[f->n_dirs]);
         f->n_dirs += r == 0;
     }

@@ -31,9 +31,11 @@ struct nm_setup_spot {
     const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be ours */
     const char **missing; /* if nothing exists: the directories above it that don't either, the outermost first */
     size_t n_missing;
-    const char *weak; /* the first directory above it in which others than root can replace it; or NULL */
-    bool is_usable;   /* by nmd: only root can change it and the directories above it; links are followed */
-    int error;        /* negative errno */
+    const char **weak; /* the directories above it in which others than root can replace it, the outermost first */
+    size_t n_weak;
+    bool is_private; /* a directory in which only root can make entries */
+    bool is_usable;  /* by nmd: only root can change it and the directories above it; links are followed */
+    int error;       /* negative errno */
 };
 
 enum nm_setup_role {
@@ -86,6 +88,8 @@ struct nm_setup_wish {
 int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message);
 
+/* Returns the path without empty parts and "." as parts, and without a slash at its end. NULL: no memory. */
+const char *nm_setup_tidy(struct nm_arena *a, const char *path);
 /* Examines one path. A failure to do so is a value of *ret. */
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
 /* Returns the SHA-256 of a text in hexadecimal, as nm_setup_spot has it. */

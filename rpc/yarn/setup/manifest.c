@@ -125,7 +125,7 @@ static int read_entries(struct nm_arena *a, const json_t *root, struct nm_setup_
     int r = 0;
 
     if (json_integer_value(json_object_get(root, "version")) != VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
-        !is_plain(json_string_value(json_object_get(root, "conf_dir"))))
+        !json_is_string(json_object_get(root, "conf_dir"))) /* which is only shown */
         return -EBADMSG;
     m.entries = nm_arena_alloc(a, (n + 1) * sizeof *m.entries);
     if (!m.conf_dir || !m.entries)

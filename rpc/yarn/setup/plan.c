@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "rpc/yarn/launch/text.h"
+#include "rpc/yarn/setup/files.h"
 
 #define DIR_MODE 0755   /* containers of all users must be able to enter it */
 #define STATE_MODE 0700 /* StateDirectoryMode= of nmd.service */
@@ -84,19 +85,39 @@ static const char *why_not(const struct nm_setup_spot *s)
     return s->error < 0 ? strerror(-s->error) : "it is neither file nor directory";
 }
 
+static bool is_mended(const struct planner *p, const char *path)
+{
+    for (size_t i = 0; i < p->plan->n_steps; i++)
+        if (p->plan->steps[i].act == NM_SETUP_CHANGE && nm_streq(p->plan->steps[i].path, path))
+            return true;
+    return false;
+}
+
+/* Returns a directory above it in which others than root can replace it even after the steps that are planned by now;
+ * or NULL. */
+static const char *weak_above(const struct planner *p, const struct nm_setup_spot *s)
+{
+    for (size_t i = 0; i < s->n_weak; i++)
+        if (!is_mended(p, s->weak[i]))
+            return s->weak[i];
+    return NULL;
+}
+
 /* Nothing is written below a directory that others than root can change: they could replace the file. */
-static const char *why_weak(struct planner *p, const struct nm_setup_spot *s)
+static const char *why_weak(struct planner *p, const char *weak)
 {
     return nm_yarn_print(p->arena, "others than root can change %s, which is above it (chown root and chmod go-w "
-                         "mend that, if it is to be root's)", s->weak);
+                         "mend that, if it is to be root's)", weak);
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
 static const char *why_leave(struct planner *p, const struct nm_setup_spot *spot, bool is_noted)
 {
-    if (spot->weak)
-        return why_weak(p, spot);
+    const char *weak = weak_above(p, spot);
+
+    if (weak)
+        return why_weak(p, weak);
     if (spot->kind != NM_SETUP_FILE || spot->error < 0)
         return why_not(spot);
     return is_noted ? "somebody has changed it since it was written"
@@ -108,15 +129,16 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
     const struct nm_setup_entry *e = nm_setup_manifest_find(&p->facts->manifest, NM_SETUP_WROTE_FILE, spot->path);
     struct nm_setup_step step = {.path = spot->path, .text = text};
     const char *sum = text ? nm_setup_sum(p->arena, text, strlen(text)) : NULL;
+    const bool is_weak = weak_above(p, spot);
     int r;
 
     if (!sum)
         return -ENOMEM;
-    if (spot->kind == NM_SETUP_NOTHING && !spot->weak)
+    if (spot->kind == NM_SETUP_NOTHING && !is_weak)
         step.act = NM_SETUP_MAKE;
     else if (spot->kind == NM_SETUP_FILE && spot->sha256 && nm_streq(spot->sha256, sum))
         step.act = NM_SETUP_KEEP;
-    else if (spot->kind == NM_SETUP_FILE && !spot->weak && e && nm_setup_entry_has(e, spot->sha256))
+    else if (spot->kind == NM_SETUP_FILE && !is_weak && e && nm_setup_entry_has(e, spot->sha256))
         step.act = NM_SETUP_CHANGE;
     else
         step.act = NM_SETUP_LEAVE;
@@ -148,29 +170,42 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
                                  .gid = p->facts->gid, .old_uid = spot->uid, .old_gid = spot->gid,
                                  .old_mode = spot->mode};
 
-    if (spot->is_usable)
+    const bool is_weak = weak_above(p, spot);
+
+    if (spot->is_usable || (spot->is_private && !is_weak))
         step.act = NM_SETUP_KEEP;
-    else if (spot->weak || (spot->kind == NM_SETUP_DIR ? why_shared(spot) != NULL : spot->kind != NM_SETUP_NOTHING))
+    else if (is_weak || (spot->kind == NM_SETUP_DIR ? why_shared(spot) != NULL : spot->kind != NM_SETUP_NOTHING))
         step.act = NM_SETUP_LEAVE;
     else
         step.act = spot->kind == NM_SETUP_DIR ? NM_SETUP_CHANGE : NM_SETUP_MAKE;
     return step;
 }
 
+static const char *why_leave_dir(struct planner *p, const struct nm_setup_spot *spot)
+{
+    const char *weak = weak_above(p, spot);
+
+    if (weak)
+        return why_weak(p, weak);
+    return spot->kind == NM_SETUP_DIR ? why_shared(spot) : why_not(spot);
+}
+
+/* Those above it come first, whatever the order of the cluster's files is: whether it can be made depends on them. */
 static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
 {
-    struct nm_setup_step step = dir_step(p, spot);
-    int r;
+    struct nm_setup_step step;
+    int r = 0;
 
     if (is_planned(p, spot->path))
         return 0;
-    if (step.act == NM_SETUP_LEAVE) {
-        step.why = spot->weak                   ? why_weak(p, spot)
-                   : spot->kind == NM_SETUP_DIR ? why_shared(spot)
-                                                : why_not(spot);
-        if (!step.why)
-            return -ENOMEM;
-    }
+    for (size_t i = 0; r == 0 && i < p->facts->n_dirs; i++)
+        if (nm_setup_is_above(p->facts->dirs[i].path, spot->path))
+            r = add_dir(p, &p->facts->dirs[i]);
+    if (r < 0 || is_planned(p, spot->path))
+        return r;
+    step = dir_step(p, spot);
+    if (step.act == NM_SETUP_LEAVE && !(step.why = why_leave_dir(p, spot)))
+        return -ENOMEM;
     r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
     return r < 0 ? r : add(p, &step);
 }

@@ -67,5 +67,6 @@ const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena 
 int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                     struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n);
 
-/* Returns whether the path can be written to a unit file and to nmd.conf without quoting. */
+/* Returns whether the path can be written to a unit file and to nmd.conf without quoting, and leads down from the root
+ * directory only. */
 bool nm_setup_is_plain(const char *path);

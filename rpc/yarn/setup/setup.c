@@ -32,27 +32,52 @@ static void setup_done(struct setup *s)
     nm_arena_done(&s->arena);
 }
 
-static int check_wish(const struct nm_yarn_setup_params *p, char **ret_message)
+static int take_path(const char *option, const char *path, struct nm_arena *a, const char **ret, char **ret_message)
 {
-    const char *const paths[] = {p->conf_dir, p->config_path, p->state_dir};
-    const char *const names[] = {"--yarn-setup", "--config", "--state-dir"};
-    struct nm_setup_net nets[2];
+    const char *tidy = nm_setup_tidy(a, path);
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
-        if (!nm_setup_is_plain(paths[i]))
-            return nm_fail(ret_message, -EINVAL,
-                           "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-', since "
-                           "it goes into files", names[i], paths[i]);
-    for (size_t i = 0; p->allow && p->allow[i]; i++)
+    if (!tidy)
+        return -ENOMEM;
+    if (!nm_setup_is_plain(tidy))
+        return nm_fail(ret_message, -EINVAL,
+                       "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-' without '..' "
+                       "as a part, since it goes into files", option, path);
+    *ret = tidy;
+    return 0;
+}
+
+static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
+{
+    const char *config = NULL, *state = NULL, *conf = NULL;
+    struct nm_setup_net nets[2];
+    int r = take_path("--yarn-setup", p->conf_dir, &s->arena, &conf, ret_message);
+
+    if (r == 0)
+        r = take_path("--config", p->config_path, &s->arena, &config, ret_message);
+    if (r == 0)
+        r = take_path("--state-dir", p->state_dir, &s->arena, &state, ret_message);
+    for (size_t i = 0; r == 0 && p->allow && p->allow[i]; i++)
         if (nm_setup_net_parse(p->allow[i], nets) == 0)
             return nm_fail(ret_message, -EINVAL,
                            "--allow '%s': it must be an address or a network, such as 10.1.0.0/16", p->allow[i]);
-    return 0;
+    if (r < 0)
+        return r;
+    s->wish = (struct nm_setup_wish){
+        .root = s->root,
+        .conf_dir = conf,
+        .config_path = nm_yarn_print(&s->arena, "%s.d/50-yarn.conf", config),
+        .unit_path = UNIT_DIR "/50-yarn.conf",
+        .state_dir = state,
+        .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", state),
+        .java_home = p->java_home,
+        .allow = p->allow ?: nothing_more,
+    };
+    return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }
 
 static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
 {
-    int r = check_wish(p, ret_message);
+    int r = take_wish(p, s, ret_message);
 
     if (r < 0)
         return r;
@@ -60,17 +85,7 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
         return nm_fail(ret_message, -errno, "--root '%s' can't be used: %s", p->root, strerror(errno));
     if (nm_streq(s->root, "/"))
         s->root[0] = '\0';
-    s->wish = (struct nm_setup_wish){
-        .root = s->root,
-        .conf_dir = p->conf_dir,
-        .config_path = nm_yarn_print(&s->arena, "%s.d/50-yarn.conf", p->config_path),
-        .unit_path = UNIT_DIR "/50-yarn.conf",
-        .state_dir = p->state_dir,
-        .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", p->state_dir),
-        .java_home = p->java_home,
-        .allow = p->allow ?: nothing_more,
-    };
-    return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
+    return 0;
 }
 
 /* Resolves the directory of the cluster's files: links below the root directory stay below it. */

@@ -12,6 +12,26 @@
 #define OURS_MAX ((size_t)64 << 10) /* we write no larger file */
 #define PARTS_MAX 64u
 
+const char *nm_setup_tidy(struct nm_arena *a, const char *path)
+{
+    char *copy = nm_yarn_print(a, "%s", path), *to = copy;
+
+    for (const char *p = copy; p && *p;) {
+        size_t n = strcspn(p + 1, "/"); /* a part with the slash before it; a relative path begins with half of one */
+
+        if (*p != '/' || (n > 0 && !(n == 1 && p[1] == '.'))) {
+            memmove(to, p, n + 1);
+            to += n + 1;
+        }
+        p += n + 1;
+    }
+    if (copy && to == copy && *copy == '/')
+        to++;
+    if (to)
+        *to = '\0';
+    return copy;
+}
+
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size)
 {
     uint8_t digest[SHA256_DIGEST_SIZE];
@@ -57,7 +77,7 @@ static bool is_weak(const struct stat *st)
            ((st->st_mode & (S_IWGRP | S_IWOTH)) && !(st->st_mode & S_ISVTX));
 }
 
-/* Finds the directories above it that don't exist, and the first weak one. */
+/* Finds the directories above it that don't exist, and those that are weak. */
 static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     size_t ends[PARTS_MAX], n = 0;
@@ -65,7 +85,8 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
     for (size_t end = above(s->path, strlen(s->path)); end > 0 && n < PARTS_MAX; end = above(s->path, end))
         ends[n++] = end;
     s->missing = nm_arena_alloc(a, (n + 1) * sizeof *s->missing);
-    if (!s->missing)
+    s->weak = nm_arena_alloc(a, (n + 1) * sizeof *s->weak);
+    if (!s->missing || !s->weak)
         return -ENOMEM;
     while (n-- > 0) {
         _cleanup_close_ int fd = open_part(root, s->path, ends[n]);
@@ -76,8 +97,8 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
             return -ENOMEM;
         if (fd == -ENOENT)
             s->missing[s->n_missing++] = part;
-        else if (fd >= 0 && !s->weak && (fstat(fd, &st) < 0 || is_weak(&st)))
-            s->weak = part;
+        else if (fd >= 0 && (fstat(fd, &st) < 0 || is_weak(&st)))
+            s->weak[s->n_weak++] = part;
     }
     return 0;
 }
@@ -118,10 +139,9 @@ static void judge(const struct stat *st, const char *root, struct nm_setup_spot 
     s->uid = st->st_uid;
     s->gid = st->st_gid;
     s->mode = st->st_mode & 07777;
-    if (s->kind == NM_SETUP_LINK)
-        s->is_usable = leads_to_usable(root, s->path);
-    else if (s->kind == NM_SETUP_DIR)
-        s->is_usable = !s->weak && (s->uid == 0 || s->uid == geteuid()) && !(s->mode & (S_IWGRP | S_IWOTH));
+    s->is_private = s->kind == NM_SETUP_DIR && (s->uid == 0 || s->uid == geteuid()) &&
+                    !(s->mode & (S_IWGRP | S_IWOTH));
+    s->is_usable = s->kind == NM_SETUP_LINK ? leads_to_usable(root, s->path) : s->is_private && s->n_weak == 0;
 }
 
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret)

@@ -9,10 +9,19 @@
 
 #define HOSTS_OWN "127." /* nmd.service itself allows localhost */
 
+static bool goes_up(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "/..")); p++)
+        if (p[3] == '/' || p[3] == '\0')
+            return true;
+    return false;
+}
+
 bool nm_setup_is_plain(const char *path)
 {
-    return *path == '/' && path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-")] ==
-                               '\0';
+    const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-";
+
+    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
 }
 
 /* Appends to *text, which becomes NULL when memory runs out, and stays so. */
