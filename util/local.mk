@@ -24,5 +24,6 @@ libnm_util_la_SOURCES = \
 	%D%/spent.h \
 	%D%/tell.c %D%/tell.h \
 	%D%/tree.c %D%/tree.h \
+	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)

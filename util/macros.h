@@ -99,6 +99,9 @@ static inline void nm_closedirp(DIR **d)
 #define _cleanup_fclose_ _cleanup_(nm_fclosep)
 #define _cleanup_closedir_ _cleanup_(nm_closedirp)
 
+/* The struct of which the pointer shows a member. */
+#define NM_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
 /* Makes a cleanup function for a type's own destructor: NM_DEFINE_CLEANUP(struct nm_x *, nm_x_free). */
 #define NM_DEFINE_CLEANUP(type, func) \
     static inline void func##p(type *p) \

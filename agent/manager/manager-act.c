@@ -67,7 +67,7 @@ void nm_act_admit(struct nm_live *l)
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
-    assert(l->m->in_round); /* the round launches what it admits, or leaves it in the line */
+    assert(l->m->in_round); /* the round launches what it admits, or has it wait */
     l->todo = NM_TODO_LAUNCH;
 }
 
@@ -139,7 +139,7 @@ static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
 
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
 {
-    assert(!l->cg && !l->launch && !l->creating && !l->start_due);
+    assert(!l->cg && !l->launch && !l->creating && !nm_start_is_due(l));
     assert(reason != NM_EXIT_NONE);
     note_cause(l, reason);
     l->shim_gone = true;

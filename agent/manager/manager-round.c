@@ -263,7 +263,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-after-commit");
     /* In the policy's order: first in the queue, first to run. None goes from the array meanwhile,
      * for ends have a turn of their own. */
-    starting = !TAILQ_EMPTY(&m->starts);
+    starting = m->starts.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
     if (!starting) /* a line that was not empty before has its turns already */

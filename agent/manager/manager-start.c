@@ -3,9 +3,10 @@
 /*
  * The second half of an admission: the shim, its cgroup, and the gate that lets it begin.
  *
- * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they stand in a line, from which each
- * turn of the event loop takes a few, and whoever asks nmd something gets an answer in between. What a crash leaves in
- * the line is admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
+ * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they wait, each turn of the event loop
+ * takes a few, and whoever asks nmd something gets an answer in between. Users, and a cluster's applications, take turns
+ * (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash leaves there is admitted by the
+ * journal and has no shim, as if nmd had died just ahead of its launch.
  */
 
 #include "agent/manager/manager-start.h"
@@ -25,6 +26,7 @@
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-slice.h"
 #include "util/fault.h"
+#include "util/fnv1a.h"
 #include "util/log.h"
 #include "util/loop.h"
 
@@ -189,25 +191,46 @@ static void launch(struct nm_live *l)
     }
 }
 
+/* The user, or the application: a cluster's containers may all have one account. */
+static uint64_t starter_of(const struct nm_container *c)
+{
+    const char *app = nm_streq(c->owner, "local") ? "" : c->app;
+
+    return nm_fnv1a_64_more(nm_fnv1a_64(app), &c->submitter_uid, sizeof c->submitter_uid);
+}
+
 void nm_start_soon(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
 
-    assert(l->c->view.admitted && !l->start_due);
-    TAILQ_INSERT_TAIL(&m->starts, l, start_link);
-    l->start_due = true;
+    assert(l->c->view.admitted);
+    nm_fair_put(&m->starts, &l->start, starter_of(l->c));
     l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
     m->n_starts += l->start_counts;
 }
 
+bool nm_start_is_due(const struct nm_live *l)
+{
+    return nm_fair_waits(&l->start);
+}
+
 bool nm_start_cancel(struct nm_live *l)
 {
-    if (!l->start_due)
+    if (!nm_start_is_due(l))
         return false;
-    TAILQ_REMOVE(&l->m->starts, l, start_link);
-    l->start_due = false;
+    nm_fair_leave(&l->m->starts, &l->start);
     l->m->n_starts -= l->start_counts;
     return true;
+}
+
+static struct nm_live *take_next(struct nm_manager *m)
+{
+    struct nm_fair_item *t = nm_fair_take(&m->starts);
+    struct nm_live *l = t ? NM_CONTAINER_OF(t, struct nm_live, start) : NULL;
+
+    if (l)
+        m->n_starts -= l->start_counts;
+    return l;
 }
 
 void nm_start_some(struct nm_manager *m)
@@ -215,14 +238,13 @@ void nm_start_some(struct nm_manager *m)
     uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
     struct nm_live *l;
 
-    while ((l = TAILQ_FIRST(&m->starts))) {
-        (void)nm_start_cancel(l);
+    while ((l = take_next(m))) {
         launch(l);
         if (m->starts_source && nm_now_usec() >= end_usec)
             break;
     }
     if (!m->in_round)
         nm_slice_follow(m); /* a round sees to it by itself */
-    if (!TAILQ_EMPTY(&m->starts))
+    if (m->starts.first)
         (void)nm_loop_want(m->starts_source);
 }

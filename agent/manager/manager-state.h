@@ -51,8 +51,6 @@
  * points back at it, for the time it is in that list.
  */
 
-#include <sys/queue.h>
-
 #include "agent/agent.h"
 #include "agent/config/settings.h"
 #include "agent/health.h"
@@ -60,6 +58,7 @@
 #include "agent/manager/slice-claim.h"
 #include "agent/manager/slice-note.h"
 #include "agent/store/store.h"
+#include "util/fair-queue.h"
 
 /* What is left to be done about a container once its intent is in the journal. */
 enum nm_todo {
@@ -97,8 +96,7 @@ struct nm_live {
     int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
     uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */
     enum nm_todo todo;
-    TAILQ_ENTRY(nm_live) start_link;
-    bool start_due;                   /* it is admitted, and stands in m->starts */
+    struct nm_fair_item start;             /* it is admitted, and waits in m->starts */
     bool start_counts;                /* there, in n_starts: its type may change meanwhile */
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* grace, then the next look at what was killed */
@@ -191,7 +189,7 @@ struct nm_manager {
     struct nm_policy *policy, *shadow_policy;
 
     struct nm_live **live; /* arrival order */
-    TAILQ_HEAD(, nm_live) starts; /* admitted, and to be launched, in this order; n_starts are opportunistic */
+    struct nm_fair_queue starts; /* admitted, and to be launched; n_starts are opportunistic */
     uint32_t n_starts;
     struct nm_view **views; /* the same order */
     size_t n_live, live_size;

@@ -351,7 +351,6 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
-    TAILQ_INIT(&m->starts);
     (void)nm_lists_app(m, ""); /* slot 0 */
     r = m->n_apps > 0 ? manager_fill(m, p, &message) : -ENOMEM;
     if (r < 0) {

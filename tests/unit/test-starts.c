@@ -14,6 +14,7 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-round.h"
+#include "agent/manager/manager-start.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"
@@ -167,7 +168,6 @@ static struct nm_live **submit_many(struct manager_world *w)
         (void)snprintf(name, sizeof name, "many-%u", i);
         all[i] = manager_world_submit_as(w, &s);
     }
-    nm_round_kicked(w->m);
     return all;
 }
 
@@ -177,9 +177,9 @@ static unsigned count_due(struct nm_live *const *all)
 
     for (unsigned i = 0; i < MANY; i++) {
         assert_true(all[i]->c->view.admitted);
-        assert_true(all[i]->start_due == !all[i]->c->shim_pid);
-        assert_false(n > 0 && !all[i]->start_due); /* first in the queue, first to run */
-        n += all[i]->start_due;
+        assert_true(nm_start_is_due(all[i]) == !all[i]->c->shim_pid);
+        assert_false(n > 0 && !nm_start_is_due(all[i])); /* first in the queue, first to run */
+        n += nm_start_is_due(all[i]);
     }
     return n;
 }
@@ -200,9 +200,11 @@ static void test_many_starts_leave_turns_to_others(void **state)
     _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
     struct manager_world *w = *state;
     struct nm_live **all = submit_many(w);
-    unsigned due = count_due(all), before = due, requests = 0, turns = 0, samples = 0;
+    unsigned due, before, requests = 0, turns = 0, samples = 0;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
+    nm_round_kicked(w->m);
+    due = before = count_due(all);
     assert_in_range(due, 1, MANY - 1);
     assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
     assert_int_equal(nm_loop_want(request), 0);
@@ -228,7 +230,8 @@ static void test_killed_before_its_turn_to_start(void **state)
     const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    assert_true(all[MANY - 1]->start_due);
+    nm_round_kicked(w->m);
+    assert_true(nm_start_is_due(all[MANY - 1]));
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, last->id, false, &(struct nm_problem){0}), 0);
     while ((last->view.state != NM_COMPLETED || !other->pid) && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
@@ -237,7 +240,29 @@ static void test_killed_before_its_turn_to_start(void **state)
     assert_int_equal(last->shim_pid, 0);
     assert_int_equal(last->pid, 0);
     assert_true(other->pid > 0);
-    assert_true(TAILQ_EMPTY(&w->m->starts));
+    assert_null(w->m->starts.first);
+}
+
+/* Another user's container comes after the first of theirs, and not after all of them; so does another application's. */
+static void test_many_starts_of_one_user(void **state)
+{
+    struct manager_world *w = *state;
+    struct nm_live **all = submit_many(w);
+    const struct nm_container *first = all[0]->c, *second = all[1]->c;
+    struct nm_container *other = all[MANY - 1]->c, *of_app = all[MANY - 2]->c;
+    uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+
+    other->submitter_uid = other->command.uid = other->command.gid = 65534;
+    (void)snprintf(of_app->owner, sizeof of_app->owner, "cluster");
+    (void)snprintf(of_app->app, sizeof of_app->app, "app");
+    nm_round_kicked(w->m);
+    while (w->m->starts.first && nm_now_usec() < deadline)
+        assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
+    assert_null(w->m->starts.first);
+    if (first->shim_pid > second->shim_pid)
+        skip(); /* the kernel's numbers began anew in between */
+    assert_in_range(of_app->shim_pid, first->shim_pid, second->shim_pid);
+    assert_in_range(other->shim_pid, first->shim_pid, second->shim_pid);
 }
 
 int main(void)
@@ -251,6 +276,7 @@ int main(void)
         TEST(test_a_user_that_is_no_longer_allowed),
         TEST(test_many_starts_leave_turns_to_others),
         TEST(test_killed_before_its_turn_to_start),
+        TEST(test_many_starts_of_one_user),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 # unit tests of util
-check_PROGRAMS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-utf8
-TESTS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-utf8
+check_PROGRAMS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
+TESTS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
 
 test_become_SOURCES = %D%/test-become.c
 test_become_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -32,6 +32,9 @@ test_peer_SOURCES = %D%/test-peer.c
 test_peer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_peer_LDADD = libnm-util.la $(unit_libs)
 
+test_fair_queue_SOURCES = %D%/test-fair-queue.c
+test_fair_queue_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_fair_queue_LDADD = libnm-util.la $(unit_libs)
 test_ration_SOURCES = %D%/test-ration.c
 test_ration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_ration_LDADD = libnm-util.la $(unit_libs)

@@ -4,14 +4,13 @@
 /* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, afterwards.c clears
  * up. */
 
-#include <sys/queue.h>
-
 #include "rpc/yarn/launch/caches.h"
 #include "rpc/yarn/launch/dirs.h"
 #include "rpc/yarn/launch/ended.h"
 #include "rpc/yarn/launch/launcher.h"
 #include "rpc/yarn/launch/place.h"
 #include "localize/pattern.h"
+#include "util/fair-queue.h"
 
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
@@ -23,7 +22,7 @@ struct nm_yarn_launcher {
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
-    TAILQ_HEAD(, nm_yarn_preparation) turns; /* those that have something to do */
+    struct nm_fair_queue turns; /* the preparations that have something to do; their submitters take turns */
     sd_event_source *turns_source;
 };
 

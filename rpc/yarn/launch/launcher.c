@@ -312,7 +312,6 @@ int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm
 
     if (!l)
         return -ENOMEM;
-    TAILQ_INIT(&l->turns);
     l->params = *params;
     r = nm_loop_add_work(params->event, "yarn-prepare", nm_yarn_launcher_on_turns, l, &l->turns_source);
     if (r >= 0)

@@ -11,6 +11,7 @@
 #include "rpc/yarn/launch/text.h"
 #include "rpc/yarn/launch/user.h"
 #include "rpc/yarn/launch/variables.h"
+#include "util/fnv1a.h"
 #include "util/loop.h"
 
 #define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
@@ -39,8 +40,7 @@ struct nm_yarn_preparation {
     gid_t *groups; /* the tenant's */
     struct nm_arena arena;
     enum kind kind;
-    TAILQ_ENTRY(nm_yarn_preparation) turn_link; /* what there is to do begins in a turn, and goes on in further ones */
-    bool has_turn;
+    struct nm_fair_item turn; /* what there is to do begins in a turn, and goes on in further ones */
     enum stage stage;
     size_t at; /* of the resources, in that stage */
     bool is_lost; /* one of those that were looked at isn't there any more */
@@ -286,9 +286,8 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
     if (r < 0)
         return r;
     p->stage = stage;
-    if (!p->has_turn)
-        TAILQ_INSERT_TAIL(&l->turns, p, turn_link);
-    p->has_turn = true;
+    if (!nm_fair_waits(&p->turn))
+        nm_fair_put(&l->turns, &p->turn, nm_fnv1a_64(p->task.submitter));
     return 0;
 }
 
@@ -473,13 +472,6 @@ static int look(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? r : 1;
 }
 
-static void leave_line(struct nm_yarn_preparation *p)
-{
-    if (p->has_turn)
-        TAILQ_REMOVE(&p->launcher->turns, p, turn_link);
-    p->has_turn = false;
-}
-
 /* Each returns 1 where something else is still to come. */
 static void take_turn(struct nm_yarn_preparation *p)
 {
@@ -498,16 +490,15 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
 {
     struct nm_yarn_launcher *l = userdata;
     uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
-    struct nm_yarn_preparation *p;
+    struct nm_fair_item *t;
 
     (void)usec;
-    while ((p = TAILQ_FIRST(&l->turns))) {
-        leave_line(p);
-        take_turn(p); /* who hears of its end may free any of them */
+    while ((t = nm_fair_take(&l->turns))) {
+        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* who hears of its end may free any of them */
         if (nm_now_usec() >= end_usec)
             break;
     }
-    return TAILQ_EMPTY(&l->turns) ? 0 : nm_loop_want(source);
+    return l->turns.first ? nm_loop_want(source) : 0;
 }
 
 static int copy_word(struct nm_arena *arena, const char **word)
@@ -594,7 +585,8 @@ struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation 
     if (!p)
         return NULL;
     p->launcher->n_preparations--;
-    leave_line(p);
+    if (nm_fair_waits(&p->turn))
+        nm_fair_leave(&p->launcher->turns, &p->turn);
     (void)nm_localizer_ask_free(p->ask);
     nm_arena_done(&p->arena);
     free(p->groups);
