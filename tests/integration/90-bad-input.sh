@@ -192,6 +192,7 @@ cat >"$dir/yarn-all/yarn-site.xml" <<EOF
 <property><name>dfs.nameservices</name><value>ns</value></property>
 <property><name>dfs.ha.namenodes.ns</name><value>n1,n2</value></property>
 <property><name>dfs.namenode.rpc-address.ns.n1</name><value>h:99999</value></property>
+<property><name>fs.defaultFS</name><value>hdfs://nn:80:20</value></property>
 <property><name>nmd.fetch-command.s3a</name><value>hadop fs -get {uri} {target}</value></property>
 <property><name>nmd.fetch-command.abfs</name><value>$dir/open/health {uri} {target}</value></property>
 </configuration>
@@ -216,12 +217,12 @@ for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "me
     "$dir/yarn-all/hdfs-site.xml" \
     "container-executor.cfg, line 1: min.user.id = 'none': must be a uid" \
     "shim $dir/none can't be opened" "health script $dir/open/health, or a directory above it" \
-    "rpc-address.ns.n1 = 'h:99999' has no address" "rpc-address.ns.n2 isn't set" \
+    "rpc-address.ns.n1 = 'h:99999' has no address" "fs.defaultFS = 'hdfs://nn:80:20' has no address" "rpc-address.ns.n2 isn't set" \
     "nmd.webhdfs.ca-file = '$dir/none.pem': No such file" "nmd.fetch-command.s3a: there is no program 'hadop' in /usr"; do
     like "nmd: all that is wrong: $words" "$err" "$words"
 done
 [ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
-is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 17 : 16))"
+is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
 # Directories that are refused hide nothing of the rest, and what would be in them isn't told beside them.
 printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"

@@ -338,6 +338,15 @@ static void test_sources(void **state)
          "\"[::2]:8020\": [\"http://[::2]:9870\"], \"hdfs:\": [\"http://nn:9870\"]}", "{}"},
         {"fs.defaultFS=HDFS://nn dfs.namenode.http-address=[fe80::1]:81", SINGLE("nn", "8020", "http://[fe80::1]:81"),
          "{}"},
+        {"fs.defaultFS=hdfs://nn: dfs.namenode.http-address=http://web_1:81/x", SINGLE("nn", "8020", "http://web_1:81"),
+         "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=https://0.0.0.0:", SINGLE("nn", "8020", "http://nn:9870"),
+         "{}"},
+        {"fs.defaultFS=hdfs://[fe80::1%eth0]:9000 dfs.namenode.rpc-address=hdfs://0.0.0.0:8020 "
+         "dfs.namenode.http-address=::", SINGLE("[fe80::1%eth0]", "9000", "http://[fe80::1%eth0]:9870"), "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.rpc-address=nn:8020:9000 dfs.namenode.http-address=w:0",
+         SINGLE("nn", "8020", "http://nn:9870"), "{}"},
+        {"fs.defaultFS=hdfs://nn1:8020,nn2:8020", "{}", "{}"},
         {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=web.example:81 dfs.namenode.https-address=s:82 "
          "dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://s:82"), "{}"},
         {"fs.defaultFS=hdfs://nn dfs.http.policy=HTTPS_ONLY", SINGLE("nn", "8020", "https://nn:9871"), "{}"},

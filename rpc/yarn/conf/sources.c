@@ -4,6 +4,8 @@
 
 #include "rpc/yarn/conf/sources.h"
 
+#include <arpa/inet.h>
+
 #include "util/macros.h"
 #include "util/parse.h"
 #include "util/utf8.h"
@@ -14,6 +16,7 @@
 #define HTTPS_PORT 9871U
 #define SEPARATORS ", \t\r\n"
 #define NAME_SIZE 300
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct reader {
     const struct nm_yarn_conf *conf;
@@ -106,28 +109,76 @@ static bool is_wildcard(const char *host)
     return false;
 }
 
-/* Of its first `size` bytes. False: it is none. */
+/* Its first `size` bytes, which are a part of a longer text or all of it. */
+static bool is_name(const char *text, size_t size)
+{
+    return size > 0 && strspn(text, LETTERS "0123456789.-_") >= size;
+}
+
+/* As Java's URI has it: the name or number of a network interface may follow a '%'. */
+static bool is_ipv6(const char *text, size_t size)
+{
+    const char *zone = memchr(text, '%', size);
+    const size_t length = zone ? (size_t)(zone - text) : size;
+    char copy[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+
+    if (length >= sizeof copy || (zone && !is_name(zone + 1, size - length - 1)))
+        return false;
+    *(char *)mempcpy(copy, text, length) = '\0';
+    return inet_pton(AF_INET6, copy, &address) == 1;
+}
+
+static bool is_host(const char *text, size_t size, bool is_bare)
+{
+    if (*text == '[')
+        return size > 2 && text[size - 1] == ']' && is_ipv6(text + 1, size - 2);
+    return is_bare ? is_ipv6(text, size) : is_name(text, size);
+}
+
+/* Behind the colon. Java's URI takes "HOST:", too, which has none. */
+static bool read_port(const char *text, size_t size, unsigned *ret)
+{
+    char digits[8] = "";
+    uint64_t port = 0;
+
+    if (size >= sizeof digits)
+        return false;
+    memcpy(digits, text, size);
+    if (size > 0 && (nm_parse_u64(digits, &port) < 0 || port == 0 || port > UINT16_MAX))
+        return false;
+    *ret = (unsigned)port;
+    return true;
+}
+
+/* Of its first `size` bytes. False: it is none. URLs are made of its host, so that one with other characters than
+ * hosts have would fail each container that needs a file from there, and not be told before. */
 static bool read_address(const char *text, size_t size, struct address *ret)
 {
-    const char *end = text + size, *bracket = *text == '[' ? memchr(text, ']', size) : NULL;
+    const char *end = text + size, *bracket = size > 0 && *text == '[' ? memchr(text, ']', size) : NULL;
     const char *colon = memchr(bracket ?: text, ':', (size_t)(end - (bracket ?: text)));
     const bool is_bare = !bracket && colon && memchr(colon + 1, ':', (size_t)(end - colon - 1));
     const char *host_end = is_bare || !colon ? end : colon;
-    char digits[8] = "";
-    uint64_t port = 0;
-    int n;
+    const size_t n = (size_t)(host_end - text);
+    unsigned port = 0;
 
-    if ((*text == '[' && (!bracket || bracket + 1 != host_end)) || (size_t)(end - host_end) > sizeof digits)
+    if (!is_host(text, n, is_bare) || n + strlen("[]") >= sizeof ret->host)
         return false;
-    if (host_end < end) {
-        memcpy(digits, host_end + 1, (size_t)(end - host_end - 1));
-        if (nm_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
-            return false;
-    }
-    n = snprintf(ret->host, sizeof ret->host, "%s%.*s%s", is_bare ? "[" : "", (int)(host_end - text), text,
-                 is_bare ? "]" : "");
-    ret->port = (unsigned)port;
-    return n >= 0 && (size_t)n < sizeof ret->host;
+    if (host_end < end && !read_port(host_end + 1, size - n - 1, &port))
+        return false;
+    (void)snprintf(ret->host, sizeof ret->host, "%s%.*s%s", is_bare ? "[" : "", (int)n, text, is_bare ? "]" : "");
+    ret->port = port;
+    return true;
+}
+
+/* The value of a property: as in Hadoop a scheme before it, and a path behind that, say nothing. */
+static bool read_plain(const char *text, struct address *ret)
+{
+    const size_t scheme = strspn(text, LETTERS "0123456789+.-");
+    const bool has_scheme = scheme > 0 && strchr(LETTERS, *text) && strncmp(text + scheme, "://", 3) == 0;
+
+    text += has_scheme ? scheme + 3 : 0;
+    return read_address(text, has_scheme ? strcspn(text, "/") : strlen(text), ret);
 }
 
 /* Of SCHEME://[USER@]AUTHORITY[/...], where it has that scheme. */
@@ -141,7 +192,7 @@ static bool read_authority(const char *uri, const char *scheme, struct address *
     start = uri + n + 3;
     at = memchr(start, '@', strcspn(start, "/"));
     start = at ? at + 1 : start;
-    return read_address(start, strcspn(start, "/"), ret) && *ret->host;
+    return read_address(start, strcspn(start, "/"), ret);
 }
 
 /* ---- name nodes --------------------------------------------------------------------------- */
@@ -189,7 +240,7 @@ static int get_address(const struct reader *r, const char *what, const char *suf
     e = get(r->conf, name, &text);
     if (e < 0 || !text || !*text)
         return e;
-    if (read_address(text, strlen(text), &address))
+    if (read_plain(text, &address))
         *ret = address;
     else
         e = doubt_address(r, name, text);

@@ -137,8 +137,8 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
         const char *node = json_string_value(name), *odd = json_string_value(json_object_get(name, "name"));
 
         if (odd) {
-            doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port up to "
-                     "65535, or [IPv6]:PORT), and isn't used", odd, json_string_value(json_object_get(name, "value")));
+            doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
+                     "to 65535, or [IPv6]:PORT), and isn't used", odd, json_string_value(json_object_get(name, "value")));
             continue;
         }
         doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
