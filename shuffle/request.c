@@ -125,8 +125,8 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes the percent-encoded characters of words and lists, as Hadoop's handler does. Others stay as they are, since
- * no name or value that is served has them. */
+/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does. Others stay as they are,
+ * since no name or value that is served has them. */
 static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;
@@ -137,7 +137,7 @@ static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
         int low = high >= 0 ? hex_digit(c[2]) : -1;
         const uint8_t decoded = (uint8_t)(high * 16 + low);
 
-        if (low < 0 || (!is_word(decoded) && decoded != ',')) {
+        if (low < 0 || (!is_word(decoded) && decoded != ',' && decoded != '-')) {
             to[n++] = *c;
             continue;
         }
