@@ -191,6 +191,64 @@ static void test_command_doubts(void **state)
     json_decref(s.commands);
 }
 
+#define BEGIN "-----BEGIN CERTIFICATE-----\n"
+#define END "-----END CERTIFICATE-----\n"
+#define FIRST_LINES \
+    "MIIBbzCCARWgAwIBAgIUBhE0lfhJk50/Z16ulG+OOTofb94wCgYIKoZIzj0EAwIw\n" \
+    "DDEKMAgGA1UEAwwBeDAgFw0yNjExMjYyMzE1NTJaGA8yMTI2MTEwMjIzMTU1Mlow\n" \
+    "DDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJMWbLKTO+Le\r\n" \
+    "oomY4br1fkFuEJJv2zBxRSaOW3nFmFmqrB0UIgnZzqcLE1U2mfEQkC6+mvlAhRQ/\n" \
+    "GsWi2UxDBoGjUzBRMB0GA1UdDgQWBBT3FeC3t5ZZTiMFrf9BAoy+i5iVDjAfBgNV\n" \
+    "HSMEGDAWgBT3FeC3t5ZZTiMFrf9BAoy+i5iVDjAPBgNVHRMBAf8EBTADAQH/MAoG\n"
+#define LAST_LINES \
+    "CCqGSM49BAMCA0gAMEUCIQD1X06WEJ/sBkp0zu/daBha+ePAZatR2TXpo8cs6vSb\n" \
+    "rAIgVqQm2lwzg/Bzrm79N8m0LwwEwJfIcCTguDOEFHevLwY=\n"
+
+/* Each certificate has to be there as a whole, and as bytes of one. */
+static void test_certificate_doubts(void **state)
+{
+    static const struct {
+        const char *text;
+        bool good;
+    } cases[] = {
+        {"", false},
+        {BEGIN, false},
+        {BEGIN END, false},
+        {BEGIN FIRST_LINES LAST_LINES, false},
+        {FIRST_LINES LAST_LINES END, false},
+        {BEGIN FIRST_LINES END, false},
+        {BEGIN FIRST_LINES "*\n" LAST_LINES END, false},
+        {BEGIN "garbage!\n" END, false},
+        {BEGIN "aGVsbG8gd29ybGQ=\n" END, false},
+        {BEGIN "MA==\n" END, false},
+        {BEGIN "MAA=\n" END, false},
+        {BEGIN "MIX/////\n" END, false},
+        {BEGIN "MIT/////\n" END, false},
+        {"-----BEGIN CERTIFICATE REQUEST-----\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE REQUEST-----\n", false},
+        {BEGIN FIRST_LINES LAST_LINES END, true},
+        {"the root of all\n" BEGIN "\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE-----", true},
+        {BEGIN "garbage!\n" END BEGIN FIRST_LINES LAST_LINES END, true},
+        {BEGIN "MAA=\n" BEGIN FIRST_LINES LAST_LINES END, true},
+        {"-----BEGIN TRUSTED CERTIFICATE-----\n" FIRST_LINES LAST_LINES "-----END TRUSTED CERTIFICATE-----\n", true},
+    };
+    char path[] = "/tmp/nmd-test-parts.XXXXXX";
+    const struct nm_yarn_settings s = {.webhdfs_ca_file = path};
+    _cleanup_close_ int fd = mkstemp(path);
+
+    (void)state;
+    assert_int_equal(fchmod(fd, 0644), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const size_t size = strlen(cases[i].text);
+
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, cases[i].text, size, 0), size);
+        tell_doubts(&s);
+        if (cases[i].good ? *said : !strstr(said, "it has no certificate in PEM format"))
+            fail_msg("%s: %s", cases[i].text, said);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
 /* Whether the start tells that what is in the default file system isn't fetched. */
 static bool is_doubted(const char *default_fs, json_t *commands, const char *scheme)
 {
@@ -485,7 +543,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_default_file_system),
+        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_doubts),
+        cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <nettle/base64.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "rpc/yarn/launch/user.h"
 
 #define CERTIFICATE_LINES_MAX 100000u
+#define LINE_SIZE 200
 #define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
 
 struct doubts {
@@ -49,16 +51,76 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-/* As PEM, which begins on a line of its own. What can't be opened is told elsewhere. */
+/* What stands between two lines of a PEM file. Of the bytes only the first are kept, and all are counted. */
+struct pem {
+    struct base64_decode_ctx base64;
+    bool is_inside;
+    uint8_t head[6];
+    size_t size;
+};
+
+static bool is_border(const char *line, const char *word)
+{
+    return strncmp(line, "-----", 5) == 0 && strncmp(line + 5, word, strlen(word)) == 0 &&
+           strstr(line, "CERTIFICATE-----");
+}
+
+/* Whether it has all bytes of a DER sequence: a tag, a length of up to four bytes, and so many bytes. More may follow,
+ * as OpenSSL's trusted certificates have it. */
+static bool is_sequence(const struct pem *p)
+{
+    const size_t n = p->head[1] & 0x80 ? p->head[1] & 0x7fu : 0;
+    uint64_t length = n > 0 ? 0 : p->head[1];
+
+    if (p->size < 2 + n || p->head[0] != 0x30 || n > sizeof p->head - 2)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        length = length << 8 | p->head[2 + i];
+    return length > 0 && length <= p->size - 2 - n;
+}
+
+/* A line that is no base64, nor blank, ends it. */
+static void take_base64(struct pem *p, const char *line)
+{
+    uint8_t bytes[BASE64_DECODE_LENGTH(LINE_SIZE)];
+    size_t n = 0;
+
+    if (!base64_decode_update(&p->base64, &n, bytes, strlen(line), line)) {
+        p->is_inside = false;
+        return;
+    }
+    for (size_t i = 0; i < n && p->size + i < sizeof p->head; i++)
+        p->head[p->size + i] = bytes[i];
+    p->size += n;
+}
+
+/* Returns whether the line is the end of a certificate. */
+static bool take_line(struct pem *p, const char *line)
+{
+    if (is_border(line, "BEGIN ")) {
+        *p = (struct pem){.is_inside = true};
+        base64_decode_init(&p->base64);
+    } else if (p->is_inside && is_border(line, "END ")) {
+        p->is_inside = false;
+        return base64_decode_final(&p->base64) && is_sequence(p);
+    } else if (p->is_inside) {
+        take_base64(p, line);
+    }
+    return false;
+}
+
+/* One at least in PEM format. Only nm-localizer links a library that knows what is in one. What can't be opened is
+ * told elsewhere. */
 static bool has_certificate(const char *path)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");
-    char line[200];
+    struct pem p = {.is_inside = false};
+    char line[LINE_SIZE];
 
     if (!f)
         return true;
     for (size_t i = 0; i < CERTIFICATE_LINES_MAX && fgets(line, sizeof line, f); i++)
-        if (strncmp(line, "-----BEGIN ", 11) == 0 && strstr(line, "CERTIFICATE-----"))
+        if (take_line(&p, line))
             return true;
     return false;
 }
@@ -138,7 +200,8 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 
         if (odd) {
             doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
-                     "to 65535, or [IPv6]:PORT), and isn't used", odd, json_string_value(json_object_get(name, "value")));
+                     "to 65535, or [IPv6]:PORT), and isn't used",
+                  odd, json_string_value(json_object_get(name, "value")));
             continue;
         }
         doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
