@@ -20,6 +20,7 @@
 #define SEPARATORS " ,\t\r\n"
 #define LINES_MAX 10000u
 #define NAMES_MAX 256u
+#define PORT_DIGITS_MAX 5u
 /* The host's addresses are asked for no more often than this, however many ask by others. */
 #define ADDRESSES_USEC NM_USEC_PER_SEC
 
@@ -219,6 +220,19 @@ static bool is_own(struct nm_names *n, const struct in6_addr *address)
 
 /* ---- what was asked for ------------------------------------------------------------------- */
 
+/* What a client connected to is one from 1 to 65535; "HOST:" is the scheme's own. */
+static bool is_port(const char *text, size_t size)
+{
+    unsigned port = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (i == PORT_DIGITS_MAX || text[i] < '0' || text[i] > '9')
+            return false;
+        port = port * 10 + (unsigned)(text[i] - '0');
+    }
+    return size == 0 || (port > 0 && port <= UINT16_MAX);
+}
+
 bool nm_names_split(const char *value, size_t value_size, char *ret, size_t size)
 {
     const char *end = value + value_size, *last = NULL, *port = end;
@@ -231,11 +245,8 @@ bool nm_names_split(const char *value, size_t value_size, char *ret, size_t size
         last = memchr(value, ':', value_size) ?: end;
         port = last;
     }
-    if (!last || (port < end && *port != ':'))
+    if (!last || (port < end && (*port != ':' || !is_port(port + 1, (size_t)(end - port - 1)))))
         return false;
-    for (const char *p = port + 1; p < end; p++)
-        if (*p < '0' || *p > '9')
-            return false;
     if (last > value && last[-1] == '.')
         last--;
     if (last == value || (size_t)(last - value) >= size)
