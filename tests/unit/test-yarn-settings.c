@@ -224,6 +224,8 @@ static void test_bad_values(void **state)
         {"yarn.nodemanager.local-dirs", "/a,/b\"c", "must be absolute names"},
         {"yarn.nodemanager.local-dirs", "/a/${no.such}", "must be absolute names"},
         {"yarn.nodemanager.log-dirs", "/a b", "must be absolute names"},
+        {"yarn.nodemanager.local-dirs", "/data/my dir", "'/data/my dir': must be absolute names of directories with "
+         "commas between them (64 at most), each of up to 512 characters of ASCII without blanks, quotes, $, ` and \\"},
         {"yarn.nodemanager.log-dirs", "hdfs://h/logs", "must be absolute names"},
         {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "1.5", "must be a number from 0 to 1"},
         {"yarn.nodemanager.disk-health-checker.min-healthy-disks", "nan", "must be a number from 0 to 1"},

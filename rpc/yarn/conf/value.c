@@ -10,8 +10,8 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-#define DIRS_MAX 64 /* nm-shuffle takes no more */
-#define DIR_MAX_SIZE 512
+#define DIRS_MAX 64      /* nm-shuffle takes no more */
+#define DIR_MAX_SIZE 512 /* nm_yarn_value_allowed() tells both */
 
 /* Hadoop knows these two words alone. */
 static int parse_bool(const char *text, bool *ret)
@@ -263,7 +263,8 @@ const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t
     case NM_YARN_LIST:
         return "words with commas between them";
     case NM_YARN_DIRS:
-        return "absolute names of directories with commas between them";
+        return "absolute names of directories with commas between them (64 at most), each of up to 512 characters of "
+               "ASCII without blanks, quotes, $, ` and \\";
     case NM_YARN_SHARE:
     case NM_YARN_NUMBER:
         (void)snprintf(buf, size, "a number from %" PRId64 " to %" PRId64, k->min, k->max);
