@@ -131,6 +131,17 @@ like "and what came of it" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead o
 is "what is no recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
     'demo: /etc/hostname can'"'"'t be replayed'
 
+# Before anything is installed or built. story.py has the same words.
+for seconds in 5 19 x 20s -20 1e9; do
+    try timeout 20 "$here/../../demo" --seconds "$seconds" --prepare --build "$dir/never"
+    is "--seconds $seconds is refused at once" "$status $err" "2 demo: --seconds must be at least 20: the story has its phases"
+done
+check "and nothing is built" test ! -e "$dir/never"
+try /usr/bin/python3 -B "$here/../demo/story.py" --seconds 19 --build .
+is "in the words of the story itself" "$err" "demo: --seconds must be at least 20: the story has its phases"
+try "$here/../../demo" --seconds 20 --replay --plain
+is "the shortest is none too few" "$status" 0
+
 # ---- long work ----
 # shellcheck source=tests/progress.sh
 . "$here/../progress.sh"
