@@ -146,6 +146,8 @@ dry=$out
 setup --undo
 is "the way back says the same" "$out" "$dry"
 is "and that something stays" "$status" 1
+like "and what comes before it, and after" "$(tr '\n' ' ' <<<"$out")" \
+    'decommission the node .* stop nmd\.service .* NodeManager starts: .* daemon-reload && systemctl restart nmd\.service'
 like "with the reason" "$out" "leave   $unit: somebody has changed it"
 check "that does" test -e "$root$unit"
 rm -r "$root${unit%/*}"

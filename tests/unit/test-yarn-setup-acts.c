@@ -196,6 +196,9 @@ static void test_there_and_back(void **state)
     free(after);
     assert_run(nm_yarn_setup_undo, false, 0, &real);
     assert_string_equal(dry, real);
+    assert_says(real, "Before this command, or now at the latest, decommission the node in the ResourceManager, wait "
+                      "until its\ncontainers have ended, and\n  systemctl stop nmd.service\nAfter it, before Hadoop's "
+                      "own NodeManager starts:\n  systemctl daemon-reload && systemctl restart nmd.service\n");
     after = picture();
     assert_string_equal(before, after);
     free(real);

@@ -218,6 +218,10 @@ void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struc
         else
             fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
-    fputs("\nThen systemctl daemon-reload && systemctl restart nmd.service, before Hadoop's own NodeManager starts.\n",
+    fputs("\nBefore this command, or now at the latest, decommission the node in the ResourceManager, wait until its\n"
+          "containers have ended, and\n"
+          "  systemctl stop nmd.service\n"
+          "After it, before Hadoop's own NodeManager starts:\n"
+          "  systemctl daemon-reload && systemctl restart nmd.service\n",
           out);
 }
