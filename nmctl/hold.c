@@ -54,19 +54,54 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
 }
 
-/* What would tip it depends on the request too, which isn't known here: both resources are shown.
- */
-static void would_exceed_beta(const json_t *status, char *buf, size_t size)
+/* "3.7 GiB", "1 vcore" */
+static void asked(const json_t *c, bool memory, char *buf, size_t size)
+{
+    double vcores = nm_json_num(c, "vcores");
+
+    if (memory)
+        (void)nm_format_size(nm_json_u64(c, "memory_bytes"), buf, size);
+    else
+        (void)snprintf(buf, size, "%g vcore%s", vcores, nm_plural(vcores));
+}
+
+/* "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of 95 %":
+ * the words of nmd's decision about it, with the figures of the moment. Returns whether that is so now. */
+static bool would_exceed(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
+{
+    const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
+    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
+    double request = nm_json_num(c, memory ? "memory_bytes" : "cpu_request_millicores");
+    double limit = nm_json_num(nm_json_at(node, "preemption_threshold"), key);
+    double is = nm_json_num(nm_json_at(node, "utilization"), key);
+    double after = capacity > 0 ? is + request / capacity : 0;
+    char a[32], b[32], d[32], what[48];
+
+    if (request <= 0 || limit <= 0 || after <= limit)
+        return false;
+    asked(c, memory, what, sizeof what);
+    (void)snprintf(buf, size, "%s%s is at %s of capacity, and with the %s that it asks for would be at %s, over the "
+                   "limit of %s", memory ? "memory" : "CPU",
+                   nm_json_num(nm_json_at(node, "reserved"), amount) > 0 ? " used or reserved" : "",
+                   nm_format_percent(is, -1, a, sizeof a), what, nm_format_percent(after, limit, b, sizeof b),
+                   nm_format_percent(limit, -1, d, sizeof d));
+    return true;
+}
+
+/* Whose request that is isn't always told, and the figures may have changed since nmd looked. */
+static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, size_t size)
 {
     const json_t *node = nm_json_at(status, "node");
+    char memory[32], cpu[32], limit[32], cpu_limit[32];
 
-    (void)snprintf(buf, size,
-                   "with it the node would go over the preemption threshold (%.0f %% of its memory is used or "
-                   "reserved, where the threshold is %.0f %%, and %.0f %% of its CPU, where it is %.0f %%)",
-                   nm_json_num(node, "utilization.memory") * 100,
-                   nm_json_num(node, "preemption_threshold.memory") * 100,
-                   nm_json_num(node, "utilization.cpu") * 100,
-                   nm_json_num(node, "preemption_threshold.cpu") * 100);
+    if (would_exceed(node, c, true, buf, size) || would_exceed(node, c, false, buf, size))
+        return;
+    (void)snprintf(buf, size, "with what it asks for the node would be over a limit: memory is at %s of capacity "
+                   "without it, where the limit is %s, and CPU at %s, where it is %s",
+                   nm_format_percent(nm_json_num(node, "utilization.memory"), -1, memory, sizeof memory),
+                   nm_format_percent(nm_json_num(node, "preemption_threshold.memory"), -1, limit, sizeof limit),
+                   nm_format_percent(nm_json_num(node, "utilization.cpu"), -1, cpu, sizeof cpu),
+                   nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
 }
 
 /* The hold grows with every kill in a row: so the time left is worth telling. */
@@ -94,7 +129,7 @@ static void surge_margin(const json_t *status, char *buf, size_t size)
                    until > now ? nm_format_duration(until - now, left, sizeof left) : "moment");
 }
 
-void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size)
+void nm_hold_text(const char *hold, const json_t *c, const json_t *status, char *buf, size_t size)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(fixed); i++)
         if (nm_streq(hold, fixed[i].hold)) {
@@ -104,7 +139,7 @@ void nm_hold_text(const char *hold, const json_t *status, char *buf, size_t size
     if (nm_streq(hold, "over-alpha"))
         over_alpha(status, buf, size);
     else if (nm_streq(hold, "would-exceed-beta"))
-        would_exceed_beta(status, buf, size);
+        would_exceed_beta(status, c, buf, size);
     else if (nm_streq(hold, "breaker"))
         breaker(status, buf, size);
     else if (nm_streq(hold, "surge-margin"))

@@ -66,7 +66,7 @@ static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t 
     if (n->told_waiting && position == n->position && nm_streq(hold, n->hold))
         return;
     (void)nm_api_try_get(ctl, "/v1/status", TIMEOUT_USEC, &status);
-    nm_hold_text(hold, status, why, sizeof why);
+    nm_hold_text(hold, c, status, why, sizeof why);
     if (position > 0)
         nm_say("%squeued at position %llu%s%s", begin(n, c, title, sizeof title), (unsigned long long)position,
                *why ? ": " : "", why);

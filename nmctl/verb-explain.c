@@ -72,7 +72,7 @@ static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const jso
     char why[1024];
 
     (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
-    nm_hold_text(nm_json_str(c, "hold"), status, why, sizeof why);
+    nm_hold_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
     if (nm_json_u64(c, "queue_position") > 0)
         print_now_text(term, "now queued at position %" PRIu64 ": %s", nm_json_u64(c, "queue_position"), why);
     else

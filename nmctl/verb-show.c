@@ -108,7 +108,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
         line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
     if (*hold) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
-        nm_hold_text(hold, status, why, sizeof why);
+        nm_hold_text(hold, c, status, why, sizeof why);
         sentence(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }

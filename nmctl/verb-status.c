@@ -203,8 +203,8 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
             term->utf8 ? "α" : "a", term->utf8 ? "β" : "b", top > 1 ? "  C capacity" : "");
 }
 
-/* Who waits, and for what: the commonest question of all after "does it run?". */
-static void print_counts(FILE *f, const struct nm_term *term, const json_t *status)
+/* Who waits, and for what: the commonest question of all after "does it run?". first: of the queue, or NULL. */
+static void print_counts(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
     const char *hold = nm_json_str(status, "queue.hold.reason"),
@@ -220,7 +220,7 @@ static void print_counts(FILE *f, const struct nm_term *term, const json_t *stat
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), preparing, nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
-    nm_hold_text(hold, status, why, sizeof why);
+    nm_hold_text(hold, first, status, why, sizeof why);
     fprintf(f, "%" PRIu64 " of %" PRIu64 "%s%s%s%s\n", nm_json_u64(status, "queue.length"),
             nm_json_u64(status, "queue.max_length"), *why ? "; " : "", *why ? *head ? head : "its head" : "",
             *why ? " is queued: " : "", nm_term_clean(why));
@@ -425,7 +425,8 @@ static void print_decisions(FILE *f, const struct nm_term *term, const json_t *d
 }
 
 /* Prints the node first, then details. Without a terminal bars have a fixed width and sentences are not broken. */
-static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *decisions)
+static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first,
+                        const json_t *decisions)
 {
     const json_t *node = nm_json_at(status, "node");
     unsigned width = term->width > 0 ? term->width : 100;
@@ -434,14 +435,15 @@ static void print_lines(FILE *f, const struct nm_term *term, const json_t *statu
     print_notes(f, term, node);
     print_gauges(f, term, width, node);
     (void)fputc('\n', f);
-    print_counts(f, term, status);
+    print_counts(f, term, status, first);
     print_sample(f, term, node);
     print_measures(f, term, status);
     print_decisions(f, term, decisions);
 }
 
 /* Prints into memory and breaks the lines between words here: of the functions above only the bars know the width. */
-static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *decisions)
+static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *first,
+                         const json_t *decisions)
 {
     char *text = NULL;
     size_t size = 0;
@@ -449,17 +451,30 @@ static void print_status(FILE *to, const struct nm_term *term, const json_t *sta
 
     if (!f)
         nm_say_oom();
-    print_lines(f, term, status, decisions);
+    print_lines(f, term, status, first, decisions);
     if (fclose(f) != 0)
         nm_say_oom();
     (void)nm_term_wrap(to, text, term->width, LABEL);
     free(text);
 }
 
+/* The head of the queue, where its request is a part of the reason; NULL: that isn't asked for, or not to be had. */
+static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
+{
+    const char *id = nm_json_str(status, "queue.hold.container_id");
+    json_t *c = NULL;
+    char target[128];
+
+    if (*id && nm_streq(nm_json_str(status, "queue.hold.reason"), "would-exceed-beta") &&
+        nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK)
+        (void)nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c);
+    return c;
+}
+
 /* A status without its decisions is still one: only the former may fail. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
-    _cleanup_json_ json_t *status = NULL, *decisions = NULL;
+    _cleanup_json_ json_t *status = NULL, *first = NULL, *decisions = NULL;
     char target[64];
     int r = nm_api_get(ctl, "/v1/status", &status);
 
@@ -473,7 +488,8 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     }
     (void)snprintf(target, sizeof target, "/v1/decisions?limit=%d", DECISIONS);
     (void)nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &decisions);
-    print_status(f, term, status, decisions);
+    first = get_first(ctl, status);
+    print_status(f, term, status, first, decisions);
     return NM_CTL_OK;
 }
 

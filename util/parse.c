@@ -240,3 +240,36 @@ const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
         (void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s % 3600 / 60);
     return buf;
 }
+
+const char *nm_plural(double n)
+{
+    return n > 0.9999 && n < 1.0001 ? "" : "s"; /* thousandths may have become a double */
+}
+
+/* "95.0" is "95": figures in sentences have no column to stand in. */
+static void print_percent(double fraction, int decimals, char *buf, size_t size)
+{
+    size_t n = (size_t)snprintf(buf, size, "%.*f", decimals, fraction * 100);
+
+    if (n >= size)
+        return;
+    while (buf[n - 1] == '0')
+        n--;
+    if (buf[n - 1] == '.')
+        n--;
+    (void)snprintf(buf + n, size - n, " %%");
+}
+
+const char *nm_format_percent(double fraction, double beside, char *buf, size_t size)
+{
+    char other[32];
+
+    assert(buf && size > 0);
+    for (int decimals = 1; decimals <= 3; decimals++) {
+        print_percent(fraction, decimals, buf, size);
+        print_percent(beside, decimals, other, sizeof other);
+        if (!nm_streq(buf, other))
+            break;
+    }
+    return buf;
+}

@@ -36,3 +36,8 @@ bool nm_user_name_is_valid(const char *s);
 /* The other way, for people: "1.5 GiB", "3s", "250ms". The buffer is returned. */
 const char *nm_format_size(uint64_t bytes, char *buf, size_t size);
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size);
+/* The end of a noun behind a figure: "" behind exactly 1, else "s". */
+const char *nm_plural(double n);
+/* A share, "95 %" or "81.2 %", with up to three decimals if it would otherwise read as another one, `beside`, which it
+ * is not: "95.04 %", where the limit is 95 %. */
+const char *nm_format_percent(double fraction, double beside, char *buf, size_t size);

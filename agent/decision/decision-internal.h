@@ -35,6 +35,8 @@ bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_r
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                        uint64_t amount);
 void nm_text_add_percent(struct nm_text *t, double fraction);
+/* "95.04 %, over the limit of 95 %": the share has the decimals that tell it from its limit. */
+void nm_text_add_over_limit(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount);
 /* "container_1_000002 (hash)" */
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name);
 

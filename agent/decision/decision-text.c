@@ -130,6 +130,16 @@ void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_r
     nm_text_add_percent(t, capacity > 0 ? (double)amount / (double)capacity : 0);
 }
 
+void nm_text_add_over_limit(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, uint64_t amount)
+{
+    double capacity = (double)NM_MAX(nm_resources_get(&d->capacity, which), UINT64_C(1));
+    double limit = nm_fractions_get(&d->preemption_threshold, which);
+    char buf[32];
+
+    nm_text_add(t, "%s, over the limit of ", nm_format_percent((double)amount / capacity, limit, buf, sizeof buf));
+    nm_text_add_percent(t, limit);
+}
+
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
 {
     assert(id && name);

@@ -151,9 +151,7 @@ static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and with the ");
     nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
     nm_text_add(t, " that it asks for would be at ");
-    nm_text_add_share(t, d, k, nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k));
-    nm_text_add(t, ", over the limit of ");
-    nm_text_add_percent(t, nm_fractions_get(&d->preemption_threshold, k));
+    nm_text_add_over_limit(t, d, k, nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k));
 }
 
 static void why_over_alpha(struct nm_text *t, const struct nm_decision *d)
@@ -342,9 +340,7 @@ static void why_margin(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, " of memory are kept free for one, and with the ");
     nm_text_add_amount(t, NM_MEMORY, d->request.memory_bytes);
     nm_text_add(t, " that it asks for memory would be at ");
-    nm_text_add_share(t, d, NM_MEMORY, d->used.memory_bytes + d->margin_bytes + d->request.memory_bytes);
-    nm_text_add(t, ", over the limit of ");
-    nm_text_add_percent(t, d->preemption_threshold.memory);
+    nm_text_add_over_limit(t, d, NM_MEMORY, d->used.memory_bytes + d->margin_bytes + d->request.memory_bytes);
 }
 
 static void why_memory_over(struct nm_text *t, const struct nm_decision *d)

@@ -41,6 +41,24 @@ function duration(usec) {
 const clock = usec => new Date(usec / 1000).toLocaleTimeString([], { hourCycle: "h23" });
 const day = usec => new Date(usec / 1000).toLocaleString([], { hourCycle: "h23" });
 
+/* Why one waits, in the words that nmctl and nmd's decisions have. What its own request tips is told with figures, of which those that
+ * are over a limit have the decimals that tell them from it. node: of the status; null until there is one. */
+let node = null;
+const plural = n => +n === 1 ? "" : "s";
+function share100(x, beside) {
+  const texts = n => [x, beside].map(y => String(+(100 * y).toFixed(n)));
+  const [text] = [1, 2, 3].map(texts).find(([a, b]) => a !== b) || texts(3);
+  return text + " %";
+}
+function wouldExceed(c, name, what, amount, request, text) {
+  const limit = node.preemption_threshold[what], is = node.utilization[what], after = is + request / node.capacity[amount];
+  return after > limit ? `${name}${node.reserved[amount] > 0 ? " used or reserved" : ""} is at ${share100(is, -1)} of capacity, and with the ` +
+    `${text} that it asks for would be at ${share100(after, limit)}, over the limit of ${share100(limit, -1)}` : "";
+}
+const holdText = c => (node && c.hold === "would-exceed-beta" &&
+  (wouldExceed(c, "memory", "memory", "memory_bytes", c.memory_bytes, size(c.memory_bytes)) ||
+   wouldExceed(c, "CPU", "cpu", "cpu_millicores", c.cpu_request_millicores, `${c.vcores} vcore${plural(c.vcores)}`))) || c.hold_text || c.hold || "";
+
 /* On a phone a row is a block (page.css), which browsers then no longer take for a row of a table: so it is said. */
 function tableRoles(table) {
   table.setAttribute("role", "table");

@@ -22,7 +22,7 @@ async function readTail(path) {
 function nowText(c) {
   const type = c.execution_type.toLowerCase();
   if (c.finished_usec) return `${c.state_text}. It was ${type} and ended at ${day(c.finished_usec)}.${c.message ? " " + c.message : ""}`;
-  const why = c.hold_text ? `${c.queue_position ? `, at position ${c.queue_position}` : ""}, because of this: ${c.hold_text}` : "";
+  const why = c.hold_text ? `${c.queue_position ? `, at position ${c.queue_position}` : ""}, because of this: ${holdText(c)}` : "";
   return `${c.state_text}${why}. It is ${type}.${c.progress ? ` ${c.progress}` : ""}${c.message ? " " + c.message : ""}`;
 }
 

@@ -10,7 +10,7 @@ function exitText(c) {
   const code = c.exit_signal ? `signal ${c.exit_signal}` : c.exit_code === null ? "" : `code ${c.exit_code}`;
   return c.exit_reason === "exited" || c.exit_reason === "signaled" ? code : [c.exit_reason, code].filter(Boolean).join(", ");
 }
-const whyText = c => c.hold_text ? (c.queue_position ? `${c.queue_position}: ` : "") + c.hold_text : "";
+const whyText = c => c.hold_text ? (c.queue_position ? `${c.queue_position}: ` : "") + holdText(c) : "";
 const share = (used, asked) => asked > 0 ? used / asked : 0;
 const stateClass = c => !c.finished_usec ? "" : c.state_text.startsWith("Succeeded") ? "went" : c.state_text.startsWith("Failed") ? "failed" : "killed";
 
@@ -58,7 +58,7 @@ function drawRow(r, c) {
   r.name.title = c.id;
 }
 
-const words = c => [c.id, c.name, c.app, c.user, c.state_text, c.hold_text, c.exit_reason, c.message, (c.command_head || []).join(" ")].join("\n").toLowerCase();
+const words = c => [c.id, c.name, c.app, c.user, c.state_text, holdText(c), c.exit_reason, c.message, (c.command_head || []).join(" ")].join("\n").toLowerCase();
 function wanted() {
   const search = $("search").value.trim().toLowerCase().split(/\s+/), state = $("filter-state").value, type = $("filter-type").value;
   return [...known.values()].filter(c => (!type || c.execution_type === type) &&

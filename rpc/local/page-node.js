@@ -66,7 +66,7 @@ function drawQueue(containers, queue) {
   const waiting = containers.filter(c => c.queue_position).sort((a, b) => a.queue_position - b.queue_position), shown = waiting.slice(0, 50);
   const head = make("p", { className: "soft", textContent: `${queue.length} of at most ${queue.max_length} opportunistic containers are queued.` });
   const list = make("ol", {}, ...shown.map(c => make("li", {
-    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${c.vcores} vcores` + (c.hold ? ` — ${c.hold_text || c.hold}` : "") })));
+    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${c.vcores} vcores` + (c.hold ? ` — ${holdText(c)}` : "") })));
   $("queue").replaceChildren(head, list);
   if (waiting.length > shown.length) $("queue").append(make("p", { className: "none", textContent: `And ${waiting.length - shown.length} behind them.` }));
 }

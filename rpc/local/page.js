@@ -45,7 +45,8 @@ async function refresh() {
     const [status, history, decisions, ended, latest] = await Promise.all([json("/v1/status"), takeHistory(), takeDecisions(),
       json("/v1/applications"), range.span > 600e6 ? json("/v1/history?span_usec=1") : null]);
     // The node's clock, not the reader's, which may be off by minutes.
-    const node = status.node, last = (range.span > 600e6 ? latest : history).points.at(-1);
+    node = status.node;
+    const last = (range.span > 600e6 ? latest : history).points.at(-1);
     const now = last ? last.time_usec + node.sample.age_usec : Date.now() * 1000;
     capacity = { memory: node.capacity.memory_bytes, cpu: node.capacity.cpu_millicores };
     await Promise.all([takeContainers(now), takeEvents(node.started_usec)]);

@@ -92,6 +92,9 @@ static void test_why_held_or_refused(void **state)
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
                        "the 1 vcore that it asks for "
                        "would be at 106.2 %, over the limit of 95 %");
+    d.used.cpu_millicores = 2801; /* what is over a limit never reads as if it were not */
+    assert_contains(&d, "with the 1 vcore that it asks for would be at 95.03 %, over the limit of 95 %");
+    d.used.cpu_millicores = 3250;
     d.reason = NM_REASON_BREAKER;
     assert_summary(&d, "queued container_1_000002 (hash): containers were just killed for lack of "
                        "room, and for a while none "

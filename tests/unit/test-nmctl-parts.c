@@ -266,23 +266,63 @@ static void test_hold(void **state)
     char text[256];
 
     (void)state;
-    nm_hold_text("over-alpha", status, text, sizeof text);
+    nm_hold_text("over-alpha", NULL, status, text, sizeof text);
     assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 %");
-    nm_hold_text("over-alpha", NULL, text, sizeof text);
+    nm_hold_text("over-alpha", NULL, NULL, text, sizeof text);
     assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
-    nm_hold_text("would-exceed-beta", status, text, sizeof text);
-    assert_non_null(strstr(text, "and 93 % of its CPU, where it is 95 %"));
+    nm_hold_text("would-exceed-beta", NULL, status, text, sizeof text);
+    assert_string_equal(text, "with what it asks for the node would be over a limit: memory is at 70 % of capacity "
+                              "without it, where the limit is 90 %, and CPU at 93 %, where it is 95 %");
     for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
         bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
 
-        nm_hold_text(nm_reason_name((enum nm_reason)r), status, text, sizeof text);
+        nm_hold_text(nm_reason_name((enum nm_reason)r), NULL, status, text, sizeof text);
         if (holds && !strchr(text, ' '))
             fail_msg("no words for what waits because of %s", text);
     }
-    nm_hold_text("", status, text, sizeof text);
+    nm_hold_text("", NULL, status, text, sizeof text);
     assert_string_equal(text, "");
-    nm_hold_text("a-later-word", status, text, sizeof text);
+    nm_hold_text("a-later-word", NULL, status, text, sizeof text);
     assert_string_equal(text, "a-later-word");
+    json_decref(status);
+}
+
+/* The request is what tips it: the share with it is told, and as another figure than the limit. */
+static void test_hold_beside_use(void **state)
+{
+    static const struct {
+        const char *container, *text;
+    } cases[] = {
+        {"{\"memory_bytes\":4080218931,\"vcores\":1,\"cpu_request_millicores\":1000}",
+         "memory is at 0.2 % of capacity, and with the 3.8 GiB that it asks for would be at 95.2 %, "
+         "over the limit of 95 %"},
+        {"{\"memory_bytes\":4073345000,\"vcores\":1,\"cpu_request_millicores\":1000}",
+         "memory is at 0.2 % of capacity, and with the 3.8 GiB that it asks for would be at 95.04 %, "
+         "over the limit of 95 %"},
+        {"{\"memory_bytes\":1,\"vcores\":1,\"cpu_request_millicores\":1000}",
+         "CPU used or reserved is at 75.5 % of capacity, and with the 1 vcore that it asks for would be at 100.5 %, "
+         "over the limit of 95 %"},
+        {"{\"memory_bytes\":1,\"vcores\":1.5,\"cpu_request_millicores\":3000}",
+         "CPU used or reserved is at 75.5 % of capacity, and with the 1.5 vcores that it asks for would be at 150.5 %, "
+         "over the limit of 95 %"},
+        {"{\"memory_bytes\":1,\"vcores\":0.1,\"cpu_request_millicores\":100}",
+         "with what it asks for the node would be over a limit: memory is at 0.2 % of capacity without it, where the "
+         "limit is 95 %, and CPU at 75.5 %, where it is 95 %"},
+    };
+    json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.002,\"cpu\":0.755},"
+                                "\"capacity\":{\"memory_bytes\":4294967296,\"cpu_millicores\":4000},"
+                                "\"reserved\":{\"memory_bytes\":0,\"cpu_millicores\":500},"
+                                "\"preemption_threshold\":{\"memory\":0.95,\"cpu\":0.95}}}", 0, NULL);
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *c = json_loads(cases[i].container, 0, NULL);
+
+        nm_hold_text("would-exceed-beta", c, status, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+        json_decref(c);
+    }
     json_decref(status);
 }
 
@@ -322,7 +362,7 @@ int main(void)
         cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
         cmocka_unit_test(test_wrapping_column),
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
     };
 

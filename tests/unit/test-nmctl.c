@@ -529,6 +529,27 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_expect(r.err, "it may go on");
 }
 
+/* The status names the head of the queue, whose request is a part of the reason. */
+static void test_status_tells_what_the_head_asks_for(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status HTTP",
+         OK("{\"node\":{\"utilization\":{\"memory\":0.002,\"cpu\":0},\"capacity\":{\"memory_bytes\":4294967296},"
+            "\"preemption_threshold\":{\"memory\":0.95,\"cpu\":0.95}},\"queue\":{\"length\":1,\"max_length\":500,"
+            "\"hold\":{\"reason\":\"would-exceed-beta\",\"container_id\":\"" ID "\"}}}"), NULL},
+        {"GET /v1/containers/" ID " HTTP", OK("{\"id\":\"" ID "\",\"memory_bytes\":4080218931}"), NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "status");
+    nmctl_expect(r.out, "1 of 500; " ID " is queued: memory is at 0.2 % of capacity, and with the 3.8 GiB that it asks "
+                        "for would be at 95.2 %, over the limit of 95 %\n");
+    fake_nmd_stop(&f);
+}
+
 /* Nothing ever ends here: each Ctrl-C goes one step further, and the third leaves. */
 static void test_ctrl_c(void **state)
 {
@@ -594,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_explains_what_others_did),
         cmocka_unit_test(test_explains_placements),
         cmocka_unit_test(test_status_of_masters),
+        cmocka_unit_test(test_status_tells_what_the_head_asks_for),
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),

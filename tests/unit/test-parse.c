@@ -290,6 +290,25 @@ static void test_format(void **state)
     assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* cut, not overrun */
 }
 
+static void test_percent(void **state)
+{
+    static const struct {
+        double fraction, beside;
+        const char *text;
+    } cases[] = {
+        {0.95, -1, "95 %"},      {0.8125, -1, "81.2 %"},   {1.69, 0.95, "169 %"},  {0.952, 0.95, "95.2 %"},
+        {0.9504, 0.95, "95.04 %"}, {0.95004, 0.95, "95.004 %"}, {0.95, 0.95, "95 %"}, {0, -1, "0 %"},
+    };
+    char buf[32];
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_string_equal(nm_format_percent(cases[i].fraction, cases[i].beside, buf, sizeof buf), cases[i].text);
+    assert_string_equal(nm_plural(1), "");
+    assert_string_equal(nm_plural(0), "s");
+    assert_string_equal(nm_plural(1.001), "s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,7 +316,7 @@ int main(void)
         cmocka_unit_test(test_duration), cmocka_unit_test(test_vcores),
         cmocka_unit_test(test_bool),     cmocka_unit_test(test_fraction),
         cmocka_unit_test(test_name),     cmocka_unit_test(test_user_names),
-        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_format),   cmocka_unit_test(test_percent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
