@@ -183,6 +183,14 @@ static size_t fitting(const char *text, const char *end, unsigned columns)
     return (size_t)(end - text);
 }
 
+/* How much of n bytes is left without the blanks at their end: a break between two words takes all blanks there. */
+static size_t without_blanks(const char *text, size_t n)
+{
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    return n;
+}
+
 /* One line; its own indentation is no place to break it. */
 static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned width, unsigned indent)
 {
@@ -191,13 +199,13 @@ static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned w
     unsigned lines = 1, room = width > lead ? width - (unsigned)lead : 1;
     size_t n = fitting(from, end, room);
 
-    (void)fwrite(line, 1, (size_t)(from - line) + n, f);
+    (void)fwrite(line, 1, (size_t)(from - line) + (from + n < end ? without_blanks(from, n) : n), f);
     for (from += n; from < end; from += n) {
-        from += *from == ' ';
+        from += strspn(from, " "); /* not beyond the line: a newline or the NUL ends it */
         if (from == end)
             break;
         n = fitting(from, end, width > indent ? width - indent : 1);
-        (void)fprintf(f, "\n%*s%.*s", (int)indent, "", (int)n, from);
+        (void)fprintf(f, "\n%*s%.*s", (int)indent, "", (int)(from + n < end ? without_blanks(from, n) : n), from);
         lines++;
     }
     (void)fputc('\n', f);

@@ -10,19 +10,28 @@
 #include "nmctl/say.h"
 #include "nmctl/wait.h"
 
-/* One line for a container that something was done to. */
+/* One line for a container that something was done to; a terminal gets it broken between words. */
+static void print_result(const struct nm_ctl *ctl, char *line)
+{
+    struct nm_term term;
+
+    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
+    (void)nm_term_wrap(stdout, nm_term_clean(line), term.width, 2);
+}
+
 static void report(const struct nm_ctl *ctl, const json_t *c)
 {
-    char title[160], state[64];
+    char title[160], state[64], text[300];
+    bool typed = nm_streq(ctl->verb->name, "promote") || nm_streq(ctl->verb->name, "demote");
 
     if (ctl->args.json) {
         nm_api_print_json(c, true);
         return;
     }
-    printf("%s: %s", nm_container_title(c, title, sizeof title), nm_container_shown_state(c, state, sizeof state));
-    if (nm_streq(ctl->verb->name, "promote") || nm_streq(ctl->verb->name, "demote"))
-        printf(", %s", nm_container_type_word(c));
-    (void)fputc('\n', stdout);
+    (void)snprintf(text, sizeof text, "%s: %s%s%s", nm_container_title(c, title, sizeof title),
+                   nm_container_shown_state(c, state, sizeof state), typed ? ", " : "",
+                   typed ? nm_container_type_word(c) : "");
+    print_result(ctl, text);
 }
 
 /* nmd refuses members that a request doesn't know: only kill has one. */
@@ -98,7 +107,7 @@ static int end_first(struct nm_ctl *ctl, const char *id)
 static int remove_one(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *was = NULL;
-    char target[128], title[160];
+    char target[128], title[160], text[200];
     int r = ctl->args.force ? end_first(ctl, id) : NM_CTL_OK;
 
     if (r == NM_CTL_OK)
@@ -107,8 +116,10 @@ static int remove_one(struct nm_ctl *ctl, const char *id)
         r = nm_api_call(ctl, "POST", target, NULL, &was);
     if (r == NM_CTL_OK && ctl->args.json)
         nm_api_print_json(was, true);
-    else if (r == NM_CTL_OK)
-        printf("%s: removed\n", nm_container_title(was, title, sizeof title));
+    else if (r == NM_CTL_OK) {
+        (void)snprintf(text, sizeof text, "%s: removed", nm_container_title(was, title, sizeof title));
+        print_result(ctl, text);
+    }
     return r;
 }
 

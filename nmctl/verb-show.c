@@ -19,15 +19,15 @@
 
 #define LABEL 12
 
-/* A sentence is broken between words. Text that people copy (a command, a path) stays on one line. */
-static void vline(const struct nm_term *term, bool sentence, const char *label, const char *format, va_list ap)
+/* For a terminal broken between words, and behind the label; a pipe gets one line. */
+static void vline(const struct nm_term *term, bool whole_word, const char *label, const char *format, va_list ap)
 {
     _cleanup_free_ char *text = nm_xvasprintf(format, ap), *whole = NULL;
 
     if (asprintf(&whole, "%s%-*s%s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD),
                  nm_term_clean(text)) < 0)
         nm_say_oom();
-    (void)nm_term_wrap(stdout, whole, sentence ? term->width : 0, LABEL);
+    (void)nm_term_wrap(stdout, whole, whole_word ? 0 : term->width, LABEL);
 }
 
 nm_printf(3, 4) static void line(const struct nm_term *term, const char *label, const char *format, ...)
@@ -39,7 +39,8 @@ nm_printf(3, 4) static void line(const struct nm_term *term, const char *label, 
     va_end(ap);
 }
 
-nm_printf(3, 4) static void sentence(const struct nm_term *term, const char *label, const char *format, ...)
+/* A path or an id has no place to break it, and is copied: the terminal itself goes on in the next line. */
+nm_printf(3, 4) static void line_word(const struct nm_term *term, const char *label, const char *format, ...)
 {
     va_list ap;
 
@@ -70,7 +71,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
                       const char *member)
 {
     if (*nm_json_str(c, member))
-        line(term, label, "%s", nm_json_str(c, member));
+        line_word(term, label, "%s", nm_json_str(c, member));
 }
 
 /* Use beside what was asked for: the one means little without the other. */
@@ -109,7 +110,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     if (*hold) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
         nm_hold_text(hold, c, status, why, sizeof why);
-        sentence(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
+        line(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }
 
@@ -170,7 +171,7 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
     line_time(term, "kill at", c, "pause_deadline_usec");
     show_end(term, c);
     if (*nm_json_str(c, "message"))
-        sentence(term, "message", "%s", nm_json_str(c, "message"));
+        line(term, "message", "%s", nm_json_str(c, "message"));
 }
 
 /* What docker's inspect is for. */

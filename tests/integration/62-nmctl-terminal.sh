@@ -134,6 +134,18 @@ for what in "explain $name" "show nobody-has-this-name" "frobnicate" "top --help
     at_least "it is" 46 "$(longest <"$dir/narrow")"
     is "between words, and nothing is lost" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
 done
+# What a command or a result says is no longer either; a path or an id is one word, which is copied.
+for columns in 40 60; do
+    prose show $name >"$dir/narrow"
+    is "show, $columns columns: only a path is longer" "$(awk -v n=$columns 'length > n && !/^[a-z]+ +[^ ]+$/' "$dir/narrow")" ''
+    is "and the command is there to its last word" "$(sed -n '/^command/,/^user/p' "$dir/narrow" | sed '$d' | words)" \
+        "$(nmctl show $name | grep ^command | words)"
+    at_least "so is a result: pause" $columns "$(prose pause $name | longest)"
+    prose resume $name >/dev/null
+    prose status >"$dir/narrow"
+    is "status: no line below a label begins with one blank too many" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
+done
+columns=46
 prose config max-length >"$dir/narrow"
 at_least "config: no line is longer" 46 "$(longest <"$dir/narrow")"
 is "and what a key means is there to the last word" "$(sed 1,2d "$dir/narrow" | words | tail -n 6)" \
