@@ -493,6 +493,8 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         on_signal(a, p->signal);
     while (!is_finished(a))
         round_of(a);
+    if (p->narrate)
+        nm_narrate_done();
     close_calls(a);
     for (int i = 0; i < 2; i++)
         nm_client_answer_done(&a->streams[i].refusal);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See narrate.h. nmd is asked once a second while the container waits, and then, only if there is a
- * person at a terminal, every two seconds for pauses. What is told again is a new position or
- * another reason, not every change of a figure.
+ * See narrate.h. nmd is asked once a second while the container waits, and then every two seconds, if there is a person
+ * at a terminal or nothing is done but waiting. A terminal has one message that is kept up to date; elsewhere what is
+ * told again is another state, position or reason, not every change of a figure, and once a minute that nothing has.
  */
 
 #include "nmctl/narrate.h"
@@ -20,100 +20,138 @@
     (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
+#define REPEAT_USEC (60 * NM_USEC_PER_SEC)
 #define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 
-/* Returns the words that begin the first message about a container that nmctl waits for; "" for later messages. */
-static const char *begin(struct nm_narrate *n, const json_t *c, char *buf, size_t size)
+static bool is_queued(const json_t *c)
 {
-    char title[160];
+    const char *state = nm_json_str(c, "state");
 
-    buf[0] = '\0';
-    if (n->waits && !n->told)
-        (void)snprintf(buf, size, "waiting for %s, which is ", nm_container_title(c, title, sizeof title));
-    n->told = true;
-    return buf;
+    return nm_streq(state, "SCHEDULED") || nm_streq(state, "NEW");
 }
 
-/* Prints the state of a container that is neither queued nor paused, if nothing has been printed about it yet. */
-static void tell_state(struct nm_narrate *n, const json_t *c)
+static bool is_paused(const json_t *c)
 {
-    const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
-    char title[200], age[32];
+    const char *state = nm_json_str(c, "state");
 
-    if (!n->waits || n->told)
-        return;
-    (void)begin(n, c, title, sizeof title);
-    if (nm_streq(state, "RUNNING"))
-        nm_say("%sRUNNING, for %s so far", title, nm_container_age(c, age, sizeof age));
-    else if (nm_streq(state, "KILLING"))
-        nm_say("%sbeing killed, and has not ended yet", title);
+    return nm_streq(state, "PAUSED") || nm_streq(state, "PAUSING");
+}
+
+/* Says it, with the container's name where the message stands alone: the first one, and those that are said again. */
+nm_printf(4, 5) static void say(struct nm_narrate *n, const json_t *c, bool again, const char *format, ...)
+{
+    bool live = again && nm_say_can_rewrite();
+    _cleanup_free_ char *text = NULL;
+    char title[160], head[240] = "";
+    va_list ap;
+
+    va_start(ap, format);
+    text = nm_xvasprintf(format, ap);
+    va_end(ap);
+    if (n->waits && (again || !*n->said_of))
+        (void)snprintf(head, sizeof head, "%swaiting for %s, which %s ", again && !live ? "still " : "",
+                       nm_container_title(c, title, sizeof title), again && is_queued(c) ? "has been" : "is");
+    if (live)
+        nm_say_again("%s%s", head, text);
     else
-        nm_say("%s%s%s%s", title, nm_container_state_word(state), *progress ? ": " : "", progress);
+        nm_say("%s%s", head, text);
 }
 
-/* Figures are fetched only when there is something to tell. */
-static void tell_waiting(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
+/* Figures are fetched only when there is something to tell. again: with how long it has been so. */
+static void say_queued(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c, bool again)
 {
     _cleanup_json_ json_t *status = NULL;
     uint64_t position = nm_json_u64(c, "queue_position");
-    const char *hold = nm_json_str(c, "hold");
-    char why[1024], title[200];
+    char why[1024], age[32], at[48] = "", waited[48] = "";
 
-    /* No reason: it has just come and no round has looked at it, and most are started by the first.
-     */
-    if (!*hold)
-        return;
-    if (n->told_waiting && position == n->position && nm_streq(hold, n->hold))
-        return;
     (void)nm_api_try_get(ctl, "/v1/status", TIMEOUT_USEC, &status);
-    nm_hold_text(hold, c, status, why, sizeof why);
+    nm_hold_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
+    if (again)
+        (void)snprintf(waited, sizeof waited, " for %s%s", nm_container_age(c, age, sizeof age),
+                       position > 0 ? "," : "");
     if (position > 0)
-        nm_say("%squeued at position %llu%s%s", begin(n, c, title, sizeof title), (unsigned long long)position,
-               *why ? ": " : "", why);
-    else
-        nm_say("%squeued: %s", begin(n, c, title, sizeof title), why);
+        (void)snprintf(at, sizeof at, " at position %llu", (unsigned long long)position);
+    say(n, c, again, "queued%s%s%s%s", waited, at, *why ? ": " : "", why);
     n->told_waiting = true;
-    n->position = position;
-    (void)snprintf(n->hold, sizeof n->hold, "%s", hold);
 }
 
-/* A start is news only to somebody who was told to wait. */
-static void tell_started(struct nm_narrate *n, const json_t *c)
+static void say_paused(struct nm_narrate *n, const json_t *c, bool again)
+{
+    uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
+    uint64_t since = nm_json_u64(c, "paused_usec");
+    char left[32], passed[32], so_far[64] = "";
+
+    nm_format_duration(nm_sub_u64(deadline, now), left, sizeof left);
+    if (again && since > 0)
+        (void)snprintf(so_far, sizeof so_far, ", for %s so far",
+                       nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
+    say(n, c, again, "paused%s%s%s; 'nmctl explain %s' tells why", so_far,
+        deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "", nm_json_str(c, "id"));
+}
+
+/* A state that is neither queued nor paused, which only somebody who waits is told. */
+static void say_state(struct nm_narrate *n, const json_t *c, bool again)
+{
+    const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
+    char age[32];
+
+    if (nm_streq(state, "RUNNING"))
+        say(n, c, again, "RUNNING, for %s so far", nm_container_age(c, age, sizeof age));
+    else if (nm_streq(state, "KILLING"))
+        say(n, c, again, "being killed, and has not ended yet");
+    else
+        say(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
+}
+
+/* A start is news only to somebody who was told to wait, and going on only to who was told of a pause. Returns whether
+ * that was said. */
+static bool say_going_on(struct nm_narrate *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
+    bool starts = !n->started && n->told_waiting && started > submitted, resumes = n->paused && !is_paused(c);
     char waited[32];
 
-    if (n->told_waiting && started > submitted)
+    if (starts)
         nm_say("started after %s", nm_format_duration(started - submitted, waited, sizeof waited));
-    n->started = true;
+    else if (resumes && nm_streq(nm_json_str(c, "state"), "RUNNING"))
+        nm_say("resumed");
+    else
+        return false;
+    return true;
 }
 
-/* What has changed since the last look. */
+/* What is to be said now: what has changed since the last message, or that nothing has. */
 static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
 {
+    bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
     const char *state = nm_json_str(c, "state");
-    bool paused = nm_streq(state, "PAUSED") || nm_streq(state, "PAUSING");
+    uint64_t now = nm_now_usec();
+    char of[sizeof n->said_of];
 
-    if (!n->started && (nm_streq(state, "SCHEDULED") || nm_streq(state, "NEW")))
-        tell_waiting(n, ctl, c);
-    else if (!n->started && *state)
-        tell_started(n, c);
-    if (paused && !n->paused) {
-        uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
-        char left[32], title[200];
-
-        nm_format_duration(deadline > now ? deadline - now : 0, left, sizeof left);
-        nm_say("%spaused%s%s; 'nmctl explain %s' tells why", begin(n, c, title, sizeof title),
-               deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "",
-               nm_json_str(c, "id"));
-    } else if (n->paused && nm_streq(state, "RUNNING"))
-        nm_say("resumed");
-    else if (n->started || nm_streq(state, "LOCALIZING"))
-        tell_state(n, c);
+    /* No reason: it has just come and no round has looked at it, and most are started by the first. */
+    if (queued && !*nm_json_str(c, "hold"))
+        return;
+    said = !queued && say_going_on(n, c);
+    n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
+    (void)snprintf(of, sizeof of, "%s %s %llu", paused ? "PAUSED" : state, nm_json_str(c, "hold"),
+                   (unsigned long long)nm_json_u64(c, "queue_position"));
+    changed = !nm_streq(of, n->said_of);
+    live = (queued || n->waits) && nm_say_can_rewrite();
+    again = live || (!changed && (queued || n->waits) && now >= nm_add_u64(n->said_usec, REPEAT_USEC));
+    if (queued && (changed || again))
+        say_queued(n, ctl, c, again);
+    else if (paused && (n->waits ? changed || again : !n->paused))
+        say_paused(n, c, again);
+    else if (!queued && !paused && n->waits && (again || (changed && !said)))
+        say_state(n, c, again);
     n->paused = paused;
+    if (changed || again) {
+        n->said_usec = now;
+        (void)snprintf(n->said_of, sizeof n->said_of, "%s", of);
+    }
 }
 
-/* A script that reads stderr is told why it waits, and that is all: no polling of what runs. */
+/* A script that reads the stderr of a run is told why it waits, and that is all: no polling of what runs. */
 static void plan(struct nm_narrate *n)
 {
     uint64_t now = nm_now_usec();
@@ -121,7 +159,12 @@ static void plan(struct nm_narrate *n)
     if (!n->started)
         n->next_usec = now + QUEUED_PERIOD_USEC;
     else
-        n->next_usec = n->tty ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
+        n->next_usec = n->tty || n->waits ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
+}
+
+void nm_narrate_done(void)
+{
+    nm_say_no_more();
 }
 
 /* Without a terminal the pauses are left out: a log file wants the queue and the end, not each

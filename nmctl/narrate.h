@@ -9,11 +9,10 @@
 
 struct nm_narrate {
     uint64_t next_usec;      /* CLOCK_BOOTTIME of the next look */
-    uint64_t position;       /* as told; 0: not queued */
-    char hold[32];           /* as told */
+    uint64_t said_usec;      /* and of the last message */
+    char said_of[128];       /* the state, position and reason that it told; "": nothing has been told */
     bool told_waiting, started, paused;
-    bool waits;              /* the container existed before: print first which one it is, and its state */
-    bool told;               /* that has been printed */
+    bool waits;              /* the container existed before: tell which one it is, its state, and that it lasts */
     bool tty;
 };
 
@@ -22,5 +21,7 @@ void nm_narrate_init(struct nm_narrate *n, bool waits);
 uint64_t nm_narrate_next(const struct nm_narrate *n);
 /* Asks nmd and tells what is new. */
 void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id);
+/* Nothing more is to be told: a line that was kept up to date goes. */
+void nm_narrate_done(void);
 /* How it ended, unless it simply exited. */
 void nm_narrate_end(const json_t *container);

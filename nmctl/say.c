@@ -18,6 +18,7 @@
 
 static FILE *sink;
 static unsigned sink_width;
+static unsigned rewritable; /* lines of the message that the next one replaces */
 
 void nm_say_to(FILE *f, unsigned width)
 {
@@ -34,20 +35,52 @@ static unsigned width_of_stderr(void)
     return term.width;
 }
 
-void nm_say(const char *format, ...)
+void nm_say_no_more(void)
+{
+    if (rewritable > 0)
+        fprintf(stderr, "\033[%uF\033[J", rewritable); /* so many lines up, and all from there on */
+    rewritable = 0;
+}
+
+/* Returns how many lines it has become. */
+nm_printf(1, 0) static unsigned say(const char *format, va_list ap)
 {
     _cleanup_free_ char *text = NULL, *line = NULL;
-    va_list ap;
 
     (void)setlocale(
         LC_CTYPE,
         ""); /* here and not at start: most commands never get this far, and are faster for it */
-    va_start(ap, format);
     text = nm_xvasprintf(format, ap);
-    va_end(ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_say_oom();
-    (void)nm_term_wrap(sink ? sink : stderr, line, sink ? sink_width : width_of_stderr(), INDENT);
+    nm_say_no_more();
+    return nm_term_wrap(sink ? sink : stderr, line, sink ? sink_width : width_of_stderr(), INDENT);
+}
+
+void nm_say(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    (void)say(format, ap);
+    va_end(ap);
+}
+
+void nm_say_again(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    rewritable = say(format, ap);
+    va_end(ap);
+}
+
+bool nm_say_can_rewrite(void)
+{
+    const char *name = getenv("TERM");
+
+    return !sink && isatty(STDERR_FILENO) && name && !nm_streq(name, "dumb") &&
+           tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
 char *nm_xvasprintf(const char *format, va_list ap)

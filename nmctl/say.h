@@ -4,6 +4,7 @@
 /* Messages of nmctl: "nmctl: <message>" on stderr. A message is one line; for a terminal it is broken between words. */
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "util/macros.h"
@@ -11,6 +12,14 @@
 /* Control characters (a name may come from anywhere) are replaced before they reach the terminal.
  */
 void nm_say(const char *format, ...) nm_printf(1, 2);
+
+/* As nm_say(), in place of the last one that was said so, if nothing was said since: for a terminal that may be
+ * rewritten. */
+void nm_say_again(const char *format, ...) nm_printf(1, 2);
+/* Takes what was said so from the terminal. */
+void nm_say_no_more(void);
+/* Is stderr a terminal with a cursor that moves, and ours now? Another program in the foreground writes there, too. */
+bool nm_say_can_rewrite(void);
 
 /* Sets the stream for messages, and its width (0: not limited). NULL: stderr. While a full-screen picture is drawn,
  * messages are part of the picture. */

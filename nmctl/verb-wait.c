@@ -41,7 +41,7 @@ int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, uint64_t deadline_usec, json_
                                  .want_end = true,
                                  .follow = true,
                                  .tail = NM_CTL_UNSET,
-                                 .narrate = true,
+                                 .narrate = !ctl->args.json,
                                  .waits = true,
                                  .deadline_usec = deadline_usec,
                                  .signal_fd = -EBADF};

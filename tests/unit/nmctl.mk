@@ -21,7 +21,7 @@ EXTRA_test_nmctl_DEPENDENCIES = nmctl/nmctl
 
 test_nmctl_verbs_SOURCES = %D%/test-nmctl-verbs.c $(nmctl_run)
 test_nmctl_verbs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_nmctl_verbs_LDADD = $(unit_libs)
+test_nmctl_verbs_LDADD = libnm-nmctl.la $(unit_libs)
 EXTRA_test_nmctl_verbs_DEPENDENCIES = nmctl/nmctl
 
 test_nmctl_parts_SOURCES = %D%/test-nmctl-parts.c

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "nmctl-run.h"
+#include "nmctl/narrate.h"
+#include "nmctl/say.h"
 #include "util/clock.h"
 #include "util/macros.h"
 
@@ -113,6 +115,64 @@ static void test_wait_gives_up(void **state)
     fake_nmd_stop(&f);
 }
 
+/* Without a terminal it is told again once per minute, and what has changed at once; JSON has nothing beside it. */
+static void test_wait_tells_again(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status HTTP", STATUS, NULL},
+        {"GET /v1/containers/web HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/queued HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/" ID " HTTP", OK(QUEUED), NULL},
+        {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/killed HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"KILLING\"}"), NULL},
+        {"GET /v1/containers/paused HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"PAUSED\"}"), NULL},
+        {"GET /v1/containers/", NULL, NULL}, /* the end */
+    };
+    static const struct {
+        const char *id, *said;
+        uint64_t later_usec;
+    } looks[] = {
+        {"queued", "nmctl: waiting for " ID ", which is queued at position 2: 82 % of", 0},
+        {"queued", "", 59 * NM_USEC_PER_SEC},
+        {"queued", "nmctl: still waiting for " ID ", which has been queued for ", 60 * NM_USEC_PER_SEC},
+        {"queued", "", 0},
+        {"runs", "nmctl: RUNNING, for ", 0},
+        {"runs", "", 59 * NM_USEC_PER_SEC},
+        {"runs", "nmctl: still waiting for container_1_7 (web), which is RUNNING, for ", 60 * NM_USEC_PER_SEC},
+        {"paused", "nmctl: paused; 'nmctl explain ", 0},
+        {"runs", "nmctl: resumed\n", 0},
+        {"killed", "nmctl: being killed, and has not ended yet\n", 0},
+    };
+    struct nm_narrate n;
+    struct nm_ctl ctl = {0};
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    ctl.socket_path = f.path;
+    nm_narrate_init(&n, true);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        FILE *said = open_memstream(&text, &size);
+
+        n.said_usec = nm_now_usec() - looks[i].later_usec;
+        nm_say_to(said, 0);
+        nm_narrate_look(&n, &ctl, looks[i].id);
+        nm_say_to(NULL, 0);
+        assert_int_equal(fclose(said), 0);
+        if (*looks[i].said)
+            nmctl_expect(text, looks[i].said);
+        else
+            assert_string_equal(text, "");
+        assert_true(nm_narrate_next(&n) <= nm_now_usec() + 2 * NM_USEC_PER_SEC);
+    }
+    RUN(&r, "wait", "--json", "--timeout", "500ms", "web");
+    assert_null(strstr(r.err, "waiting for"));
+    fake_nmd_stop(&f);
+}
+
 /* Each end is printed, also after a container whose exit status is the one that nmctl uses if nmd can't be reached. */
 static void test_wait_tells_ends(void **state)
 {
@@ -173,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state_words),
         cmocka_unit_test(test_wait_gives_up),
+        cmocka_unit_test(test_wait_tells_again),
         cmocka_unit_test(test_wait_tells_ends),
         cmocka_unit_test(test_completes_keys),
     };
