@@ -84,7 +84,8 @@ static void print_event(const struct events *e, const json_t *j)
     int n;
 
     if (nm_json_has(j, "lost")) {
-        nm_say("events: %" PRIu64 " were no longer to be had", nm_json_u64(j, "lost"));
+        nm_say("events: %" PRIu64 " %s no longer to be had", nm_json_u64(j, "lost"),
+               nm_json_u64(j, "lost") == 1 ? "was" : "were");
         return;
     }
     if (localtime_r(&t, &tm))

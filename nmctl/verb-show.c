@@ -77,6 +77,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
 /* Use beside what was asked for: the one means little without the other. */
 static void show_use(const struct nm_term *term, const json_t *c)
 {
+    double used = nm_json_num(c, "cpu_used_millicores") / 1000, vcores = nm_json_num(c, "vcores");
     char a[32], b[32], d[32];
 
     line(term, "memory", "%s of %s, peak %s",
@@ -85,8 +86,8 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_size(nm_json_u64(c, "memory_peak_bytes"), d, sizeof d));
     if (nm_json_u64(c, "swap_bytes") > 0)
         line(term, "swap", "%s", nm_format_size(nm_json_u64(c, "swap_bytes"), a, sizeof a));
-    line(term, "cpu", "%.2f cores used, %g vcores asked for, %s in all", nm_json_num(c, "cpu_used_millicores") / 1000,
-         nm_json_num(c, "vcores"),
+    line(term, "cpu", "%.2f core%s used, %g vcore%s asked for, %s in all", used, nm_plural(used), vcores,
+         nm_plural(vcores),
          nm_format_duration(nm_json_u64(c, "cpu_time_usec"), a, sizeof a));
 }
 

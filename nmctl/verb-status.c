@@ -92,8 +92,8 @@ static void read_gauge(struct gauge *g, const json_t *node, bool memory)
     *g = (struct gauge){
         .name = memory ? "memory" : "cpu",
         .label = memory ? "memory" : "CPU",
-        .unit = memory ? "" : " cores",
-        .asked_unit = memory ? "" : " vcores",
+        .unit = memory ? "" : " core",
+        .asked_unit = memory ? "" : " vcore",
         .capacity = read_amount(node, "capacity", memory, false),
         .used[NM_BAR_GUARANTEED] = read_amount(node, "used_by.guaranteed", memory, false),
         .used[NM_BAR_OPPORTUNISTIC] = read_amount(node, "used_by.opportunistic", memory, false),
@@ -131,12 +131,13 @@ static void print_bar_line(FILE *f, const struct nm_term *term, const struct gau
     double capacity = asked ? g->asked_capacity : g->capacity, over = asked ? 0 : share(g->total, capacity);
     enum nm_style style = !b->beta ? NM_STYLE_NONE : over >= b->beta ? NM_STYLE_BAD
                           : over >= b->alpha ? NM_STYLE_WARN : NM_STYLE_GOOD;
+    const char *unit = asked ? g->asked_unit : g->unit;
     char have[32], of[32];
 
     print_label(f, term, label);
     nm_bar_print(b, f, term);
-    fprintf(f, " %s%3.0f %%%s of %s%s: %s%s\n", nm_term_on(term, style), share(figure, capacity) * 100,
-            nm_term_off(term, style), amount(g, capacity, of, sizeof of), asked ? g->asked_unit : g->unit,
+    fprintf(f, " %s%3.0f %%%s of %s%s%s: %s%s\n", nm_term_on(term, style), share(figure, capacity) * 100,
+            nm_term_off(term, style), amount(g, capacity, of, sizeof of), unit, *unit ? nm_plural(capacity) : "",
             amount(g, figure, have, sizeof have), asked ? "" : " used");
 }
 
@@ -290,13 +291,14 @@ static void print_size(FILE *f, const json_t *status)
     if (!nm_json_has(upstream, "memory_bytes"))
         return;
     fprintf(f,
-            "%*scounts on %s and %" PRIu64 " vcores here, by a size of its own; configured are %s and %g vcores; "
-            "the host has %s and %" PRIu64 " CPUs\n", LABEL, "",
+            "%*scounts on %s and %" PRIu64 " vcore%s here, by a size of its own; configured are %s and %g vcore%s; "
+            "the host has %s and %" PRIu64 " CPU%s\n", LABEL, "",
             nm_format_size(nm_json_u64(upstream, "memory_bytes"), wanted, sizeof wanted),
-            nm_json_u64(upstream, "vcores"),
+            nm_json_u64(upstream, "vcores"), nm_plural(nm_json_num(upstream, "vcores")),
             nm_format_size(nm_json_u64(configured, "memory_bytes"), own, sizeof own), nm_json_num(configured, "vcores"),
+            nm_plural(nm_json_num(configured, "vcores")),
             nm_format_size(nm_json_u64(machine, "memory_total_bytes"), total, sizeof total),
-            nm_json_u64(machine, "cpus"));
+            nm_json_u64(machine, "cpus"), nm_plural(nm_json_num(machine, "cpus")));
 }
 
 /* The cluster that the node belongs to. */
@@ -332,13 +334,15 @@ static void print_placed(FILE *f, const json_t *placed)
 static void print_pipeline(FILE *f, const json_t *p)
 {
     uint64_t now = nm_realtime_usec(), asked = nm_json_u64(p, "last_allocate_usec");
+    uint64_t waiting = nm_json_u64(p, "outstanding");
     char attempt[128], user[128], ago[32];
 
     (void)snprintf(attempt, sizeof attempt, "%s", nm_json_str(p, "attempt_id"));
     (void)snprintf(user, sizeof user, "%s", nm_json_str(p, "user"));
     fprintf(f, "%*s%s", LABEL, "", nm_term_clean(attempt));
     fprintf(f, " of %s, %s: ", *user ? nm_term_clean(user) : "somebody", nm_json_str(p, "state"));
-    fprintf(f, "%" PRIu64 " wait, %" PRIu64 " nodes; ", nm_json_u64(p, "outstanding"), nm_json_u64(p, "nodes"));
+    fprintf(f, "%" PRIu64 " wait%s, %" PRIu64 " node%s; ", waiting, waiting == 1 ? "s" : "", nm_json_u64(p, "nodes"),
+            nm_plural(nm_json_num(p, "nodes")));
     print_placed(f, nm_json_at(p, "placed"));
     if (asked > 0)
         fprintf(f, "; asked %s ago", nm_format_duration(nm_sub_u64(now, asked), ago, sizeof ago));
@@ -354,8 +358,9 @@ static void print_masters(FILE *f, const struct nm_term *term, const json_t *mas
     if (!json_is_object(masters))
         return;
     print_label(f, term, "masters");
-    fprintf(f, "%" PRIu64 " by way of %s; %" PRIu64 " opportunistic containers wait for a place; ",
-            nm_json_u64(masters, "attempts"), nm_json_str(masters, "address"), nm_json_u64(masters, "outstanding"));
+    fprintf(f, "%" PRIu64 " by way of %s; %" PRIu64 " opportunistic container%s for a place; ",
+            nm_json_u64(masters, "attempts"), nm_json_str(masters, "address"), nm_json_u64(masters, "outstanding"),
+            nm_json_u64(masters, "outstanding") == 1 ? " waits" : "s wait");
     print_placed(f, nm_json_at(masters, "placed"));
     (void)fputc('\n', f);
     json_array_foreach(nm_json_at(masters, "pipelines"), i, p)
@@ -373,8 +378,9 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
 
     if (nm_json_has(node, "squeeze_millicores")) {
         print_label(f, term, "squeeze");
-        fprintf(f, "opportunistic containers together are held to %.1f cores\n",
-                nm_json_num(node, "squeeze_millicores") / 1000);
+        fprintf(f, "opportunistic containers together are held to %.1f core%s\n",
+                nm_json_num(node, "squeeze_millicores") / 1000,
+                nm_plural(nm_json_num(node, "squeeze_millicores") / 1000));
     }
     if (deadline > now) {
         print_label(f, term, "drain");

@@ -22,6 +22,7 @@
 static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");
+    double cpus = nm_json_num(node, "capacity.cpu_millicores") / 1000;
     char capacity[32], *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
@@ -29,10 +30,10 @@ static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *s
 
     if (!f)
         nm_say_oom();
-    fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g cores;",
+    fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g core%s;",
             nm_json_num(node, "utilization.memory") * 100,
             nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
-            nm_json_num(node, "utilization.cpu") * 100, nm_json_num(node, "capacity.cpu_millicores") / 1000);
+            nm_json_num(node, "utilization.cpu") * 100, cpus, nm_plural(cpus));
     fprintf(f,
             " %" PRIu64 " guaranteed, %" PRIu64 " opportunistic, %" PRIu64 " paused, %" PRIu64
             " queued\n",

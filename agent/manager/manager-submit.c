@@ -285,10 +285,11 @@ uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
  * misses. */
 static const char *format_amount(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
 {
+    double vcores = nm_settings_millicores_vcores(m->config, &m->node, r->cpu_millicores) / 1000.0;
     char memory[32];
 
-    (void)snprintf(buf, size, "%s and %.2f vcores", nm_format_size(r->memory_bytes, memory, sizeof memory),
-                   nm_settings_millicores_vcores(m->config, &m->node, r->cpu_millicores) / 1000.0);
+    (void)snprintf(buf, size, "%s and %.2f vcore%s", nm_format_size(r->memory_bytes, memory, sizeof memory), vcores,
+                   nm_plural(vcores));
     return buf;
 }
 

@@ -32,6 +32,8 @@ const say = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 const percent = x => (100 * x).toFixed(0) + " %";
 const size = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : (n / (1 << 20)).toFixed(0) + " MiB";
 const cores = n => (n / 1000).toFixed(2);
+const plural = n => +n === 1 ? "" : "s"; // the end of a noun behind a figure, as it is shown
+const withNoun = (text, noun) => `${text} ${noun}${plural(text)}`;
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 function duration(usec) {
   const seconds = Math.max(0, usec) / 1e6, [unit, name] = UNITS.find(([u]) => seconds >= u) || UNITS[3];
@@ -44,7 +46,6 @@ const day = usec => new Date(usec / 1000).toLocaleString([], { hourCycle: "h23" 
 /* Why one waits, in the words that nmctl and nmd's decisions have. What its own request tips is told with figures, of which those that
  * are over a limit have the decimals that tell them from it. node: of the status; null until there is one. */
 let node = null;
-const plural = n => +n === 1 ? "" : "s";
 function share100(x, beside) {
   const texts = n => [x, beside].map(y => String(+(100 * y).toFixed(n)));
   const [text] = [1, 2, 3].map(texts).find(([a, b]) => a !== b) || texts(3);
@@ -57,7 +58,7 @@ function wouldExceed(c, name, what, amount, request, text) {
 }
 const holdText = c => (node && c.hold === "would-exceed-beta" &&
   (wouldExceed(c, "memory", "memory", "memory_bytes", c.memory_bytes, size(c.memory_bytes)) ||
-   wouldExceed(c, "CPU", "cpu", "cpu_millicores", c.cpu_request_millicores, `${c.vcores} vcore${plural(c.vcores)}`))) || c.hold_text || c.hold || "";
+   wouldExceed(c, "CPU", "cpu", "cpu_millicores", c.cpu_request_millicores, withNoun(c.vcores, "vcore")))) || c.hold_text || c.hold || "";
 
 /* On a phone a row is a block (page.css), which browsers then no longer take for a row of a table: so it is said. */
 function tableRoles(table) {

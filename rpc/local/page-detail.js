@@ -30,7 +30,7 @@ function facts(c) {
   const peak = c.memory_peak_bytes ? `, at most ${size(c.memory_peak_bytes)}` : "";
   return [["Id", c.id], ["Application", c.app], ["User", c.user], ["Command", (c.command_head || []).join(" ")],
     ["Memory", `${c.finished_usec ? "" : size(c.memory_used_bytes) + " used of "}${size(c.memory_bytes)} asked for${peak}`],
-    ["CPU", `${c.finished_usec ? "" : cores(c.cpu_used_millicores) + " cores used, "}${cores(c.cpu_request_millicores)} cores (${c.vcores} vcores) asked for, ` +
+    ["CPU", `${c.finished_usec ? "" : withNoun(cores(c.cpu_used_millicores), "core") + " used, "}${withNoun(cores(c.cpu_request_millicores), "core")} (${withNoun(c.vcores, "vcore")}) asked for, ` +
       `${(c.cpu_time_usec / 1e6).toFixed(1)} s used in all`],
     ["Submitted", day(c.submitted_usec)], ["Started", c.started_usec ? day(c.started_usec) : "not yet"],
     ["Paused until at most", c.pause_deadline_usec ? day(c.pause_deadline_usec) : null], ["Exit", exitText(c)], ["Process", c.pid]]

@@ -108,7 +108,7 @@ function drawList() {
   const list = sorted(wanted()), shown = list.slice(0, view.limit);
   drawStates();
   place(shown);
-  say($("found"), known.size === 0 ? "There are no containers." : list.length === known.size ? `${known.size} containers` : `${list.length} of ${known.size} containers`);
+  say($("found"), known.size === 0 ? "There are no containers." : list.length === known.size ? withNoun(known.size, "container") : `${list.length} of ${withNoun(known.size, "container")}`);
   $("more").hidden = list.length <= shown.length;
   say($("more").firstChild, `Show ${list.length - shown.length} more`);
 }

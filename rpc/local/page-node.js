@@ -4,7 +4,7 @@ function sizes(node, upstream, asked, show) {
 }
 function drawNow(node, upstream) {
   const kinds = [["Memory", "memory", "memory_bytes", "memory_bytes", size, size],
-    ["CPU", "cpu", "cpu_millicores", "vcores", n => cores(n) + " cores", n => +n.toFixed(2) + " vcores"]];
+    ["CPU", "cpu", "cpu_millicores", "vcores", n => withNoun(cores(n), "core"), n => withNoun(+n.toFixed(2), "vcore")]];
   fill($("now"), kinds.map(([name, what, used, asked, show, showAsked]) => [name,
     show(node.used_by.guaranteed[used]), show(node.used_by.opportunistic[used]), show(node.reserved[used]), show(node.used_by.others[used]),
     `${show(node.used_or_reserved[used])} (${percent(node.utilization[what])})`, showAsked(node.allocated.guaranteed[asked] + node.allocated.opportunistic[asked]),
@@ -57,8 +57,9 @@ function drawMasters(masters) {
   $("masters").hidden = !masters;
   if (!masters) return;
   const placed = p => [p.node_local, p.rack_local, p.anywhere];
+  const n = placed(masters.placed).reduce((sum, n) => sum + n);
   $("masters").querySelector("p").textContent = `${masters.attempts} by way of ${masters.address} · ${masters.outstanding} opportunistic ` +
-    `containers wait for a place, ${placed(masters.placed).reduce((sum, n) => sum + n)} were placed since nmd's start`;
+    `${+masters.outstanding === 1 ? "container waits" : "containers wait"} for a place, ${n} ${n === 1 ? "was" : "were"} placed since nmd's start`;
   fill($("masters").querySelector("table"), masters.pipelines.map(p => [p.attempt_id, p.state, p.outstanding, p.nodes, ...placed(p.placed)]));
 }
 
@@ -66,7 +67,7 @@ function drawQueue(containers, queue) {
   const waiting = containers.filter(c => c.queue_position).sort((a, b) => a.queue_position - b.queue_position), shown = waiting.slice(0, 50);
   const head = make("p", { className: "soft", textContent: `${queue.length} of at most ${queue.max_length} opportunistic containers are queued.` });
   const list = make("ol", {}, ...shown.map(c => make("li", {
-    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${c.vcores} vcores` + (c.hold ? ` — ${holdText(c)}` : "") })));
+    textContent: `${c.name || c.id}: ${size(c.memory_bytes)}, ${withNoun(c.vcores, "vcore")}` + (c.hold ? ` — ${holdText(c)}` : "") })));
   $("queue").replaceChildren(head, list);
   if (waiting.length > shown.length) $("queue").append(make("p", { className: "none", textContent: `And ${waiting.length - shown.length} behind them.` }));
 }

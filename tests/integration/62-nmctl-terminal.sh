@@ -149,7 +149,8 @@ done
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
 at_least "wait, on a terminal: its message is rewritten" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
 like "with how long it has been so" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
-like "and in the end it is gone" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
+like "and in the end it is gone" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+    "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
 is "a dumb one has it once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
 columns=46
 prose config max-length >"$dir/narrow"

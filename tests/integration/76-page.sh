@@ -159,11 +159,12 @@ like "memory above the threshold is told, and why nothing is done" "$(python3 "$
 # What waits for room for its own request: the same words as nmctl's, with the share that it comes to.
 node_cpu 0
 node_memory 0
-submit large --opportunistic -m 920M -c 0.1 -- sleep 300
+submit large --opportunistic -m 920M -c 1 -- sleep 300
 wait_until 20 hold_is large would-exceed-beta
 browse --dump-dom >"$dir/page.html"
+over='with the 920 MiB that it asks for would be at [0-9.]+ %, over the limit of 95 %'
 like "a request that does not fit is told with what it comes to" "$(python3 "$dir/look.py" "$dir/page.html" | grep '^queue large')" \
-    'is at [0-9.]+ % of capacity, and with the 920 MiB that it asks for would be at [0-9.]+ %, over the limit of 95 %$'
+    "^queue large: 920 MiB, 1 vcore — memory.* is at [0-9.]+ % of capacity, and $over\$"
 
 picture=$dir/page.png
 [ -z "${NMD_TEST_KEEP:-}" ] || { mkdir -p "$NMD_TEST_KEEP"; picture=$NMD_TEST_KEEP/page.png; }

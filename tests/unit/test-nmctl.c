@@ -529,6 +529,37 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_expect(r.err, "it may go on");
 }
 
+/* Behind exactly 1 a noun is singular. */
+static void test_singular(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/status HTTP",
+         OK("{\"node\":{\"capacity\":{\"memory_bytes\":1073741824,\"vcores\":1,\"cpu_millicores\":1000},"
+            "\"squeeze_millicores\":1000},"
+            "\"upstream\":{\"kind\":\"yarn\",\"memory_bytes\":1073741824,\"vcores\":1,"
+            "\"masters\":{\"outstanding\":1,\"pipelines\":[{\"outstanding\":1,\"nodes\":1}]}}}"), NULL},
+        {"GET /v1/containers/one HTTP", OK("{\"id\":\"" ID "\",\"cpu_used_millicores\":1000,\"vcores\":1}"), NULL},
+        {"GET /v1/containers/more HTTP", OK("{\"id\":\"" ID "\",\"cpu_used_millicores\":1010,\"vcores\":1.5}"), NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "show", "one");
+    nmctl_expect(r.out, "1.00 core used, 1 vcore asked for, ");
+    RUN(&r, "show", "more");
+    nmctl_expect(r.out, "1.01 cores used, 1.5 vcores asked for, ");
+    RUN(&r, "status");
+    nmctl_expect(r.out, "of 1.00 core: ");
+    nmctl_expect(r.out, "of 1.00 vcore: ");
+    nmctl_expect(r.out, "are held to 1.0 core\n");
+    nmctl_expect(r.out, " and 1 vcore here, ");
+    nmctl_expect(r.out, " 1 opportunistic container waits for a place; ");
+    nmctl_expect(r.out, ": 1 waits, 1 node; ");
+    fake_nmd_stop(&f);
+}
+
 /* The status names the head of the queue, whose request is a part of the reason. */
 static void test_status_tells_what_the_head_asks_for(void **state)
 {
@@ -615,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_explains_what_others_did),
         cmocka_unit_test(test_explains_placements),
         cmocka_unit_test(test_status_of_masters),
+        cmocka_unit_test(test_singular),
         cmocka_unit_test(test_status_tells_what_the_head_asks_for),
         cmocka_unit_test(test_acts),
         cmocka_unit_test(test_run_returns_the_status),
