@@ -320,9 +320,11 @@ static void on_end(struct attach *a)
 
 static void on_writable(struct attach *a, struct stream *s)
 {
-    /* PIPE_BUF bytes are what a pipe that polls writable takes without blocking. */
-    ssize_t n = write(s->out_fd, s->buf + s->at, NM_MIN(s->len - s->at, (size_t)PIPE_BUF));
+    ssize_t n;
 
+    nm_narrate_done(); /* before it, or the message's lines would be taken from the output */
+    /* PIPE_BUF bytes are what a pipe that polls writable takes without blocking. */
+    n = write(s->out_fd, s->buf + s->at, NM_MIN(s->len - s->at, (size_t)PIPE_BUF));
     if (n >= 0) {
         s->at += (size_t)n;
     } else if (errno != EINTR && errno != EAGAIN) {

@@ -160,10 +160,12 @@ static int write_output(struct session *s, int fd)
 {
     bool *gone = &s->reader_gone[fd == STDERR_FILENO];
     size_t size = nm_frame_size(&s->in);
-    ssize_t n = *gone ? (ssize_t)(size - s->written)
-                      : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
+    ssize_t n;
     int r = 0;
 
+    nm_say_no_more(); /* before it, or the message's lines would be taken from the output */
+    n = *gone ? (ssize_t)(size - s->written)
+              : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
     if (n < 0) {
