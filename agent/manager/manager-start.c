@@ -4,9 +4,9 @@
  * The second half of an admission: the shim, its cgroup, and the gate that lets it begin.
  *
  * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they wait, each turn of the event loop
- * takes a few, and whoever asks nmd something gets an answer in between. Users, and a cluster's applications, take turns
- * (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash leaves there is admitted by the
- * journal and has no shim, as if nmd had died just ahead of its launch.
+ * takes a few, and whoever asks nmd something gets an answer in between. Users, and a cluster's applications, take
+ * turns (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash leaves there is
+ * admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
  */
 
 #include "agent/manager/manager-start.h"

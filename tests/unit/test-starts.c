@@ -243,7 +243,8 @@ static void test_killed_before_its_turn_to_start(void **state)
     assert_null(w->m->starts.first);
 }
 
-/* Another user's container comes after the first of theirs, and not after all of them; so does another application's. */
+/* Another user's container comes after the first of theirs, and not after all of them; so does another
+ * application's. */
 static void test_many_starts_of_one_user(void **state)
 {
     struct manager_world *w = *state;

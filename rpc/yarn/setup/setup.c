@@ -40,8 +40,8 @@ static int take_path(const char *option, const char *path, struct nm_arena *a, c
         return -ENOMEM;
     if (!nm_setup_is_plain(tidy))
         return nm_fail(ret_message, -EINVAL,
-                       "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-' without '..' "
-                       "as a part, since it goes into files", option, path);
+                       "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-' without "
+                       "'..' as a part, since it goes into files", option, path);
     *ret = tidy;
     return 0;
 }
