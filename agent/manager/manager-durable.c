@@ -28,6 +28,24 @@
  * for each job. */
 #define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
 
+/* As they are in the journal. */
+struct nm_durable {
+    struct nm_counters counters;
+    struct nm_policy_memory memory;
+    uint64_t removable_usec;
+};
+
+struct nm_durable *nm_durable_new(void)
+{
+    return calloc(1, sizeof(struct nm_durable));
+}
+
+struct nm_durable *nm_durable_free(struct nm_durable *d)
+{
+    free(d);
+    return NULL;
+}
+
 /* ---- counters ------------------------------------------------------------ */
 
 #define COUNTER(name) {#name, offsetof(struct nm_counters, name)}
@@ -56,7 +74,7 @@ static void put_counters(struct nm_manager *m)
     for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s %" PRIu64 "\n", counters[i].name,
                               *counter(&m->counters, i));
-    m->saved_counters = m->counters;
+    m->durable->counters = m->counters;
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_COUNTERS, text));
 }
 
@@ -105,10 +123,10 @@ static void load_reasons(struct nm_manager *m)
 
 static void save_counters(struct nm_manager *m)
 {
-    if (memcmp(m->counters.by_reason, m->saved_counters.by_reason, sizeof m->counters.by_reason) != 0)
+    if (memcmp(m->counters.by_reason, m->durable->counters.by_reason, sizeof m->counters.by_reason) != 0)
         put_reasons(m);
     for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
-        if (*counter(&m->counters, i) != *counter(&m->saved_counters, i)) {
+        if (*counter(&m->counters, i) != *counter(&m->durable->counters, i)) {
             put_counters(m);
             return;
         }
@@ -131,7 +149,7 @@ static void load_counters(struct nm_manager *m)
             if (nm_streq(counters[i].name, line))
                 (void)nm_parse_u64(space + 1, counter(&m->counters, i));
     }
-    m->saved_counters = m->counters;
+    m->durable->counters = m->counters;
 }
 
 /* ---- the policy's memory --------------------------------------------------- */
@@ -174,7 +192,7 @@ static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memo
         if (memory->kills_usec[i])
             n += snprintf(text + n, sizeof text - (size_t)n, " %" PRIu64, memory->kills_usec[i]);
     put_margin(m, &memory->margin);
-    m->saved_memory = *memory;
+    m->durable->memory = *memory;
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_POLICY, text));
 }
 
@@ -183,7 +201,7 @@ static void save_policy(struct nm_manager *m)
     struct nm_policy_memory memory;
 
     nm_policy_get_memory(m->policy, &memory);
-    if (memcmp(&memory, &m->saved_memory, sizeof memory) != 0)
+    if (memcmp(&memory, &m->durable->memory, sizeof memory) != 0)
         put_policy(m, &memory);
 }
 
@@ -207,7 +225,7 @@ static void load_policy(struct nm_manager *m)
     }
     load_margin(m, &memory.margin);
     nm_policy_set_memory(m->policy, &memory);
-    m->saved_memory = memory;
+    m->durable->memory = memory;
 }
 
 /* ---- applications -------------------------------------------------------- */
@@ -282,13 +300,13 @@ static void put_removable(struct nm_manager *m)
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, m->removable_since_usec);
-    m->saved_removable_usec = m->removable_since_usec;
+    m->durable->removable_usec = m->removable_since_usec;
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_REMOVABLE, text));
 }
 
 static void save_removable(struct nm_manager *m)
 {
-    if (m->removable_since_usec != m->saved_removable_usec)
+    if (m->removable_since_usec != m->durable->removable_usec)
         put_removable(m);
 }
 
@@ -298,7 +316,7 @@ static void load_removable(struct nm_manager *m)
 
     if (nm_store_get_value(m->store, KEY_REMOVABLE, text, sizeof text) >= 0)
         (void)nm_parse_u64(text, &m->removable_since_usec);
-    m->saved_removable_usec = m->removable_since_usec;
+    m->durable->removable_usec = m->removable_since_usec;
 }
 
 /* ---- all of it ----------------------------------------------------------- */

@@ -20,6 +20,30 @@
 
 #define MOST_MILLICORES UINT64_C(1000)
 
+struct nm_helper {
+    struct nm_cgroup *cg; /* or NULL */
+    nm_manager_placed_cb_t placed;
+    void *userdata;
+};
+
+struct nm_helper *nm_helper_new(void)
+{
+    return calloc(1, sizeof(struct nm_helper));
+}
+
+struct nm_helper *nm_helper_free(struct nm_helper *h)
+{
+    if (h)
+        nm_cgroup_free(h->cg);
+    free(h);
+    return NULL;
+}
+
+bool nm_helper_is_placed(const struct nm_helper *h)
+{
+    return h->cg;
+}
+
 static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
 {
     const uint64_t slice = nm_cgroup_slice_read_cpu_weight(m->backend);
@@ -37,10 +61,10 @@ static void on_placed(int result, struct nm_cgroup *cg, const char *message, voi
     struct nm_manager *m = userdata;
 
     if (cg) {
-        nm_cgroup_free(m->helper_cg);
-        m->helper_cg = cg;
+        nm_cgroup_free(m->helper->cg);
+        m->helper->cg = cg;
     }
-    m->helper_placed(result, message, m->helper_userdata);
+    m->helper->placed(result, message, m->helper->userdata);
 }
 
 bool nm_manager_can_place_helper(const struct nm_manager *m)
@@ -56,8 +80,8 @@ int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, n
     assert(name && pid > 1 && done);
     if (!nm_manager_can_place_helper(m))
         return -EOPNOTSUPP;
-    m->helper_placed = done;
-    m->helper_userdata = userdata;
+    m->helper->placed = done;
+    m->helper->userdata = userdata;
     return m->backend->ops->place_helper(m->backend, name, pid, &limits, on_placed, m);
 }
 
@@ -67,6 +91,6 @@ void nm_helper_follow(struct nm_manager *m)
 {
     const struct nm_cgroup_limits limits = limits_for(m);
 
-    if (m->helper_cg)
-        (void)m->backend->ops->set_limits(m->backend, m->helper_cg, &limits, NULL, NULL);
+    if (m->helper->cg)
+        (void)m->backend->ops->set_limits(m->backend, m->helper->cg, &limits, NULL, NULL);
 }

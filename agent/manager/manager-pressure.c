@@ -14,6 +14,27 @@
 
 #define CPU_PSI_STALL_SHARE 4 /* of the window: idle-class work always waits a little */
 
+struct nm_pressure {
+    uint64_t slice_inode; /* of the slice that is watched */
+    struct nm_psi_watch *node_memory, *slice_memory, *slice_cpu;
+};
+
+struct nm_pressure *nm_pressure_new(void)
+{
+    return calloc(1, sizeof(struct nm_pressure));
+}
+
+struct nm_pressure *nm_pressure_free(struct nm_pressure *p)
+{
+    if (!p)
+        return NULL;
+    (void)nm_psi_watch_free(p->node_memory);
+    (void)nm_psi_watch_free(p->slice_memory);
+    (void)nm_psi_watch_free(p->slice_cpu);
+    free(p);
+    return NULL;
+}
+
 static void on_memory_pressure(void *userdata)
 {
     struct nm_manager *m = userdata;
@@ -41,15 +62,15 @@ static void watch_slice(struct nm_manager *m)
 {
     uint64_t stall = m->config->pressure_stall_usec, window = m->config->pressure_window_usec;
 
-    m->slice_memory_psi = nm_psi_watch_free(m->slice_memory_psi);
-    m->cpu_psi = nm_psi_watch_free(m->cpu_psi);
-    m->pressure_inode = inode_of(m->backend->slice_fd);
+    m->pressure->slice_memory = nm_psi_watch_free(m->pressure->slice_memory);
+    m->pressure->slice_cpu = nm_psi_watch_free(m->pressure->slice_cpu);
+    m->pressure->slice_inode = inode_of(m->backend->slice_fd);
     if (m->backend->slice_fd < 0)
         return;
     (void)nm_psi_watch_new(m->event, m->backend->slice_fd, "memory.pressure", false, stall, window,
-                           on_memory_pressure, m, &m->slice_memory_psi);
+                           on_memory_pressure, m, &m->pressure->slice_memory);
     (void)nm_psi_watch_new(m->event, m->backend->slice_fd, "cpu.pressure", false,
-                           window / CPU_PSI_STALL_SHARE, window, on_cpu_pressure, m, &m->cpu_psi);
+                           window / CPU_PSI_STALL_SHARE, window, on_cpu_pressure, m, &m->pressure->slice_cpu);
 }
 
 /* A watch on a slice that has gone is dead for good (psi.c), and says nothing of it. */
@@ -57,7 +78,7 @@ void nm_pressure_follow_slice(struct nm_manager *m)
 {
     uint64_t inode = inode_of(m->backend->slice_fd);
 
-    if (inode == 0 || inode == m->pressure_inode)
+    if (inode == 0 || inode == m->pressure->slice_inode)
         return;
     nm_debug("the slice was made anew: its pressure is watched again");
     watch_slice(m);
@@ -68,10 +89,10 @@ void nm_pressure_watch(struct nm_manager *m)
     uint64_t stall = m->config->pressure_stall_usec, window = m->config->pressure_window_usec;
     char path[PATH_MAX];
 
-    m->node_memory_psi = nm_psi_watch_free(m->node_memory_psi);
+    m->pressure->node_memory = nm_psi_watch_free(m->pressure->node_memory);
     (void)snprintf(path, sizeof path, "%s/pressure/memory", m->proc_root);
     if (nm_psi_watch_new(m->event, AT_FDCWD, path, false, stall, window, on_memory_pressure, m,
-                         &m->node_memory_psi) < 0)
+                         &m->pressure->node_memory) < 0)
         nm_info("no memory pressure events from %s: sampling every period only", path);
     watch_slice(m);
 }

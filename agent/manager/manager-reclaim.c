@@ -32,6 +32,22 @@
 /* An older speed says nothing about today's disk; and one that was too slow is tried again then. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
+/* How fast memory was pushed out lately. */
+struct nm_reclaim {
+    uint64_t bytes_per_sec, measured_usec;
+};
+
+struct nm_reclaim *nm_reclaim_new(void)
+{
+    return calloc(1, sizeof(struct nm_reclaim));
+}
+
+struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
+{
+    free(r);
+    return NULL;
+}
+
 /* ---- the worker ------------------------------------------------------------ */
 
 /* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
@@ -54,15 +70,15 @@ static void measure_speed(struct nm_live *l, uint64_t gained)
     uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_begun_usec, NM_USEC_PER_MSEC);
     uint64_t speed = gained * NM_USEC_PER_SEC / took, old = nm_reclaim_bytes_per_sec(m);
 
-    m->reclaim_bytes_per_sec = NM_MAX(old ? (old + speed) / 2 : speed, UINT64_C(1));
-    m->reclaim_measured_usec = now;
+    m->reclaim->bytes_per_sec = NM_MAX(old ? (old + speed) / 2 : speed, UINT64_C(1));
+    m->reclaim->measured_usec = now;
 }
 
 uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
 {
-    bool known = m->reclaim_measured_usec > 0 && nm_now_usec() - m->reclaim_measured_usec < SPEED_AGE_USEC;
+    bool known = m->reclaim->measured_usec > 0 && nm_now_usec() - m->reclaim->measured_usec < SPEED_AGE_USEC;
 
-    return known ? m->reclaim_bytes_per_sec : 0;
+    return known ? m->reclaim->bytes_per_sec : 0;
 }
 
 /* What it brought counts, whether it is all or a part, and whether it came to its own end. */

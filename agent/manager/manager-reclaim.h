@@ -3,6 +3,8 @@
 
 #include "agent/manager/manager-state.h"
 
+struct nm_reclaim *nm_reclaim_new(void); /* NULL: no memory */
+struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r);
 /* l->reclaim_bytes, within l->reclaim_within_usec (0: no bound), in a worker. */
 void nm_reclaim_start(struct nm_live *l);
 /* Before it is killed: what a reclaim that is still at work has brought, and how fast, is told now or never. The worker

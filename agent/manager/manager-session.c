@@ -22,6 +22,12 @@
 #define SESSIONS_PER_CONTAINER 16u
 #define SESSIONS_PER_USER 64u /* administrators excepted */
 
+struct nm_sessions {
+    struct nm_session *first;
+    unsigned n;
+    uint64_t last; /* its number */
+};
+
 struct nm_session {
     struct nm_manager *m;
     struct nm_session *next;
@@ -34,26 +40,38 @@ struct nm_session {
 
 static void forget(struct nm_session *s)
 {
-    struct nm_session **p = &s->m->sessions;
+    struct nm_session **p = &s->m->sessions->first;
 
     while (*p != s)
         p = &(*p)->next;
     *p = s->next;
-    s->m->n_sessions--;
+    s->m->sessions->n--;
     sd_event_source_disable_unref(s->over);
     nm_launch_free(s->launch); /* one at its gate leaves */
     free(s);
 }
 
-void nm_session_forget_all(struct nm_manager *m)
+struct nm_sessions *nm_sessions_new(void)
 {
-    while (m->sessions)
-        forget(m->sessions);
+    return calloc(1, sizeof(struct nm_sessions));
+}
+
+struct nm_sessions *nm_sessions_free(struct nm_sessions *all)
+{
+    while (all && all->first)
+        forget(all->first);
+    free(all);
+    return NULL;
+}
+
+unsigned nm_sessions_count(const struct nm_sessions *all)
+{
+    return all->n;
 }
 
 static struct nm_session *find(struct nm_manager *m, uint64_t number)
 {
-    struct nm_session *s = m->sessions;
+    struct nm_session *s = m->sessions->first;
 
     while (s && s->number != number)
         s = s->next;
@@ -93,7 +111,7 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
     unsigned in_container = 0, of_user = 0;
     uint64_t limit;
 
-    for (const struct nm_session *s = m->sessions; s; s = s->next) {
+    for (const struct nm_session *s = m->sessions->first; s; s = s->next) {
         in_container += nm_streq(s->container_id, c->id);
         of_user += s->uid == who->uid;
     }
@@ -101,8 +119,8 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
         return refuse(p, in_container, "this container");
     if (!who->admin && of_user >= SESSIONS_PER_USER)
         return refuse(p, of_user, "your containers");
-    if (m->n_sessions >= SESSIONS_MAX)
-        return refuse(p, m->n_sessions, "all containers");
+    if (m->sessions->n >= SESSIONS_MAX)
+        return refuse(p, m->sessions->n, "all containers");
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
                               "nmd has hardly any of its file descriptors left; try again when others have ended.");
@@ -211,10 +229,10 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
     s = calloc(1, sizeof *s);
     if (!s)
         return -ENOMEM;
-    *s = (struct nm_session){.m = m, .next = m->sessions, .number = ++m->last_session, .uid = who->uid};
+    *s = (struct nm_session){.m = m, .next = m->sessions->first, .number = ++m->sessions->last, .uid = who->uid};
     memcpy(s->container_id, l->c->id, sizeof s->container_id);
-    m->sessions = s;
-    m->n_sessions++;
+    m->sessions->first = s;
+    m->sessions->n++;
     r = launch(s, l, e, client_fd);
     if (r < 0) {
         forget(s);

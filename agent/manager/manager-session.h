@@ -3,5 +3,7 @@
 
 #include "agent/manager/manager-state.h"
 
+struct nm_sessions *nm_sessions_new(void); /* NULL: no memory */
 /* When nmd ends: what has begun goes on without it. */
-void nm_session_forget_all(struct nm_manager *m);
+struct nm_sessions *nm_sessions_free(struct nm_sessions *all);
+unsigned nm_sessions_count(const struct nm_sessions *all);

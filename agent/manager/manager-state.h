@@ -214,7 +214,6 @@ struct nm_manager {
     struct nm_long_history *long_history;
     struct nm_ended_apps *ended_apps;
     int past_error; /* why the last two can't be kept on disk, or 0 */
-    uint64_t reclaim_bytes_per_sec, reclaim_measured_usec; /* the speed of the latest reclaims */
     uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
     uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
@@ -222,8 +221,7 @@ struct nm_manager {
         *housekeeping_timer, *cpu_look_timer, *state_dir_watch;
     uint64_t suspended_usec; /* how long the host has slept since its boot, as of the newest sample */
     bool woke;               /* it had just woken then: the next sample is due soon */
-    uint64_t pressure_inode; /* of the slice whose pressure is watched */
-    struct nm_psi_watch *node_memory_psi, *slice_memory_psi, *cpu_psi;
+    struct nm_pressure *pressure;
     struct nm_health *health;
 
     struct nm_policy_verdict
@@ -233,9 +231,7 @@ struct nm_manager {
     enum nm_reason preempt_hold; /* of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
-    struct nm_cgroup *helper_cg; /* or NULL */
-    nm_manager_placed_cb_t helper_placed;
-    void *helper_userdata;
+    struct nm_helper *helper;
     struct nm_cgroup_limits slice_limits; /* as they were set last */
     struct nm_slice_note slice_note;
     uint64_t slice_claimed_bytes;
@@ -266,10 +262,11 @@ struct nm_manager {
     bool drain_opportunistic;     /* those were not to be waited for */
     uint64_t drain_deadline_usec; /* absolute, UINT64_MAX: none */
 
-    uint64_t removable_since_usec, saved_removable_usec; /* realtime; 0: something holds the node */
+    uint64_t removable_since_usec; /* realtime; 0: something holds the node */
 
-    struct nm_counters counters, saved_counters;
-    struct nm_policy_memory saved_memory;
+    struct nm_counters counters;
+    struct nm_durable *durable;
+    struct nm_reclaim *reclaim;
     struct nm_histogram reaction_pause, reaction_kill;
     struct nm_event_record *events; /* ring of NM_EVENT_RING */
     int events_fd, events_error;    /* of event-file.c; what its newest write returned */
@@ -279,9 +276,7 @@ struct nm_manager {
     char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
     uid_t named_uid;
     uint64_t named_usec; /* ... and when that name was looked up; 0: never */
-    struct nm_session *sessions; /* other commands in containers: manager-session.c */
-    unsigned n_sessions;
-    uint64_t last_session; /* its number */
+    struct nm_sessions *sessions;
     struct nm_recorder *recorder; /* NULL: nothing is recorded */
     uint64_t started_realtime_usec;
 };

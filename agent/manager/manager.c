@@ -5,6 +5,8 @@
  * whoever noticed something (manager-kick.c).
  */
 
+#include "agent/manager/manager-helper.h"
+#include "agent/manager/manager-reclaim.h"
 #include "agent/manager/manager-state.h"
 
 #include <assert.h>
@@ -295,6 +297,17 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
     return 0;
 }
 
+/* The state of the files that have one of their own. */
+static int make_parts(struct nm_manager *m)
+{
+    m->durable = nm_durable_new();
+    m->helper = nm_helper_new();
+    m->pressure = nm_pressure_new();
+    m->reclaim = nm_reclaim_new();
+    m->sessions = nm_sessions_new();
+    return m->durable && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
+}
+
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
     int r = fill_paths(m, p, ret_message);
@@ -352,7 +365,9 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
     (void)nm_lists_app(m, ""); /* slot 0 */
-    r = m->n_apps > 0 ? manager_fill(m, p, &message) : -ENOMEM;
+    r = m->n_apps > 0 ? make_parts(m) : -ENOMEM;
+    if (r >= 0)
+        r = manager_fill(m, p, &message);
     if (r < 0) {
         *ret_message = STEAL_PTR(message);
         return r;
@@ -372,9 +387,7 @@ static void stop_watching(struct nm_manager *m)
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
     m->housekeeping_timer = sd_event_source_disable_unref(m->housekeeping_timer);
     m->state_dir_watch = sd_event_source_disable_unref(m->state_dir_watch);
-    m->node_memory_psi = nm_psi_watch_free(m->node_memory_psi);
-    m->slice_memory_psi = nm_psi_watch_free(m->slice_memory_psi);
-    m->cpu_psi = nm_psi_watch_free(m->cpu_psi);
+    m->pressure = nm_pressure_free(m->pressure);
     m->health = nm_health_free(m->health);
 }
 
@@ -386,10 +399,12 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
         nm_durable_save(m);
     stop_watching(m);
     m->recorder = nm_recorder_free(m->recorder);
-    nm_session_forget_all(m);
+    m->sessions = nm_sessions_free(m->sessions);
     while (m->subscriptions)
         (void)nm_subscription_free(m->subscriptions);
     nm_lists_done(m);
+    m->durable = nm_durable_free(m->durable);
+    m->reclaim = nm_reclaim_free(m->reclaim);
     for (size_t i = 0; i < m->n_orphans; i++)
         nm_cgroup_free(m->orphans[i]);
     free(m->orphans);
@@ -406,7 +421,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     (void)nm_close(m->shim_fd);
     (void)nm_close(m->events_fd);
     nm_store_free(m->store);
-    nm_cgroup_free(m->helper_cg);
+    m->helper = nm_helper_free(m->helper);
     nm_cgroup_backend_free(m->backend);
     if (m->config)
         nm_config_free(m->config);

@@ -18,6 +18,7 @@
 #include "agent/manager/manager-end.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-session.h"
 #include "agent/manager/recorder.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
@@ -287,11 +288,11 @@ static int reload(struct request *q)
 static int exec(struct request *q)
 {
     const struct nm_exec e = {.argv = ends, .env = (const char *const[]){"C=d", NULL}};
-    unsigned n = q->w->m->n_sessions;
+    unsigned n = nm_sessions_count(q->w->m->sessions);
     uint64_t number = 0;
     int r = nm_manager_exec(q->w->m, &manager_world_admin, q->id, &e, q->client_fd, &number, &q->problem);
 
-    assert_int_equal(q->w->m->n_sessions, r == 0 ? n + 1 : n);
+    assert_int_equal(nm_sessions_count(q->w->m->sessions), r == 0 ? n + 1 : n);
     nm_manager_exec_drop(q->w->m, number);
     return r;
 }
@@ -397,7 +398,7 @@ static void test_requests(void **state)
             manager_world_settle(w);
         }
     }
-    assert_int_equal(w->m->n_sessions, 0);
+    assert_int_equal(nm_sessions_count(w->m->sessions), 0);
     assert_int_equal(close(fds[0]) + close(fds[1]), 0);
 }
 

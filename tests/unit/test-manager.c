@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "agent/manager/manager-session.h"
 #include "tests/unit/manager-world.h"
 #include "tests/unit/run-until.h"
 #include "agent/manager/manager-durable.h"
@@ -333,7 +334,7 @@ static void test_too_many_commands(void **state)
     assert_int_equal(exec(w, l, false, &p), NM_AGENT_E_UNAVAILABLE);
     assert_non_null(strstr(p.message, "64 commands were started in your containers"));
     assert_int_equal(exec(w, l, true, &p), 0);
-    assert_int_equal(w->m->n_sessions, 65);
+    assert_int_equal(nm_sessions_count(w->m->sessions), 65);
     for (size_t i = 0; i < w->m->n_live; i++)
         assert_int_equal(kill(w->m->live[i]->c->pid, SIGKILL), 0);
 }
@@ -354,7 +355,7 @@ static void test_a_command_without_descriptors(void **state)
     assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_UNAVAILABLE);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_string_equal(p.thing, "descriptors");
-    assert_int_equal(w->m->n_sessions, 0);
+    assert_int_equal(nm_sessions_count(w->m->sessions), 0);
     assert_int_equal(kill(l->c->pid, SIGKILL), 0);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include "agent/manager/manager-helper.h"
 #include "cgroup/backend-fake.h"
 #include "rpc/yarn/yarn-state.h"
 #include "tests/unit/fail-nth.h"
@@ -43,7 +44,7 @@ static void assert_told(const char *part)
 
 static bool has_helper(const struct tracker_world *w)
 {
-    return tracker_helper(w) > 0 && w->node->m->helper_cg;
+    return tracker_helper(w) > 0 && nm_helper_is_placed(w->node->m->helper);
 }
 
 static bool helper_is_refused(const struct tracker_world *w)
