@@ -20,10 +20,8 @@
 
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-sample.h"
-#include "monitor/parse.h"
 #include "util/clock.h"
 #include "util/loop.h"
-#include "util/fileio.h"
 
 /* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass
  * before it is relieved. */
@@ -35,6 +33,36 @@
 /* After a look that found nothing to do, although the use goes on: first and longest pause. */
 #define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
+
+struct nm_glance {
+    sd_event_source *timer, *look_timer;
+    uint64_t at_usec, cpu_usec; /* the glance before: when, and what all had used by then; 0: nobody knows */
+    unsigned slice;             /* of that */
+    uint64_t in_use_bytes, in_use_millicores;   /* in the newest full sample, beside what the node showed then */
+    uint64_t look_after_usec, look_pause_usec; /* no look at CPU before: the last surge was none */
+    uint64_t event_usec; /* the stall that is being looked into, or 0 */
+    bool looked;         /* the sample that was kicked is the second one of a look */
+};
+
+struct nm_glance *nm_glance_new(void)
+{
+    return calloc(1, sizeof(struct nm_glance));
+}
+
+struct nm_glance *nm_glance_free(struct nm_glance *g)
+{
+    if (!g)
+        return NULL;
+    sd_event_source_disable_unref(g->timer);
+    sd_event_source_disable_unref(g->look_timer);
+    free(g);
+    return NULL;
+}
+
+uint64_t nm_glance_event_usec(const struct nm_glance *g)
+{
+    return g->event_usec;
+}
 
 static uint64_t used_bytes(const struct nm_node_sample *n)
 {
@@ -50,7 +78,7 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
 {
     uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->node)),
                             nm_sub_u64(now->memory_held_bytes, m->node.memory_held_bytes));
-    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->in_use_bytes, grown);
+    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->glance->in_use_bytes, grown);
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
         return true;
@@ -67,24 +95,22 @@ static uint64_t cpu_limit(const struct nm_manager *m)
  * sample knows nothing of that. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
-    uint64_t before = m->glance_cpu_usec, passed = now - m->glance_usec;
-    struct nm_cpu_stat cpu;
-    char buf[1024];
+    struct nm_glance *g = m->glance;
+    uint64_t before = g->cpu_usec, passed = now - g->at_usec, usage_usec;
+    unsigned slice;
 
-    if (passed < CPU_GLANCE_USEC || m->slice_cpu_fd < 0)
+    if (passed < CPU_GLANCE_USEC || nm_sample_slice_cpu(m, &usage_usec, &slice) < 0)
         return false;
-    if (nm_pread_file(m->slice_cpu_fd, buf, sizeof buf, NULL) < 0 ||
-        nm_monitor_parse_cpu_stat(buf, &cpu) < 0) {
-        nm_sample_close_slice(m);
-        return false;
-    }
-    m->glance_usec = now;
-    m->glance_cpu_usec = cpu.usage_usec;
-    if (before == 0 || nm_sub_u64(cpu.usage_usec, before) * 1000 / passed <= cpu_limit(m)) {
-        m->cpu_look_pause_usec = 0;
+    if (g->slice != slice)
+        before = 0;
+    g->at_usec = now;
+    g->cpu_usec = usage_usec;
+    g->slice = slice;
+    if (before == 0 || nm_sub_u64(usage_usec, before) * 1000 / passed <= cpu_limit(m)) {
+        g->look_pause_usec = 0;
         return false;
     }
-    return m->in_use_millicores <= cpu_limit(m) && now >= m->cpu_look_after_usec;
+    return g->in_use_millicores <= cpu_limit(m) && now >= g->look_after_usec;
 }
 
 static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
@@ -92,7 +118,7 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    m->cpu_looked = true;
+    m->glance->looked = true;
     nm_kick(m, NM_TRIGGER_LOOK); /* comes back through nm_glance_rearm() */
     return 0;
 }
@@ -100,13 +126,13 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
 /* The second sample of a look has been judged. */
 static void end_look(struct nm_manager *m)
 {
-    m->cpu_looked = false;
-    m->cpu_event_usec = 0;
-    if (m->in_use_millicores > cpu_limit(m))
+    m->glance->looked = false;
+    m->glance->event_usec = 0;
+    if (m->glance->in_use_millicores > cpu_limit(m))
         return;
-    m->cpu_look_pause_usec =
-        NM_MIN(NM_MAX(2 * m->cpu_look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
-    m->cpu_look_after_usec = nm_now_usec() + m->cpu_look_pause_usec;
+    m->glance->look_pause_usec =
+        NM_MIN(NM_MAX(2 * m->glance->look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
+    m->glance->look_after_usec = nm_now_usec() + m->glance->look_pause_usec;
 }
 
 /* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
@@ -114,21 +140,21 @@ static void end_look(struct nm_manager *m)
  * them, may be the first of those that must be over the threshold in a row; the others come in their own time. */
 void nm_glance_look_at_cpu(struct nm_manager *m)
 {
-    if (m->cpu_event_usec != 0 || !m->cpu_look_timer)
+    if (m->glance->event_usec != 0 || !m->glance->look_timer)
         return;
-    m->cpu_event_usec = nm_now_usec();
+    m->glance->event_usec = nm_now_usec();
     nm_kick(m, NM_TRIGGER_PRESSURE);
-    (void)sd_event_source_set_time_relative(m->cpu_look_timer, CPU_LOOK_USEC);
-    (void)sd_event_source_set_enabled(m->cpu_look_timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time_relative(m->glance->look_timer, CPU_LOOK_USEC);
+    (void)sd_event_source_set_enabled(m->glance->look_timer, SD_EVENT_ONESHOT);
 }
 
 static void arm(struct nm_manager *m)
 {
-    assert(m->close_timer);
+    assert(m->glance->timer);
     if (GLANCE_USEC >= m->config->period_usec)
         return;
-    (void)sd_event_source_set_time_relative(m->close_timer, GLANCE_USEC);
-    (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time_relative(m->glance->timer, GLANCE_USEC);
+    (void)sd_event_source_set_enabled(m->glance->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
@@ -137,7 +163,7 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_node_sample now;
 
     (void)s;
-    if (nm_node_sampler_sample_memory(m->node_sampler, usec, &now) < 0)
+    if (nm_sample_memory(m, usec, &now) < 0)
         return 0; /* the next full sample will say what is wrong */
     if (cpu_surges(m, nm_now_usec()))
         nm_glance_look_at_cpu(m);
@@ -150,16 +176,16 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
 
 int nm_glance_start(struct nm_manager *m)
 {
-    int r = sd_event_add_time(m->event, &m->cpu_look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
+    int r = sd_event_add_time(m->event, &m->glance->look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
                               on_cpu_look, m);
 
     if (r >= 0)
-        r = sd_event_source_set_priority(m->cpu_look_timer, NM_LOOP_WATCH);
+        r = sd_event_source_set_priority(m->glance->look_timer, NM_LOOP_WATCH);
     if (r < 0)
         return r;
     nm_sample_open_slice(m);
-    r = sd_event_add_time(m->event, &m->close_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
-    return r < 0 ? r : sd_event_source_set_priority(m->close_timer, NM_LOOP_WATCH);
+    r = sd_event_add_time(m->event, &m->glance->timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+    return r < 0 ? r : sd_event_source_set_priority(m->glance->timer, NM_LOOP_WATCH);
 }
 
 /* Those that have just been admitted, too, of which the verdict itself knows nothing yet. */
@@ -177,31 +203,31 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bo
     int on = SD_EVENT_OFF;
 
     assert(v);
-    if (!m->close_timer)
+    if (!m->glance->timer)
         return;
-    (void)sd_event_source_get_enabled(m->close_timer, &on);
+    (void)sd_event_source_get_enabled(m->glance->timer, &on);
     /* Without a new sample there is only one thing to do: to begin, when the first one has started
      * that something could be taken back from. */
     if (!sampled && on != SD_EVENT_OFF && wanted)
         return;
-    m->in_use_bytes = v->in_use.memory_bytes;
-    m->in_use_millicores = v->in_use.cpu_millicores;
-    if (sampled && m->cpu_looked)
+    m->glance->in_use_bytes = v->in_use.memory_bytes;
+    m->glance->in_use_millicores = v->in_use.cpu_millicores;
+    if (sampled && m->glance->looked)
         end_look(m);
     nm_sample_open_slice(m);
     if (wanted)
         arm(m);
     else
-        (void)sd_event_source_set_enabled(m->close_timer, SD_EVENT_OFF);
+        (void)sd_event_source_set_enabled(m->glance->timer, SD_EVENT_OFF);
 }
 
 void nm_glance_again(struct nm_manager *m)
 {
     int on = SD_EVENT_OFF;
 
-    if (!m->close_timer)
+    if (!m->glance->timer)
         return;
-    (void)sd_event_source_get_enabled(m->close_timer, &on);
+    (void)sd_event_source_get_enabled(m->glance->timer, &on);
     if (on == SD_EVENT_OFF && m->config->glance && m->settings.over_allocation && could_take_back(m))
         arm(m);
 }

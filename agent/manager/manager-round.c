@@ -49,15 +49,15 @@ static void count_apps(struct nm_manager *m)
 
 static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
-    uint32_t kernel_kills = m->kernel_kills;
+    uint32_t kernel_kills = m->sampled.kernel_kills;
     const char *reason;
 
-    m->kernel_kills = 0;
+    m->sampled.kernel_kills = 0;
     count_apps(m);
     return (struct nm_policy_input){
         .trigger = trigger,
         .now_usec = nm_now_usec(),
-        .suspended_usec = m->suspended_usec,
+        .suspended_usec = m->sampled.suspended_usec,
         .node =
             {
                 .valid = m->node_valid,
@@ -66,9 +66,9 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
                 .used = {.memory_bytes =
                              nm_sub_u64(m->node.memory_total_bytes, m->node.memory_available_bytes),
                          .cpu_millicores = m->node.cpu_busy_millicores},
-                .slice_left_bytes = m->slice_left_bytes,
+                .slice_left_bytes = m->sampled.slice_left_bytes,
                 .swap_free_bytes = m->node.swap_free_bytes,
-                .uplink_utilization = m->uplink_utilization,
+                .uplink_utilization = m->sampled.uplink_utilization,
             },
         .reclaim_bytes_per_sec = nm_reclaim_bytes_per_sec(m),
         .views = m->views,
@@ -210,7 +210,7 @@ static uint16_t permille(double percent)
 /* Each sample that is judged is one, also those that come out of turn because something grows. */
 static void keep_history(struct nm_manager *m)
 {
-    struct nm_history_point p = {.at_usec = m->last_sample_usec, .realtime_usec = nm_realtime_usec()};
+    struct nm_history_point p = {.at_usec = m->sampled.at_usec, .realtime_usec = nm_realtime_usec()};
     struct nm_status s = {0};
 
     nm_use_fill(m, &s);
@@ -224,8 +224,8 @@ static void keep_history(struct nm_manager *m)
     p.opportunistic_running = (uint16_t)s.opportunistic_running;
     p.paused = (uint16_t)s.paused;
     p.queued = (uint16_t)s.queued;
-    p.uplink_permille = (uint32_t)(m->uplink_utilization * 1000);
-    p.sample_cost_usec = (uint32_t)m->sample_cost_usec;
+    p.uplink_permille = (uint32_t)(m->sampled.uplink_utilization * 1000);
+    p.sample_cost_usec = (uint32_t)m->sampled.cost_usec;
     p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->node.memory_pressure_some_avg10);
     p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->node.memory_pressure_full_avg10);
     p.pressure[NM_HISTORY_CPU_SOME] = permille(m->node.cpu_pressure_some_avg10);
@@ -313,9 +313,9 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (m->store_error == -EUCLEAN)
         nm_journal_replace(m);
     m->in_round = true;
-    m->cause_usec = m->cpu_event_usec ? m->cpu_event_usec : now;
+    m->cause_usec = nm_glance_event_usec(m->glance) ?: now;
     if (trigger != NM_TRIGGER_CHANGE ||
-        now - m->last_sample_usec > m->settings.sample_max_age_usec)
+        now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m);
     decide_and_act(m, trigger);
     m->in_round = false;
@@ -328,7 +328,7 @@ void nm_round_kicked(struct nm_manager *m)
     m->kicks = 0;
     if (kicks & 1U << NM_TRIGGER_LOOK)
         nm_round(m, NM_TRIGGER_LOOK);
-    else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->last_sample_usec >= FRESH_ENOUGH_USEC)
+    else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)
         nm_round(m, NM_TRIGGER_PRESSURE);
     else if (kicks & 1U << NM_TRIGGER_CHANGE)
         nm_round(m, NM_TRIGGER_CHANGE);

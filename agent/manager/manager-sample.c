@@ -11,11 +11,49 @@
 
 #include "agent/message-ids.h"
 #include "agent/manager/manager-record.h"
+#include "monitor/parse.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/fileio.h"
 #include "util/log.h"
 
 #define SAMPLING_SHARE 20
+
+struct nm_sampling {
+    struct nm_node_sampler *node;
+    struct nm_link_sampler *links;      /* NULL: they can't be read */
+    int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
+    unsigned n_slices;                  /* so many were opened */
+};
+
+int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm_sampling **ret)
+{
+    _cleanup_(nm_sampling_freep) struct nm_sampling *s = calloc(1, sizeof *s);
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    s->slice_cpu_fd = s->slice_memory_fd = -EBADF;
+    r = nm_node_sampler_new(proc_root, &s->node);
+    if (r < 0)
+        return r;
+    if (nm_link_sampler_new(uplink_speed_mbit, &s->links) < 0)
+        nm_info("network links can't be read; ignoring");
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+struct nm_sampling *nm_sampling_free(struct nm_sampling *s)
+{
+    if (!s)
+        return NULL;
+    nm_link_sampler_free(s->links);
+    nm_node_sampler_free(s->node);
+    (void)nm_close(s->slice_cpu_fd);
+    (void)nm_close(s->slice_memory_fd);
+    free(s);
+    return NULL;
+}
 
 /* Each killed process counts; the container, which goes as a whole, is told about once. The kernel counts `oom` where
  * a limit was reached: with none in the victim itself, it died for the slice, or for the node. */
@@ -32,7 +70,7 @@ void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
     if (ooms > 0 || l->c->view.state == NM_KILLING)
         return;
     l->starved = true;
-    l->m->kernel_kills++;
+    l->m->sampled.kernel_kills++;
     nm_record_kernel_kill(l);
 }
 
@@ -130,33 +168,53 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec)
 /* ---- the slice's own files ------------------------------------------------- */
 
 /* It has gone. Another slice has taken its place, by and by. */
-void nm_sample_close_slice(struct nm_manager *m)
+static void close_slice(struct nm_sampling *s)
 {
-    m->slice_cpu_fd = nm_close(m->slice_cpu_fd);
-    m->slice_memory_fd = nm_close(m->slice_memory_fd);
-    m->glance_cpu_usec = 0;
+    s->slice_cpu_fd = nm_close(s->slice_cpu_fd);
+    s->slice_memory_fd = nm_close(s->slice_memory_fd);
 }
 
 /* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
 void nm_sample_open_slice(struct nm_manager *m)
 {
-    if (m->slice_cpu_fd >= 0 || m->backend->slice_fd < 0)
+    struct nm_sampling *s = m->sampling;
+
+    if (s->slice_cpu_fd >= 0 || m->backend->slice_fd < 0)
         return;
-    m->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
-    if (m->slice_cpu_fd >= 0 && m->backend->feature[NM_CGROUP_MEMORY_LIMITS])
-        m->slice_memory_fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+    s->slice_cpu_fd = openat(m->backend->slice_fd, "cpu.stat", O_RDONLY | O_CLOEXEC);
+    s->n_slices += s->slice_cpu_fd >= 0;
+    if (s->slice_cpu_fd >= 0 && m->backend->feature[NM_CGROUP_MEMORY_LIMITS])
+        s->slice_memory_fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+}
+
+int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_slice)
+{
+    struct nm_sampling *s = m->sampling;
+    struct nm_cpu_stat cpu;
+    char buf[1024];
+
+    if (s->slice_cpu_fd < 0)
+        return -ENOENT;
+    if (nm_pread_file(s->slice_cpu_fd, buf, sizeof buf, NULL) < 0 || nm_monitor_parse_cpu_stat(buf, &cpu) < 0) {
+        close_slice(s);
+        return -ENODEV;
+    }
+    *ret_usec = cpu.usage_usec;
+    *ret_slice = s->n_slices;
+    return 0;
 }
 
 /* Returns what the slice holds as a whole, or 0 where that can't be known. */
-static uint64_t collect(struct nm_manager *m)
+static uint64_t collect(const struct nm_manager *m)
 {
+    struct nm_sampling *s = m->sampling;
     uint64_t held = 0;
 
-    if (m->slice_cpu_fd < 0)
+    if (s->slice_cpu_fd < 0)
         return 0;
-    if ((m->n_live >= 2 && nm_cgroup_collect(m->slice_cpu_fd) < 0) ||
-        (m->slice_memory_fd >= 0 && nm_cgroup_read_used(m->slice_memory_fd, &held) < 0))
-        nm_sample_close_slice(m);
+    if ((m->n_live >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
+        (s->slice_memory_fd >= 0 && nm_cgroup_read_used(s->slice_memory_fd, &held) < 0))
+        close_slice(s);
     return held;
 }
 
@@ -179,30 +237,42 @@ static void settle_regained(struct nm_live *l)
 
 static void sample_links(struct nm_manager *m, uint64_t now)
 {
-    m->uplink_utilization = 0;
-    if (!m->link_sampler ||
-        nm_link_sampler_sample(m->link_sampler, now, m->links, &m->n_links) < 0)
+    struct nm_sampled *to = &m->sampled;
+
+    to->uplink_utilization = 0;
+    if (!m->sampling->links || nm_link_sampler_sample(m->sampling->links, now, to->links, &to->n_links) < 0)
         return;
-    for (unsigned i = 0; i < m->n_links; i++)
-        if (m->links[i].uplink)
-            m->uplink_utilization = NM_MAX(m->uplink_utilization, m->links[i].utilization);
+    for (unsigned i = 0; i < to->n_links; i++)
+        if (to->links[i].uplink)
+            to->uplink_utilization = NM_MAX(to->uplink_utilization, to->links[i].utilization);
 }
 
 /* Rates are worked out over the time that has passed, and in the time that the host slept nothing was used: the first
  * sample after it would show an idle node. */
 static void notice_sleep(struct nm_manager *m, uint64_t now)
 {
-    uint64_t before = m->suspended_usec;
+    struct nm_sampled *to = &m->sampled;
+    uint64_t before = to->suspended_usec;
 
-    m->suspended_usec = nm_sub_u64(now, nm_clock_usec(CLOCK_MONOTONIC)) + NM_FAULT_ASLEEP_USEC;
-    m->woke = m->last_sample_usec > 0 && m->suspended_usec > before + NM_USEC_PER_SEC;
-    if (m->woke)
+    to->suspended_usec = nm_sub_u64(now, nm_clock_usec(CLOCK_MONOTONIC)) + NM_FAULT_ASLEEP_USEC;
+    to->woke = to->at_usec > 0 && to->suspended_usec > before + NM_USEC_PER_SEC;
+    if (to->woke)
         m->node.cpu_valid = false;
 }
 
 bool nm_sample_is_affordable(const struct nm_manager *m, uint64_t now_usec)
 {
-    return nm_sub_u64(now_usec, m->last_sample_usec) >= SAMPLING_SHARE * m->sample_cost_usec;
+    return nm_sub_u64(now_usec, m->sampled.at_usec) >= SAMPLING_SHARE * m->sampled.cost_usec;
+}
+
+int nm_sample_memory(const struct nm_manager *m, uint64_t now_usec, struct nm_node_sample *ret)
+{
+    return nm_node_sampler_sample_memory(m->sampling->node, now_usec, ret);
+}
+
+int nm_sample_node(struct nm_manager *m)
+{
+    return nm_node_sampler_sample(m->sampling->node, nm_now_usec(), &m->node);
 }
 
 int nm_sample_all(struct nm_manager *m)
@@ -210,7 +280,7 @@ int nm_sample_all(struct nm_manager *m)
     uint64_t now = nm_now_usec();
     struct nm_node_sample node;
     uint64_t held;
-    int r = nm_node_sampler_sample(m->node_sampler, now, &node);
+    int r = nm_node_sampler_sample(m->sampling->node, now, &node);
 
     /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
      * on it. */
@@ -233,10 +303,10 @@ int nm_sample_all(struct nm_manager *m)
         m->views[i]->state_samples++;
         settle_regained(m->live[i]);
     }
-    m->slice_left_bytes = held;
+    m->sampled.slice_left_bytes = held;
     sample_links(m, now);
-    m->last_sample_usec = now;
-    m->sample_cost_usec = nm_now_usec() - now;
+    m->sampled.at_usec = now;
+    m->sampled.cost_usec = nm_now_usec() - now;
     m->counters.samples++;
     return r;
 }

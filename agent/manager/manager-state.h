@@ -138,6 +138,18 @@ struct nm_live {
     struct nm_recorded recorded;
 };
 
+/* What the newest sample has shown beside the node and its containers. */
+struct nm_sampled {
+    uint64_t at_usec, cost_usec;
+    uint64_t slice_left_bytes; /* charged to the slice, and to none of its containers */
+    struct nm_link_sample links[NM_LINKS_MAX];
+    unsigned n_links;
+    double uplink_utilization;
+    uint64_t suspended_usec; /* how long the host has slept since its boot */
+    bool woke;               /* it had just woken then: the next sample is due soon */
+    uint32_t kernel_kills;   /* of whole containers, for want of memory; the next round is told */
+};
+
 struct nm_subscription {
     struct nm_manager *m;
     nm_event_cb_t cb;
@@ -164,7 +176,7 @@ struct nm_app {
 struct nm_manager {
     sd_event *event;
     struct nm_config *config;
-    char *config_path, *state_dir, *runtime_dir, *log_dir, *shim_path, *proc_root, *node_proc_root;
+    char *config_path, *state_dir, *runtime_dir, *log_dir, *shim_path, *proc_root;
     int shim_fd; /* of shim_path; negative: why it couldn't be opened */
     int confinement; /* 0: containers can have namespaces of their own; else why not */
     bool config_must_exist;
@@ -203,24 +215,19 @@ struct nm_manager {
     size_t n_apps, apps_size;
     bool apps_full_told;
 
-    struct nm_node_sampler *node_sampler;
-    struct nm_link_sampler *link_sampler;
+    struct nm_sampling *sampling;
+    struct nm_sampled sampled;
     struct nm_node_sample node;
     bool node_valid;
-    struct nm_link_sample links[NM_LINKS_MAX];
-    unsigned n_links;
-    double uplink_utilization;
+    struct nm_glance *glance;
     struct nm_history *history;
     struct nm_long_history *long_history;
     struct nm_ended_apps *ended_apps;
     int past_error; /* why the last two can't be kept on disk, or 0 */
-    uint64_t sample_cost_usec, last_sample_usec, sample_due_usec;
-    uint64_t cpu_event_usec; /* the stall that is being looked into, or 0 */
+    uint64_t sample_due_usec;
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
-    sd_event_source *sample_timer, *close_timer, *wake_timer, *round_source, *starts_source, *drain_timer,
-        *housekeeping_timer, *cpu_look_timer, *state_dir_watch;
-    uint64_t suspended_usec; /* how long the host has slept since its boot, as of the newest sample */
-    bool woke;               /* it had just woken then: the next sample is due soon */
+    sd_event_source *sample_timer, *wake_timer, *round_source, *starts_source, *drain_timer, *housekeeping_timer,
+        *state_dir_watch;
     struct nm_pressure *pressure;
     struct nm_health *health;
 
@@ -236,17 +243,9 @@ struct nm_manager {
     struct nm_slice_note slice_note;
     uint64_t slice_claimed_bytes;
     bool slice_busy, slice_again; /* being set; and then once more */
-    uint64_t slice_left_bytes; /* charged to the slice, and to none of its containers */
-    int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
-    uint64_t glance_usec, glance_cpu_usec; /* the glance before: when, and what all had used by then */
-    uint64_t cpu_look_after_usec, cpu_look_pause_usec; /* not again before: the last surge was none */
-    uint64_t in_use_millicores;
-    uint64_t in_use_bytes; /* in the newest full sample, beside what the node showed then */
     bool drain_due; /* something waits again on a draining node */
-    bool cpu_looked; /* the sample that was kicked is the second one of a look at CPU (glance.c) */
     unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
     uint64_t housekeeping_due_usec;
-    uint32_t kernel_kills; /* of whole containers, for want of memory; the next round is told */
     char limited_owner[16]; /* whose queued containers are limited, by an upstream of it; "" nobody's */
     char asked_owner[16]; /* who is asked before an end is an end; "" nobody */
     nm_manager_container_cb_t asked;

@@ -76,9 +76,9 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "confine: containers have no namespaces of their own, for %s; so a user's service manager "
                   "(systemd-run --user) can start work for them outside of their limits",
              nm_launch_no_confinement(m->confinement));
-    if (m->slice_left_bytes >= LEFT_WORTH_TELLING)
+    if (m->sampled.slice_left_bytes >= LEFT_WORTH_TELLING)
         note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
-                  "segments, say) and count as used", nm_format_size(m->slice_left_bytes, left, sizeof left), b->slice);
+                  "segments, say) and count as used", nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
     note_size(m, ret);
     if (m->recovery_note[0])
         note(ret, "%s", m->recovery_note);
@@ -183,12 +183,12 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     fill_capacity(m, ret);
     ret->settings = m->settings;
     ret->queue_limit = m->queue_limit;
-    ret->sample_age_usec = nm_sub_u64(now, m->last_sample_usec);
+    ret->sample_age_usec = nm_sub_u64(now, m->sampled.at_usec);
     ret->sample_period_usec = m->config->period_usec;
-    ret->sample_cost_usec = m->sample_cost_usec;
+    ret->sample_cost_usec = m->sampled.cost_usec;
     ret->node = m->node;
-    memcpy(ret->links, m->links, sizeof ret->links);
-    ret->n_links = m->n_links;
+    memcpy(ret->links, m->sampled.links, sizeof ret->links);
+    ret->n_links = m->sampled.n_links;
     ret->hold = m->hold;
     memcpy(ret->hold_id, m->hold_id, sizeof ret->hold_id);
     ret->squeeze_millicores = m->squeeze_millicores;

@@ -30,6 +30,7 @@
 #include "agent/manager/manager-ready.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-round.h"
+#include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-session.h"
 #include "agent/manager/manager-settings.h"
 #include "agent/manager/manager-slice.h"
@@ -90,7 +91,7 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
     ended = nm_now_usec();
     pause = NM_MAX(m->config->period_usec / 4, ended - now);
     m->sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
-    if (m->woke)
+    if (m->sampled.woke)
         m->sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
     (void)sd_event_source_set_time(s, m->sample_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
@@ -202,13 +203,12 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     m->runtime_dir = strdup(p->runtime_dir);
     m->shim_path = strdup(p->shim_path);
     m->proc_root = strdup(p->proc_root);
-    m->node_proc_root = strdup(p->node_proc_root);
     if (p->config->log_dir && p->config->log_dir[0])
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
     if ((p->config_path && !m->config_path) || !m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root ||
-        !m->node_proc_root || !m->log_dir)
+        !m->log_dir)
         return -ENOMEM;
     r = nm_ready_dir("state", m->state_dir, true, ret_message);
     return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
@@ -261,14 +261,12 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
-static int open_samplers(struct nm_manager *m, char **ret_message)
+static int open_samplers(struct nm_manager *m, const char *node_proc_root, char **ret_message)
 {
-    int r = nm_node_sampler_new(m->node_proc_root, &m->node_sampler);
+    int r = nm_sampling_new(node_proc_root, m->config->uplink_speed_mbit, &m->sampling);
 
     if (r < 0)
-        return nm_ready_refuse_figures(m->node_proc_root, r, ret_message);
-    if (nm_link_sampler_new(m->config->uplink_speed_mbit, &m->link_sampler) < 0)
-        nm_info("network links can't be read; ignoring");
+        return nm_ready_refuse_figures(node_proc_root, r, ret_message);
     r = nm_history_new(m->config->history_usec, &m->history);
     if (r >= 0)
         r = nm_record_load_past(m);
@@ -281,8 +279,7 @@ static int open_samplers(struct nm_manager *m, char **ret_message)
     if (r < 0)
         return r;
     /* The first sample settles "auto" capacity; CPU use needs a second one. */
-    r = nm_node_sampler_sample(m->node_sampler, nm_now_usec(), &m->node);
-    return r;
+    return nm_sample_node(m);
 }
 
 static int open_backend(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
@@ -301,11 +298,12 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();
+    m->glance = nm_glance_new();
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->sessions = nm_sessions_new();
-    return m->durable && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
+    return m->durable && m->glance && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
 }
 
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
@@ -317,7 +315,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r >= 0)
         r = open_backend(m, p, ret_message);
     if (r >= 0)
-        r = open_samplers(m, ret_message);
+        r = open_samplers(m, p->node_proc_root, ret_message);
     if (r >= 0)
         r = nm_settings_resettle(m, m->config, ret_message);
     if (r >= 0)
@@ -353,7 +351,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
         nm_config_free(p->config);
         return -ENOMEM;
     }
-    m->slice_cpu_fd = m->slice_memory_fd = m->shim_fd = m->events_fd = -EBADF;
+    m->shim_fd = m->events_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->config_defaults = p->config_defaults;
@@ -379,8 +377,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 static void stop_watching(struct nm_manager *m)
 {
     m->sample_timer = sd_event_source_disable_unref(m->sample_timer);
-    m->close_timer = sd_event_source_disable_unref(m->close_timer);
-    m->cpu_look_timer = sd_event_source_disable_unref(m->cpu_look_timer);
+    m->glance = nm_glance_free(m->glance);
     m->wake_timer = sd_event_source_disable_unref(m->wake_timer);
     m->round_source = sd_event_source_disable_unref(m->round_source);
     m->starts_source = sd_event_source_disable_unref(m->starts_source);
@@ -414,10 +411,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_history_free(m->history);
     nm_long_history_free(m->long_history);
     nm_ended_apps_free(m->ended_apps);
-    nm_link_sampler_free(m->link_sampler);
-    nm_node_sampler_free(m->node_sampler);
-    (void)nm_close(m->slice_cpu_fd);
-    (void)nm_close(m->slice_memory_fd);
+    nm_sampling_free(m->sampling);
     (void)nm_close(m->shim_fd);
     (void)nm_close(m->events_fd);
     nm_store_free(m->store);
@@ -431,7 +425,6 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     free(m->log_dir);
     free(m->shim_path);
     free(m->proc_root);
-    free(m->node_proc_root);
     sd_event_unref(m->event);
     free(m);
     return NULL;

@@ -223,10 +223,10 @@ static void test_the_kernel_kills_unheard(void **state)
     nm_sample_live(l, nm_now_usec());
     assert_int_equal(l->c->oom_kills, 2);
     assert_true(l->oom_told && l->starved); /* its own limit wasn't reached */
-    assert_int_equal(w->m->kernel_kills, 1);
+    assert_int_equal(w->m->sampled.kernel_kills, 1);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     nm_sample_live(l, nm_now_usec());
-    assert_int_equal(w->m->kernel_kills, 1);
+    assert_int_equal(w->m->sampled.kernel_kills, 1);
 }
 
 /* The slice was stopped and made anew: its files are others. */
@@ -234,19 +234,29 @@ static void test_a_slice_that_goes(void **state)
 {
     struct manager_world *w = *state;
 
+    uint64_t usec;
+    unsigned slice, first;
+
     assert_true(nm_write_file_at(w->m->backend->slice_fd, "cpu.stat", "") < 0);
+    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
     write_file(w->m->backend->slice_fd, "cpu.stat", "usage_usec 1\n");
     nm_sample_open_slice(w->m);
-    assert_true(w->m->slice_cpu_fd >= 0);
+    assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &first), 0);
+    assert_int_equal(usec, 1);
     nm_sample_open_slice(w->m); /* once is enough */
+    assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
+    assert_int_equal(slice, first);
     write_file(w->m->backend->slice_fd, "memory.stat", "anon 5\n");
-    nm_sample_close_slice(w->m);
-    assert_true(w->m->slice_cpu_fd < 0 && w->m->slice_memory_fd < 0);
+    write_file(w->m->backend->slice_fd, "cpu.stat", "nonsense\n");
+    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
+    write_file(w->m->backend->slice_fd, "cpu.stat", "usage_usec 2\n");
+    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0); /* until it is opened again */
     nm_sample_open_slice(w->m);
-    assert_true(w->m->slice_memory_fd >= 0);
+    assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
+    assert_int_not_equal(slice, first);
     write_file(w->m->backend->slice_fd, "memory.stat", "anon nonsense\n");
     (void)nm_sample_all(w->m);
-    assert_true(w->m->slice_cpu_fd < 0 && w->m->slice_memory_fd < 0);
+    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
 }
 
 /* ---- what doesn't end ------------------------------------------------------------------------- */

@@ -366,8 +366,8 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live *l, const
                          uint64_t cost_usec)
 {
     w->m->kicks = 0;
-    w->m->last_sample_usec = nm_now_usec();
-    w->m->sample_cost_usec = cost_usec;
+    w->m->sampled.at_usec = nm_now_usec();
+    w->m->sampled.cost_usec = cost_usec;
     assert_int_equal(nm_fake_set_memory_events(l->cg, e), 0);
     manager_world_settle(w);
     return w->m->kicks & 1U << NM_TRIGGER_PRESSURE;
