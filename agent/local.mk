@@ -103,6 +103,8 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/push-out.c %D%/manager/push-out.h \
 	%D%/manager/ended-apps.c %D%/manager/ended-apps.h \
 	%D%/manager/event-file.c %D%/manager/event-file.h \
+	%D%/manager/manager-events.c %D%/manager/manager-events.h \
+	%D%/manager/manager-past.c %D%/manager/manager-past.h \
 	%D%/manager/manager-record.c %D%/manager/manager-record.h \
 	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \
 	%D%/manager/manager-change.c %D%/manager/manager-change.h \

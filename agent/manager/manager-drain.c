@@ -13,6 +13,7 @@
 #include "agent/manager/manager-end.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -37,7 +38,7 @@ static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    nm_record_node_event(m, "the deadline of draining has come: what still runs is ended");
+    nm_events_tell_node(m, "the deadline of draining has come: what still runs is ended");
     kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
     return 0;
 }
@@ -93,7 +94,7 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     else
         (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended%s",
                        nm_format_duration(deadline_usec, when, sizeof when), discarded);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
 }
 
 /* Journalled before anything is done: a restart in between must not admit again. To drain anew
@@ -132,7 +133,7 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     m->drain_deadline_usec = UINT64_MAX;
     m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
     nm_durable_save_drain(m);
-    nm_record_node_event(m, "no longer draining: containers are admitted again");
+    nm_events_tell_node(m, "no longer draining: containers are admitted again");
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, "The node", "no longer drains", ret_problem);
 }
@@ -146,7 +147,7 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
     if (r != 0)
         return r;
     if (nm_policy_close_breaker(m->policy, nm_now_usec()))
-        nm_record_node_event(m, "breaker closed by an administrator: opportunistic containers are admitted again");
+        nm_events_tell_node(m, "breaker closed by an administrator: opportunistic containers are admitted again");
     nm_durable_save(m);
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, "The breaker", "is closed", ret_problem);

@@ -21,6 +21,7 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-output.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-sample.h"
@@ -435,7 +436,7 @@ static int run_again(struct nm_live *l)
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("rerun-new");
     (void)nm_keep_write_copy(l);
-    nm_record_state_event(l, from, NM_NEW);
+    nm_events_tell_state(l, from, NM_NEW);
     nm_kick(m, NM_TRIGGER_CHANGE);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "agent/message-ids.h"
 #include "agent/manager/manager-durable.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "util/fileio.h"
 #include "util/log.h"
@@ -34,7 +35,7 @@ void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *
                    kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
                    o->saved.incomplete ? ", but not everything" : "", rest);
     nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->recovery_note);
-    nm_record_node_event(m, m->recovery_note);
+    nm_events_tell_node(m, m->recovery_note);
 }
 
 void nm_journal_replace(struct nm_manager *m)

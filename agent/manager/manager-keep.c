@@ -12,6 +12,7 @@
 #include "agent/problem.h"
 #include "agent/store/copy.h"
 #include "agent/manager/container-files.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -73,7 +74,7 @@ void nm_keep_set_state(struct nm_live *l, enum nm_state to)
     l->c->view.state_usec = nm_now_usec();
     l->c->view.state_samples = 0;
     (void)nm_keep_journal(l);
-    nm_record_state_event(l, from, to);
+    nm_events_tell_state(l, from, to);
 }
 
 int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)

@@ -15,6 +15,7 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-sample.h"
 #include "util/clock.h"
@@ -197,7 +198,7 @@ void nm_life_stopped(const char *container_id, void *userdata)
         (void)snprintf(text, sizeof text,
                        "systemd stops %s and all containers in it; nmd hasn't asked for it (systemctl stop, or the "
                        "host goes down)", m->backend->slice);
-        nm_record_node_event(m, text);
+        nm_events_tell_node(m, text);
         return;
     }
     if (!l || !l->cg || l->stopped || c->kill_reason != NM_EXIT_NONE)
@@ -209,5 +210,5 @@ void nm_life_stopped(const char *container_id, void *userdata)
         (void)nm_keep_journal(l);
     (void)snprintf(text, sizeof text, "systemd stops the scope of %s; nmd hasn't asked for it (systemctl stop, or the "
                                       "host goes down)", c->id);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
 }

@@ -16,6 +16,7 @@
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "util/fault.h"
 
@@ -211,7 +212,7 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
 
 void nm_manager_tell(struct nm_manager *m, int level, const char *text)
 {
-    nm_record_node_event_at(m, level, text);
+    nm_events_tell_node_at(m, level, text);
 }
 
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)

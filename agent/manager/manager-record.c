@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Telling: decision records, events and subscriptions. A decision is written to the store when it is
- * taken and again when its outcome is known; subscribers hear it both times.
+ * Decision records. A decision is written to the store when it is taken and again when its outcome is known; who has
+ * subscribed to events hears of it both times.
  */
 
 #include "agent/manager/manager-record.h"
@@ -13,9 +13,7 @@
 
 #include "agent/config/settings.h"
 #include "agent/message-ids.h"
-#include "agent/manager/ended-apps.h"
-#include "agent/manager/event-file.h"
-#include "agent/manager/long-history.h"
+#include "agent/manager/manager-events.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -28,255 +26,6 @@
 const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
     1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
 };
-
-/* ---- what there was ------------------------------------------------------ */
-
-/* Told when it begins and ends; what can't be written is there until nmd ends. */
-static void tell_past_error(struct nm_manager *m, int r)
-{
-    if (r == m->past_error)
-        return;
-    m->past_error = r;
-    if (r < 0)
-        nm_notice("the node's history can't be kept in %s (%s): a restart of nmd would lose what comes now",
-                  m->state_dir, strerror(-r));
-    else
-        nm_info("the node's history can be kept again");
-}
-
-int nm_record_load_past(struct nm_manager *m)
-{
-    int history_error = 0, apps_error = 0;
-    int r = nm_long_history_new(m->state_dir, nm_realtime_usec(), &m->long_history, &history_error);
-
-    if (r >= 0)
-        r = nm_ended_apps_new(m->state_dir, &m->ended_apps, &apps_error);
-    if (r >= 0)
-        tell_past_error(m, history_error < 0 ? history_error : apps_error);
-    return r;
-}
-
-void nm_record_point(struct nm_manager *m, const struct nm_history_point *p)
-{
-    int r = nm_long_history_add(m->long_history, p);
-
-    nm_history_add(m->history, p);
-    if (r != 0)
-        tell_past_error(m, NM_MIN(r, 0));
-}
-
-/* ---- events -------------------------------------------------------------- */
-
-/* The oldest of the ring gives way. Numbers go on, so that a reader can tell how many it has
- * missed. */
-static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
-{
-    struct nm_event_record *e = &m->events[m->next_event % NM_EVENT_RING];
-
-    *e = (struct nm_event_record){
-        .number = m->next_event++, .realtime_usec = nm_realtime_usec(), .kind = kind, .is_unsaved = true};
-    return e;
-}
-
-/* Told when it begins and ends, as the journal's trouble is; nothing else depends on it. */
-static void tell_events_error(struct nm_manager *m, int r)
-{
-    if (r == m->events_error)
-        return;
-    m->events_error = r;
-    if (r < 0)
-        nm_notice("events can't be kept in %s (%s): a restart of nmd would lose those that come now", m->state_dir,
-                  strerror(-r));
-    else
-        nm_info("events can be kept again");
-}
-
-void nm_record_load_events(struct nm_manager *m)
-{
-    int fd = nm_event_file_open(m->state_dir, m->events, &m->next_event);
-
-    assert(m->next_event > 0 && m->events_fd < 0);
-    m->events_fd = fd;
-    m->next_event_to_keep = m->next_event;
-    /* A decision that was told of, and lost with its journal, must not lend its number to another one. */
-    for (size_t i = 0; i < NM_EVENT_RING; i++)
-        if (m->events[i].decision_number < INT64_MAX)
-            m->next_decision = NM_MAX(m->next_decision, m->events[i].decision_number + 1);
-    if (fd < 0)
-        tell_events_error(m, fd);
-}
-
-/* On disk before anybody hears of it: who follows them over a restart goes on after the last number that it has
- * heard, which must not be given to another one. But not before what they tell of is in the journal: of what dies with
- * a transaction, a restarted nmd must not say that it was so. Readers are answered in a turn of their own, in which no
- * transaction is open. One that can't be written is shown as such, and tried again with whatever is written next. */
-static void keep_events(struct nm_manager *m)
-{
-    uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
-
-    if (nm_store_in_transaction(m->store))
-        return;
-    for (uint64_t n = NM_MAX(first, m->next_event_to_keep); n < m->next_event && m->events_fd >= 0; n++) {
-        struct nm_event_record *e = &m->events[n % NM_EVENT_RING];
-        int r = nm_event_file_put(m->events_fd, e);
-
-        tell_events_error(m, r);
-        if (r < 0)
-            return;
-        e->is_unsaved = false;
-        m->next_event_to_keep = n + 1;
-    }
-}
-
-static void publish(struct nm_manager *m, const struct nm_event *e)
-{
-    struct nm_subscription *next;
-
-    assert(e->number != 0);
-    keep_events(m);
-    for (struct nm_subscription *s = m->subscriptions; s; s = next) {
-        next = s->next; /* a subscriber may end itself */
-        s->cb(e, s->userdata);
-    }
-}
-
-/* With who submitted it: events outlive their container, and who may read them is still to be
- * told. */
-static void name_container(struct nm_event_record *e, const struct nm_container *c)
-{
-    (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
-    (void)snprintf(e->container_name, sizeof e->container_name, "%s", c->name);
-    e->submitter_uid = c->submitter_uid;
-    e->type = c->view.type;
-}
-
-/* Only what has an entry in the catalog (journalctl -x) has an id. */
-static const char *end_message_id(const struct nm_container *c, enum nm_state to)
-{
-    if (to != NM_COMPLETED)
-        return NULL;
-    return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
-}
-
-/* Events wait until the journal has the end. This count doesn't: an end that is counted twice after a crash harms
- * nobody. */
-static void count_end(const struct nm_live *l)
-{
-    int r = nm_ended_apps_add(l->m->ended_apps, l->c);
-
-    if (r != 0)
-        tell_past_error(l->m, NM_MIN(r, 0));
-}
-
-/* The ends are what a log is read for; every other change of state is there at debug. */
-void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to)
-{
-    struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
-    struct nm_event e = {.number = r->number,
-                         .realtime_usec = r->realtime_usec,
-                         .kind = NM_EVENT_STATE,
-                         .container = l->c,
-                         .from = from,
-                         .to = to};
-    char label[160], end[64];
-
-    name_container(r, l->c);
-    r->from = from;
-    r->to = to;
-    nm_container_label(l->c, label, sizeof label);
-    if (to == NM_COMPLETED)
-        (void)snprintf(r->text, sizeof r->text, "%s%s%s",
-                       nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
-                       l->c->message);
-    if (to == NM_COMPLETED)
-        count_end(l);
-    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
-                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_word(to),
-                     r->text[0] ? ", " : "", r->text);
-    publish(l->m, &e);
-}
-
-void nm_record_node_event(struct nm_manager *m, const char *text)
-{
-    nm_record_node_event_at(m, LOG_INFO, text);
-}
-
-void nm_record_node_event_at(struct nm_manager *m, int level, const char *text)
-{
-    struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
-    struct nm_event e = {.number = r->number,
-                         .realtime_usec = r->realtime_usec,
-                         .kind = NM_EVENT_NODE,
-                         .text = text};
-
-    assert(text && *text);
-    (void)snprintf(r->text, sizeof r->text, "%s", text);
-    nm_log(level, "%s", text);
-    publish(m, &e);
-}
-
-static void decision_event(struct nm_manager *m, const struct nm_container *c,
-                           const struct nm_decision *d)
-{
-    struct nm_event_record *r = next_record(m, NM_EVENT_DECISION);
-    struct nm_event e = {.number = r->number,
-                         .realtime_usec = r->realtime_usec,
-                         .kind = NM_EVENT_DECISION,
-                         .container = c,
-                         .decision = d};
-
-    if (c)
-        name_container(r, c);
-    r->decision_number = d->number;
-    r->decision_kind = d->kind;
-    nm_decision_summary(d, r->text, sizeof r->text);
-    publish(m, &e);
-}
-
-int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
-                         struct nm_subscription **ret)
-{
-    struct nm_subscription *s = calloc(1, sizeof *s);
-
-    assert(cb);
-    if (!s)
-        return -ENOMEM;
-    *s = (struct nm_subscription){.m = m, .cb = cb, .userdata = userdata, .next = m->subscriptions};
-    m->subscriptions = s;
-    *ret = s;
-    return 0;
-}
-
-struct nm_subscription *nm_subscription_free(struct nm_subscription *s)
-{
-    struct nm_subscription **p;
-
-    if (!s)
-        return NULL;
-    for (p = &s->m->subscriptions; *p != s; p = &(*p)->next)
-        ;
-    *p = s->next;
-    free(s);
-    return NULL;
-}
-
-static bool may_see(const struct nm_caller *who, const struct nm_event_record *e)
-{
-    return !who || who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
-}
-
-void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
-                              uint64_t after_number, nm_manager_event_cb_t cb, void *userdata)
-{
-    uint64_t first = m->next_event > NM_EVENT_RING ? m->next_event - NM_EVENT_RING : 1;
-
-    for (uint64_t n = NM_MAX(first, after_number + 1); n < m->next_event; n++) {
-        const struct nm_event_record *e = &m->events[n % NM_EVENT_RING];
-
-        if (e->number == n && may_see(who, e)) /* an earlier nmd may have been unable to keep it */
-            cb(e, userdata);
-    }
-}
 
 /* ---- decisions ----------------------------------------------------------- */
 
@@ -298,7 +47,7 @@ void nm_record_tell_health(struct nm_manager *m)
 void nm_record_store_result(struct nm_manager *m, int r)
 {
     assert(r <= 0);
-    keep_events(m);
+    nm_events_keep(m);
     if (r == m->store_error)
         return;
     m->store_error = r;
@@ -316,6 +65,12 @@ void nm_record_store_result(struct nm_manager *m, int r)
     }
     if (m->health)
         nm_record_tell_health(m);
+}
+
+/* A decision that was told of, and lost with its journal, must not lend its number to another one. */
+void nm_record_begin_after(struct nm_manager *m, uint64_t number)
+{
+    m->next_decision = NM_MAX(m->next_decision, number + 1);
 }
 
 static void save(struct nm_manager *m, const struct nm_decision *d)
@@ -441,7 +196,7 @@ static void announce(struct nm_live *l)
     char text[400];
 
     save(l->m, d);
-    decision_event(l->m, l->c, d);
+    nm_events_tell_decision(l->m, l->c, d);
     nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id,
                      nm_decision_kind_name(d->kind), nm_message_id_of_decision(d->kind), "%s",
                      nm_decision_summary(d, text, sizeof text));
@@ -548,7 +303,7 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
     fill_verdict(&d, v);
     fill_action(&d, a, v);
     save(l->m, &d);
-    decision_event(l->m, l->c, &d);
+    nm_events_tell_decision(l->m, l->c, &d);
     nm_log_container(LOG_INFO, l->c->id, nm_decision_kind_name(kind), NULL, "shadow: %s",
                      nm_decision_summary(&d, text, sizeof text));
 }
@@ -612,7 +367,7 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     save(m, &d);
     if (!is_worth_telling(d.n_times))
         return;
-    decision_event(m, NULL, &d);
+    nm_events_tell_decision(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
 }
 
@@ -644,14 +399,14 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
         d.stall_base_permille = v->stall_base_permille;
     }
     save(m, &d);
-    decision_event(m, NULL, &d);
+    nm_events_tell_decision(m, NULL, &d);
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
     if (v->squeeze_millicores == NM_NO_SQUEEZE)
         (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
     else
         (void)snprintf(text, sizeof text, "opportunistic containers together are held to %.2f CPUs: %s",
                        (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
 }
 
 void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why)

@@ -28,15 +28,8 @@ void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
 void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why);
 /* The squeeze of this verdict began, ended, or has another reason now. */
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v);
-void nm_record_state_event(struct nm_live *l, enum nm_state from, enum nm_state to);
-/* Those of an earlier nmd; what comes from now on is kept for a later one. Before the first event. */
-/* The node's last day, and what became of applications. 0 or -ENOMEM. */
-int nm_record_load_past(struct nm_manager *m);
-void nm_record_point(struct nm_manager *m, const struct nm_history_point *p);
-void nm_record_load_events(struct nm_manager *m);
-/* Records an event of the node, and logs it as information, or at the level. */
-void nm_record_node_event(struct nm_manager *m, const char *text);
-void nm_record_node_event_at(struct nm_manager *m, int level, const char *text);
+/* The next decision has a higher number than that one. */
+void nm_record_begin_after(struct nm_manager *m, uint64_t number);
 /* r: what the newest write of the journal returned. Told when it changes. */
 void nm_record_store_result(struct nm_manager *m, int r);
 /* What is known of that already when health comes into being. */

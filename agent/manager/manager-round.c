@@ -19,6 +19,7 @@
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-reclaim.h"
+#include "agent/manager/manager-past.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-sample.h"
 #include "agent/manager/manager-slice.h"
@@ -229,7 +230,7 @@ static void keep_history(struct nm_manager *m)
     p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->node.memory_pressure_some_avg10);
     p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->node.memory_pressure_full_avg10);
     p.pressure[NM_HISTORY_CPU_SOME] = permille(m->node.cpu_pressure_some_avg10);
-    nm_record_point(m, &p);
+    nm_past_add_point(m, &p);
 }
 
 static void check_invariants(struct nm_manager *m, const struct nm_policy_settings *s,

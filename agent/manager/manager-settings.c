@@ -12,6 +12,8 @@
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-pressure.h"
+#include "agent/manager/manager-events.h"
+#include "agent/manager/manager-past.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-slice.h"
 #include "util/clock.h"
@@ -52,8 +54,8 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     m->settings = s;
     note_node(m);
     m->shed_due = true;
-    if (m->history && history_changed)
-        (void)nm_history_set_span(m->history, c->history_usec);
+    if (m->past && history_changed)
+        nm_past_set_span(m->past, c->history_usec);
     if (m->sample_timer && period_changed) {
         m->sample_due_usec = nm_now_usec() + c->period_usec;
         (void)sd_event_source_set_time(m->sample_timer, m->sample_due_usec);
@@ -149,7 +151,7 @@ static void tell_node(struct nm_manager *m, const struct nm_policy_settings *bef
                    vcores > 0.999 && vcores < 1.001 ? "" : "s");
     if (s->capacity.memory_bytes != before->capacity.memory_bytes ||
         s->capacity.cpu_millicores != before->capacity.cpu_millicores)
-        nm_record_node_event(m, text);
+        nm_events_tell_node(m, text);
 }
 
 void nm_settings_follow_node(struct nm_manager *m)
@@ -180,7 +182,7 @@ static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcor
         (void)snprintf(text, sizeof text,
                        "the upstream wants the node to have %s of memory and %u vcores: capacity is %s of memory",
                        nm_format_size(memory_bytes, wanted, sizeof wanted), (unsigned)vcores, capacity);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
 }
 
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
@@ -238,7 +240,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         refresh_limits(m);
     (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
                    restart[0] ? "; only a restart applies: " : "", restart);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
     nm_kick(m, NM_TRIGGER_CHANGE);
     return 0;
 }

@@ -13,7 +13,9 @@
  *   manager-kick.c      asks for a round
  *   container-files.c   the directories of containers
  *   event-file.c        the newest events on disk
- *   manager-record.c    decisions, events, subscriptions
+ *   manager-past.c      the node's last day, and applications that have ended
+ *   manager-events.c    events and subscriptions
+ *   manager-record.c    decisions
  *   manager-lists.c     who lives, who has ended, the index, the applications
  *   manager-removable.c since when nothing holds the node
  *   manager-durable.c   what outlives a restart beside containers and decisions: counters, the policy's memory, drain
@@ -150,13 +152,6 @@ struct nm_sampled {
     uint32_t kernel_kills;   /* of whole containers, for want of memory; the next round is told */
 };
 
-struct nm_subscription {
-    struct nm_manager *m;
-    nm_event_cb_t cb;
-    void *userdata;
-    struct nm_subscription *next;
-};
-
 #define NM_EVENT_RING 1024
 #define NM_DECISIONS_KEPT 20000
 #define NM_ENDED_MAX 10000
@@ -184,8 +179,7 @@ struct nm_manager {
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_store_opened opened;
-    uint64_t next_seq, next_decision, next_event;
-    uint64_t next_event_to_keep; /* in the file */
+    uint64_t next_seq, next_decision;
     struct nm_decision refusal;       /* the newest; those that follow may be told with it */
     int store_error; /* the last write's, 0 = fine */
     char boot_id[64];
@@ -220,10 +214,7 @@ struct nm_manager {
     struct nm_node_sample node;
     bool node_valid;
     struct nm_glance *glance;
-    struct nm_history *history;
-    struct nm_long_history *long_history;
-    struct nm_ended_apps *ended_apps;
-    int past_error; /* why the last two can't be kept on disk, or 0 */
+    struct nm_past *past;
     uint64_t sample_due_usec;
     uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
     sd_event_source *sample_timer, *wake_timer, *round_source, *starts_source, *drain_timer, *housekeeping_timer,
@@ -267,9 +258,7 @@ struct nm_manager {
     struct nm_durable *durable;
     struct nm_reclaim *reclaim;
     struct nm_histogram reaction_pause, reaction_kill;
-    struct nm_event_record *events; /* ring of NM_EVENT_RING */
-    int events_fd, events_error;    /* of event-file.c; what its newest write returned */
-    struct nm_subscription *subscriptions;
+    struct nm_events *events;
     const struct nm_upstream_ops *upstream;
     void *upstream_userdata;
     char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */

@@ -3,10 +3,9 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
-#include "agent/manager/ended-apps.h"
-#include "agent/manager/long-history.h"
 #include "agent/manager/manager-access.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-past.h"
 #include "agent/manager/manager-state.h"
 #include "agent/manager/manager-use.h"
 #include "agent/manager/over-beta.h"
@@ -426,7 +425,7 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
 
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
-    return span_usec <= m->config->history_usec ? m->history : nm_long_history_get(m->long_history, span_usec);
+    return nm_past_history(m, span_usec);
 }
 
 void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
@@ -435,7 +434,7 @@ void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *
     uint64_t since = nm_sub_u64(nm_realtime_usec(), NM_ENDED_APPS_USEC);
 
     for (unsigned i = 0; i < NM_ENDED_APPS; i++) {
-        const struct nm_ended_app *e = nm_ended_apps_get(m->ended_apps, i, since);
+        const struct nm_ended_app *e = nm_past_ended_app(m->past, i, since);
 
         if (e && (!who || who->admin || who->uid == e->submitter_uid))
             cb(e, userdata);

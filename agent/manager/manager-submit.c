@@ -22,6 +22,7 @@
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-removable.h"
 #include "util/clock.h"
@@ -509,7 +510,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     l->rows = s->rows;
     l->columns = s->columns;
     m->counters.submitted++;
-    nm_record_state_event(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
+    nm_events_tell_state(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
     nm_kick(m, NM_TRIGGER_CHANGE);
     *ret = l->c;
     return 0;

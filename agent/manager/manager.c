@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 
 #include "agent/message-ids.h"
-#include "agent/manager/ended-apps.h"
 #include "agent/manager/glance.h"
-#include "agent/manager/long-history.h"
 #include "agent/manager/manager-drain.h"
 #include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-end.h"
@@ -28,6 +26,8 @@
 #include "agent/manager/manager-output.h"
 #include "agent/manager/manager-pressure.h"
 #include "agent/manager/manager-ready.h"
+#include "agent/manager/manager-events.h"
+#include "agent/manager/manager-past.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-round.h"
 #include "agent/manager/manager-sample.h"
@@ -257,7 +257,7 @@ static void on_health(bool healthy, const char *reason, void *userdata)
         (void)snprintf(text, sizeof text, "the node is healthy again");
     else
         (void)snprintf(text, sizeof text, "the node is unhealthy and admits nothing: %s", reason);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
@@ -267,9 +267,7 @@ static int open_samplers(struct nm_manager *m, const char *node_proc_root, char 
 
     if (r < 0)
         return nm_ready_refuse_figures(node_proc_root, r, ret_message);
-    r = nm_history_new(m->config->history_usec, &m->history);
-    if (r >= 0)
-        r = nm_record_load_past(m);
+    r = nm_past_load(m);
     if (r >= 0)
         r = nm_policy_new(&m->policy);
     if (r >= 0)
@@ -298,12 +296,13 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();
+    m->events = nm_events_new();
     m->glance = nm_glance_new();
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->sessions = nm_sessions_new();
-    return m->durable && m->glance && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
+    return m->durable && m->events && m->glance && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
 }
 
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
@@ -324,10 +323,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
         r = nm_health_new(m->event, m->config, m->state_dir, m->log_dir, on_health, m, &m->health);
     if (r < 0)
         return r;
-    m->events = calloc(NM_EVENT_RING, sizeof *m->events);
-    if (!m->events)
-        return -ENOMEM;
-    nm_record_load_events(m);
+    nm_record_begin_after(m, nm_events_load(m));
     nm_record_tell_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
@@ -351,14 +347,13 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
         nm_config_free(p->config);
         return -ENOMEM;
     }
-    m->shim_fd = m->events_fd = -EBADF;
+    m->shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
     m->config_must_exist = p->config_must_exist;
     m->config_defaults = p->config_defaults;
     m->drain_deadline_usec = UINT64_MAX;
     m->squeeze_millicores = NM_NO_SQUEEZE;
     m->queue_limit = UINT32_MAX;
-    m->next_event = 1;
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
@@ -397,23 +392,18 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     stop_watching(m);
     m->recorder = nm_recorder_free(m->recorder);
     m->sessions = nm_sessions_free(m->sessions);
-    while (m->subscriptions)
-        (void)nm_subscription_free(m->subscriptions);
     nm_lists_done(m);
     m->durable = nm_durable_free(m->durable);
     m->reclaim = nm_reclaim_free(m->reclaim);
     for (size_t i = 0; i < m->n_orphans; i++)
         nm_cgroup_free(m->orphans[i]);
     free(m->orphans);
-    free(m->events);
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
-    nm_history_free(m->history);
-    nm_long_history_free(m->long_history);
-    nm_ended_apps_free(m->ended_apps);
+    m->past = nm_past_free(m->past);
+    m->events = nm_events_free(m->events);
     nm_sampling_free(m->sampling);
     (void)nm_close(m->shim_fd);
-    (void)nm_close(m->events_fd);
     nm_store_free(m->store);
     m->helper = nm_helper_free(m->helper);
     nm_cgroup_backend_free(m->backend);

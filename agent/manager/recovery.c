@@ -43,6 +43,7 @@
 #include "agent/manager/manager-life.h"
 #include "agent/manager/manager-limits.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-removable.h"
 #include "agent/manager/manager-settings.h"
@@ -626,7 +627,7 @@ static void go_on(struct nm_manager *m)
     if (!m->draining)
         return;
     (void)nm_drain_arm(m, m->drain_deadline_usec);
-    nm_record_node_event(m, "still draining, as before the restart");
+    nm_events_tell_node(m, "still draining, as before the restart");
     nm_drain_carry_out(m, NULL);
 }
 
@@ -648,7 +649,7 @@ static void tell(struct finding *f)
                    "after the restart: %u containers adopted, %u still queued, %u lost, %zu cgroups "
                    "that aren't known",
                    f->adopted, f->queued, f->lost, m->n_orphans);
-    nm_record_node_event(m, text);
+    nm_events_tell_node(m, text);
 }
 
 int nm_recovery_run(struct nm_manager *m, char **ret_message)

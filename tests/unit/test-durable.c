@@ -16,6 +16,7 @@
 #include "agent/manager/event-file.h"
 #include "agent/manager/manager-durable.h"
 #include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-record.h"
 #include "agent/manager/manager-slice.h"
 #include "agent/store/store-sql.h"
@@ -81,16 +82,16 @@ static void test_events_of_a_transaction(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
-    uint64_t before = w->m->next_event, number;
+    uint64_t before = nm_events_newest(w->m->events)->number + 1, number;
 
     (void)nm_store_begin(w->m->store);
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
-    nm_record_node_event(w->m, "something");
-    assert_int_equal(w->m->next_event, before + 2);
+    nm_events_tell_node(w->m, "something");
+    assert_int_equal(nm_events_newest(w->m->events)->number, before + 1);
     assert_true(newest_kept(w) < before);
     nm_record_store_result(w->m, nm_store_commit(w->m->store));
     assert_int_equal(newest_kept(w), before + 1);
-    nm_record_node_event(w->m, "something else");
+    nm_events_tell_node(w->m, "something else");
     assert_int_equal(newest_kept(w), before + 2);
 
     /* A decision that was told of lends its number to no other one, also where the journal has lost it. */

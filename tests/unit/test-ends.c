@@ -16,6 +16,7 @@
 
 #include "agent/manager/container-files.h"
 #include "agent/manager/manager-end.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-kill.h"
 #include "agent/manager/manager-life.h"
@@ -427,16 +428,16 @@ static void test_a_stop_by_systemd(void **state)
     const struct nm_event_record *e;
 
     nm_life_stopped(NULL, w->m);
-    e = &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING];
+    e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, "systemd stops nmtest.slice and all containers in it"));
     nm_life_stopped("container_1_000099", w->m); /* nobody's */
     nm_life_stopped(l->c->id, w->m);
     assert_true(l->stopped);
     assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));
-    e = &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING];
+    e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, l->c->id));
     nm_life_stopped(l->c->id, w->m); /* it says so twice */
-    assert_ptr_equal(e, &w->m->events[(w->m->next_event - 1) % NM_EVENT_RING]);
+    assert_ptr_equal(e, nm_events_newest(w->m->events));
 }
 
 static int asked_freeze(const struct nm_live *l)

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "agent/manager/manager-end.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-kick.h"
 #include "agent/manager/manager-lists.h"
 #include "agent/manager/manager-session.h"
@@ -304,7 +305,8 @@ static int record(struct request *q)
 
     (void)snprintf(path, sizeof path, "%s/trace", q->w->tree.path);
     r = nm_manager_record(q->w->m, path, &message);
-    assert_true(r == 0 ? q->w->m->recorder && q->w->m->subscriptions : !q->w->m->recorder && !q->w->m->subscriptions);
+    assert_true(r == 0 ? q->w->m->recorder && nm_events_have_subscribers(q->w->m->events)
+                       : !q->w->m->recorder && !nm_events_have_subscribers(q->w->m->events));
     q->w->m->recorder = nm_recorder_free(q->w->m->recorder);
     free(message);
     return r;

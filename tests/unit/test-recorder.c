@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "agent/manager/manager-act.h"
+#include "agent/manager/manager-events.h"
 #include "agent/manager/manager-keep.h"
 #include "agent/manager/manager-round.h"
 #include "agent/manager/recorder.h"
@@ -72,7 +73,7 @@ static void assert_refused(struct manager_world *w, const char *name, int r, con
         fail_msg("%s", message);
     free(message);
     assert_null(w->m->recorder);
-    assert_null(w->m->subscriptions);
+    assert_false(nm_events_have_subscribers(w->m->events));
 }
 
 static void test_what_is_no_trace(void **state)
@@ -121,7 +122,7 @@ static void test_no_room_to_begin(void **state)
     assert_non_null(strstr(message, "can't be written: File too large"));
     free(message);
     assert_null(w->m->recorder);
-    assert_null(w->m->subscriptions);
+    assert_false(nm_events_have_subscribers(w->m->events));
 }
 
 /* What is in the file can be replayed, and nmd goes on. */
