@@ -74,24 +74,11 @@ static void refresh_containers(struct nm_manager *m)
             nm_limits_apply(m->live[i]);
 }
 
-/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
- * that goes first. A limit that isn't lowered can't do that. */
 static void refresh_limits(struct nm_manager *m)
 {
-    uint64_t to = m->settings.capacity.memory_bytes;
-
-    m->slice_limit_due = to < m->slice_limits.memory_max_bytes && m->verdict.in_use.memory_bytes > to;
-    nm_slice_set(m);
+    nm_slice_set_capacity(m);
     nm_helper_follow(m);
     refresh_containers(m);
-}
-
-static void lower_slice_limit(struct nm_manager *m)
-{
-    if (!m->slice_limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
-        return;
-    m->slice_limit_due = false;
-    nm_slice_set(m);
 }
 
 /* ---- vcores ---------------------------------------------------------------- */
@@ -158,7 +145,7 @@ void nm_settings_follow_node(struct nm_manager *m)
 {
     struct nm_policy_settings s, before = m->settings;
 
-    lower_slice_limit(m);
+    nm_slice_lower(m);
     if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->node, m->backend, &s) < 0)
         return;
     (void)scale_requests(m);

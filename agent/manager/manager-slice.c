@@ -15,6 +15,17 @@
 #include "util/log.h"
 #include "util/parse.h"
 
+struct nm_slice *nm_slice_new(void)
+{
+    return calloc(1, sizeof(struct nm_slice));
+}
+
+struct nm_slice *nm_slice_free(struct nm_slice *s)
+{
+    free(s);
+    return NULL;
+}
+
 /* Of those that have a cgroup, or are about to: of what they were promised, what they lay claim to. */
 static uint64_t claimed(struct nm_manager *m)
 {
@@ -36,13 +47,13 @@ static void on_set(int result, struct nm_cgroup *cg, const char *message, void *
     struct nm_manager *m = userdata;
 
     nm_cgroup_free(cg);
-    m->slice_busy = false;
+    m->slice->is_busy = false;
     if (result < 0)
         nm_warning("could not set the slice's limits: %s; ignoring",
                    message ? message : strerror(-result));
-    if (!m->slice_again)
+    if (!m->slice->again)
         return;
-    m->slice_again = false;
+    m->slice->again = false;
     set(m);
 }
 
@@ -52,40 +63,40 @@ static uint64_t learn_own(struct nm_manager *m)
     uint64_t is;
 
     if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
-        (void)nm_slice_note_see(&m->slice_note, is);
-    return m->slice_note.own_bytes;
+        (void)nm_slice_note_see(&m->slice->note, is);
+    return m->slice->note.own_bytes;
 }
 
 static void note(struct nm_manager *m, uint64_t bytes)
 {
     int r;
 
-    nm_slice_note_ask(&m->slice_note, nm_cgroup_round_to_page(bytes));
-    r = nm_slice_note_save(m->runtime_dir, &m->slice_note);
+    nm_slice_note_ask(&m->slice->note, nm_cgroup_round_to_page(bytes));
+    r = nm_slice_note_save(m->runtime_dir, &m->slice->note);
     if (r < 0)
         nm_debug("whose the slice's memory.low is can't be noted: %s", strerror(-r));
 }
 
 static void set(struct nm_manager *m)
 {
-    uint64_t own, max = m->slice_limits.memory_max_bytes;
+    uint64_t own, max = m->slice->limits.memory_max_bytes;
     int r;
 
-    if (m->slice_busy) {
-        m->slice_again = true;
+    if (m->slice->is_busy) {
+        m->slice->again = true;
         return;
     }
     own = learn_own(m);
-    m->slice_claimed_bytes = claimed(m);
-    if (!m->slice_limit_due) /* else the one before stays, for now */
+    m->slice->claimed_bytes = claimed(m);
+    if (!m->slice->limit_due) /* else the one before stays, for now */
         max = m->settings.capacity.memory_bytes;
-    m->slice_limits = NM_CGROUP_LIMITS_NONE;
-    m->slice_limits.memory_max_bytes = max;
-    m->slice_limits.pids_max = m->tasks.slice;
-    m->slice_limits.memory_low_bytes = NM_MAX(m->slice_claimed_bytes, own);
-    note(m, m->slice_limits.memory_low_bytes);
-    m->slice_busy = true;
-    r = m->backend->ops->set_slice_limits(m->backend, &m->slice_limits, on_set, m);
+    m->slice->limits = NM_CGROUP_LIMITS_NONE;
+    m->slice->limits.memory_max_bytes = max;
+    m->slice->limits.pids_max = m->tasks.slice;
+    m->slice->limits.memory_low_bytes = NM_MAX(m->slice->claimed_bytes, own);
+    note(m, m->slice->limits.memory_low_bytes);
+    m->slice->is_busy = true;
+    r = m->backend->ops->set_slice_limits(m->backend, &m->slice->limits, on_set, m);
     if (r < 0)
         on_set(r, NULL, NULL, m);
 }
@@ -98,7 +109,7 @@ static void learn_tasks(struct nm_manager *m)
     m->tasks = nm_settings_tasks(m->config, node_tasks);
 }
 
-/* A capacity that was lowered while nmd was away: see refresh_limits() in manager-settings.c. */
+/* A capacity that was lowered while nmd was away: see nm_slice_set_capacity(). */
 static void learn_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -108,15 +119,15 @@ static void learn_max(struct nm_manager *m)
         fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
     if (fd < 0 || nm_cgroup_slice_read_max(m->backend, &is) < 0 || nm_cgroup_read_used(fd, &used) < 0)
         return;
-    m->slice_limits.memory_max_bytes = is;
-    m->slice_limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
-    if (m->slice_limit_due)
+    m->slice->limits.memory_max_bytes = is;
+    m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
+    if (m->slice->limit_due)
         m->verdict.in_use.memory_bytes = used; /* until the first round knows better */
 }
 
 void nm_slice_begin(struct nm_manager *m)
 {
-    int r = nm_slice_note_load(m->runtime_dir, &m->slice_note);
+    int r = nm_slice_note_load(m->runtime_dir, &m->slice->note);
 
     if (r < 0)
         nm_warning("what the slice was promised before can't be read in %s: %s; what it is promised now is taken for "
@@ -132,9 +143,27 @@ void nm_slice_set(struct nm_manager *m)
     set(m);
 }
 
+/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
+ * that goes first. A limit that isn't lowered can't do that. */
+void nm_slice_set_capacity(struct nm_manager *m)
+{
+    uint64_t to = m->settings.capacity.memory_bytes;
+
+    m->slice->limit_due = to < m->slice->limits.memory_max_bytes && m->verdict.in_use.memory_bytes > to;
+    nm_slice_set(m);
+}
+
+void nm_slice_lower(struct nm_manager *m)
+{
+    if (!m->slice->limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
+        return;
+    m->slice->limit_due = false;
+    nm_slice_set(m);
+}
+
 void nm_slice_follow(struct nm_manager *m)
 {
-    if (claimed(m) != m->slice_claimed_bytes)
+    if (claimed(m) != m->slice->claimed_bytes)
         set(m);
 }
 
@@ -157,17 +186,17 @@ void nm_slice_check_drift(struct nm_manager *m)
     uint64_t is;
     int drift;
 
-    if (m->slice_busy)
+    if (m->slice->is_busy)
         return;
-    drift = nm_cgroup_slice_check_drift(m->backend, &m->slice_limits);
+    drift = nm_cgroup_slice_check_drift(m->backend, &m->slice->limits);
     if (drift <= 0)
         return;
-    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice_note, is) &&
-        is > m->slice_claimed_bytes) {
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice->note, is) &&
+        is > m->slice->claimed_bytes) {
         nm_info("memory.low of %s is %s by another hand, more than the %s that its guaranteed containers claim; "
                 "it stays",
                 m->backend->slice, nm_format_size(is, text, sizeof text),
-                nm_format_size(m->slice_claimed_bytes, claimed_text, sizeof claimed_text));
+                nm_format_size(m->slice->claimed_bytes, claimed_text, sizeof claimed_text));
         drift &= ~low;
     }
     tell(m, drift);

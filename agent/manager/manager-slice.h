@@ -2,12 +2,29 @@
 #pragma once
 
 #include "agent/manager/manager-state.h"
+#include "agent/manager/slice-note.h"
+
+/* Of manager-slice.c and its test. */
+struct nm_slice {
+    struct nm_cgroup_limits limits; /* as they were set last */
+    struct nm_slice_note note;
+    uint64_t claimed_bytes;
+    bool is_busy, again; /* being set; and then once more */
+    bool limit_due;      /* the capacity has shrunk below what is in use: memory.max waits */
+};
+
+struct nm_slice *nm_slice_new(void); /* NULL: no memory */
+struct nm_slice *nm_slice_free(struct nm_slice *s);
 
 /* Before anything else: what an earlier nmd asked for, and how many tasks the node has for all, and so for each. */
 void nm_slice_begin(struct nm_manager *m);
 /* All of the slice's limits: at the start, once the containers of an earlier nmd are known, and when the capacity has
  * changed. */
 void nm_slice_set(struct nm_manager *m);
+/* The same for another capacity. memory.max is lowered only where that has the kernel kill nobody; nm_slice_lower(),
+ * after each sample, does it once less is in use. */
+void nm_slice_set_capacity(struct nm_manager *m);
+void nm_slice_lower(struct nm_manager *m);
 /* Whenever a guaranteed container may have come, gone, grown, shrunk or changed its type. Cheap when none has. */
 void nm_slice_follow(struct nm_manager *m);
 void nm_slice_check_drift(struct nm_manager *m);

@@ -58,7 +58,6 @@
 #include "agent/health.h"
 #include "agent/launch/launch.h"
 #include "agent/manager/slice-claim.h"
-#include "agent/manager/slice-note.h"
 #include "agent/store/store.h"
 #include "util/fair-queue.h"
 
@@ -190,7 +189,6 @@ struct nm_manager {
     struct nm_policy_settings settings;
     uint64_t settled_memory_bytes, settled_usec; /* the node's, as the settings reckon with it, and since when */
     uint32_t settled_cpus;
-    bool slice_limit_due; /* the capacity has shrunk below what is in use: the slice's limit waits */
     struct nm_task_limits tasks;
     struct nm_policy *policy, *shadow_policy;
 
@@ -230,10 +228,7 @@ struct nm_manager {
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     struct nm_helper *helper;
-    struct nm_cgroup_limits slice_limits; /* as they were set last */
-    struct nm_slice_note slice_note;
-    uint64_t slice_claimed_bytes;
-    bool slice_busy, slice_again; /* being set; and then once more */
+    struct nm_slice *slice;
     bool drain_due; /* something waits again on a draining node */
     unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
     uint64_t housekeeping_due_usec;

@@ -302,7 +302,11 @@ static int make_parts(struct nm_manager *m)
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->sessions = nm_sessions_new();
-    return m->durable && m->events && m->glance && m->helper && m->pressure && m->reclaim && m->sessions ? 0 : -ENOMEM;
+    m->slice = nm_slice_new();
+    if (!m->durable || !m->events || !m->glance || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
+        !m->slice)
+        return -ENOMEM;
+    return 0;
 }
 
 static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
@@ -395,6 +399,7 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_lists_done(m);
     m->durable = nm_durable_free(m->durable);
     m->reclaim = nm_reclaim_free(m->reclaim);
+    m->slice = nm_slice_free(m->slice);
     for (size_t i = 0; i < m->n_orphans; i++)
         nm_cgroup_free(m->orphans[i]);
     free(m->orphans);

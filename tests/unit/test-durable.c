@@ -232,8 +232,8 @@ static void test_a_slice_that_can_not_be_set(void **state)
     nm_slice_set(w->m);
     nm_slice_set(w->m); /* once more, after that */
     manager_world_settle(w);
-    assert_false(w->m->slice_busy || w->m->slice_again);
-    assert_true(w->m->slice_note.unsaved);
+    assert_false(w->m->slice->is_busy || w->m->slice->again);
+    assert_true(w->m->slice->note.unsaved);
     fake_tree_write(&w->tree, "run/.keep", "");
 }
 

@@ -21,6 +21,7 @@
 struct fixture {
     char directory[64], proc_root[16];
     struct nm_manager m;
+    struct nm_slice slice;
     struct nm_live lives[3];
     struct nm_live *live[3];
     struct nm_container containers[3];
@@ -30,8 +31,8 @@ struct fixture {
 /* Its memory is gone with it; what is in its directories is not. */
 static void begin_nmd(struct fixture *f)
 {
-    memset(&f->m.slice_note, 0, sizeof f->m.slice_note);
-    f->m.slice_claimed_bytes = 0;
+    memset(&f->slice.note, 0, sizeof f->slice.note);
+    f->slice.claimed_bytes = 0;
     for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++)
         memset(&f->lives[i].claim, 0, sizeof f->lives[i].claim);
     nm_slice_begin(&f->m);
@@ -51,6 +52,7 @@ static int set_up(void **state)
     assert_int_equal(nm_cgroup_backend_new(&params, &f->m.backend, NULL), 0);
     assert_int_equal(nm_config_new_defaults(&f->m.config), 0);
     f->m.runtime_dir = f->directory;
+    f->m.slice = &f->slice;
     (void)snprintf(f->proc_root, sizeof f->proc_root, "/proc");
     f->m.proc_root = f->proc_root;
     f->m.settings.capacity.memory_bytes = 1024 * MIB;
@@ -83,9 +85,9 @@ static int tear_down(void **state)
 
 static void settle(struct fixture *f)
 {
-    for (int i = 0; i < 20 && (f->m.slice_busy || f->m.slice_again); i++)
+    for (int i = 0; i < 20 && (f->slice.is_busy || f->slice.again); i++)
         assert_true(sd_event_run(f->m.event, 0) >= 0);
-    assert_false(f->m.slice_busy);
+    assert_false(f->slice.is_busy);
 }
 
 static uint64_t low_of(const struct fixture *f)
@@ -161,7 +163,7 @@ static void test_a_capacity_lowered_meanwhile(void **state)
     nm_slice_set(&f->m);
     settle(f);
     assert_int_equal(max_of(f), 2048 * MIB);
-    assert_true(f->m.slice_limit_due);
+    assert_true(f->slice.limit_due);
     write_slice(f, "memory.stat",
                 "anon 1\nshmem 0\nkernel 0\nslab_reclaimable 0\nunevictable 0\ninactive_anon 1\nactive_anon 0\n");
     begin_nmd(f);
@@ -197,7 +199,7 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
     nm_slice_set(&f->m);
     settle(f);
     assert_int_equal(low_of(f), 0);
-    assert_int_equal(f->m.slice_note.own_bytes, 0);
+    assert_int_equal(f->slice.note.own_bytes, 0);
 }
 
 /* nmd dies between asking and getting it, and what it asked for is done after its successor has begun. */
