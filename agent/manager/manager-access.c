@@ -47,9 +47,9 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
                                   ref, found->id, c->id);
         found = c;
     }
-    for (size_t i = m->n_ended; i-- > 0 && !found;)
-        if (answers_to(m->ended[i], ref) && nm_access_may_touch(who, m->ended[i]))
-            found = m->ended[i];
+    for (size_t i = m->ended.n; i-- > 0 && !found;)
+        if (answers_to(m->ended.all[i], ref) && nm_access_may_touch(who, m->ended.all[i]))
+            found = m->ended.all[i];
     if (!found)
         return nm_problem_set(
             p, NM_AGENT_E_NOT_FOUND, "id", ref,

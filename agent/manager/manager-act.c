@@ -67,7 +67,7 @@ void nm_act_admit(struct nm_live *l)
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
-    assert(l->m->in_round); /* the round launches what it admits, or has it wait */
+    assert(l->m->round.is_on); /* the round launches what it admits, or has it wait */
     l->todo = NM_TODO_LAUNCH;
 }
 
@@ -86,7 +86,7 @@ void nm_act_pause(struct nm_live *l, bool by_user)
     if (by_user)
         (void)nm_keep_copy(l); /* a person's wish is not to be lost with the journal */
     l->todo = NM_TODO_FREEZE;
-    if (!l->m->in_round)
+    if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }
 
@@ -102,7 +102,7 @@ void nm_act_resume(struct nm_live *l)
     if (by_user)
         (void)nm_keep_copy(l);
     l->todo = NM_TODO_THAW;
-    if (!l->m->in_round)
+    if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }
 
@@ -122,7 +122,7 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
     l->use_before = l->c->view.measured;
     (void)nm_keep_journal(l);
     l->todo = NM_TODO_RECLAIM;
-    if (!l->m->in_round)
+    if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }
 
@@ -148,7 +148,7 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
     nm_record_acted(l);
     nm_keep_set_state(l, NM_KILLING);
     l->todo = NM_TODO_KILL;
-    if (!l->m->in_round)
+    if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }
 
@@ -157,7 +157,7 @@ void nm_act_rerun(struct nm_live *l)
 {
     uint64_t grace = l->m->config->kill_grace_usec;
 
-    assert(l->c->rerun && l->c->view.state == NM_RUNNING && !l->m->in_round);
+    assert(l->c->rerun && l->c->view.state == NM_RUNNING && !l->m->round.is_on);
     l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
     nm_act_carry_out(l);
 }
@@ -191,6 +191,6 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         return;
     }
     l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
-    if (!l->m->in_round)
+    if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }

@@ -32,7 +32,7 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
                               "Container %s is being ended already, to run again.", c->id);
     if (l->ending && !l->deciding)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", c->id, "Container %s has ended in this moment.", c->id);
-    if (l->m->draining)
+    if (l->m->drain.is_on)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
                               "The node is draining, and nothing begins on it ('nmctl undrain' ends that).");
     return nm_keep_check(l->m, p);
@@ -105,7 +105,7 @@ int nm_again_owned(struct nm_live *l, const struct nm_rerun *rerun, struct nm_pr
     uint64_t grace = l->m->config->kill_grace_usec;
     int r = check(l, rerun, ret_problem);
 
-    assert(!l->m->in_round);
+    assert(!l->m->round.is_on);
     if (r == 0)
         r = take(l, rerun);
     if (r != 0)

@@ -53,23 +53,23 @@ int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec)
         r = sd_event_add_time(m->event, &timer, CLOCK_BOOTTIME, deadline_usec, 1000, on_drain_deadline, m);
     if (r < 0)
         return r;
-    (void)sd_event_source_disable_unref(m->drain_timer);
-    m->drain_timer = timer;
-    m->drain_deadline_usec = deadline_usec;
+    (void)sd_event_source_disable_unref(m->drain.timer);
+    m->drain.timer = timer;
+    m->drain.deadline_usec = deadline_usec;
     return 0;
 }
 
 /* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
 void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
 {
-    assert(m->draining);
+    assert(m->drain.is_on);
     /* What waits would wait for ever. */
     for (size_t i = m->n_live; i-- > 0;)
         if (nm_view_is_waiting(m->views[i])) {
             nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
             nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
         }
-    if (m->drain_opportunistic)
+    if (m->drain.opportunistic)
         kill_where(m, true, false, NM_REASON_DRAINING, who);
 }
 
@@ -89,7 +89,7 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
 
     if (n > 0)
         (void)snprintf(discarded, sizeof discarded, "; what waits is discarded: %zu container%s", n, n == 1 ? "" : "s");
-    if (m->drain_deadline_usec == UINT64_MAX)
+    if (m->drain.deadline_usec == UINT64_MAX)
         (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what runs may finish%s", discarded);
     else
         (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended%s",
@@ -109,8 +109,8 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t
         r = nm_drain_arm(m, deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec);
     if (r != 0)
         return r;
-    m->draining = true;
-    m->drain_opportunistic = kill_opportunistic;
+    m->drain.is_on = true;
+    m->drain.opportunistic = kill_opportunistic;
     nm_durable_save_drain(m);
     NM_FAULT("drain-journalled");
     tell_draining(m, deadline_usec);
@@ -126,12 +126,12 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
 
     if (r != 0)
         return r;
-    if (!m->draining)
+    if (!m->drain.is_on)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
                               "The node is not draining: it admits containers.");
-    m->draining = false;
-    m->drain_deadline_usec = UINT64_MAX;
-    m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
+    m->drain.is_on = false;
+    m->drain.deadline_usec = UINT64_MAX;
+    m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
     nm_durable_save_drain(m);
     nm_events_tell_node(m, "no longer draining: containers are admitted again");
     nm_kick(m, NM_TRIGGER_CHANGE);

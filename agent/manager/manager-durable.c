@@ -212,7 +212,7 @@ static void load_policy(struct nm_manager *m)
     char text[32 * (N_KILLS + 2)], *save = NULL;
     size_t n = 0;
 
-    if (!m->opened.same_boot || nm_store_get_value(m->store, KEY_POLICY, text, sizeof text) < 0)
+    if (!m->journal.opened.same_boot || nm_store_get_value(m->store, KEY_POLICY, text, sizeof text) < 0)
         return;
     for (char *word = strtok_r(text, " ", &save); word && n < N_KILLS + 2;
          word = strtok_r(NULL, " ", &save), n++) {
@@ -234,12 +234,12 @@ void nm_durable_save_app(struct nm_manager *m, uint32_t app)
 {
     char key[NM_STORE_KEY_SIZE], text[128];
 
-    assert(app < m->n_apps);
-    m->apps[app].seen_usec = nm_realtime_usec();
-    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps[app].name);
+    assert(app < m->apps.n);
+    m->apps.all[app].seen_usec = nm_realtime_usec();
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[app].name);
     (void)snprintf(text, sizeof text, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64,
-                   m->app_views[app].completed, m->apps[app].n_runs, m->apps[app].mean_run_usec,
-                   m->apps[app].seen_usec);
+                   m->apps.views[app].completed, m->apps.all[app].n_runs, m->apps.all[app].mean_run_usec,
+                   m->apps.all[app].seen_usec);
     nm_record_store_result(m, nm_store_put_value(m->store, key, text));
 }
 
@@ -253,7 +253,7 @@ static void load_app(const char *key, const char *value, void *userdata)
     if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
                &seen) != 4 ||
         seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
-        m->n_apps == NM_APPS_MAX) {
+        m->apps.n == NM_APPS_MAX) {
         (void)nm_store_delete_value(m->store, key);
         return;
     }
@@ -261,10 +261,10 @@ static void load_app(const char *key, const char *value, void *userdata)
     if (app == 0 &&
         *name) /* no room for one more: they share a slot, which belongs to none of them */
         return;
-    m->app_views[app].completed = completed;
-    m->apps[app].n_runs = n_runs;
-    m->apps[app].mean_run_usec = mean;
-    m->apps[app].seen_usec = seen;
+    m->apps.views[app].completed = completed;
+    m->apps.all[app].n_runs = n_runs;
+    m->apps.all[app].mean_run_usec = mean;
+    m->apps.all[app].seen_usec = seen;
 }
 
 /* ---- drain --------------------------------------------------------------- */
@@ -273,9 +273,9 @@ void nm_durable_save_drain(struct nm_manager *m)
 {
     char text[32] = "0";
 
-    if (m->draining)
-        (void)snprintf(text, sizeof text, "%" PRIu64 " %d", m->drain_deadline_usec,
-                       m->drain_opportunistic);
+    if (m->drain.is_on)
+        (void)snprintf(text, sizeof text, "%" PRIu64 " %d", m->drain.deadline_usec,
+                       m->drain.opportunistic);
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_DRAIN, text));
 }
 
@@ -288,9 +288,9 @@ static void load_drain(struct nm_manager *m)
     if (nm_store_get_value(m->store, KEY_DRAIN, text, sizeof text) < 0 || nm_streq(text, "0") ||
         sscanf(text, "%" SCNu64 " %d", &deadline, &opportunistic) < 1)
         return;
-    m->draining = true;
-    m->drain_opportunistic = opportunistic != 0;
-    m->drain_deadline_usec = m->opened.same_boot ? deadline : UINT64_MAX;
+    m->drain.is_on = true;
+    m->drain.opportunistic = opportunistic != 0;
+    m->drain.deadline_usec = m->journal.opened.same_boot ? deadline : UINT64_MAX;
 }
 
 /* ---- since when nothing holds the node ------------------------------------- */
@@ -336,8 +336,8 @@ void nm_durable_save_all(struct nm_manager *m)
     put_counters(m);
     put_policy(m, &memory);
     put_removable(m);
-    for (uint32_t i = 0; i < m->n_apps; i++)
-        if (m->app_views[i].completed)
+    for (uint32_t i = 0; i < m->apps.n; i++)
+        if (m->apps.views[i].completed)
             nm_durable_save_app(m, i);
     nm_durable_save_drain(m);
 }

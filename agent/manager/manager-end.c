@@ -273,12 +273,12 @@ static void learn(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     const struct nm_container *c = l->c;
-    struct nm_app *app = &m->apps[c->view.app];
+    struct nm_app *app = &m->apps.all[c->view.app];
     int64_t run = (int64_t)nm_sub_u64(c->finished_usec, c->view.started_usec), mean;
 
-    assert(c->view.app < m->n_apps);
+    assert(c->view.app < m->apps.n);
     m->counters.completed++;
-    m->app_views[c->view.app].completed++;
+    m->apps.views[c->view.app].completed++;
     if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0 && app->name[0]) {
         app->n_runs++;
         /* A mean that forgets: the newest 16 runs weigh most. */
@@ -307,7 +307,7 @@ static void finish(struct nm_live *l)
     struct nm_container *c = l->c;
 
     assert(l->ending && l->c->view.state != NM_COMPLETED);
-    assert(!m->in_round);
+    assert(!m->round.is_on);
     (void)nm_store_begin(m->store);
     if (c->exit_reason == NM_EXIT_NONE)
         nm_end_judge(l);
@@ -381,14 +381,14 @@ static void back_into_queue(struct nm_live *l)
     struct nm_manager *m = l->m;
 
     assert(l->c->view.state == NM_SCHEDULED && l->c->view.admitted);
-    l->retry_usec = l->adopted ? 0 : m->sample_due_usec;
+    l->retry_usec = l->adopted ? 0 : m->timers.sample_due_usec;
     forget_start(l);
     nm_container_forget_start(l->c);
     (void)nm_keep_journal(l);
     NM_FAULT("queued-again");
     (void)nm_keep_write_copy(l);
     nm_record_failed(l, "it could not be started then, and waits again");
-    m->drain_due = m->draining; /* whoever drains sees to what waits again */
+    m->drain.due = m->drain.is_on; /* whoever drains sees to what waits again */
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
@@ -400,10 +400,10 @@ static bool is_to_run_again(struct nm_live *l)
 
     if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->stopped)
         return false;
-    if (!c->rerun && m->asked && nm_streq(c->owner, m->asked_owner)) {
+    if (!c->rerun && m->owners.ask && nm_streq(c->owner, m->owners.asked)) {
         nm_end_judge(l);
         l->deciding = true;
-        m->asked(c, m->asked_userdata);
+        m->owners.ask(c, m->owners.ask_userdata);
         l->deciding = false;
     }
     return c->rerun;

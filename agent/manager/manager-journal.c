@@ -18,8 +18,8 @@ static void put_all(struct nm_manager *m)
     (void)nm_store_begin(m->store);
     for (size_t i = 0; i < m->n_live; i++)
         (void)nm_store_put_container(m->store, m->live[i]->c);
-    for (size_t i = 0; i < m->n_ended; i++)
-        (void)nm_store_put_container(m->store, m->ended[i]);
+    for (size_t i = 0; i < m->ended.n; i++)
+        (void)nm_store_put_container(m->store, m->ended.all[i]);
     nm_durable_save_all(m);
     nm_record_store_result(m, nm_store_commit(m->store));
 }
@@ -29,13 +29,13 @@ void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *
     bool kept = access(o->set_aside, F_OK) == 0;
 
     assert(rest);
-    (void)snprintf(m->recovery_note, sizeof m->recovery_note,
+    (void)snprintf(m->journal.note, sizeof m->journal.note,
                    "the journal %s%.110s; %u containers and %u decisions could be read from it%s%s",
                    kept ? "was damaged and is set aside as " : "had been removed",
                    kept ? o->set_aside : "", o->saved.n_containers, o->saved.n_decisions,
                    o->saved.incomplete ? ", but not everything" : "", rest);
-    nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->recovery_note);
-    nm_events_tell_node(m, m->recovery_note);
+    nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE, "%s", m->journal.note);
+    nm_events_tell_node(m, m->journal.note);
 }
 
 void nm_journal_replace(struct nm_manager *m)
@@ -49,7 +49,7 @@ void nm_journal_replace(struct nm_manager *m)
         return; /* in a transaction: soon */
     nm_record_store_result(m, r);
     if (r >= 0)
-        m->opened.epoch = o.epoch;
+        m->journal.opened.epoch = o.epoch;
     put_all(m);
     nm_journal_tell_damage(m, &o,
                    r >= 0 ? "; a new one has all containers in it that nmd knows"

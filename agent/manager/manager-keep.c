@@ -33,7 +33,7 @@ int nm_keep_write_copy(struct nm_live *l)
 
     assert(l->c->view.state != NM_COMPLETED);
     nm_files_container_dir(l->m, l->c->id, dir);
-    r = nm_copy_write(dir, l->m->boot_id, l->c);
+    r = nm_copy_write(dir, l->m->journal.boot_id, l->c);
     l->has_copy = l->has_copy || r >= 0;
     if (r < 0)
         nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
@@ -89,7 +89,7 @@ int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret
 
 int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
 {
-    int r = m->store_error;
+    int r = m->journal.error;
 
     if (r < 0)
         r = nm_store_flush(m->store);
@@ -101,7 +101,7 @@ int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
 
 int nm_keep_answer(const struct nm_manager *m, const char *id, const char *done, struct nm_problem *ret_problem)
 {
-    int r = m->store_error;
+    int r = m->journal.error;
 
     if (r >= 0 || r == -EUCLEAN)
         return 0;

@@ -18,10 +18,10 @@
 void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
-    m->kicks |= 1U << trigger;
-    if (!m->round_source) /* not started yet: its first round comes by itself */
+    m->round.kicks |= 1U << trigger;
+    if (!m->round.source) /* not started yet: its first round comes by itself */
         return;
-    (void)sd_event_source_set_priority(m->round_source,
-                                       m->kicks == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
-    (void)nm_loop_want(m->round_source);
+    (void)sd_event_source_set_priority(m->round.source,
+                                       m->round.kicks == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
+    (void)nm_loop_want(m->round.source);
 }

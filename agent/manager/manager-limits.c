@@ -193,11 +193,11 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
 /* Told when it begins, when it ends, and when another reason takes over. */
 static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
-    bool same = (m->squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
-                m->squeeze_reason == v->squeeze_reason;
+    bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
+                m->round.squeeze_reason == v->squeeze_reason;
 
-    m->squeeze_millicores = v->squeeze_millicores;
-    m->squeeze_reason = v->squeeze_reason;
+    m->round.squeeze_millicores = v->squeeze_millicores;
+    m->round.squeeze_reason = v->squeeze_reason;
     if (!same)
         nm_record_squeeze(m, v);
 }
@@ -219,7 +219,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
     uint64_t total = verdict->squeeze_millicores, sum;
 
     assert(total > 0);
-    if (total == NM_NO_SQUEEZE && m->squeeze_millicores == NM_NO_SQUEEZE)
+    if (total == NM_NO_SQUEEZE && m->round.squeeze_millicores == NM_NO_SQUEEZE)
         return;
     sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
     for (size_t i = 0; i < m->n_live; i++) {

@@ -61,54 +61,54 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
 /* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
 int nm_lists_reserve(struct nm_manager *m)
 {
-    return reserve(m, m->live_size, m->apps_size);
+    return reserve(m, m->live_size, m->apps.size);
 }
 
 static int grow_apps(struct nm_manager *m)
 {
-    size_t n = m->apps_size ? m->apps_size * 2 : 16;
+    size_t n = m->apps.size ? m->apps.size * 2 : 16;
     struct nm_policy_app *views;
     struct nm_app *apps;
     int r;
 
     assert(n <= NM_APPS_MAX);
-    apps = reallocarray(m->apps, n, sizeof *apps);
+    apps = reallocarray(m->apps.all, n, sizeof *apps);
     if (apps)
-        m->apps = apps;
-    views = reallocarray(m->app_views, n, sizeof *views);
+        m->apps.all = apps;
+    views = reallocarray(m->apps.views, n, sizeof *views);
     if (views)
-        m->app_views = views;
+        m->apps.views = views;
     if (!apps || !views)
         return -ENOMEM;
     r = m->policy ? reserve(m, m->live_size, n) : 0;
     if (r >= 0)
-        m->apps_size = n;
+        m->apps.size = n;
     return r;
 }
 
 /* The one that was heard of least lately and has nobody alive. 0: all have; that is the one of those without a name. */
 static uint32_t least_wanted_app(const struct nm_manager *m)
 {
-    _cleanup_free_ bool *wanted = calloc(m->n_apps, sizeof *wanted);
+    _cleanup_free_ bool *wanted = calloc(m->apps.n, sizeof *wanted);
     uint32_t least = 0;
 
     if (!wanted)
         return 0;
     for (size_t i = 0; i < m->n_live; i++)
         wanted[m->views[i]->app] = true;
-    for (uint32_t a = 1; a < m->n_apps; a++)
-        if (!wanted[a] && (least == 0 || m->apps[a].seen_usec < m->apps[least].seen_usec))
+    for (uint32_t a = 1; a < m->apps.n; a++)
+        if (!wanted[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
             least = a;
     return least;
 }
 
 static void tell_apps_full(struct nm_manager *m, const char *name)
 {
-    if (!m->apps_full_told)
+    if (!m->apps.full_told)
         nm_notice("containers of %u applications live at a time, as many as are told apart: those of %s and of other "
                   "new ones count as of none, so how long they run isn't learnt",
                   NM_APPS_MAX - 1, name);
-    m->apps_full_told = true;
+    m->apps.full_told = true;
 }
 
 /* Where a new one goes; 0: nowhere. What was learnt of the one that makes room is forgotten. */
@@ -117,16 +117,16 @@ static uint32_t find_slot(struct nm_manager *m, const char *name)
     char key[NM_STORE_KEY_SIZE];
     uint32_t slot;
 
-    if (m->n_apps < m->apps_size || (m->apps_size < NM_APPS_MAX && grow_apps(m) >= 0))
-        return (uint32_t)m->n_apps++;
+    if (m->apps.n < m->apps.size || (m->apps.size < NM_APPS_MAX && grow_apps(m) >= 0))
+        return (uint32_t)m->apps.n++;
     slot = least_wanted_app(m);
     if (slot == 0) {
-        if (m->n_apps == NM_APPS_MAX)
+        if (m->apps.n == NM_APPS_MAX)
             tell_apps_full(m, name);
         return 0;
     }
-    m->apps_full_told = false;
-    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps[slot].name);
+    m->apps.full_told = false;
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[slot].name);
     (void)nm_store_delete_value(m->store, key);
     return slot;
 }
@@ -136,18 +136,18 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
     uint32_t slot;
 
     assert(name);
-    assert(m->n_apps == 0 || m->apps[0].name[0] == '\0');
-    for (size_t i = 0; i < m->n_apps; i++)
-        if (nm_streq(m->apps[i].name, name)) {
-            m->apps[i].seen_usec = nm_realtime_usec();
+    assert(m->apps.n == 0 || m->apps.all[0].name[0] == '\0');
+    for (size_t i = 0; i < m->apps.n; i++)
+        if (nm_streq(m->apps.all[i].name, name)) {
+            m->apps.all[i].seen_usec = nm_realtime_usec();
             return (uint32_t)i;
         }
     slot = find_slot(m, name);
-    if (slot == 0 && (*name || m->n_apps == 0))
+    if (slot == 0 && (*name || m->apps.n == 0))
         return 0; /* strangers share the slot of those without a name */
-    m->apps[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
-    m->app_views[slot] = (struct nm_policy_app){0};
-    (void)snprintf(m->apps[slot].name, NM_NAME_SIZE, "%s", name);
+    m->apps.all[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
+    m->apps.views[slot] = (struct nm_policy_app){0};
+    (void)snprintf(m->apps.all[slot].name, NM_NAME_SIZE, "%s", name);
     return slot;
 }
 
@@ -166,7 +166,7 @@ static int grow_live(struct nm_manager *m)
     if (!views)
         return -ENOMEM;
     m->views = views;
-    r = reserve(m, n, m->apps_size);
+    r = reserve(m, n, m->apps.size);
     if (r >= 0)
         m->live_size = n;
     return r;
@@ -189,7 +189,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     l->c = c;
     l->command_bytes = nm_command_bytes(&c->command) + c->blob.bytes;
     c->view.owner = l;
-    c->view.limited = nm_streq(c->owner, m->limited_owner);
+    c->view.limited = nm_streq(c->owner, m->owners.limited);
     m->live[m->n_live] = l;
     m->views[m->n_live++] = &c->view;
     nm_lists_index(m, c);
@@ -233,21 +233,21 @@ static void drop_blob(struct nm_manager *m, struct nm_container *c)
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->view.state == NM_COMPLETED);
-    if (m->n_ended == m->ended_size) {
-        size_t n = m->ended_size ? m->ended_size * 2 : 64;
-        struct nm_container **p = reallocarray(m->ended, n, sizeof *p);
+    if (m->ended.n == m->ended.size) {
+        size_t n = m->ended.size ? m->ended.size * 2 : 64;
+        struct nm_container **p = reallocarray(m->ended.all, n, sizeof *p);
 
         if (!p)
             return -ENOMEM;
-        m->ended = p;
-        m->ended_size = n;
+        m->ended.all = p;
+        m->ended.size = n;
     }
     nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
     c->view.owner = NULL;
-    m->ended[m->n_ended++] = c;
+    m->ended.all[m->ended.n++] = c;
     if (c->keep_result) {
-        m->n_results++;
-        m->results_bytes += c->blob.bytes;
+        m->ended.n_results++;
+        m->ended.results_bytes += c->blob.bytes;
     } else {
         drop_blob(m, c);
     }
@@ -256,10 +256,10 @@ int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
 
 void nm_lists_release(struct nm_manager *m, struct nm_container *c)
 {
-    assert(c->view.state == NM_COMPLETED && c->keep_result && m->n_results > 0);
+    assert(c->view.state == NM_COMPLETED && c->keep_result && m->ended.n_results > 0);
     c->keep_result = false;
-    m->n_results--;
-    m->results_bytes -= c->blob.bytes;
+    m->ended.n_results--;
+    m->ended.results_bytes -= c->blob.bytes;
     drop_blob(m, c);
 }
 
@@ -286,10 +286,10 @@ void nm_lists_remove_live(struct nm_live *l)
     memmove(&m->views[i], &m->views[i + 1], (m->n_live - i - 1) * sizeof *m->views);
     m->n_live--;
     live_done(l);
-    if (m->verdict.hold_view == &c->view)
-        m->verdict.hold_view = NULL;
-    if (m->verdict.guaranteed_hold_view == &c->view)
-        m->verdict.guaranteed_hold_view = NULL;
+    if (m->round.verdict.hold_view == &c->view)
+        m->round.verdict.hold_view = NULL;
+    if (m->round.verdict.guaranteed_hold_view == &c->view)
+        m->round.verdict.guaranteed_hold_view = NULL;
     l->c = NULL;
     l->removed = true;
     if (!l->limits_in_flight)
@@ -324,15 +324,15 @@ static int by_uid(const void *a, const void *b)
 static void find_excess(const struct nm_manager *m, struct excess *ret)
 {
     _cleanup_free_ uid_t *uids =
-        m->n_ended > NM_ENDED_PER_USER ? reallocarray(NULL, m->n_ended, sizeof *uids) : NULL;
+        m->ended.n > NM_ENDED_PER_USER ? reallocarray(NULL, m->ended.n, sizeof *uids) : NULL;
     size_t n = 0;
 
     ret->n = 0;
     if (!uids)
         return;
-    for (size_t i = 0; i < m->n_ended; i++)
-        if (!m->ended[i]->keep_result)
-            uids[n++] = m->ended[i]->submitter_uid;
+    for (size_t i = 0; i < m->ended.n; i++)
+        if (!m->ended.all[i]->keep_result)
+            uids[n++] = m->ended.all[i]->submitter_uid;
     qsort(uids, n, sizeof *uids, by_uid);
     for (size_t i = 0, end; i < n && ret->n < NM_ARRAY_SIZE(ret->of); i = end) {
         for (end = i; end < n && uids[end] == uids[i];)
@@ -370,9 +370,9 @@ void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
     size_t i = 0;
 
     assert(c->view.state == NM_COMPLETED && !c->keep_result);
-    while (m->ended[i] != c)
+    while (m->ended.all[i] != c)
         i++;
-    memmove(m->ended + i, m->ended + i + 1, (--m->n_ended - i) * sizeof *m->ended);
+    memmove(m->ended.all + i, m->ended.all + i + 1, (--m->ended.n - i) * sizeof *m->ended.all);
     forget(m, &c, 1);
 }
 
@@ -385,17 +385,17 @@ bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
     size_t n_gone = 0, kept = 0;
 
     find_excess(m, &excess);
-    for (size_t i = 0; i < m->n_ended; i++) {
-        struct nm_container *c = m->ended[i];
+    for (size_t i = 0; i < m->ended.n; i++) {
+        struct nm_container *c = m->ended.all[i];
         bool over = c->finished_usec + m->config->keep_ended_usec <= now_usec ||
-                    m->n_ended - n_gone > NM_ENDED_MAX;
+                    m->ended.n - n_gone > NM_ENDED_MAX;
 
         if (!c->keep_result && (over || is_excess(&excess, c->submitter_uid)) && n_gone < FORGET_PER_TURN)
             gone[n_gone++] = c;
         else
-            m->ended[kept++] = c;
+            m->ended.all[kept++] = c;
     }
-    m->n_ended = kept;
+    m->ended.n = kept;
     if (n_gone > 0)
         forget(m, gone, n_gone);
     return n_gone == FORGET_PER_TURN;
@@ -409,11 +409,11 @@ void nm_lists_done(struct nm_manager *m)
         nm_container_free(m->live[i]->c);
         free(m->live[i]);
     }
-    for (size_t i = 0; i < m->n_ended; i++)
-        nm_container_free(m->ended[i]);
+    for (size_t i = 0; i < m->ended.n; i++)
+        nm_container_free(m->ended.all[i]);
     free(m->live);
     free(m->views);
-    free(m->ended);
-    free(m->apps);
-    free(m->app_views);
+    free(m->ended.all);
+    free(m->apps.all);
+    free(m->apps.views);
 }

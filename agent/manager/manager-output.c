@@ -50,8 +50,8 @@ static uint64_t held_by_ended(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->n_ended; i++)
-        sum += m->ended[i]->log_bytes;
+    for (size_t i = 0; i < m->ended.n; i++)
+        sum += m->ended.all[i]->log_bytes;
     return sum;
 }
 
@@ -92,9 +92,9 @@ static void shorten(struct nm_manager *m, uint64_t bytes)
 {
     uint64_t gained = 0;
 
-    for (size_t i = 0, n = 0; i < m->n_ended && n < SHORTEN_AT_ONCE && gained < bytes; i++)
-        if (m->ended[i]->log_bytes > LEAST_GAIN) {
-            gained += shorten_one(m, m->ended[i]);
+    for (size_t i = 0, n = 0; i < m->ended.n && n < SHORTEN_AT_ONCE && gained < bytes; i++)
+        if (m->ended.all[i]->log_bytes > LEAST_GAIN) {
+            gained += shorten_one(m, m->ended.all[i]);
             n++;
         }
 }
@@ -134,7 +134,7 @@ static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample 
     double least = (double)disk->total_bytes * m->config->disk_min_free / 2;
 
     return (disk->total_bytes > 0 && (double)disk->available_bytes < least) ||
-           ((m->store_error == -ENOSPC || m->store_error == -EDQUOT) && shares_disk_with_journal(m));
+           ((m->journal.error == -ENOSPC || m->journal.error == -EDQUOT) && shares_disk_with_journal(m));
 }
 
 void nm_output_tidy(struct nm_manager *m)
@@ -142,9 +142,9 @@ void nm_output_tidy(struct nm_manager *m)
     struct nm_disk_sample disk;
     uint64_t share = share_bytes(m, &disk), all;
 
-    for (size_t i = m->n_ended, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* found by this nmd when it started */
-        if (!m->ended[i]->log_measured) {
-            nm_output_ended(m, m->ended[i]);
+    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* found by this nmd when it started */
+        if (!m->ended.all[i]->log_measured) {
+            nm_output_ended(m, m->ended.all[i]);
             n++;
         }
     all = promised(m) + held_by_ended(m);

@@ -191,22 +191,22 @@ int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, co
 void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
                            void (*ask)(const struct nm_container *c, void *userdata), void *userdata)
 {
-    assert(owner && *owner && strlen(owner) < sizeof m->asked_owner);
-    assert(!m->asked || nm_streq(m->asked_owner, owner));
-    (void)snprintf(m->asked_owner, sizeof m->asked_owner, "%s", owner);
-    m->asked = ask;
-    m->asked_userdata = userdata;
+    assert(owner && *owner && strlen(owner) < sizeof m->owners.asked);
+    assert(!m->owners.ask || nm_streq(m->owners.asked, owner));
+    (void)snprintf(m->owners.asked, sizeof m->owners.asked, "%s", owner);
+    m->owners.ask = ask;
+    m->owners.ask_userdata = userdata;
 }
 
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit)
 {
-    assert(owner && *owner && strlen(owner) < sizeof m->limited_owner);
-    assert(!m->limited_owner[0] || nm_streq(m->limited_owner, owner));
-    (void)snprintf(m->limited_owner, sizeof m->limited_owner, "%s", owner);
-    m->queue_limit = limit;
-    m->limit_due = limit != UINT32_MAX;
+    assert(owner && *owner && strlen(owner) < sizeof m->owners.limited);
+    assert(!m->owners.limited[0] || nm_streq(m->owners.limited, owner));
+    (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
+    m->owners.queue_limit = limit;
+    m->owners.limit_due = limit != UINT32_MAX;
     for (size_t i = 0; i < m->n_live; i++)
-        m->views[i]->limited = nm_streq(m->live[i]->c->owner, m->limited_owner);
+        m->views[i]->limited = nm_streq(m->live[i]->c->owner, m->owners.limited);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
@@ -241,7 +241,7 @@ void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
     for (size_t i = 0; i < m->n_live; i++)
         if (nm_streq(m->live[i]->c->owner, owner))
             cb(m->live[i]->c, userdata);
-    for (size_t i = 0; i < m->n_ended; i++)
-        if (nm_streq(m->ended[i]->owner, owner))
-            cb(m->ended[i], userdata);
+    for (size_t i = 0; i < m->ended.n; i++)
+        if (nm_streq(m->ended.all[i]->owner, owner))
+            cb(m->ended.all[i], userdata);
 }

@@ -35,11 +35,11 @@ void nm_record_tell_health(struct nm_manager *m)
     char reason[NM_HEALTH_REASON_SIZE] = "";
 
     assert(m->health);
-    if (m->store_error == -EUCLEAN)
+    if (m->journal.error == -EUCLEAN)
         return; /* that is made good, and told, by nm_journal_replace() */
-    if (m->store_error < 0)
+    if (m->journal.error < 0)
         (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)", m->state_dir,
-                       strerror(-m->store_error));
+                       strerror(-m->journal.error));
     nm_health_set_journal(m->health, reason);
 }
 
@@ -48,9 +48,9 @@ void nm_record_store_result(struct nm_manager *m, int r)
 {
     assert(r <= 0);
     nm_events_keep(m);
-    if (r == m->store_error)
+    if (r == m->journal.error)
         return;
-    m->store_error = r;
+    m->journal.error = r;
     if (r == -EUCLEAN)
         return;
     if (r < 0) {
@@ -70,7 +70,7 @@ void nm_record_store_result(struct nm_manager *m, int r)
 /* A decision that was told of, and lost with its journal, must not lend its number to another one. */
 void nm_record_begin_after(struct nm_manager *m, uint64_t number)
 {
-    m->next_decision = NM_MAX(m->next_decision, number + 1);
+    m->decisions.next = NM_MAX(m->decisions.next, number + 1);
 }
 
 static void save(struct nm_manager *m, const struct nm_decision *d)
@@ -84,10 +84,10 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
 {
     const struct nm_policy_settings *s = &m->settings;
 
-    d->number = m->next_decision++;
+    d->number = m->decisions.next++;
     d->realtime_usec = nm_realtime_usec();
     d->decided_usec = nm_now_usec();
-    d->cause_usec = m->cause_usec;
+    d->cause_usec = m->round.cause_usec;
     d->capacity = s->capacity;
     d->capacity_vcores_milli = nm_settings_millicores_vcores(m->config, &m->node, s->capacity.cpu_millicores);
     d->over_allocation_threshold = s->over_allocation_threshold;
@@ -230,15 +230,15 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
     char scratch[4096];
     struct passwd pw, *found = NULL;
 
-    if (m->named_usec && uid == m->named_uid && now - m->named_usec < NAME_KEPT_USEC)
-        return m->named;
+    if (m->decisions.name_usec && uid == m->decisions.name_uid && now - m->decisions.name_usec < NAME_KEPT_USEC)
+        return m->decisions.name;
     if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
-        (void)snprintf(m->named, sizeof m->named, "%s", found->pw_name);
+        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%s", found->pw_name);
     else
-        (void)snprintf(m->named, sizeof m->named, "%u", uid);
-    m->named_uid = uid;
-    m->named_usec = now;
-    return m->named;
+        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%u", uid);
+    m->decisions.name_uid = uid;
+    m->decisions.name_usec = now;
+    return m->decisions.name;
 }
 
 /* A pause gives no memory back; what isn't taken back gives nothing. */
@@ -267,7 +267,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     fill_node(l->m, d);
     d->cause_usec = d->decided_usec;
     fill_container(d, l->c);
-    fill_verdict(d, &l->m->verdict);
+    fill_verdict(d, &l->m->round.verdict);
     d->predicted = expected_back(kind, &l->c->view);
     if (who)
         (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m, who->uid));
@@ -284,7 +284,7 @@ void nm_record_kernel_kill(struct nm_live *l)
     fill_node(l->m, d);
     d->cause_usec = d->acted_usec = d->decided_usec;
     fill_container(d, l->c);
-    fill_verdict(d, &l->m->verdict);
+    fill_verdict(d, &l->m->round.verdict);
     d->resource = NM_MEMORY;
     d->predicted = l->use_before = l->c->view.measured;
     l->decision_open = true;
@@ -353,16 +353,16 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     assert(reason != NM_REASON_NONE);
     fill_node(m, &d);
     d.cause_usec = d.decided_usec;
-    fill_verdict(&d, &m->verdict);
+    fill_verdict(&d, &m->round.verdict);
     fill_claims(m, &d);
     d.type = s->type;
     d.request = *request;
     if (s->name)
         (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
-    join_refusals(&m->refusal, &d);
+    join_refusals(&m->decisions.refusal, &d);
     if (d.n_times > 1)
-        m->next_decision--; /* fill_node() has taken a number, which nobody has seen */
-    m->refusal = d;
+        m->decisions.next--; /* fill_node() has taken a number, which nobody has seen */
+    m->decisions.refusal = d;
     nm_record_count(m, NM_COUNT_REFUSED, reason);
     save(m, &d);
     if (!is_worth_telling(d.n_times))
@@ -461,10 +461,10 @@ void nm_record_effective(struct nm_live *l)
     d->outcome = NM_OUTCOME_DONE;
     reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
     if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
-        nm_histogram_add(&l->m->reaction_pause, reaction);
+        nm_histogram_add(&l->m->decisions.reaction_pause, reaction);
     else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_OWNER &&
              d->reason != NM_REASON_KERNEL_OOM)
-        nm_histogram_add(&l->m->reaction_kill, reaction);
+        nm_histogram_add(&l->m->decisions.reaction_kill, reaction);
     save(l->m, d);
     if (d->kind == NM_DECISION_RECLAIM)
         l->regain_due = true;

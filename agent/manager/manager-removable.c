@@ -22,7 +22,7 @@
  */
 static bool is_held(const struct nm_manager *m)
 {
-    return m->n_live > 0 || m->n_orphans > 0;
+    return m->n_live > 0 || m->orphans.n > 0;
 }
 
 void nm_removable_look(struct nm_manager *m)
@@ -38,15 +38,15 @@ static uint64_t newest_end(const struct nm_manager *m)
 {
     uint64_t newest = 0;
 
-    for (size_t i = 0; i < m->n_ended; i++)
-        newest = NM_MAX(newest, m->ended[i]->finished_realtime_usec);
+    for (size_t i = 0; i < m->ended.n; i++)
+        newest = NM_MAX(newest, m->ended.all[i]->finished_realtime_usec);
     return newest;
 }
 
 /* A journal that isn't whole may have lost a container; and a time to come is none, for the clock was put back. */
 void nm_removable_recover(struct nm_manager *m)
 {
-    bool whole = !m->opened.is_new && !m->opened.was_damaged && !m->opened.was_rolled_back;
+    bool whole = !m->journal.opened.is_new && !m->journal.opened.was_damaged && !m->journal.opened.was_rolled_back;
     uint64_t since = NM_MAX(m->removable_since_usec, newest_end(m)), now = nm_realtime_usec();
 
     m->removable_since_usec = whole && m->removable_since_usec > 0 && since <= now ? since : 0;

@@ -36,15 +36,15 @@
 static void count_apps(struct nm_manager *m)
 {
     assert(m->n_live <= m->live_size);
-    for (size_t i = 0; i < m->n_apps; i++)
-        m->app_views[i].running = m->app_views[i].queued = 0;
+    for (size_t i = 0; i < m->apps.n; i++)
+        m->apps.views[i].running = m->apps.views[i].queued = 0;
     for (size_t i = 0; i < m->n_live; i++) {
         const struct nm_view *v = m->views[i];
 
         if (nm_view_is_waiting(v))
-            m->app_views[v->app].queued++;
+            m->apps.views[v->app].queued++;
         else
-            m->app_views[v->app].running++;
+            m->apps.views[v->app].running++;
     }
 }
 
@@ -74,14 +74,14 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .reclaim_bytes_per_sec = nm_reclaim_bytes_per_sec(m),
         .views = m->views,
         .n_views = m->n_live,
-        .apps = m->app_views,
-        .n_apps = m->n_apps,
-        .n_starting = m->n_starts,
-        .draining = m->draining,
+        .apps = m->apps.views,
+        .n_apps = m->apps.n,
+        .n_starting = m->starts.n_opportunistic,
+        .draining = m->drain.is_on,
         .unhealthy = m->health && !nm_health_get(m->health, &reason),
         .kernel_kills = kernel_kills,
         .shed_to = UINT32_MAX,
-        .shed_limited_to = m->limit_due ? m->queue_limit : UINT32_MAX,
+        .shed_limited_to = m->owners.limit_due ? m->owners.queue_limit : UINT32_MAX,
     };
 }
 
@@ -97,7 +97,7 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
     assert(a->target == &l->c->view);
     if (nm_end_is_over(l)) /* since the samples that this was decided on */
         return;
-    if (a->type == NM_ACTION_ADMIT && l->m->decided_usec < l->retry_usec)
+    if (a->type == NM_ACTION_ADMIT && l->m->round.decided_usec < l->retry_usec)
         return;
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
@@ -163,15 +163,15 @@ static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
 
     tell_waiting(v, v->guaranteed_hold, v->guaranteed_hold_view);
     tell_waiting(v, v->hold, v->hold_view);
-    if (v->hold == NM_REASON_BREAKER && m->hold != NM_REASON_BREAKER)
+    if (v->hold == NM_REASON_BREAKER && m->round.hold != NM_REASON_BREAKER)
         nm_log_container(LOG_NOTICE, NULL, NULL, NM_MESSAGE_BREAKER,
                          "nothing opportunistic is admitted for a while: containers were killed");
-    m->hold = v->hold;
-    m->hold_id[0] = '\0';
+    m->round.hold = v->hold;
+    m->round.hold_id[0] = '\0';
     if (v->hold == NM_REASON_NONE || !v->hold_view)
         return;
     l = v->hold_view->owner;
-    (void)snprintf(m->hold_id, sizeof m->hold_id, "%s", l->c->id);
+    (void)snprintf(m->round.hold_id, sizeof m->round.hold_id, "%s", l->c->id);
 }
 
 /*
@@ -238,11 +238,11 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
 {
     const char *broken = nm_policy_check_invariants(s, in, v);
 
-    if (broken && !m->invariant_broken)
+    if (broken && !m->round.invariant_broken)
         nm_err("a rule of the policy does not hold, please report this with the output of 'nmctl "
                "explain --last 20': %s",
                broken);
-    m->invariant_broken = broken != NULL;
+    m->round.invariant_broken = broken != NULL;
 }
 
 /*
@@ -264,7 +264,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-after-commit");
     /* In the policy's order: first in the queue, first to run. None goes from the array meanwhile,
      * for ends have a turn of their own. */
-    starting = m->starts.first;
+    starting = m->starts.queue.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
     if (!starting) /* a line that was not empty before has its turns already */
@@ -277,32 +277,32 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     struct nm_policy_input in = make_input(m, trigger);
     struct nm_policy_settings s = m->settings;
-    struct nm_policy_verdict *v = &m->verdict;
+    struct nm_policy_verdict *v = &m->round.verdict;
 
     if (m->config->shadow) {
         decide_in_shadow(m, &in);
         s.over_allocation = false;
     }
-    m->decided_usec = in.now_usec;
-    if (m->shed_due && s.queue_policy == NM_QUEUE_BY_LENGTH)
+    m->round.decided_usec = in.now_usec;
+    if (m->round.shed_due && s.queue_policy == NM_QUEUE_BY_LENGTH)
         in.shed_to = s.queue_max_length;
-    m->shed_due = m->limit_due = false;
+    m->round.shed_due = m->owners.limit_due = false;
     nm_policy_decide(m->policy, &s, &in, v);
     check_invariants(m, &s, &in, v);
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)
         nm_recorder_sample(m->recorder);
     if (trigger != NM_TRIGGER_CHANGE) {
-        m->preempt_hold = v->preempt_hold;
+        m->round.preempt_hold = v->preempt_hold;
         keep_history(m);
     }
     carry_out(m, v);
     nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
     nm_slice_follow(m); /* some have ended, were launched, or are others now: once for all of them */
-    if (m->wake_timer) {
-        (void)sd_event_source_set_time(m->wake_timer, v->wake_usec);
+    if (m->round.wake_timer) {
+        (void)sd_event_source_set_time(m->round.wake_timer, v->wake_usec);
         (void)sd_event_source_set_enabled(
-            m->wake_timer, v->wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+            m->round.wake_timer, v->wake_usec == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
     }
 }
 
@@ -310,23 +310,23 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->in_round); /* nobody below calls one: they kick */
-    if (m->store_error == -EUCLEAN)
+    assert(!m->round.is_on); /* nobody below calls one: they kick */
+    if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
-    m->in_round = true;
-    m->cause_usec = nm_glance_event_usec(m->glance) ?: now;
+    m->round.is_on = true;
+    m->round.cause_usec = nm_glance_event_usec(m->glance) ?: now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m);
     decide_and_act(m, trigger);
-    m->in_round = false;
+    m->round.is_on = false;
 }
 
 void nm_round_kicked(struct nm_manager *m)
 {
-    unsigned kicks = m->kicks;
+    unsigned kicks = m->round.kicks;
 
-    m->kicks = 0;
+    m->round.kicks = 0;
     if (kicks & 1U << NM_TRIGGER_LOOK)
         nm_round(m, NM_TRIGGER_LOOK);
     else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)

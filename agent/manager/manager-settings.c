@@ -23,9 +23,9 @@
 /* What the settings were worked out for. */
 static void note_node(struct nm_manager *m)
 {
-    m->settled_memory_bytes = m->node.memory_total_bytes;
-    m->settled_cpus = m->node.n_cpus;
-    m->settled_usec = nm_now_usec();
+    m->settling.memory_bytes = m->node.memory_total_bytes;
+    m->settling.cpus = m->node.n_cpus;
+    m->settling.usec = nm_now_usec();
 }
 
 int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message)
@@ -53,15 +53,15 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     m->config = c;
     m->settings = s;
     note_node(m);
-    m->shed_due = true;
+    m->round.shed_due = true;
     if (m->past && history_changed)
         nm_past_set_span(m->past, c->history_usec);
-    if (m->sample_timer && period_changed) {
-        m->sample_due_usec = nm_now_usec() + c->period_usec;
-        (void)sd_event_source_set_time(m->sample_timer, m->sample_due_usec);
-        (void)sd_event_source_set_enabled(m->sample_timer, SD_EVENT_ONESHOT);
+    if (m->timers.sample && period_changed) {
+        m->timers.sample_due_usec = nm_now_usec() + c->period_usec;
+        (void)sd_event_source_set_time(m->timers.sample, m->timers.sample_due_usec);
+        (void)sd_event_source_set_enabled(m->timers.sample, SD_EVENT_ONESHOT);
     }
-    if (m->sample_timer && pressure_changed)
+    if (m->timers.sample && pressure_changed)
         nm_pressure_watch(m);
     return 0;
 }
@@ -116,13 +116,13 @@ static bool scale_requests(struct nm_manager *m)
 
 static bool node_has_changed(const struct nm_manager *m)
 {
-    uint64_t now = m->node.memory_total_bytes, before = m->settled_memory_bytes;
+    uint64_t now = m->node.memory_total_bytes, before = m->settling.memory_bytes;
     uint64_t step = now > before ? now - before : before - now;
 
     if (!m->node_valid || now == 0 || m->node.n_cpus == 0)
         return false;
-    return m->node.n_cpus != m->settled_cpus || step > before / SMALL_STEP_SHARE ||
-           (step > 0 && nm_now_usec() - m->settled_usec >= SMALL_STEP_USEC);
+    return m->node.n_cpus != m->settling.cpus || step > before / SMALL_STEP_SHARE ||
+           (step > 0 && nm_now_usec() - m->settling.usec >= SMALL_STEP_USEC);
 }
 
 static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
@@ -205,7 +205,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     _cleanup_free_ char *message = NULL;
     struct nm_resources before = m->settings.capacity;
     char restart[400], text[480];
-    int r = m->config_path ? nm_config_load(m->config_path, m->config_must_exist, m->config_defaults, &c, &message)
+    int r = m->settling.config_path ? nm_config_load(m->settling.config_path, m->settling.config_must_exist, m->settling.config_defaults, &c, &message)
                            : nm_config_new_defaults(&c);
 
     if (r >= 0) {
@@ -216,7 +216,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
         nm_err("configuration not reloaded, the old one stays in force: %s",
                message ? message : strerror(-r));
         return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
-                              m->config_path ? m->config_path : "",
+                              m->settling.config_path ? m->settling.config_path : "",
                               "The configuration was refused, the old one stays in force: %s",
                               message ? message : strerror(-r));
     }

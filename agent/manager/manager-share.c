@@ -26,7 +26,7 @@ static bool waits(const struct nm_view *v)
 
 static struct share share_of(const struct nm_manager *m, uid_t uid)
 {
-    struct share s = {.all_bytes = m->results_bytes};
+    struct share s = {.all_bytes = m->ended.results_bytes};
 
     for (size_t i = 0; i < m->n_live; i++) {
         const struct nm_live *l = m->live[i];
@@ -65,7 +65,7 @@ static int check_all(const struct share *s, uint64_t more_bytes, struct nm_probl
 
 int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_problem)
 {
-    size_t n = m->n_results;
+    size_t n = m->ended.n_results;
 
     for (size_t i = 0; i < m->n_live; i++)
         n += m->live[i]->c->keep_result;

@@ -122,7 +122,7 @@ static void learn_max(struct nm_manager *m)
     m->slice->limits.memory_max_bytes = is;
     m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
     if (m->slice->limit_due)
-        m->verdict.in_use.memory_bytes = used; /* until the first round knows better */
+        m->round.verdict.in_use.memory_bytes = used; /* until the first round knows better */
 }
 
 void nm_slice_begin(struct nm_manager *m)
@@ -149,13 +149,13 @@ void nm_slice_set_capacity(struct nm_manager *m)
 {
     uint64_t to = m->settings.capacity.memory_bytes;
 
-    m->slice->limit_due = to < m->slice->limits.memory_max_bytes && m->verdict.in_use.memory_bytes > to;
+    m->slice->limit_due = to < m->slice->limits.memory_max_bytes && m->round.verdict.in_use.memory_bytes > to;
     nm_slice_set(m);
 }
 
 void nm_slice_lower(struct nm_manager *m)
 {
-    if (!m->slice->limit_due || m->verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
+    if (!m->slice->limit_due || m->round.verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
         return;
     m->slice->limit_due = false;
     nm_slice_set(m);

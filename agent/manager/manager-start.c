@@ -32,9 +32,9 @@
 
 int nm_start_open_shim(struct nm_manager *m)
 {
-    if (m->shim_fd < 0)
-        m->shim_fd = RET_NERRNO(open(m->shim_path, O_PATH | O_CLOEXEC));
-    return m->shim_fd;
+    if (m->starts.shim_fd < 0)
+        m->starts.shim_fd = RET_NERRNO(open(m->starts.shim_path, O_PATH | O_CLOEXEC));
+    return m->starts.shim_fd;
 }
 
 /*
@@ -204,9 +204,9 @@ void nm_start_soon(struct nm_live *l)
     struct nm_manager *m = l->m;
 
     assert(l->c->view.admitted);
-    nm_fair_put(&m->starts, &l->start, starter_of(l->c));
+    nm_fair_put(&m->starts.queue, &l->start, starter_of(l->c));
     l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
-    m->n_starts += l->start_counts;
+    m->starts.n_opportunistic += l->start_counts;
 }
 
 bool nm_start_is_due(const struct nm_live *l)
@@ -218,18 +218,18 @@ bool nm_start_cancel(struct nm_live *l)
 {
     if (!nm_start_is_due(l))
         return false;
-    nm_fair_leave(&l->m->starts, &l->start);
-    l->m->n_starts -= l->start_counts;
+    nm_fair_leave(&l->m->starts.queue, &l->start);
+    l->m->starts.n_opportunistic -= l->start_counts;
     return true;
 }
 
 static struct nm_live *take_next(struct nm_manager *m)
 {
-    struct nm_fair_item *t = nm_fair_take(&m->starts);
+    struct nm_fair_item *t = nm_fair_take(&m->starts.queue);
     struct nm_live *l = t ? NM_CONTAINER_OF(t, struct nm_live, start) : NULL;
 
     if (l)
-        m->n_starts -= l->start_counts;
+        m->starts.n_opportunistic -= l->start_counts;
     return l;
 }
 
@@ -240,11 +240,11 @@ void nm_start_some(struct nm_manager *m)
 
     while ((l = take_next(m))) {
         launch(l);
-        if (m->starts_source && nm_now_usec() >= end_usec)
+        if (m->starts.source && nm_now_usec() >= end_usec)
             break;
     }
-    if (!m->in_round)
+    if (!m->round.is_on)
         nm_slice_follow(m); /* a round sees to it by itself */
-    if (m->starts.first)
-        (void)nm_loop_want(m->starts_source);
+    if (m->starts.queue.first)
+        (void)nm_loop_want(m->starts.source);
 }

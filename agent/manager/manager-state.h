@@ -167,99 +167,154 @@ struct nm_app {
     uint32_t n_runs;
 };
 
-struct nm_manager {
-    sd_event *event;
-    struct nm_config *config;
-    char *config_path, *state_dir, *runtime_dir, *log_dir, *shim_path, *proc_root;
-    int shim_fd; /* of shim_path; negative: why it couldn't be opened */
-    int confinement; /* 0: containers can have namespaces of their own; else why not */
+/* The configuration's origin, and the node that the settings were worked out for. */
+struct nm_settling {
+    char *config_path;
     bool config_must_exist;
     const struct nm_config_default *config_defaults;
-    struct nm_cgroup_backend *backend;
-    struct nm_store *store;
+    uint64_t memory_bytes, usec; /* the node's memory, and since when it is reckoned with */
+    uint32_t cpus;
+};
+
+/* The journal beside its rows. */
+struct nm_journal {
     struct nm_store_opened opened;
-    uint64_t next_seq, next_decision;
-    struct nm_decision refusal;       /* the newest; those that follow may be told with it */
-    int store_error; /* the last write's, 0 = fine */
+    int error; /* the last write's, 0 = fine */
     char boot_id[64];
-    char recovery_note[320]; /* what an operator should know of the last recovery, "" if nothing */
-    struct nm_cgroup **orphans; /* in the slice, alive, and not known to the journal */
-    size_t n_orphans;
+    uint64_t next_seq; /* of a container */
+    char note[320];    /* what an operator should know of the last recovery, "" if nothing */
+};
 
-    struct nm_policy_settings settings;
-    uint64_t settled_memory_bytes, settled_usec; /* the node's, as the settings reckon with it, and since when */
-    uint32_t settled_cpus;
-    struct nm_task_limits tasks;
-    struct nm_policy *policy, *shadow_policy;
+struct nm_decisions {
+    uint64_t next;              /* its number */
+    struct nm_decision refusal; /* the newest; those that follow may be told with it */
+    char name[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
+    uid_t name_uid;
+    uint64_t name_usec; /* ... and when that name was looked up; 0: never */
+    struct nm_histogram reaction_pause, reaction_kill;
+};
 
-    struct nm_live **live; /* arrival order */
-    struct nm_fair_queue starts; /* admitted, and to be launched; n_starts are opportunistic */
-    uint32_t n_starts;
-    struct nm_view **views; /* the same order */
-    size_t n_live, live_size;
-    struct nm_container **ended; /* oldest first */
-    size_t n_ended, ended_size;
-    size_t n_results; /* of those, kept for their owners, ... */
+struct nm_starts {
+    struct nm_fair_queue queue; /* admitted, and to be launched */
+    uint32_t n_opportunistic;   /* of them */
+    sd_event_source *source;
+    char *shim_path;
+    int shim_fd; /* negative: why it couldn't be opened */
+};
+
+/* Containers that have ended, the oldest first. */
+struct nm_ended {
+    struct nm_container **all;
+    size_t n, size;
+    size_t n_results;       /* of those, kept for their owners, ... */
     uint64_t results_bytes; /* ... and what is kept with them */
-    void *by_id; /* tsearch tree of struct nm_container, live and ended */
-    struct nm_app *apps;
-    struct nm_policy_app *app_views;
-    size_t n_apps, apps_size;
-    bool apps_full_told;
+};
 
-    struct nm_sampling *sampling;
-    struct nm_sampled sampled;
-    struct nm_node_sample node;
-    bool node_valid;
-    struct nm_glance *glance;
-    struct nm_past *past;
-    uint64_t sample_due_usec;
-    uint64_t cause_usec; /* of the round that goes on: the sample or event that set it off */
-    sd_event_source *sample_timer, *wake_timer, *round_source, *starts_source, *drain_timer, *housekeeping_timer,
-        *state_dir_watch;
-    struct nm_pressure *pressure;
-    struct nm_health *health;
+struct nm_apps {
+    struct nm_app *all;
+    struct nm_policy_app *views; /* the same order */
+    size_t n, size;
+    bool full_told;
+};
 
-    struct nm_policy_verdict
-        verdict; /* of the newest round; its pointers are dead after that round */
+/* In the slice, alive, and not known to the journal. */
+struct nm_orphans {
+    struct nm_cgroup **all;
+    size_t n;
+};
+
+struct nm_timers {
+    sd_event_source *sample, *housekeeping, *state_dir;
+    uint64_t sample_due_usec, housekeeping_due_usec;
+};
+
+/* The round that goes on, or the newest one. */
+struct nm_round_state {
+    sd_event_source *source, *wake_timer;
+    unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
+    bool is_on;
+    bool shed_due;         /* the queue may be longer than its limit, which was lowered */
+    uint64_t cause_usec;   /* the sample or event that set it off */
+    uint64_t decided_usec; /* when it looked at the containers */
+    struct nm_policy_verdict verdict; /* its pointers are dead after the round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
     enum nm_reason preempt_hold; /* of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
+    bool invariant_broken;
+};
+
+/* What upstreams have asked for as owners of containers. */
+struct nm_owners {
+    char limited[16];     /* whose queued containers are limited; "" nobody's */
+    uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
+    bool limit_due;       /* it has been told, and nobody has been discarded for it yet */
+    char asked[16];       /* who is asked before an end is an end; "" nobody */
+    nm_manager_container_cb_t ask;
+    void *ask_userdata;
+};
+
+struct nm_draining {
+    bool is_on;
+    bool opportunistic;     /* those were not to be waited for */
+    bool due;               /* something waits again on a draining node */
+    uint64_t deadline_usec; /* absolute, UINT64_MAX: none */
+    sd_event_source *timer;
+};
+
+struct nm_upstream_link {
+    const struct nm_upstream_ops *ops;
+    void *userdata;
+};
+
+struct nm_manager {
+    sd_event *event;
+    struct nm_config *config;
+    char *state_dir, *runtime_dir, *log_dir, *proc_root;
+    int confinement; /* 0: containers can have namespaces of their own; else why not */
+    uint64_t started_realtime_usec;
+    struct nm_cgroup_backend *backend;
+    struct nm_store *store;
+    struct nm_journal journal;
+    struct nm_orphans orphans;
+
+    struct nm_policy_settings settings;
+    struct nm_settling settling;
+    struct nm_task_limits tasks;
+    struct nm_policy *policy, *shadow_policy;
+
+    struct nm_live **live;  /* arrival order */
+    struct nm_view **views; /* the same order */
+    size_t n_live, live_size;
+    struct nm_ended ended;
+    void *by_id; /* tsearch tree of struct nm_container, live and ended */
+    struct nm_apps apps;
+
+    struct nm_node_sample node;
+    bool node_valid;
+    struct nm_sampled sampled;
+    struct nm_sampling *sampling;
+    struct nm_glance *glance;
+    struct nm_pressure *pressure;
+    struct nm_timers timers;
+    struct nm_health *health;
+    struct nm_past *past;
+
+    struct nm_round_state round;
+    struct nm_starts starts;
+    struct nm_reclaim *reclaim;
     struct nm_helper *helper;
     struct nm_slice *slice;
-    bool drain_due; /* something waits again on a draining node */
-    unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
-    uint64_t housekeeping_due_usec;
-    char limited_owner[16]; /* whose queued containers are limited, by an upstream of it; "" nobody's */
-    char asked_owner[16]; /* who is asked before an end is an end; "" nobody */
-    nm_manager_container_cb_t asked;
-    void *asked_userdata;
-    uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
-    bool limit_due; /* it has been told, and nobody has been discarded for it yet */
-    bool shed_due; /* the queue may be longer than its limit, which was lowered */
-    bool in_round;
-    uint64_t decided_usec; /* when the newest round looked at the containers */
-    bool invariant_broken;
-
-    bool draining;
-    bool drain_opportunistic;     /* those were not to be waited for */
-    uint64_t drain_deadline_usec; /* absolute, UINT64_MAX: none */
-
-    uint64_t removable_since_usec; /* realtime; 0: something holds the node */
+    struct nm_owners owners;
+    struct nm_draining drain;
+    struct nm_sessions *sessions;
+    struct nm_upstream_link upstream;
 
     struct nm_counters counters;
+    uint64_t removable_since_usec; /* realtime; 0: something holds the node */
     struct nm_durable *durable;
-    struct nm_reclaim *reclaim;
-    struct nm_histogram reaction_pause, reaction_kill;
+    struct nm_decisions decisions;
     struct nm_events *events;
-    const struct nm_upstream_ops *upstream;
-    void *upstream_userdata;
-    char named[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
-    uid_t named_uid;
-    uint64_t named_usec; /* ... and when that name was looked up; 0: never */
-    struct nm_sessions *sessions;
     struct nm_recorder *recorder; /* NULL: nothing is recorded */
-    uint64_t started_realtime_usec;
 };

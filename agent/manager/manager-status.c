@@ -61,7 +61,7 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
-    const char *advice = m->store_error < 0 ? nm_store_advice(m->store_error) : NULL;
+    const char *advice = m->journal.error < 0 ? nm_store_advice(m->journal.error) : NULL;
     char left[32];
 
     for (int f = 0; f < NM_CGROUP_FEATURE_COUNT; f++)
@@ -79,14 +79,14 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
         note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
                   "segments, say) and count as used", nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
     note_size(m, ret);
-    if (m->recovery_note[0])
-        note(ret, "%s", m->recovery_note);
-    if (m->n_orphans)
-        note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->n_orphans,
-             m->backend->slice, m->orphans[0]->name, m->n_orphans > 1 ? ", ..." : "");
-    if (m->store_error < 0)
+    if (m->journal.note[0])
+        note(ret, "%s", m->journal.note);
+    if (m->orphans.n)
+        note(ret, "%zu in %s not known to the journal and left alone: %s%s", m->orphans.n,
+             m->backend->slice, m->orphans.all[0]->name, m->orphans.n > 1 ? ", ..." : "");
+    if (m->journal.error < 0)
         note(ret, "journal: %s can't be written (%s); new containers are refused until it can%s%s", m->state_dir,
-             strerror(-m->store_error), advice ? ": " : "", advice ?: "");
+             strerror(-m->journal.error), advice ? ": " : "", advice ?: "");
 }
 
 /* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */
@@ -143,10 +143,10 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
         .settings = &m->settings,
         .shadow = m->config->shadow,
         .stale = !m->node_valid || now > nm_add_u64(m->node.at_usec, m->settings.sample_max_age_usec),
-        .used_bytes = m->verdict.used.memory_bytes,
-        .in_use_bytes = m->verdict.in_use.memory_bytes,
-        .others_bytes = m->verdict.others.memory_bytes,
-        .hold = m->preempt_hold,
+        .used_bytes = m->round.verdict.used.memory_bytes,
+        .in_use_bytes = m->round.verdict.in_use.memory_bytes,
+        .others_bytes = m->round.verdict.others.memory_bytes,
+        .hold = m->round.preempt_hold,
     };
 
     sum_takeable(m, &o);
@@ -166,13 +166,13 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     *ret = (struct nm_status){0};
     if (gethostname(ret->host, sizeof ret->host - 1) < 0)
         ret->host[0] = '\0';
-    ret->state = m->draining         ? NM_NODE_DRAINING
+    ret->state = m->drain.is_on         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
-    ret->drained = m->draining && m->n_live == 0;
-    if (m->draining && m->drain_deadline_usec != UINT64_MAX)
+    ret->drained = m->drain.is_on && m->n_live == 0;
+    if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
         ret->drain_deadline_realtime_usec =
-            nm_realtime_usec() + nm_sub_u64(m->drain_deadline_usec, now);
+            nm_realtime_usec() + nm_sub_u64(m->drain.deadline_usec, now);
     ret->removable_since_realtime_usec = m->removable_since_usec;
     ret->healthy = nm_health_get(m->health, &reason);
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
@@ -181,24 +181,24 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     nm_use_fill(m, ret);
     fill_capacity(m, ret);
     ret->settings = m->settings;
-    ret->queue_limit = m->queue_limit;
+    ret->queue_limit = m->owners.queue_limit;
     ret->sample_age_usec = nm_sub_u64(now, m->sampled.at_usec);
     ret->sample_period_usec = m->config->period_usec;
     ret->sample_cost_usec = m->sampled.cost_usec;
     ret->node = m->node;
     memcpy(ret->links, m->sampled.links, sizeof ret->links);
     ret->n_links = m->sampled.n_links;
-    ret->hold = m->hold;
-    memcpy(ret->hold_id, m->hold_id, sizeof ret->hold_id);
-    ret->squeeze_millicores = m->squeeze_millicores;
+    ret->hold = m->round.hold;
+    memcpy(ret->hold_id, m->round.hold_id, sizeof ret->hold_id);
+    ret->squeeze_millicores = m->round.squeeze_millicores;
     nm_policy_get_memory(m->policy, &memory);
     ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
     ret->surge_margin_until_usec =
         memory.margin.until_usec > now ? memory.margin.until_usec : 0;
     fill_over_beta(m, &memory, ret);
     ret->counters = m->counters;
-    ret->reaction_pause = m->reaction_pause;
-    ret->reaction_kill = m->reaction_kill;
+    ret->reaction_pause = m->decisions.reaction_pause;
+    ret->reaction_kill = m->decisions.reaction_kill;
     ret->started_realtime_usec = m->started_realtime_usec;
     fill_self(ret);
     nm_manager_get_upstream(m, &ret->upstream);
@@ -207,32 +207,32 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
 {
     *ret = (struct nm_upstream){.kind = "none", .state = "none"};
-    if (m->upstream)
-        m->upstream->status(m->upstream_userdata, ret);
+    if (m->upstream.ops)
+        m->upstream.ops->status(m->upstream.userdata, ret);
 }
 
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata)
 {
-    m->upstream = ops;
-    m->upstream_userdata = userdata;
+    m->upstream.ops = ops;
+    m->upstream.userdata = userdata;
 }
 
 json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
 {
-    return m->upstream && m->upstream->pipelines ? m->upstream->pipelines(m->upstream_userdata, who, with_users)
+    return m->upstream.ops && m->upstream.ops->pipelines ? m->upstream.ops->pipelines(m->upstream.userdata, who, with_users)
                                                  : json_array();
 }
 
 json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
 {
-    return m->upstream && m->upstream->placement ? m->upstream->placement(m->upstream_userdata, who, id) : NULL;
+    return m->upstream.ops && m->upstream.ops->placement ? m->upstream.ops->placement(m->upstream.userdata, who, id) : NULL;
 }
 
 int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
                             struct nm_problem *ret_problem)
 {
-    if (m->upstream && m->upstream->ask)
-        return m->upstream->ask(m->upstream_userdata, q, ret, ret_problem);
+    if (m->upstream.ops && m->upstream.ops->ask)
+        return m->upstream.ops->ask(m->upstream.userdata, q, ret, ret_problem);
     return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
                           "This node belongs to no YARN cluster, so that it has nothing to say here.");
 }
@@ -255,14 +255,14 @@ static bool on_page(const struct nm_page *page, const struct nm_caller *who,
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
-    size_t size = m->n_live + (page->all ? m->n_ended : 0), n = 0;
+    size_t size = m->n_live + (page->all ? m->ended.n : 0), n = 0;
     _cleanup_free_ struct nm_container **list = reallocarray(NULL, size + 1, sizeof *list);
 
     if (!list)
         return -ENOMEM;
-    for (size_t i = 0; page->all && i < m->n_ended; i++)
-        if (on_page(page, who, m->ended[i]))
-            list[n++] = m->ended[i];
+    for (size_t i = 0; page->all && i < m->ended.n; i++)
+        if (on_page(page, who, m->ended.all[i]))
+            list[n++] = m->ended.all[i];
     for (size_t i = 0; i < m->n_live; i++)
         if (on_page(page, who, m->live[i]->c))
             list[n++] = m->live[i]->c;
@@ -285,7 +285,7 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
 static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
                           const struct nm_view *b)
 {
-    const struct nm_policy_input in = {.apps = m->app_views, .n_apps = m->n_apps};
+    const struct nm_policy_input in = {.apps = m->apps.views, .n_apps = m->apps.n};
     uint64_t ka[3], kb[3];
 
     nm_queue_keys(&m->settings, &in, a, ka);
@@ -299,9 +299,9 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
 
     /* Just come: no round has looked at it yet, and most are started by the first. Or what it was refused by isn't
      * the policy. */
-    if (c->view.submitted_usec >= m->decided_usec || (l && l->retry_usec > m->decided_usec))
+    if (c->view.submitted_usec >= m->round.decided_usec || (l && l->retry_usec > m->round.decided_usec))
         return NM_REASON_NONE;
-    return nm_policy_hold_reason(&m->verdict, &c->view);
+    return nm_policy_hold_reason(&m->round.verdict, &c->view);
 }
 
 /* Counted when somebody asks: a position that is kept would have to be kept right. */
@@ -447,9 +447,9 @@ json_t *nm_manager_config_to_json(const struct nm_manager *m)
     size_t n = nm_settings_notes(m->config, &m->node, m->backend, &m->settings, &m->tasks, notes);
     json_t *all = nm_config_to_json(m->config, notes, n), *more;
 
-    if (!all || !m->upstream)
+    if (!all || !m->upstream.ops)
         return all;
-    more = m->upstream->config(m->upstream_userdata);
+    more = m->upstream.ops->config(m->upstream.userdata);
     if (json_array_extend(all, more) < 0) {
         json_decref(all);
         all = NULL;

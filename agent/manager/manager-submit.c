@@ -48,8 +48,8 @@ static bool is_orphan(const struct nm_manager *m, const char *id)
 {
     char known[NM_ID_SIZE];
 
-    for (size_t i = 0; i < m->n_orphans; i++)
-        if (nm_cgroup_container_id(m->backend, m->orphans[i]->name, known, sizeof known) >= 0 && nm_streq(known, id))
+    for (size_t i = 0; i < m->orphans.n; i++)
+        if (nm_cgroup_container_id(m->backend, m->orphans.all[i]->name, known, sizeof known) >= 0 && nm_streq(known, id))
             return true;
     return false;
 }
@@ -155,7 +155,7 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     uint64_t limit;
 
-    if (m->draining)
+    if (m->drain.is_on)
         return nm_problem_set(
             p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
             "The node is draining and takes no new containers ('nmctl undrain' ends that).");
@@ -368,12 +368,12 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
         r = nm_container_set_log_dir(c, s->log_dir ?: "");
     if (r < 0)
         return r;
-    c->view.seq = m->next_seq;
+    c->view.seq = m->journal.next_seq;
     if (s->id) {
         (void)snprintf(c->id, sizeof c->id, "%s", s->id);
         nm_files_forget(m, c->id); /* what is left of an earlier one would be taken for this one's */
     } else {
-        nm_id_print(m->opened.epoch, c->view.seq, c->id);
+        nm_id_print(m->journal.opened.epoch, c->view.seq, c->id);
     }
     (void)snprintf(c->name, sizeof c->name, "%s", s->name ? s->name : "");
     (void)snprintf(c->app, sizeof c->app, "%s", s->app ? s->app : "");
@@ -391,7 +391,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.min_runtime_usec = s->min_runtime_usec;
     c->view.app = nm_lists_app(m, c->app);
     c->view.expected_usec =
-        s->expected_usec ? s->expected_usec : m->apps[c->view.app].mean_run_usec;
+        s->expected_usec ? s->expected_usec : m->apps.all[c->view.app].mean_run_usec;
     *ret = STEAL_PTR(c);
     return 0;
 }
@@ -504,7 +504,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     if (r != 0)
         return r;
     c = NULL; /* the list's now */
-    m->next_seq++;
+    m->journal.next_seq++;
     if (s->input_fd > 0)
         l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* without one its input is at its end */
     l->rows = s->rows;

@@ -40,8 +40,8 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
         if (v->state != NM_PAUSED) /* its last sample may be from before */
             ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
     }
-    ret->completed = (uint32_t)m->n_ended;
-    ret->kept_results = (uint32_t)m->n_results;
+    ret->completed = (uint32_t)m->ended.n;
+    ret->kept_results = (uint32_t)m->ended.n_results;
 }
 
 /* What U has beyond what is measured now. Containers may have come or gone since the round that it is of. */
@@ -58,8 +58,8 @@ static void fill_reserved(struct nm_status *ret)
 void nm_use_fill(const struct nm_manager *m, struct nm_status *ret)
 {
     assert(m && ret);
-    ret->used = m->verdict.used;
-    ret->used_by_others = m->verdict.others;
+    ret->used = m->round.verdict.used;
+    ret->used_by_others = m->round.verdict.others;
     fill_containers(m, ret);
     fill_reserved(ret);
 }

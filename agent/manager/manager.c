@@ -55,9 +55,9 @@ static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    if (m->drain_due && m->draining)
+    if (m->drain.due && m->drain.is_on)
         nm_drain_carry_out(m, NULL);
-    m->drain_due = false;
+    m->drain.due = false;
     nm_round_kicked(m);
     return 0;
 }
@@ -90,17 +90,17 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
      * takes longer than it may (thousands of processes, a busy host) leaves as much time to all else as it takes. */
     ended = nm_now_usec();
     pause = NM_MAX(m->config->period_usec / 4, ended - now);
-    m->sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
+    m->timers.sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
     if (m->sampled.woke)
-        m->sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
-    (void)sd_event_source_set_time(s, m->sample_due_usec);
+        m->timers.sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
+    (void)sd_event_source_set_time(s, m->timers.sample_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
 static void keep_house(struct nm_manager *m)
 {
     nm_record_store_result(m, nm_store_flush(m->store));
-    if (m->store_error == -EUCLEAN)
+    if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     nm_durable_save(m);
     nm_end_check_all(m);
@@ -117,11 +117,11 @@ static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
     bool more = nm_lists_forget_ended(m, now);
 
     (void)usec;
-    if (now >= m->housekeeping_due_usec) {
+    if (now >= m->timers.housekeeping_due_usec) {
         keep_house(m);
-        m->housekeeping_due_usec = now + HOUSEKEEPING_USEC;
+        m->timers.housekeeping_due_usec = now + HOUSEKEEPING_USEC;
     }
-    (void)sd_event_source_set_time(s, more ? now + FORGETTING_USEC : m->housekeeping_due_usec);
+    (void)sd_event_source_set_time(s, more ? now + FORGETTING_USEC : m->timers.housekeeping_due_usec);
     return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
@@ -130,26 +130,26 @@ static int start_timers(struct nm_manager *m)
     uint64_t now = nm_now_usec();
     int r;
 
-    m->sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
-    r = sd_event_add_time(m->event, &m->sample_timer, CLOCK_BOOTTIME, m->sample_due_usec, 1000,
+    m->timers.sample_due_usec = now + NM_MIN(m->config->period_usec, FIRST_SAMPLE_USEC);
+    r = sd_event_add_time(m->event, &m->timers.sample, CLOCK_BOOTTIME, m->timers.sample_due_usec, 1000,
                           on_sample, m);
     if (r >= 0)
         r = nm_glance_start(m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
+        r = sd_event_add_time(m->event, &m->round.wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
                               m);
     if (r >= 0)
-        r = sd_event_add_time(m->event, &m->housekeeping_timer, CLOCK_BOOTTIME,
+        r = sd_event_add_time(m->event, &m->timers.housekeeping, CLOCK_BOOTTIME,
                               now + HOUSEKEEPING_USEC, 0, on_housekeeping, m);
     if (r >= 0)
-        r = nm_loop_add_work(m->event, "round", on_round, m, &m->round_source);
+        r = nm_loop_add_work(m->event, "round", on_round, m, &m->round.source);
     if (r >= 0)
-        r = nm_loop_add_work(m->event, "starts", on_starts, m, &m->starts_source);
+        r = nm_loop_add_work(m->event, "starts", on_starts, m, &m->starts.source);
     if (r >= 0)
-        r = sd_event_source_set_priority(m->sample_timer, NM_LOOP_WATCH);
+        r = sd_event_source_set_priority(m->timers.sample, NM_LOOP_WATCH);
     if (r < 0)
         return r;
-    (void)sd_event_source_set_description(m->sample_timer, "sample");
+    (void)sd_event_source_set_description(m->timers.sample, "sample");
     nm_kick(m, NM_TRIGGER_CHANGE);
     return 0;
 }
@@ -173,7 +173,7 @@ static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void
  */
 static void watch_state_dir(struct nm_manager *m)
 {
-    int r = sd_event_add_inotify(m->event, &m->state_dir_watch, m->state_dir,
+    int r = sd_event_add_inotify(m->event, &m->timers.state_dir, m->state_dir,
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR, on_state_dir, m);
 
     if (r < 0)
@@ -198,16 +198,16 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
 {
     int r;
 
-    m->config_path = p->config_path ? strdup(p->config_path) : NULL;
+    m->settling.config_path = p->config_path ? strdup(p->config_path) : NULL;
     m->state_dir = strdup(p->state_dir);
     m->runtime_dir = strdup(p->runtime_dir);
-    m->shim_path = strdup(p->shim_path);
+    m->starts.shim_path = strdup(p->shim_path);
     m->proc_root = strdup(p->proc_root);
     if (p->config->log_dir && p->config->log_dir[0])
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if ((p->config_path && !m->config_path) || !m->state_dir || !m->runtime_dir || !m->shim_path || !m->proc_root ||
+    if ((p->config_path && !m->settling.config_path) || !m->state_dir || !m->runtime_dir || !m->starts.shim_path || !m->proc_root ||
         !m->log_dir)
         return -ENOMEM;
     r = nm_ready_dir("state", m->state_dir, true, ret_message);
@@ -221,12 +221,12 @@ static int read_boot_id(struct nm_manager *m, char **ret_message)
     int r;
 
     (void)snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", m->proc_root);
-    r = nm_read_file_at(AT_FDCWD, path, m->boot_id, sizeof m->boot_id, NULL);
+    r = nm_read_file_at(AT_FDCWD, path, m->journal.boot_id, sizeof m->journal.boot_id, NULL);
     if (r == -ENOENT)
-        strcpy(m->boot_id, "unknown");
+        strcpy(m->journal.boot_id, "unknown");
     else if (r < 0)
         return nm_fail(ret_message, r, "which boot of the host this is can't be read in %s: %s", path, strerror(-r));
-    m->boot_id[strcspn(m->boot_id, "\n")] = '\0';
+    m->journal.boot_id[strcspn(m->journal.boot_id, "\n")] = '\0';
     return 0;
 }
 
@@ -236,12 +236,12 @@ static int open_store(struct nm_manager *m, char **ret_message)
 
     if (r < 0)
         return r;
-    r = nm_store_open(m->state_dir, m->boot_id, &m->store, &m->opened);
+    r = nm_store_open(m->state_dir, m->journal.boot_id, &m->store, &m->journal.opened);
     if (r < 0)
         return nm_ready_refuse_journal(m->state_dir, r, ret_message);
-    nm_record_store_result(m, m->opened.problem);
-    m->next_seq = m->opened.last_seq + 1;
-    m->next_decision = m->opened.last_decision + 1;
+    nm_record_store_result(m, m->journal.opened.problem);
+    m->journal.next_seq = m->journal.opened.last_seq + 1;
+    m->decisions.next = m->journal.opened.last_decision + 1;
     return 0;
 }
 
@@ -331,7 +331,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     nm_record_tell_health(m);
     r = nm_start_open_shim(m);
     if (r < 0)
-        nm_err(NM_READY_NO_SHIM, m->shim_path, strerror(-r));
+        nm_err(NM_READY_NO_SHIM, m->starts.shim_path, strerror(-r));
     nm_durable_load(m);
     nm_slice_begin(m);
     r = nm_recovery_run(m, ret_message);
@@ -351,18 +351,18 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
         nm_config_free(p->config);
         return -ENOMEM;
     }
-    m->shim_fd = -EBADF;
+    m->starts.shim_fd = -EBADF;
     m->event = sd_event_ref(p->event);
-    m->config_must_exist = p->config_must_exist;
-    m->config_defaults = p->config_defaults;
-    m->drain_deadline_usec = UINT64_MAX;
-    m->squeeze_millicores = NM_NO_SQUEEZE;
-    m->queue_limit = UINT32_MAX;
+    m->settling.config_must_exist = p->config_must_exist;
+    m->settling.config_defaults = p->config_defaults;
+    m->drain.deadline_usec = UINT64_MAX;
+    m->round.squeeze_millicores = NM_NO_SQUEEZE;
+    m->owners.queue_limit = UINT32_MAX;
     m->started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
     (void)nm_lists_app(m, ""); /* slot 0 */
-    r = m->n_apps > 0 ? make_parts(m) : -ENOMEM;
+    r = m->apps.n > 0 ? make_parts(m) : -ENOMEM;
     if (r >= 0)
         r = manager_fill(m, p, &message);
     if (r < 0) {
@@ -375,14 +375,14 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 
 static void stop_watching(struct nm_manager *m)
 {
-    m->sample_timer = sd_event_source_disable_unref(m->sample_timer);
+    m->timers.sample = sd_event_source_disable_unref(m->timers.sample);
     m->glance = nm_glance_free(m->glance);
-    m->wake_timer = sd_event_source_disable_unref(m->wake_timer);
-    m->round_source = sd_event_source_disable_unref(m->round_source);
-    m->starts_source = sd_event_source_disable_unref(m->starts_source);
-    m->drain_timer = sd_event_source_disable_unref(m->drain_timer);
-    m->housekeeping_timer = sd_event_source_disable_unref(m->housekeeping_timer);
-    m->state_dir_watch = sd_event_source_disable_unref(m->state_dir_watch);
+    m->round.wake_timer = sd_event_source_disable_unref(m->round.wake_timer);
+    m->round.source = sd_event_source_disable_unref(m->round.source);
+    m->starts.source = sd_event_source_disable_unref(m->starts.source);
+    m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
+    m->timers.housekeeping = sd_event_source_disable_unref(m->timers.housekeeping);
+    m->timers.state_dir = sd_event_source_disable_unref(m->timers.state_dir);
     m->pressure = nm_pressure_free(m->pressure);
     m->health = nm_health_free(m->health);
 }
@@ -400,25 +400,25 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     m->durable = nm_durable_free(m->durable);
     m->reclaim = nm_reclaim_free(m->reclaim);
     m->slice = nm_slice_free(m->slice);
-    for (size_t i = 0; i < m->n_orphans; i++)
-        nm_cgroup_free(m->orphans[i]);
-    free(m->orphans);
+    for (size_t i = 0; i < m->orphans.n; i++)
+        nm_cgroup_free(m->orphans.all[i]);
+    free(m->orphans.all);
     nm_policy_free(m->policy);
     nm_policy_free(m->shadow_policy);
     m->past = nm_past_free(m->past);
     m->events = nm_events_free(m->events);
     nm_sampling_free(m->sampling);
-    (void)nm_close(m->shim_fd);
+    (void)nm_close(m->starts.shim_fd);
     nm_store_free(m->store);
     m->helper = nm_helper_free(m->helper);
     nm_cgroup_backend_free(m->backend);
     if (m->config)
         nm_config_free(m->config);
-    free(m->config_path);
+    free(m->settling.config_path);
     free(m->state_dir);
     free(m->runtime_dir);
     free(m->log_dir);
-    free(m->shim_path);
+    free(m->starts.shim_path);
     free(m->proc_root);
     sd_event_unref(m->event);
     free(m);

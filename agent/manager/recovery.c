@@ -149,7 +149,7 @@ static void end_unseen(struct finding *f, struct nm_container *c, const char *wh
     }
     c->view.state = NM_COMPLETED;
     c->view.measured = (struct nm_resources){0};
-    if (f->m->opened.same_boot)
+    if (f->m->journal.opened.same_boot)
         c->finished_usec = l.has_end ? l.end.ended_usec : nm_now_usec();
     else
         rebase(c);
@@ -175,7 +175,7 @@ static bool waited_through_reboot(struct finding *f, const struct nm_container *
     char dir[NM_DIR_SIZE];
 
     nm_files_container_dir(f->m, c->id, dir);
-    return f->m->opened.was_closed && c->view.state <= NM_SCHEDULED &&
+    return f->m->journal.opened.was_closed && c->view.state <= NM_SCHEDULED &&
            (!c->view.admitted || c->cgroup_inode == 0) && !nm_launch_gate_was_open(dir);
 }
 
@@ -208,7 +208,7 @@ static void borrow_from_copy(struct nm_live *l, const char *dir)
     _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
     bool same_boot;
 
-    if (l->c->shim_pid || nm_copy_read(dir, l->m->boot_id, &same_boot, &copy) < 0 || !same_boot)
+    if (l->c->shim_pid || nm_copy_read(dir, l->m->journal.boot_id, &same_boot, &copy) < 0 || !same_boot)
         return;
     l->c->shim_pid = copy->shim_pid;
     l->c->shim_start_ticks = copy->shim_start_ticks;
@@ -381,10 +381,10 @@ static bool bring_up_to_date(struct finding *f, struct nm_container **c)
     char dir[NM_DIR_SIZE];
     bool same_boot;
 
-    if (!f->rows_stale || (*c)->view.state == NM_COMPLETED || !f->m->opened.same_boot)
+    if (!f->rows_stale || (*c)->view.state == NM_COMPLETED || !f->m->journal.opened.same_boot)
         return true;
     nm_files_container_dir(f->m, (*c)->id, dir);
-    if (nm_copy_read(dir, f->m->boot_id, &same_boot, &copy) < 0)
+    if (nm_copy_read(dir, f->m->journal.boot_id, &same_boot, &copy) < 0)
         return was_launched(f, *c, dir);
     if (same_boot) {
         nm_container_free(*c);
@@ -406,7 +406,7 @@ static void recover_one(struct nm_container *c, void *userdata)
         nm_container_free(c);
         return;
     }
-    m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
+    m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     if (!bring_up_to_date(f, &c)) {
         end_unseen(f, c, "the journal has lost what became of it: that was damaged, and it was last heard of");
         return;
@@ -414,12 +414,12 @@ static void recover_one(struct nm_container *c, void *userdata)
     if (c->view.state != NM_COMPLETED)
         c->view.app = nm_lists_app(m, c->app);
     if (c->view.state == NM_COMPLETED) {
-        if (!m->opened.same_boot) {
+        if (!m->journal.opened.same_boot) {
             rebase(c);
             (void)nm_store_put_container(m->store, c);
         }
         add_ended(f, c);
-    } else if (m->opened.same_boot) {
+    } else if (m->journal.opened.same_boot) {
         take_in(f, c);
     } else if (waited_through_reboot(f, c)) {
         queue_anew(c);
@@ -436,8 +436,8 @@ static void skip_number(struct nm_manager *m, const char *id)
 {
     uint64_t epoch, seq;
 
-    if (nm_id_parse(id, &epoch, &seq) && epoch == m->opened.epoch)
-        m->next_seq = NM_MAX(m->next_seq, seq + 1);
+    if (nm_id_parse(id, &epoch, &seq) && epoch == m->journal.opened.epoch)
+        m->journal.next_seq = NM_MAX(m->journal.next_seq, seq + 1);
 }
 
 /* It came after the journal's newest: what is there is older than this container, and has no say about its files. Of an
@@ -447,8 +447,8 @@ static bool is_newer_than_journal(const struct nm_manager *m, const char *id, co
     uint64_t epoch, seq;
 
     if (nm_id_parse(id, &epoch, &seq))
-        return epoch == m->opened.epoch ? seq > m->opened.last_seq : epoch > m->opened.epoch;
-    return copy && copy->view.seq > m->opened.last_seq;
+        return epoch == m->journal.opened.epoch ? seq > m->journal.opened.last_seq : epoch > m->journal.opened.epoch;
+    return copy && copy->view.seq > m->journal.opened.last_seq;
 }
 
 static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
@@ -459,7 +459,7 @@ static void rebuild(struct finding *f, struct nm_container *c, bool same_boot)
                      "%s is not in the journal; what is known of it is taken from its copy in %s",
                      c->id, m->state_dir);
     f->rebuilt++;
-    m->next_seq = NM_MAX(m->next_seq, c->view.seq + 1);
+    m->journal.next_seq = NM_MAX(m->journal.next_seq, c->view.seq + 1);
     c->view.app = nm_lists_app(m, c->app);
     if (same_boot)
         take_in(f, c);
@@ -478,7 +478,7 @@ static void on_directory(const char *id, void *userdata)
     if (nm_lists_by_id(f->m, id))
         return;
     nm_files_container_dir(f->m, id, dir);
-    (void)nm_copy_read(dir, f->m->boot_id, &same_boot, &c);
+    (void)nm_copy_read(dir, f->m->journal.boot_id, &same_boot, &c);
     f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id, c);
     if (c && same_boot)
         lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
@@ -494,7 +494,7 @@ static void on_directory(const char *id, void *userdata)
 
 static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *id, bool frozen)
 {
-    struct nm_cgroup **p = reallocarray(m->orphans, m->n_orphans + 1, sizeof *p);
+    struct nm_cgroup **p = reallocarray(m->orphans.all, m->orphans.n + 1, sizeof *p);
 
     if (frozen)
         (void)nm_cgroup_freeze(cg, false);
@@ -506,8 +506,8 @@ static void keep_orphan(struct nm_manager *m, struct nm_cgroup *cg, const char *
         nm_cgroup_free(cg);
         return;
     }
-    m->orphans = p;
-    p[m->n_orphans++] = cg;
+    m->orphans.all = p;
+    p[m->orphans.n++] = cg;
 }
 
 static void deal_with_orphans(struct finding *f)
@@ -535,20 +535,20 @@ void nm_recovery_check_orphans(struct nm_manager *m)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < m->n_orphans; i++) {
-        struct nm_cgroup *cg = m->orphans[i];
+    for (size_t i = 0; i < m->orphans.n; i++) {
+        struct nm_cgroup *cg = m->orphans.all[i];
         struct nm_cgroup_events e = {0};
         int r = nm_cgroup_read_events(cg, &e);
 
         if (r >= 0 && e.populated) {
-            m->orphans[kept++] = cg;
+            m->orphans.all[kept++] = cg;
             continue;
         }
         if (r >= 0)
             (void)m->backend->ops->remove(m->backend, cg);
         nm_cgroup_free(cg);
     }
-    m->n_orphans = kept;
+    m->orphans.n = kept;
     nm_removable_look(m);
 }
 
@@ -575,8 +575,8 @@ static void put_in_order(struct nm_manager *m)
         qsort(m->live, m->n_live, sizeof *m->live, by_seq);
     for (size_t i = 0; i < m->n_live; i++)
         m->views[i] = &m->live[i]->c->view;
-    if (m->n_ended > 1)
-        qsort(m->ended, m->n_ended, sizeof *m->ended, by_end);
+    if (m->ended.n > 1)
+        qsort(m->ended.all, m->ended.n, sizeof *m->ended.all, by_end);
 }
 
 static int load(struct finding *f)
@@ -624,9 +624,9 @@ static void go_on(struct nm_manager *m)
             nm_life_observe(l);
         nm_end_check(l);
     }
-    if (!m->draining)
+    if (!m->drain.is_on)
         return;
-    (void)nm_drain_arm(m, m->drain_deadline_usec);
+    (void)nm_drain_arm(m, m->drain.deadline_usec);
     nm_events_tell_node(m, "still draining, as before the restart");
     nm_drain_carry_out(m, NULL);
 }
@@ -636,27 +636,27 @@ static void tell(struct finding *f)
     struct nm_manager *m = f->m;
     char text[200], log[100] = "";
 
-    if (m->opened.was_damaged) {
-        if (m->opened.was_rolled_back)
-            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", m->opened.log_promised,
-                           m->opened.log_frames);
+    if (m->journal.opened.was_damaged) {
+        if (m->journal.opened.was_rolled_back)
+            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", m->journal.opened.log_promised,
+                           m->journal.opened.log_frames);
         (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their copies", log, f->rebuilt);
-        nm_journal_tell_damage(m, &m->opened, text);
+        nm_journal_tell_damage(m, &m->journal.opened, text);
     }
-    if (!f->adopted && !f->queued && !f->lost && !m->n_orphans)
+    if (!f->adopted && !f->queued && !f->lost && !m->orphans.n)
         return;
     (void)snprintf(text, sizeof text,
                    "after the restart: %u containers adopted, %u still queued, %u lost, %zu cgroups "
                    "that aren't known",
-                   f->adopted, f->queued, f->lost, m->n_orphans);
+                   f->adopted, f->queued, f->lost, m->orphans.n);
     nm_events_tell_node(m, text);
 }
 
 int nm_recovery_run(struct nm_manager *m, char **ret_message)
 {
     struct finding f = {.m = m,
-                        .journal_lost = m->opened.is_new || m->opened.was_damaged,
-                        .rows_stale = m->opened.was_rolled_back};
+                        .journal_lost = m->journal.opened.is_new || m->journal.opened.was_damaged,
+                        .rows_stale = m->journal.opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
     /* Without that list, or with holes in it, containers would look as if their cgroups had gone. */

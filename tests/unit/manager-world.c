@@ -166,8 +166,8 @@ struct nm_live *manager_world_add(struct manager_world *w, const char *name, enu
     struct nm_live *l;
 
     assert_int_equal(nm_container_new(&c), 0);
-    c->view.seq = m->next_seq++;
-    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->opened.epoch, c->view.seq);
+    c->view.seq = m->journal.next_seq++;
+    (void)snprintf(c->id, sizeof c->id, "container_%" PRIu64 "_%06" PRIu64, m->journal.opened.epoch, c->view.seq);
     (void)snprintf(c->name, sizeof c->name, "%s", name);
     (void)snprintf(c->owner, sizeof c->owner, "local");
     c->vcores_milli = 1000;
@@ -269,7 +269,7 @@ void manager_world_start(struct manager_world *w)
     w->m->config->period_usec = HOUR_USEC;
     assert_int_equal(nm_manager_start(w->m), 0);
     manager_world_node(w, 1000, 4);
-    while (w->m->sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
+    while (w->m->timers.sample_due_usec < nm_now_usec() + HOUR_USEC / 2)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     manager_world_settle(w);
 }

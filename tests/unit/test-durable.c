@@ -57,8 +57,8 @@ static void test_other_words(void **state)
     assert_int_equal(w->m->counters.by_reason[NM_COUNT_PAUSED][NM_REASON_MEMORY_OVER_BETA], 3);
     nm_policy_get_memory(w->m->policy, &memory);
     assert_memory_equal(&memory, &none, sizeof memory);
-    assert_false(w->m->draining);
-    assert_int_equal(w->m->n_apps, 1);
+    assert_false(w->m->drain.is_on);
+    assert_int_equal(w->m->apps.n, 1);
     assert_true(nm_store_get_value(w->m->store, "app.short", text, sizeof text) < 0);
     assert_true(nm_store_get_value(w->m->store, "app.old", text, sizeof text) < 0);
     assert_true(nm_store_get_value(w->m->store, "app../passwd", text, sizeof text) < 0);
@@ -95,12 +95,12 @@ static void test_events_of_a_transaction(void **state)
     assert_int_equal(newest_kept(w), before + 2);
 
     /* A decision that was told of lends its number to no other one, also where the journal has lost it. */
-    number = w->m->next_decision + 100;
-    w->m->next_decision = number;
+    number = w->m->decisions.next + 100;
+    w->m->decisions.next = number;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
     assert_int_equal(nm_store_exec(w->m->store->db, "DELETE FROM decisions"), 0);
     manager_world_restart(w);
-    assert_true(w->m->next_decision > number);
+    assert_true(w->m->decisions.next > number);
 }
 
 static void test_a_margin_that_is_no_margin(void **state)
@@ -128,15 +128,15 @@ static void test_too_many_applications(void **state)
     char name[32];
 
     l->c->view.app = first;
-    for (unsigned i = 0; w->m->n_apps < NM_APPS_MAX; i++) {
+    for (unsigned i = 0; w->m->apps.n < NM_APPS_MAX; i++) {
         (void)snprintf(name, sizeof name, "app%u", i);
         other = nm_lists_app(w->m, name);
-        assert_int_equal(other, w->m->n_apps - 1);
+        assert_int_equal(other, w->m->apps.n - 1);
     }
-    w->m->apps[7].seen_usec = 1; /* the one that was heard of least lately */
+    w->m->apps.all[7].seen_usec = 1; /* the one that was heard of least lately */
     other = nm_lists_app(w->m, "other");
     assert_int_equal(other, 7);
-    assert_string_equal(w->m->apps[7].name, "other");
+    assert_string_equal(w->m->apps.all[7].name, "other");
     assert_int_equal(nm_lists_app(w->m, "first"), first); /* somebody lives */
 }
 

@@ -83,7 +83,7 @@ static void test_the_slice_follows_in_the_round(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
         assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, l[i]->c->id, &(struct nm_problem){0}), 0);
-    assert_true(w->m->kicks != 0);
+    assert_true(w->m->round.kicks != 0);
     nm_round_kicked(w->m);
     manager_world_settle(w);
     assert_int_equal(slice_low(w), 128 * MIB);

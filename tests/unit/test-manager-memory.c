@@ -138,7 +138,7 @@ static void assert_all_there(struct manager_world *w, const char *ended)
     assert_int_equal(nm_lists_by_id(w->m, PREPARED)->blob.bytes, 1);
     assert_non_null(l);
     assert_true(l->adopted && l->cg && l->launch && is_running(l));
-    assert_int_equal(w->m->n_orphans, 1);
+    assert_int_equal(w->m->orphans.n, 1);
 }
 
 /* It can't begin, or it begins with less; whatever it was, the next one finds everything. */
@@ -172,7 +172,7 @@ static void test_birth(void **state)
 static bool was_refused(struct manager_world *w, const struct nm_submit *s, char id[NM_ID_SIZE])
 {
     const struct nm_container *c = NULL;
-    uint64_t seq = w->m->next_seq;
+    uint64_t seq = w->m->journal.next_seq;
     struct nm_problem problem;
     size_t n = w->m->n_live;
 
@@ -182,7 +182,7 @@ static bool was_refused(struct manager_world *w, const struct nm_submit *s, char
     }
     assert_null(c);
     assert_int_equal(w->m->n_live, n);
-    assert_true(w->m->next_seq == seq);
+    assert_true(w->m->journal.next_seq == seq);
     return true;
 }
 
@@ -327,7 +327,7 @@ static int drain(struct request *q)
 {
     int r = nm_manager_drain(q->w->m, &manager_world_admin, 3600 * NM_USEC_PER_SEC, false, &q->problem);
 
-    assert_int_equal(q->w->m->draining, r == 0);
+    assert_int_equal(q->w->m->drain.is_on, r == 0);
     if (r == 0)
         (void)nm_manager_undrain(q->w->m, &manager_world_admin, &q->problem);
     return r;

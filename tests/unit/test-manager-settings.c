@@ -38,7 +38,7 @@ static void assert_slice_max(const struct manager_world *w, uint64_t mib)
 
 static void in_use(struct manager_world *w, uint64_t mib)
 {
-    w->m->verdict.in_use.memory_bytes = mib * MIB;
+    w->m->round.verdict.in_use.memory_bytes = mib * MIB;
     nm_settings_follow_node(w->m); /* as after each sample */
     manager_world_settle(w);
 }
@@ -209,8 +209,8 @@ static void test_what_a_reload_changes(void **state)
     manager_world_start(w);
     reload(w, "[sampling]\nperiod = 7s\nhistory = 20min\npressure-stall = 100ms\n");
     assert_int_equal(w->m->config->period_usec, 7 * NM_USEC_PER_SEC);
-    assert_true(sd_event_source_get_time(w->m->sample_timer, &due) >= 0);
-    assert_true(due == w->m->sample_due_usec);
+    assert_true(sd_event_source_get_time(w->m->timers.sample, &due) >= 0);
+    assert_true(due == w->m->timers.sample_due_usec);
     assert_in_range(due, nm_now_usec(), nm_now_usec() + 7 * NM_USEC_PER_SEC);
     manager_world_configure(w, "[sampling]\nperiod = never\n");
     (void)nm_manager_reload(w->m, &problem);

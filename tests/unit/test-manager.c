@@ -93,10 +93,10 @@ static void test_housekeeping_after_sleep(void **state)
 
     manager_world_start(w);
     due = nm_sub_u64(nm_now_usec(), 8 * HOUR_USEC);
-    w->m->housekeeping_due_usec = due;
-    assert_true(sd_event_source_set_time(w->m->housekeeping_timer, due) >= 0);
-    assert_in_range(n_turns_of(w, w->m->housekeeping_timer), 1, 2);
-    assert_true(w->m->housekeeping_due_usec > nm_now_usec());
+    w->m->timers.housekeeping_due_usec = due;
+    assert_true(sd_event_source_set_time(w->m->timers.housekeeping, due) >= 0);
+    assert_in_range(n_turns_of(w, w->m->timers.housekeeping), 1, 2);
+    assert_true(w->m->timers.housekeeping_due_usec > nm_now_usec());
 }
 
 /* Without a timer for the time of grace nobody would come back. */
@@ -126,10 +126,10 @@ static void test_drain_without_timer(void **state)
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     end_loop(w);
     assert_true(nm_manager_drain(w->m, &admin, HOUR_USEC, true, &problem) < 0);
-    assert_false(w->m->draining);
-    assert_true(w->m->drain_deadline_usec == UINT64_MAX);
+    assert_false(w->m->drain.is_on);
+    assert_true(w->m->drain.deadline_usec == UINT64_MAX);
     assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
-    assert_true(w->m->draining);
+    assert_true(w->m->drain.is_on);
 }
 
 /* ---- a container that can't be measured ---------------------------------------------------------- */
@@ -192,7 +192,7 @@ static void test_full_disk_at_start(void **state)
     limit_files(JOURNAL_IS_FULL);
     manager_world_restart(w);
     limit_files(RLIM_INFINITY);
-    assert_int_equal(w->m->store_error, -EFBIG);
+    assert_int_equal(w->m->journal.error, -EFBIG);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
     assert_non_null(strstr(status.health_reason, "journal"));
@@ -252,7 +252,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
     l->retry_usec = nm_now_usec();
-    assert_true(sd_event_source_set_time(w->m->sample_timer, l->retry_usec) >= 0);
+    assert_true(sd_event_source_set_time(w->m->timers.sample, l->retry_usec) >= 0);
     RUN_UNTIL(w, l->cg);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 2);
     RUN_UNTIL(w, l->shim_gone);
@@ -366,12 +366,12 @@ static void test_a_command_without_descriptors(void **state)
 static bool is_looked_at(struct manager_world *w, const struct nm_live *l, const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
 {
-    w->m->kicks = 0;
+    w->m->round.kicks = 0;
     w->m->sampled.at_usec = nm_now_usec();
     w->m->sampled.cost_usec = cost_usec;
     assert_int_equal(nm_fake_set_memory_events(l->cg, e), 0);
     manager_world_settle(w);
-    return w->m->kicks & 1U << NM_TRIGGER_PRESSURE;
+    return w->m->round.kicks & 1U << NM_TRIGGER_PRESSURE;
 }
 
 /* What reads files at its own limit is told of all the time. */
@@ -422,9 +422,9 @@ static void test_names_are_looked_up_once(void **state)
     struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_by(l, "4000000001");
-    (void)snprintf(w->m->named, sizeof w->m->named, "somebody");
+    (void)snprintf(w->m->decisions.name, sizeof w->m->decisions.name, "somebody");
     assert_by(l, "somebody");
-    w->m->named_usec -= NM_USEC_PER_SEC * 3600;
+    w->m->decisions.name_usec -= NM_USEC_PER_SEC * 3600;
     assert_by(l, "4000000001");
 }
 
@@ -503,10 +503,10 @@ static void test_removable_waits_for_strangers(void **state)
 {
     struct manager_world *w = *state;
 
-    w->m->n_orphans = 1; /* a cgroup that isn't known, and lives; there is nothing to be shown of it */
+    w->m->orphans.n = 1; /* a cgroup that isn't known, and lives; there is nothing to be shown of it */
     nm_removable_look(w->m);
     assert_int_equal(w->m->removable_since_usec, 0);
-    w->m->n_orphans = 0;
+    w->m->orphans.n = 0;
     nm_removable_look(w->m);
     assert_true(w->m->removable_since_usec > 0);
 }

@@ -424,7 +424,7 @@ static void test_result_is_kept(void **state)
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.kept_results, 0);
-    assert_int_equal(w->m->results_bytes, 0);
+    assert_int_equal(w->m->ended.results_bytes, 0);
     assert_blob(w, YARNS, "");
     manager_world_restart(w); /* that, too, is known to the next nmd */
     assert_false(known(w, YARNS)->keep_result);
@@ -440,11 +440,11 @@ static void test_results_are_bounded(void **state)
     const struct nm_container *c;
     struct nm_problem p = {0};
 
-    w->m->n_results = NM_RESULTS_MAX;
+    w->m->ended.n_results = NM_RESULTS_MAX;
     s.keep_result = true;
     assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
     assert_string_equal(p.thing, "results");
-    w->m->n_results--;
+    w->m->ended.n_results--;
     (void)manager_world_submit_as(w, &s);
     assert_int_equal(manager_world_try(w, &s, &c, &p), NM_AGENT_E_UNAVAILABLE);
     s.keep_result = false;

@@ -103,9 +103,9 @@ static bool has_dir(struct manager_world *w, const char *id)
 
 static const struct nm_container *named(struct manager_world *w, const char *name)
 {
-    for (size_t i = 0; i < w->m->n_ended; i++)
-        if (nm_streq(w->m->ended[i]->name, name))
-            return w->m->ended[i];
+    for (size_t i = 0; i < w->m->ended.n; i++)
+        if (nm_streq(w->m->ended.all[i]->name, name))
+            return w->m->ended.all[i];
     assert_non_null(manager_world_find(w, name));
     return manager_world_find(w, name)->c;
 }
@@ -222,7 +222,7 @@ static void test_another_cgroup(void **state)
     assert_non_null(l);
     assert_null(l->cg);
     assert_true(kept_cgroups_has(w, id));
-    assert_int_equal(w->m->n_orphans, 0);
+    assert_int_equal(w->m->orphans.n, 0);
 }
 
 static void test_orphans(void **state)
@@ -238,10 +238,10 @@ static void test_orphans(void **state)
     kept_cgroups_add(w, "container_99_000002", false, false);
     kept_cgroups_add(w, "container_e1_1_0001", true, false);
     manager_world_restart(w);
-    assert_int_equal(w->m->n_orphans, 2);
+    assert_int_equal(w->m->orphans.n, 2);
     assert_false(kept_cgroups_has(w, "container_99_000002")); /* nobody was in it */
-    for (size_t i = 0; i < w->m->n_orphans; i++) {
-        assert_int_equal(nm_fake_read(w->m->orphans[i], "cgroup.freeze", text, sizeof text), 0);
+    for (size_t i = 0; i < w->m->orphans.n; i++) {
+        assert_int_equal(nm_fake_read(w->m->orphans.all[i], "cgroup.freeze", text, sizeof text), 0);
         assert_int_equal(text[0], '0');
     }
     nm_manager_get_status(w->m, &status);
@@ -249,7 +249,7 @@ static void test_orphans(void **state)
     assert_int_equal(manager_world_try(w, &s, &c, &problem), NM_AGENT_E_CONFLICT);
     kept_cgroups_set(w, "container_99_000001", false, false);
     nm_recovery_check_orphans(w->m);
-    assert_int_equal(w->m->n_orphans, 1);
+    assert_int_equal(w->m->orphans.n, 1);
     assert_false(kept_cgroups_has(w, "container_99_000001"));
     kept_cgroups_set(w, "container_e1_1_0001", false, false);
     nm_recovery_check_orphans(w->m);
@@ -272,16 +272,16 @@ static void test_a_lost_journal(void **state)
     struct manager_world *w = *state;
     struct nm_live *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
     struct nm_live *waits = add(w, "waits", NM_OPPORTUNISTIC, NM_SCHEDULED, false);
-    char foreign[NM_ID_SIZE], boot_id[sizeof w->m->boot_id];
+    char foreign[NM_ID_SIZE], boot_id[sizeof w->m->journal.boot_id];
 
     waits->c->view.admitted = false;
     assert_int_equal(nm_fake_set_events(waits->cg, false, false), 0);
     assert_int_equal(nm_keep_write_copy(runs), 0);
     assert_int_equal(nm_keep_write_copy(waits), 0);
-    memcpy(boot_id, w->m->boot_id, sizeof boot_id);
-    strcpy(w->m->boot_id, "another boot");
+    memcpy(boot_id, w->m->journal.boot_id, sizeof boot_id);
+    strcpy(w->m->journal.boot_id, "another boot");
     assert_int_equal(nm_keep_write_copy(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
-    memcpy(w->m->boot_id, boot_id, sizeof boot_id);
+    memcpy(w->m->journal.boot_id, boot_id, sizeof boot_id);
     memcpy(foreign, "container_98_000001", 20);
     leave_file(w, foreign, NM_COPY_FILE, "{}");
     remove_journal(w);
@@ -302,11 +302,11 @@ static void test_a_directory_without_a_row(void **state)
     struct manager_world *w = *state;
     char id[NM_ID_SIZE];
 
-    nm_id_print(w->m->opened.epoch, 1, id);
+    nm_id_print(w->m->journal.opened.epoch, 1, id);
     (void)add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING, true);
     (void)add(w, "last", NM_OPPORTUNISTIC, NM_RUNNING, true);
     manager_world_restart(w);
-    nm_id_print(w->m->opened.epoch, 0, id);
+    nm_id_print(w->m->journal.opened.epoch, 0, id);
     leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
     manager_world_restart(w);
     assert_false(has_dir(w, id));

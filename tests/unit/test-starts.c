@@ -130,9 +130,9 @@ static void test_no_shim(void **state)
     struct manager_world *w = *state;
     const struct nm_container *c = submit(w)->c;
 
-    w->m->shim_fd = nm_close(w->m->shim_fd);
-    free(w->m->shim_path);
-    w->m->shim_path = strdup("/nowhere/nm-shim");
+    w->m->starts.shim_fd = nm_close(w->m->starts.shim_fd);
+    free(w->m->starts.shim_path);
+    w->m->starts.shim_path = strdup("/nowhere/nm-shim");
     assert_launch_failed(w, c, "the shim could not be started: No such file or directory");
 }
 
@@ -240,7 +240,7 @@ static void test_killed_before_its_turn_to_start(void **state)
     assert_int_equal(last->shim_pid, 0);
     assert_int_equal(last->pid, 0);
     assert_true(other->pid > 0);
-    assert_null(w->m->starts.first);
+    assert_null(w->m->starts.queue.first);
 }
 
 /* Another user's container comes after the first of theirs, and not after all of them; so does another
@@ -257,9 +257,9 @@ static void test_many_starts_of_one_user(void **state)
     (void)snprintf(of_app->owner, sizeof of_app->owner, "cluster");
     (void)snprintf(of_app->app, sizeof of_app->app, "app");
     nm_round_kicked(w->m);
-    while (w->m->starts.first && nm_now_usec() < deadline)
+    while (w->m->starts.queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
-    assert_null(w->m->starts.first);
+    assert_null(w->m->starts.queue.first);
     if (first->shim_pid > second->shim_pid)
         skip(); /* the kernel's numbers began anew in between */
     assert_in_range(of_app->shim_pid, first->shim_pid, second->shim_pid);

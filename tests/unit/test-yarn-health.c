@@ -114,7 +114,7 @@ static void join_with_one(struct tracker_world *w, struct wanted *a)
     tracker_run_beats(w, 2);
     assert_int_equal(w->offered_mib, 800);
     start_one(w, a, 1, 256, false);
-    w->node->m->draining = true; /* as by nmctl, but what was taken on stays */
+    w->node->m->drain.is_on = true; /* as by nmctl, but what was taken on stays */
 }
 
 /* With containers on it it has no more room than they have, and isn't unhealthy, which would be their end; without any
@@ -140,7 +140,7 @@ static void test_draining(void **state)
     assert_begins(w->health, "draining: ");
     assert_int_equal(end_of(w, &a), NM_YARN_KILLED_BY_MASTER);
     assert_int_equal(w->registrations, 2); /* a node without memory would be shut down */
-    w->node->m->draining = false;
+    w->node->m->drain.is_on = false;
     run_until_registered(w, 3);
     assert_int_equal(w->offered_mib, 800);
     assert_true(w->healthy);
@@ -154,7 +154,7 @@ static void test_draining_when_empty(void **state)
 
     tracker_join(w);
     tracker_run_beats(w, NM_YARN_EMPTY_BEATS);
-    w->node->m->draining = true;
+    w->node->m->drain.is_on = true;
     start_one(w, &a, 1, 64, false);
     assert_int_equal(end_of(w, &a), NM_YARN_ABORTED);
     tracker_run_until(w, is_unhealthy);
@@ -162,7 +162,7 @@ static void test_draining_when_empty(void **state)
     tracker_run_beats(w, 3);
     assert_false(w->healthy);
     assert_int_equal(w->registrations, 1);
-    w->node->m->draining = false;
+    w->node->m->drain.is_on = false;
     tracker_run_until(w, is_healthy);
 }
 

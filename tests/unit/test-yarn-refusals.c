@@ -119,13 +119,13 @@ static void test_limits_of_the_node(void **state)
                 "ResourceManager has heard that there is no room");
     fake_launcher.sent_all_the_same = false;
     w->m->config->max_containers = 1000;
-    w->m->n_results = NM_RESULTS_MAX;
+    w->m->ended.n_results = NM_RESULTS_MAX;
     want(&a, 4, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "as many as a node keeps (5000)");
     want(&a, 5, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "as many as a node keeps (5000)");
     assert_int_equal(fake_launcher.n_no_room, 3);
-    w->m->n_results = 0;
+    w->m->ended.n_results = 0;
     nm_yarn_node_free(n);
 }
 
@@ -137,25 +137,25 @@ static void test_draining(void **state)
     struct nm_exception why;
     struct wanted a, first;
 
-    w->m->draining = true;
+    w->m->drain.is_on = true;
     want(&a, 1, 64, false, 0);
     assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining"); /* it is unhealthy with the next heartbeats */
     want(&a, 2, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "The node is draining");
-    w->m->draining = false;
+    w->m->drain.is_on = false;
     want(&first, 3, 64, true, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
-    w->m->draining = true;
+    w->m->drain.is_on = true;
     want(&a, 4, 64, false, 0); /* beside opportunistic ones alone the node can't say that it has no room */
     assert_ends(n, &a, NM_YARN_INVALID, "still counts on room here");
     nm_yarn_node_set_out(n, true);
     want(&a, 6, 64, false, 0);
     assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
     nm_yarn_node_set_out(n, false);
-    w->m->draining = false;
+    w->m->drain.is_on = false;
     want(&first, 7, 64, false, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
-    w->m->draining = true;
+    w->m->drain.is_on = true;
     want(&a, 8, 64, false, 0);
     assert_ends(n, &a, NM_YARN_ABORTED, "no failure");
     nm_yarn_node_set_counted_on(n, true);
