@@ -76,8 +76,8 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
  */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
-    uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->node)),
-                            nm_sub_u64(now->memory_held_bytes, m->node.memory_held_bytes));
+    uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->sampled.node)),
+                            nm_sub_u64(now->memory_held_bytes, m->sampled.node.memory_held_bytes));
     enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->glance->in_use_bytes, grown);
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
@@ -191,8 +191,8 @@ int nm_glance_start(struct nm_manager *m)
 /* Those that have just been admitted, too, of which the verdict itself knows nothing yet. */
 static bool could_take_back(const struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->n_live; i++)
-        if (m->views[i]->type == NM_OPPORTUNISTIC && m->views[i]->admitted)
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (m->lives.views[i]->type == NM_OPPORTUNISTIC && m->lives.views[i]->admitted)
             return true;
     return false;
 }

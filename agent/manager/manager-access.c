@@ -36,8 +36,8 @@ int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char
         *ret = c;
         return 0;
     }
-    for (size_t i = 0; i < m->n_live; i++) {
-        c = m->live[i]->c;
+    for (size_t i = 0; i < m->lives.n; i++) {
+        c = m->lives.all[i]->c;
         if (!answers_to(c, ref) || !nm_access_may_touch(who, c))
             continue;
         if (found)

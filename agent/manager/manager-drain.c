@@ -22,8 +22,8 @@
 static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
                        enum nm_reason reason, const struct nm_caller *who)
 {
-    for (size_t i = m->n_live; i-- > 0;) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = m->lives.n; i-- > 0;) {
+        struct nm_live *l = m->lives.all[i];
         const struct nm_view *v = &l->c->view;
 
         if (v->state == NM_KILLING || nm_end_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
@@ -64,10 +64,10 @@ void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
 {
     assert(m->drain.is_on);
     /* What waits would wait for ever. */
-    for (size_t i = m->n_live; i-- > 0;)
-        if (nm_view_is_waiting(m->views[i])) {
-            nm_record_by(m->live[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
-            nm_act_kill(m->live[i], NM_EXIT_DRAINED, true);
+    for (size_t i = m->lives.n; i-- > 0;)
+        if (nm_view_is_waiting(m->lives.views[i])) {
+            nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
+            nm_act_kill(m->lives.all[i], NM_EXIT_DRAINED, true);
         }
     if (m->drain.opportunistic)
         kill_where(m, true, false, NM_REASON_DRAINING, who);
@@ -77,8 +77,8 @@ static size_t count_waiting(const struct nm_manager *m)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < m->n_live; i++)
-        n += nm_view_is_waiting(m->views[i]);
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += nm_view_is_waiting(m->lives.views[i]);
     return n;
 }
 

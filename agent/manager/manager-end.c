@@ -593,8 +593,8 @@ void nm_end_is_empty(struct nm_live *l)
 /* Nobody else comes back to what has ended, or is killed, and found no memory for its next turn. */
 void nm_end_check_all(struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->n_live; i++) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
 
         if (l->ending || (!l->shim_gone && !l->killed))
             continue;

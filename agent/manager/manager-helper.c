@@ -47,7 +47,7 @@ bool nm_helper_is_placed(const struct nm_helper *h)
 static struct nm_cgroup_limits limits_for(const struct nm_manager *m)
 {
     const uint64_t slice = nm_cgroup_slice_read_cpu_weight(m->backend);
-    const uint64_t vcore = nm_settings_vcore_millicores(m->config, &m->node, 1000);
+    const uint64_t vcore = nm_settings_vcore_millicores(m->config, &m->sampled.node, 1000);
     struct nm_cgroup_limits limits = NM_CGROUP_LIMITS_NONE;
     const uint64_t capacity = NM_MAX(m->settings.capacity.cpu_millicores, UINT64_C(1));
     const uint64_t weight = slice * (NM_MIN(vcore, MOST_MILLICORES) / 2) / capacity;

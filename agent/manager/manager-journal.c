@@ -16,8 +16,8 @@
 static void put_all(struct nm_manager *m)
 {
     (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < m->n_live; i++)
-        (void)nm_store_put_container(m->store, m->live[i]->c);
+    for (size_t i = 0; i < m->lives.n; i++)
+        (void)nm_store_put_container(m->store, m->lives.all[i]->c);
     for (size_t i = 0; i < m->ended.n; i++)
         (void)nm_store_put_container(m->store, m->ended.all[i]);
     nm_durable_save_all(m);

@@ -184,9 +184,9 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->n_live; i++)
-        if (m->views[i]->type == NM_OPPORTUNISTIC && m->views[i]->state == NM_RUNNING)
-            sum += m->views[i]->request.cpu_millicores;
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (m->lives.views[i]->type == NM_OPPORTUNISTIC && m->lives.views[i]->state == NM_RUNNING)
+            sum += m->lives.views[i]->request.cpu_millicores;
     return sum;
 }
 
@@ -222,8 +222,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
     if (total == NM_NO_SQUEEZE && m->round.squeeze_millicores == NM_NO_SQUEEZE)
         return;
     sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
-    for (size_t i = 0; i < m->n_live; i++) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
         const struct nm_view *v = &l->c->view;
         uint64_t quota = NM_CGROUP_NONE;
 
@@ -247,8 +247,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
 void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);
-    for (size_t i = 0; i < m->n_live; i++) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
         int drift;
 
         if (!l->cg || l->limits_in_flight || l->c->view.state == NM_KILLING)

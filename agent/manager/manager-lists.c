@@ -31,7 +31,7 @@ static void by_id_keep(void *node)
 void nm_lists_index(struct nm_manager *m, struct nm_container *c)
 {
     assert(c->id[0]);
-    (void)tsearch(c, &m->by_id, by_id_cmp);
+    (void)tsearch(c, &m->lives.by_id, by_id_cmp);
 }
 
 struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
@@ -40,7 +40,7 @@ struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
 
     if ((size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
         return NULL;
-    found = tfind(&key, &m->by_id, by_id_cmp);
+    found = tfind(&key, &m->lives.by_id, by_id_cmp);
     return found ? *found : NULL;
 }
 
@@ -61,7 +61,7 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
 /* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
 int nm_lists_reserve(struct nm_manager *m)
 {
-    return reserve(m, m->live_size, m->apps.size);
+    return reserve(m, m->lives.size, m->apps.size);
 }
 
 static int grow_apps(struct nm_manager *m)
@@ -80,7 +80,7 @@ static int grow_apps(struct nm_manager *m)
         m->apps.views = views;
     if (!apps || !views)
         return -ENOMEM;
-    r = m->policy ? reserve(m, m->live_size, n) : 0;
+    r = m->policy ? reserve(m, m->lives.size, n) : 0;
     if (r >= 0)
         m->apps.size = n;
     return r;
@@ -94,8 +94,8 @@ static uint32_t least_wanted_app(const struct nm_manager *m)
 
     if (!wanted)
         return 0;
-    for (size_t i = 0; i < m->n_live; i++)
-        wanted[m->views[i]->app] = true;
+    for (size_t i = 0; i < m->lives.n; i++)
+        wanted[m->lives.views[i]->app] = true;
     for (uint32_t a = 1; a < m->apps.n; a++)
         if (!wanted[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
             least = a;
@@ -153,22 +153,22 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
 
 static int grow_live(struct nm_manager *m)
 {
-    size_t n = m->live_size ? m->live_size * 2 : 32;
+    size_t n = m->lives.size ? m->lives.size * 2 : 32;
     struct nm_live **live;
     struct nm_view **views;
     int r;
 
-    live = reallocarray(m->live, n, sizeof *live);
+    live = reallocarray(m->lives.all, n, sizeof *live);
     if (!live)
         return -ENOMEM;
-    m->live = live;
-    views = reallocarray(m->views, n, sizeof *views);
+    m->lives.all = live;
+    views = reallocarray(m->lives.views, n, sizeof *views);
     if (!views)
         return -ENOMEM;
-    m->views = views;
+    m->lives.views = views;
     r = reserve(m, n, m->apps.size);
     if (r >= 0)
-        m->live_size = n;
+        m->lives.size = n;
     return r;
 }
 
@@ -178,7 +178,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     int r = 0;
 
     assert(c->view.state != NM_COMPLETED);
-    if (m->n_live == m->live_size)
+    if (m->lives.n == m->lives.size)
         r = grow_live(m);
     if (r < 0)
         return r;
@@ -190,8 +190,8 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     l->command_bytes = nm_command_bytes(&c->command) + c->blob.bytes;
     c->view.owner = l;
     c->view.limited = nm_streq(c->owner, m->owners.limited);
-    m->live[m->n_live] = l;
-    m->views[m->n_live++] = &c->view;
+    m->lives.all[m->lives.n] = l;
+    m->lives.views[m->lives.n++] = &c->view;
     nm_lists_index(m, c);
     *ret = l;
     return 0;
@@ -267,8 +267,8 @@ void nm_lists_tell_unkillable(struct nm_manager *m)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < m->n_live; i++)
-        n += m->live[i]->unkillable;
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += m->lives.all[i]->unkillable;
     nm_health_set_unkillable(m->health, n);
 }
 
@@ -280,11 +280,11 @@ void nm_lists_remove_live(struct nm_live *l)
     size_t i = 0;
 
     assert(!l->removed && c->view.state == NM_COMPLETED);
-    while (i < m->n_live && m->live[i] != l)
+    while (i < m->lives.n && m->lives.all[i] != l)
         i++;
-    memmove(&m->live[i], &m->live[i + 1], (m->n_live - i - 1) * sizeof *m->live);
-    memmove(&m->views[i], &m->views[i + 1], (m->n_live - i - 1) * sizeof *m->views);
-    m->n_live--;
+    memmove(&m->lives.all[i], &m->lives.all[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.all);
+    memmove(&m->lives.views[i], &m->lives.views[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.views);
+    m->lives.n--;
     live_done(l);
     if (m->round.verdict.hold_view == &c->view)
         m->round.verdict.hold_view = NULL;
@@ -295,7 +295,7 @@ void nm_lists_remove_live(struct nm_live *l)
     if (!l->limits_in_flight)
         free(l);
     if (nm_lists_add_ended(m, c) < 0) {
-        (void)tdelete(c, &m->by_id, by_id_cmp);
+        (void)tdelete(c, &m->lives.by_id, by_id_cmp);
         nm_container_free(c);
     }
     if (was_unkillable)
@@ -359,7 +359,7 @@ static void forget(struct nm_manager *m, struct nm_container *const *c, size_t n
     for (size_t i = 0; i < n; i++) {
         (void)nm_store_delete_container(m->store, c[i]->id);
         NM_FAULT("row-deleted");
-        (void)tdelete(c[i], &m->by_id, by_id_cmp);
+        (void)tdelete(c[i], &m->lives.by_id, by_id_cmp);
         nm_files_forget(m, c[i]->id);
         nm_container_free(c[i]);
     }
@@ -403,16 +403,16 @@ bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
 
 void nm_lists_done(struct nm_manager *m)
 {
-    tdestroy(m->by_id, by_id_keep);
-    for (size_t i = 0; i < m->n_live; i++) {
-        live_done(m->live[i]);
-        nm_container_free(m->live[i]->c);
-        free(m->live[i]);
+    tdestroy(m->lives.by_id, by_id_keep);
+    for (size_t i = 0; i < m->lives.n; i++) {
+        live_done(m->lives.all[i]);
+        nm_container_free(m->lives.all[i]->c);
+        free(m->lives.all[i]);
     }
     for (size_t i = 0; i < m->ended.n; i++)
         nm_container_free(m->ended.all[i]);
-    free(m->live);
-    free(m->views);
+    free(m->lives.all);
+    free(m->lives.views);
     free(m->ended.all);
     free(m->apps.all);
     free(m->apps.views);

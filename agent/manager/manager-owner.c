@@ -205,8 +205,8 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
     (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
     m->owners.queue_limit = limit;
     m->owners.limit_due = limit != UINT32_MAX;
-    for (size_t i = 0; i < m->n_live; i++)
-        m->views[i]->limited = nm_streq(m->live[i]->c->owner, m->owners.limited);
+    for (size_t i = 0; i < m->lives.n; i++)
+        m->lives.views[i]->limited = nm_streq(m->lives.all[i]->c->owner, m->owners.limited);
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
@@ -238,9 +238,9 @@ int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *
 void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
                            void (*cb)(const struct nm_container *c, void *userdata), void *userdata)
 {
-    for (size_t i = 0; i < m->n_live; i++)
-        if (nm_streq(m->live[i]->c->owner, owner))
-            cb(m->live[i]->c, userdata);
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (nm_streq(m->lives.all[i]->c->owner, owner))
+            cb(m->lives.all[i]->c, userdata);
     for (size_t i = 0; i < m->ended.n; i++)
         if (nm_streq(m->ended.all[i]->owner, owner))
             cb(m->ended.all[i], userdata);

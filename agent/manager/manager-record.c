@@ -89,14 +89,14 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->decided_usec = nm_now_usec();
     d->cause_usec = m->round.cause_usec;
     d->capacity = s->capacity;
-    d->capacity_vcores_milli = nm_settings_millicores_vcores(m->config, &m->node, s->capacity.cpu_millicores);
+    d->capacity_vcores_milli = nm_settings_millicores_vcores(m->config, &m->sampled.node, s->capacity.cpu_millicores);
     d->over_allocation_threshold = s->over_allocation_threshold;
     d->preemption_threshold = s->preemption_threshold;
     d->cpu_samples = s->cpu_samples;
     d->queue_max_length = s->queue_policy == NM_QUEUE_BY_LENGTH ? s->queue_max_length : UINT32_MAX;
     d->victim_order = s->victim_order;
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_view *v = m->views[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_view *v = m->lives.views[i];
 
         if (v->state == NM_SCHEDULED && !v->admitted && v->type == NM_OPPORTUNISTIC)
             d->queue_length++;
@@ -313,7 +313,7 @@ static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 {
     struct nm_policy_claims claims;
 
-    nm_policy_get_claims(m->views, m->n_live, NULL, &claims);
+    nm_policy_get_claims(m->lives.views, m->lives.n, NULL, &claims);
     d->allocated_guaranteed = claims.guaranteed;
     d->waiting = claims.waiting;
     d->queue_length = claims.queued;

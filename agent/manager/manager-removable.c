@@ -22,7 +22,7 @@
  */
 static bool is_held(const struct nm_manager *m)
 {
-    return m->n_live > 0 || m->orphans.n > 0;
+    return m->lives.n > 0 || m->orphans.n > 0;
 }
 
 void nm_removable_look(struct nm_manager *m)

@@ -35,11 +35,11 @@
 
 static void count_apps(struct nm_manager *m)
 {
-    assert(m->n_live <= m->live_size);
+    assert(m->lives.n <= m->lives.size);
     for (size_t i = 0; i < m->apps.n; i++)
         m->apps.views[i].running = m->apps.views[i].queued = 0;
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_view *v = m->views[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_view *v = m->lives.views[i];
 
         if (nm_view_is_waiting(v))
             m->apps.views[v->app].queued++;
@@ -61,19 +61,19 @@ static struct nm_policy_input make_input(struct nm_manager *m, enum nm_policy_tr
         .suspended_usec = m->sampled.suspended_usec,
         .node =
             {
-                .valid = m->node_valid,
-                .cpu_valid = m->node.cpu_valid,
-                .at_usec = m->node.at_usec,
+                .valid = m->sampled.node_valid,
+                .cpu_valid = m->sampled.node.cpu_valid,
+                .at_usec = m->sampled.node.at_usec,
                 .used = {.memory_bytes =
-                             nm_sub_u64(m->node.memory_total_bytes, m->node.memory_available_bytes),
-                         .cpu_millicores = m->node.cpu_busy_millicores},
+                             nm_sub_u64(m->sampled.node.memory_total_bytes, m->sampled.node.memory_available_bytes),
+                         .cpu_millicores = m->sampled.node.cpu_busy_millicores},
                 .slice_left_bytes = m->sampled.slice_left_bytes,
-                .swap_free_bytes = m->node.swap_free_bytes,
+                .swap_free_bytes = m->sampled.node.swap_free_bytes,
                 .uplink_utilization = m->sampled.uplink_utilization,
             },
         .reclaim_bytes_per_sec = nm_reclaim_bytes_per_sec(m),
-        .views = m->views,
-        .n_views = m->n_live,
+        .views = m->lives.views,
+        .n_views = m->lives.n,
         .apps = m->apps.views,
         .n_apps = m->apps.n,
         .n_starting = m->starts.n_opportunistic,
@@ -227,9 +227,9 @@ static void keep_history(struct nm_manager *m)
     p.queued = (uint16_t)s.queued;
     p.uplink_permille = (uint32_t)(m->sampled.uplink_utilization * 1000);
     p.sample_cost_usec = (uint32_t)m->sampled.cost_usec;
-    p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->node.memory_pressure_some_avg10);
-    p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->node.memory_pressure_full_avg10);
-    p.pressure[NM_HISTORY_CPU_SOME] = permille(m->node.cpu_pressure_some_avg10);
+    p.pressure[NM_HISTORY_MEMORY_SOME] = permille(m->sampled.node.memory_pressure_some_avg10);
+    p.pressure[NM_HISTORY_MEMORY_FULL] = permille(m->sampled.node.memory_pressure_full_avg10);
+    p.pressure[NM_HISTORY_CPU_SOME] = permille(m->sampled.node.cpu_pressure_some_avg10);
     nm_past_add_point(m, &p);
 }
 
@@ -269,8 +269,8 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
         nm_act_carry_out(v->actions[i].target->owner);
     if (!starting) /* a line that was not empty before has its turns already */
         nm_start_some(m);
-    for (size_t i = 0; i < m->n_live; i++)
-        nm_keep_copy_waiting(m->live[i]);
+    for (size_t i = 0; i < m->lives.n; i++)
+        nm_keep_copy_waiting(m->lives.all[i]);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)

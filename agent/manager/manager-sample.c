@@ -212,7 +212,7 @@ static uint64_t collect(const struct nm_manager *m)
 
     if (s->slice_cpu_fd < 0)
         return 0;
-    if ((m->n_live >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
+    if ((m->lives.n >= 2 && nm_cgroup_collect(s->slice_cpu_fd) < 0) ||
         (s->slice_memory_fd >= 0 && nm_cgroup_read_used(s->slice_memory_fd, &held) < 0))
         close_slice(s);
     return held;
@@ -257,7 +257,7 @@ static void notice_sleep(struct nm_manager *m, uint64_t now)
     to->suspended_usec = nm_sub_u64(now, nm_clock_usec(CLOCK_MONOTONIC)) + NM_FAULT_ASLEEP_USEC;
     to->woke = to->at_usec > 0 && to->suspended_usec > before + NM_USEC_PER_SEC;
     if (to->woke)
-        m->node.cpu_valid = false;
+        m->sampled.node.cpu_valid = false;
 }
 
 bool nm_sample_is_affordable(const struct nm_manager *m, uint64_t now_usec)
@@ -272,7 +272,7 @@ int nm_sample_memory(const struct nm_manager *m, uint64_t now_usec, struct nm_no
 
 int nm_sample_node(struct nm_manager *m)
 {
-    return nm_node_sampler_sample(m->sampling->node, nm_now_usec(), &m->node);
+    return nm_node_sampler_sample(m->sampling->node, nm_now_usec(), &m->sampled.node);
 }
 
 int nm_sample_all(struct nm_manager *m)
@@ -285,23 +285,23 @@ int nm_sample_all(struct nm_manager *m)
     /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
      * on it. */
     if (r >= 0) {
-        m->node = node;
-        m->node_valid = true;
+        m->sampled.node = node;
+        m->sampled.node_valid = true;
     } else {
-        if (m->node_valid)
+        if (m->sampled.node_valid)
             nm_log_container(
                 LOG_ERR, NULL, NULL, NM_MESSAGE_NO_SAMPLE,
                 "the node's memory and CPU can't be read (%s): nothing is admitted or taken back",
                 strerror(-r));
-        m->node_valid = false;
+        m->sampled.node_valid = false;
     }
     notice_sleep(m, now);
     held = collect(m);
-    for (size_t i = 0; i < m->n_live; i++) {
-        nm_sample_live(m->live[i], now);
-        held = nm_sub_u64(held, m->live[i]->sample.memory_bytes);
-        m->views[i]->state_samples++;
-        settle_regained(m->live[i]);
+    for (size_t i = 0; i < m->lives.n; i++) {
+        nm_sample_live(m->lives.all[i], now);
+        held = nm_sub_u64(held, m->lives.all[i]->sample.memory_bytes);
+        m->lives.views[i]->state_samples++;
+        settle_regained(m->lives.all[i]);
     }
     m->sampled.slice_left_bytes = held;
     sample_links(m, now);

@@ -21,7 +21,8 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec);
 void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms);
 /* The slice's cpu.stat and memory.stat stay open. At the start, and again when the slice is another. */
 void nm_sample_open_slice(struct nm_manager *m);
-/* All CPU time that the slice has used, and a number that is another one when the slice is. Negative: it is not there. */
+/* All CPU time that the slice has used, and a number that is another one when the slice is. Negative: it is not
+ * there. */
 int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_slice);
 /* Has the kernel killed in it since the last look? Then that is counted and told. */
 bool nm_sample_find_oom_kill(struct nm_live *l);

@@ -23,8 +23,8 @@
 /* What the settings were worked out for. */
 static void note_node(struct nm_manager *m)
 {
-    m->settling.memory_bytes = m->node.memory_total_bytes;
-    m->settling.cpus = m->node.n_cpus;
+    m->settling.memory_bytes = m->sampled.node.memory_total_bytes;
+    m->settling.cpus = m->sampled.node.n_cpus;
     m->settling.usec = nm_now_usec();
 }
 
@@ -32,7 +32,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
 {
     struct nm_policy_settings s;
     bool period_changed, history_changed, pressure_changed;
-    int r = nm_config_policy_settings(c, &m->node, m->backend, &s, ret_message);
+    int r = nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, ret_message);
 
     assert(c && m->backend);
     if (r < 0)
@@ -40,7 +40,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     if (m->config && m->config != c) {
         c->wanted_memory_bytes = m->config->wanted_memory_bytes;
         c->wanted_vcores = m->config->wanted_vcores;
-        r = nm_config_policy_settings(c, &m->node, m->backend, &s, ret_message);
+        r = nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, ret_message);
         if (r < 0)
             return r;
     }
@@ -69,9 +69,9 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
 /* Weights and shares are relative to the capacity, and so every container's change with it. */
 static void refresh_containers(struct nm_manager *m)
 {
-    for (size_t i = 0; i < m->n_live; i++)
-        if (m->live[i]->cg || m->live[i]->creating)
-            nm_limits_apply(m->live[i]);
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (m->lives.all[i]->cg || m->lives.all[i]->creating)
+            nm_limits_apply(m->lives.all[i]);
 }
 
 static void refresh_limits(struct nm_manager *m)
@@ -85,7 +85,7 @@ static void refresh_limits(struct nm_manager *m)
 
 bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
 {
-    uint64_t millicores = nm_settings_vcore_millicores(m->config, &m->node, c->vcores_milli);
+    uint64_t millicores = nm_settings_vcore_millicores(m->config, &m->sampled.node, c->vcores_milli);
 
     if (c->vcores_milli == 0 || c->view.request.cpu_millicores == millicores)
         return false;
@@ -99,10 +99,10 @@ static bool scale_requests(struct nm_manager *m)
     bool any = false;
 
     (void)nm_store_begin(m->store);
-    for (size_t i = 0; i < m->n_live; i++)
-        if (nm_settings_scale(m, m->live[i]->c)) {
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (nm_settings_scale(m, m->lives.all[i]->c)) {
             any = true;
-            (void)nm_keep_journal(m->live[i]);
+            (void)nm_keep_journal(m->lives.all[i]);
         }
     nm_record_store_result(m, nm_store_commit(m->store));
     return any;
@@ -116,25 +116,25 @@ static bool scale_requests(struct nm_manager *m)
 
 static bool node_has_changed(const struct nm_manager *m)
 {
-    uint64_t now = m->node.memory_total_bytes, before = m->settling.memory_bytes;
+    uint64_t now = m->sampled.node.memory_total_bytes, before = m->settling.memory_bytes;
     uint64_t step = now > before ? now - before : before - now;
 
-    if (!m->node_valid || now == 0 || m->node.n_cpus == 0)
+    if (!m->sampled.node_valid || now == 0 || m->sampled.node.n_cpus == 0)
         return false;
-    return m->node.n_cpus != m->settling.cpus || step > before / SMALL_STEP_SHARE ||
+    return m->sampled.node.n_cpus != m->settling.cpus || step > before / SMALL_STEP_SHARE ||
            (step > 0 && nm_now_usec() - m->settling.usec >= SMALL_STEP_USEC);
 }
 
 static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
 {
     const struct nm_policy_settings *s = &m->settings;
-    double vcores = nm_settings_millicores_vcores(m->config, &m->node, s->capacity.cpu_millicores) / 1000.0;
+    double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, s->capacity.cpu_millicores) / 1000.0;
     char total[32], capacity[32], text[240];
 
-    nm_format_size(m->node.memory_total_bytes, total, sizeof total);
+    nm_format_size(m->sampled.node.memory_total_bytes, total, sizeof total);
     nm_format_size(s->capacity.memory_bytes, capacity, sizeof capacity);
     (void)snprintf(text, sizeof text, "the node has %s of memory and %u CPU%s now: capacity is %s and %g vcore%s",
-                   total, (unsigned)m->node.n_cpus, m->node.n_cpus == 1 ? "" : "s", capacity, vcores,
+                   total, (unsigned)m->sampled.node.n_cpus, m->sampled.node.n_cpus == 1 ? "" : "s", capacity, vcores,
                    vcores > 0.999 && vcores < 1.001 ? "" : "s");
     if (s->capacity.memory_bytes != before->capacity.memory_bytes ||
         s->capacity.cpu_millicores != before->capacity.cpu_millicores)
@@ -146,7 +146,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     struct nm_policy_settings s, before = m->settings;
 
     nm_slice_lower(m);
-    if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->node, m->backend, &s) < 0)
+    if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->sampled.node, m->backend, &s) < 0)
         return;
     (void)scale_requests(m);
     m->settings = s;
@@ -184,8 +184,8 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
     /* as at the start, where the node is still what it was then */
-    if (nm_config_policy_settings(c, &m->node, m->backend, &s, &message) < 0 &&
-        nm_config_follow_node(c, &m->node, m->backend, &s) < 0)
+    if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
+        nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
         return; /* no sample yet: the one that comes brings it about */
     m->settings = s;
     note_node(m);
@@ -205,8 +205,10 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     _cleanup_free_ char *message = NULL;
     struct nm_resources before = m->settings.capacity;
     char restart[400], text[480];
-    int r = m->settling.config_path ? nm_config_load(m->settling.config_path, m->settling.config_must_exist, m->settling.config_defaults, &c, &message)
-                           : nm_config_new_defaults(&c);
+    const struct nm_settling *s = &m->settling;
+    int r = s->config_path
+                ? nm_config_load(s->config_path, s->config_must_exist, s->config_defaults, &c, &message)
+                : nm_config_new_defaults(&c);
 
     if (r >= 0) {
         (void)nm_config_needs_restart(m->config, c, restart, sizeof restart);

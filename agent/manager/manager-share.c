@@ -28,14 +28,14 @@ static struct share share_of(const struct nm_manager *m, uid_t uid)
 {
     struct share s = {.all_bytes = m->ended.results_bytes};
 
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_live *l = m->live[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_live *l = m->lives.all[i];
 
         s.all_bytes += l->command_bytes;
         if (l->c->submitter_uid != uid)
             continue;
         s.n_containers++;
-        s.n_queued += waits(m->views[i]);
+        s.n_queued += waits(m->lives.views[i]);
         s.bytes += l->command_bytes;
     }
     return s;
@@ -67,8 +67,8 @@ int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_pr
 {
     size_t n = m->ended.n_results;
 
-    for (size_t i = 0; i < m->n_live; i++)
-        n += m->live[i]->c->keep_result;
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += m->lives.all[i]->c->keep_result;
     if (n < NM_RESULTS_MAX)
         return 0;
     return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "results", "",

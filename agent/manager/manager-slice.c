@@ -31,8 +31,8 @@ static uint64_t claimed(struct nm_manager *m)
 {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < m->n_live; i++) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
 
         if (l->cg || l->creating)
             sum += nm_slice_claim(&l->claim, l->limits.memory_low_bytes, l->sample.charged_bytes, l->sample.at_usec);

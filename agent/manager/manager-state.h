@@ -49,7 +49,7 @@
  *   manager.c           birth and death, timers
  *   manager-status.c    what there is to see
  *
- * References: a live container is owned by m->live and points into nothing else that is owned; its view's `owner`
+ * References: a live container is owned by m->lives and points into nothing else that is owned; its view's `owner`
  * points back at it, for the time it is in that list.
  */
 
@@ -139,9 +139,11 @@ struct nm_live {
     struct nm_recorded recorded;
 };
 
-/* What the newest sample has shown beside the node and its containers. */
+/* What the newest sample has shown beside the containers. */
 struct nm_sampled {
     uint64_t at_usec, cost_usec;
+    struct nm_node_sample node;
+    bool node_valid;
     uint64_t slice_left_bytes; /* charged to the slice, and to none of its containers */
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
@@ -202,6 +204,14 @@ struct nm_starts {
     int shim_fd; /* negative: why it couldn't be opened */
 };
 
+/* Containers that have not ended, in the order of their arrival. */
+struct nm_lives {
+    struct nm_live **all;
+    struct nm_view **views; /* the same order */
+    size_t n, size;
+    void *by_id; /* tsearch tree of struct nm_container, of those that have ended, too */
+};
+
 /* Containers that have ended, the oldest first. */
 struct nm_ended {
     struct nm_container **all;
@@ -226,6 +236,7 @@ struct nm_orphans {
 struct nm_timers {
     sd_event_source *sample, *housekeeping, *state_dir;
     uint64_t sample_due_usec, housekeeping_due_usec;
+    uint64_t started_realtime_usec; /* when nmd was started */
 };
 
 /* The round that goes on, or the newest one. */
@@ -253,6 +264,8 @@ struct nm_owners {
     char asked[16];       /* who is asked before an end is an end; "" nobody */
     nm_manager_container_cb_t ask;
     void *ask_userdata;
+    const struct nm_upstream_ops *upstream; /* what an upstream shows of itself; NULL: there is none */
+    void *upstream_userdata;
 };
 
 struct nm_draining {
@@ -263,17 +276,11 @@ struct nm_draining {
     sd_event_source *timer;
 };
 
-struct nm_upstream_link {
-    const struct nm_upstream_ops *ops;
-    void *userdata;
-};
-
 struct nm_manager {
     sd_event *event;
     struct nm_config *config;
     char *state_dir, *runtime_dir, *log_dir, *proc_root;
     int confinement; /* 0: containers can have namespaces of their own; else why not */
-    uint64_t started_realtime_usec;
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_journal journal;
@@ -284,15 +291,10 @@ struct nm_manager {
     struct nm_task_limits tasks;
     struct nm_policy *policy, *shadow_policy;
 
-    struct nm_live **live;  /* arrival order */
-    struct nm_view **views; /* the same order */
-    size_t n_live, live_size;
+    struct nm_lives lives;
     struct nm_ended ended;
-    void *by_id; /* tsearch tree of struct nm_container, live and ended */
     struct nm_apps apps;
 
-    struct nm_node_sample node;
-    bool node_valid;
     struct nm_sampled sampled;
     struct nm_sampling *sampling;
     struct nm_glance *glance;
@@ -309,7 +311,6 @@ struct nm_manager {
     struct nm_owners owners;
     struct nm_draining drain;
     struct nm_sessions *sessions;
-    struct nm_upstream_link upstream;
 
     struct nm_counters counters;
     uint64_t removable_since_usec; /* realtime; 0: something holds the node */

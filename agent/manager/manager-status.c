@@ -53,7 +53,7 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
     if (m->config->wanted_memory_bytes > m->settings.capacity.memory_bytes)
         note(ret, "the upstream counts on %s here, and this host of %s can give %s: containers beyond that are refused",
              nm_format_size(m->config->wanted_memory_bytes, wanted, sizeof wanted),
-             nm_format_size(m->node.memory_total_bytes, total, sizeof total),
+             nm_format_size(m->sampled.node.memory_total_bytes, total, sizeof total),
              nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
 }
 
@@ -77,7 +77,8 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              nm_launch_no_confinement(m->confinement));
     if (m->sampled.slice_left_bytes >= LEFT_WORTH_TELLING)
         note(ret, "%s in %s belong to no container (what ended ones left in /dev/shm, other tmpfs or System V "
-                  "segments, say) and count as used", nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
+                  "segments, say) and count as used",
+             nm_format_size(m->sampled.slice_left_bytes, left, sizeof left), b->slice);
     note_size(m, ret);
     if (m->journal.note[0])
         note(ret, "%s", m->journal.note);
@@ -108,8 +109,8 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 {
     ret->capacity = m->settings.capacity;
     ret->capacity_vcores_milli =
-        nm_settings_millicores_vcores(m->config, &m->node, m->settings.capacity.cpu_millicores);
-    (void)nm_settings_configured(m->config, &m->node, &ret->configured, &ret->configured_vcores_milli);
+        nm_settings_millicores_vcores(m->config, &m->sampled.node, m->settings.capacity.cpu_millicores);
+    (void)nm_settings_configured(m->config, &m->sampled.node, &ret->configured, &ret->configured_vcores_milli);
     ret->utilization.memory =
         (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);
     ret->utilization.cpu = (double)ret->used.cpu_millicores /
@@ -121,8 +122,8 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 /* Who could still be taken back, and whose memory is about to come anyway. */
 static void sum_takeable(const struct nm_manager *m, struct nm_over_beta *o)
 {
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_view *v = m->views[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_view *v = m->lives.views[i];
         bool is_ending = v->state == NM_KILLING || v->reclaiming;
 
         if (nm_view_is_waiting(v))
@@ -142,7 +143,7 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
     struct nm_over_beta o = {
         .settings = &m->settings,
         .shadow = m->config->shadow,
-        .stale = !m->node_valid || now > nm_add_u64(m->node.at_usec, m->settings.sample_max_age_usec),
+        .stale = !m->sampled.node_valid || now > nm_add_u64(m->sampled.node.at_usec, m->settings.sample_max_age_usec),
         .used_bytes = m->round.verdict.used.memory_bytes,
         .in_use_bytes = m->round.verdict.in_use.memory_bytes,
         .others_bytes = m->round.verdict.others.memory_bytes,
@@ -169,7 +170,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->state = m->drain.is_on         ? NM_NODE_DRAINING
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
-    ret->drained = m->drain.is_on && m->n_live == 0;
+    ret->drained = m->drain.is_on && m->lives.n == 0;
     if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
         ret->drain_deadline_realtime_usec =
             nm_realtime_usec() + nm_sub_u64(m->drain.deadline_usec, now);
@@ -185,7 +186,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->sample_age_usec = nm_sub_u64(now, m->sampled.at_usec);
     ret->sample_period_usec = m->config->period_usec;
     ret->sample_cost_usec = m->sampled.cost_usec;
-    ret->node = m->node;
+    ret->node = m->sampled.node;
     memcpy(ret->links, m->sampled.links, sizeof ret->links);
     ret->n_links = m->sampled.n_links;
     ret->hold = m->round.hold;
@@ -199,7 +200,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->counters = m->counters;
     ret->reaction_pause = m->decisions.reaction_pause;
     ret->reaction_kill = m->decisions.reaction_kill;
-    ret->started_realtime_usec = m->started_realtime_usec;
+    ret->started_realtime_usec = m->timers.started_realtime_usec;
     fill_self(ret);
     nm_manager_get_upstream(m, &ret->upstream);
 }
@@ -207,32 +208,36 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
 {
     *ret = (struct nm_upstream){.kind = "none", .state = "none"};
-    if (m->upstream.ops)
-        m->upstream.ops->status(m->upstream.userdata, ret);
+    if (m->owners.upstream)
+        m->owners.upstream->status(m->owners.upstream_userdata, ret);
 }
 
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata)
 {
-    m->upstream.ops = ops;
-    m->upstream.userdata = userdata;
+    m->owners.upstream = ops;
+    m->owners.upstream_userdata = userdata;
 }
 
 json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
 {
-    return m->upstream.ops && m->upstream.ops->pipelines ? m->upstream.ops->pipelines(m->upstream.userdata, who, with_users)
+    const struct nm_owners *o = &m->owners;
+
+    return o->upstream && o->upstream->pipelines ? o->upstream->pipelines(o->upstream_userdata, who, with_users)
                                                  : json_array();
 }
 
 json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
 {
-    return m->upstream.ops && m->upstream.ops->placement ? m->upstream.ops->placement(m->upstream.userdata, who, id) : NULL;
+    const struct nm_owners *o = &m->owners;
+
+    return o->upstream && o->upstream->placement ? o->upstream->placement(o->upstream_userdata, who, id) : NULL;
 }
 
 int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
                             struct nm_problem *ret_problem)
 {
-    if (m->upstream.ops && m->upstream.ops->ask)
-        return m->upstream.ops->ask(m->upstream.userdata, q, ret, ret_problem);
+    if (m->owners.upstream && m->owners.upstream->ask)
+        return m->owners.upstream->ask(m->owners.upstream_userdata, q, ret, ret_problem);
     return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
                           "This node belongs to no YARN cluster, so that it has nothing to say here.");
 }
@@ -255,7 +260,7 @@ static bool on_page(const struct nm_page *page, const struct nm_caller *who,
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
-    size_t size = m->n_live + (page->all ? m->ended.n : 0), n = 0;
+    size_t size = m->lives.n + (page->all ? m->ended.n : 0), n = 0;
     _cleanup_free_ struct nm_container **list = reallocarray(NULL, size + 1, sizeof *list);
 
     if (!list)
@@ -263,9 +268,9 @@ int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const 
     for (size_t i = 0; page->all && i < m->ended.n; i++)
         if (on_page(page, who, m->ended.all[i]))
             list[n++] = m->ended.all[i];
-    for (size_t i = 0; i < m->n_live; i++)
-        if (on_page(page, who, m->live[i]->c))
-            list[n++] = m->live[i]->c;
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (on_page(page, who, m->lives.all[i]->c))
+            list[n++] = m->lives.all[i]->c;
     qsort(list, n, sizeof *list, by_arrival);
     for (size_t i = 0; i < n && i < page->limit; i++)
         cb(list[i], userdata);
@@ -312,8 +317,8 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     assert(c);
     if (c->view.state != NM_SCHEDULED || c->view.admitted)
         return 0;
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_view *v = m->views[i];
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_view *v = m->lives.views[i];
 
         if (v->state != NM_SCHEDULED || v->admitted || v == &c->view)
             continue;
@@ -444,12 +449,12 @@ void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *
 json_t *nm_manager_config_to_json(const struct nm_manager *m)
 {
     struct nm_config_note notes[NM_SETTINGS_NOTES_MAX];
-    size_t n = nm_settings_notes(m->config, &m->node, m->backend, &m->settings, &m->tasks, notes);
+    size_t n = nm_settings_notes(m->config, &m->sampled.node, m->backend, &m->settings, &m->tasks, notes);
     json_t *all = nm_config_to_json(m->config, notes, n), *more;
 
-    if (!all || !m->upstream.ops)
+    if (!all || !m->owners.upstream)
         return all;
-    more = m->upstream.ops->config(m->upstream.userdata);
+    more = m->owners.upstream->config(m->owners.upstream_userdata);
     if (json_array_extend(all, more) < 0) {
         json_decref(all);
         all = NULL;

@@ -49,7 +49,8 @@ static bool is_orphan(const struct nm_manager *m, const char *id)
     char known[NM_ID_SIZE];
 
     for (size_t i = 0; i < m->orphans.n; i++)
-        if (nm_cgroup_container_id(m->backend, m->orphans.all[i]->name, known, sizeof known) >= 0 && nm_streq(known, id))
+        if (nm_cgroup_container_id(m->backend, m->orphans.all[i]->name, known, sizeof known) >= 0 &&
+            nm_streq(known, id))
             return true;
     return false;
 }
@@ -159,11 +160,11 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
         return nm_problem_set(
             p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
             "The node is draining and takes no new containers ('nmctl undrain' ends that).");
-    if (m->n_live >= m->config->max_containers)
+    if (m->lives.n >= m->config->max_containers)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "containers", "",
                               "The node has %zu live containers, as many as max-containers allows. Try again when "
                               "some have ended.",
-                              m->n_live);
+                              m->lives.n);
     if (!nm_launch_has_descriptors(&limit))
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
                               "nmd has hardly any of its %" PRIu64 " file descriptors left, and each container needs "
@@ -221,11 +222,11 @@ static struct nm_live *find_namesake(struct nm_manager *m, const struct nm_calle
 {
     const char *owner = s->owner ? s->owner : "local";
 
-    for (size_t i = 0; s->name && !s->id && i < m->n_live; i++) {
-        const struct nm_container *c = m->live[i]->c;
+    for (size_t i = 0; s->name && !s->id && i < m->lives.n; i++) {
+        const struct nm_container *c = m->lives.all[i]->c;
 
         if (c->submitter_uid == who->uid && nm_streq(c->name, s->name) && nm_streq(c->owner, owner))
-            return m->live[i];
+            return m->lives.all[i];
     }
     return NULL;
 }
@@ -279,14 +280,14 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
 {
-    return nm_settings_vcore_millicores(m->config, &m->node, vcores_milli);
+    return nm_settings_vcore_millicores(m->config, &m->sampled.node, vcores_milli);
 }
 
 /* The figures are those of the moment, in the units of the request, so that one sees by how much it
  * misses. */
 static const char *format_amount(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
 {
-    double vcores = nm_settings_millicores_vcores(m->config, &m->node, r->cpu_millicores) / 1000.0;
+    double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, r->cpu_millicores) / 1000.0;
     char memory[32];
 
     (void)snprintf(buf, size, "%s and %.2f vcore%s", nm_format_size(r->memory_bytes, memory, sizeof memory), vcores,
@@ -304,7 +305,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
     assert(reason != NM_REASON_NONE && p);
     format_amount(m, request, want, sizeof want);
     format_amount(m, cap, have, sizeof have);
-    nm_policy_get_claims(m->views, m->n_live, self, &claims);
+    nm_policy_get_claims(m->lives.views, m->lives.n, self, &claims);
     if (reason == NM_REASON_QUEUE_FULL && m->settings.queue_policy == NM_QUEUE_BY_RESOURCES)
         return nm_problem_set(p, NM_AGENT_E_QUEUE_FULL, "queue", "",
                               "What is queued already (%s) and this request (%s) together are larger than the "
@@ -451,7 +452,8 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
         r = nm_submit_check_memory(w->request.memory_bytes, p);
     if (r != 0)
         return r;
-    reason = nm_policy_check_request(&m->settings, m->views, m->n_live, s->type, &w->request, s->cpu_is_share, self);
+    reason = nm_policy_check_request(&m->settings, m->lives.views, m->lives.n, s->type, &w->request, s->cpu_is_share,
+                                     self);
     if (reason == NM_REASON_NONE)
         return 0;
     nm_record_refusal(m, s, &w->request, reason);

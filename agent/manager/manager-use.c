@@ -14,8 +14,8 @@
  * started. */
 static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
 {
-    for (size_t i = 0; i < m->n_live; i++) {
-        const struct nm_container *c = m->live[i]->c;
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_container *c = m->lives.all[i]->c;
         const struct nm_view *v = &c->view;
 
         if (nm_view_is_prepared(v)) {

@@ -207,8 +207,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
         m->log_dir = strdup(p->config->log_dir);
     else if (asprintf(&m->log_dir, "%s/logs", p->state_dir) < 0)
         m->log_dir = NULL;
-    if ((p->config_path && !m->settling.config_path) || !m->state_dir || !m->runtime_dir || !m->starts.shim_path || !m->proc_root ||
-        !m->log_dir)
+    if ((p->config_path && !m->settling.config_path) || !m->state_dir || !m->runtime_dir || !m->starts.shim_path ||
+        !m->proc_root || !m->log_dir)
         return -ENOMEM;
     r = nm_ready_dir("state", m->state_dir, true, ret_message);
     return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
@@ -358,7 +358,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->drain.deadline_usec = UINT64_MAX;
     m->round.squeeze_millicores = NM_NO_SQUEEZE;
     m->owners.queue_limit = UINT32_MAX;
-    m->started_realtime_usec = nm_realtime_usec();
+    m->timers.started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
     (void)nm_lists_app(m, ""); /* slot 0 */

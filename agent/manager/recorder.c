@@ -179,7 +179,7 @@ static void tell_submit(struct nm_recorder *r, struct nm_live *l)
         return;
     if (c->view.state >= NM_RUNNING)
         ran = nm_sub_u64(now, c->view.started_usec);
-    rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->n_live + 16);
+    rc = nm_trace_reserve(&r->buffer, FLUSH_BYTES, r->m->lives.n + 16);
     if (rc < 0) {
         give_up(r, strerror(-rc));
         return;
@@ -300,13 +300,13 @@ static void put_use(struct nm_recorder *r, struct nm_live *l)
 void nm_recorder_sample(struct nm_recorder *r)
 {
     const struct nm_manager *m = r->m;
-    const struct nm_node_sample *n = &m->node;
+    const struct nm_node_sample *n = &m->sampled.node;
 
     assert(r && r->m);
-    if (r->fd < 0 || !m->node_valid)
+    if (r->fd < 0 || !m->sampled.node_valid)
         return;
-    for (size_t i = 0; i < m->n_live; i++)
-        tell_change(r, m->live[i]);
+    for (size_t i = 0; i < m->lives.n; i++)
+        tell_change(r, m->lives.all[i]);
     (void)begin(r, "sample", NULL);
     nm_trace_put(&r->buffer, "memory",
                  nm_sub_u64(n->memory_total_bytes, n->memory_available_bytes));
@@ -314,8 +314,8 @@ void nm_recorder_sample(struct nm_recorder *r)
         nm_trace_put(&r->buffer, "cpu", n->cpu_busy_millicores);
     nm_trace_put(&r->buffer, "swap_free", n->swap_free_bytes);
     nm_trace_begin_rows(&r->buffer, "use");
-    for (size_t i = 0; i < m->n_live; i++)
-        put_use(r, m->live[i]);
+    for (size_t i = 0; i < m->lives.n; i++)
+        put_use(r, m->lives.all[i]);
     nm_trace_end_rows(&r->buffer);
     nm_trace_end(&r->buffer);
     flush_if_due(r);
@@ -329,9 +329,9 @@ static int put_header(struct nm_recorder *r)
     struct nm_trace_header h = {
         .recorded_usec = nm_realtime_usec(),
         .period_usec = m->config->period_usec,
-        .memory_bytes = m->node.memory_total_bytes,
-        .swap_bytes = m->node.swap_total_bytes,
-        .n_cpus = m->node.n_cpus,
+        .memory_bytes = m->sampled.node.memory_total_bytes,
+        .swap_bytes = m->sampled.node.swap_total_bytes,
+        .n_cpus = m->sampled.node.n_cpus,
     };
     _cleanup_free_ char *text = NULL;
     size_t len;
@@ -377,9 +377,9 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
         rc = nm_manager_subscribe(r->m, on_event, r, &r->subscription);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < r->m->n_live; i++)
-        if (!nm_view_is_prepared(r->m->views[i]))
-            tell_submit(r, r->m->live[i]);
+    for (size_t i = 0; i < r->m->lives.n; i++)
+        if (!nm_view_is_prepared(r->m->lives.views[i]))
+            tell_submit(r, r->m->lives.all[i]);
     return 0;
 }
 

@@ -571,10 +571,10 @@ static int by_end(const void *a, const void *b)
 /* Rows come by number; those that were rebuilt, in whatever order their directories are found. */
 static void put_in_order(struct nm_manager *m)
 {
-    if (m->n_live > 1)
-        qsort(m->live, m->n_live, sizeof *m->live, by_seq);
-    for (size_t i = 0; i < m->n_live; i++)
-        m->views[i] = &m->live[i]->c->view;
+    if (m->lives.n > 1)
+        qsort(m->lives.all, m->lives.n, sizeof *m->lives.all, by_seq);
+    for (size_t i = 0; i < m->lives.n; i++)
+        m->lives.views[i] = &m->lives.all[i]->c->view;
     if (m->ended.n > 1)
         qsort(m->ended.all, m->ended.n, sizeof *m->ended.all, by_end);
 }
@@ -613,8 +613,8 @@ static int load(struct finding *f)
  * once. */
 static void go_on(struct nm_manager *m)
 {
-    for (size_t i = m->n_live; i-- > 0;) {
-        struct nm_live *l = m->live[i];
+    for (size_t i = m->lives.n; i-- > 0;) {
+        struct nm_live *l = m->lives.all[i];
 
         if (l->adopted)
             nm_limits_put_right(l);
@@ -638,8 +638,8 @@ static void tell(struct finding *f)
 
     if (m->journal.opened.was_damaged) {
         if (m->journal.opened.was_rolled_back)
-            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", m->journal.opened.log_promised,
-                           m->journal.opened.log_frames);
+            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", 
+                           m->journal.opened.log_promised, m->journal.opened.log_frames);
         (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their copies", log, f->rebuilt);
         nm_journal_tell_damage(m, &m->journal.opened, text);
     }

@@ -217,9 +217,9 @@ struct nm_live *manager_world_submit(struct manager_world *w, const char *name, 
 
 struct nm_live *manager_world_find(const struct manager_world *w, const char *name)
 {
-    for (size_t i = 0; i < w->m->n_live; i++)
-        if (nm_streq(w->m->live[i]->c->name, name))
-            return w->m->live[i];
+    for (size_t i = 0; i < w->m->lives.n; i++)
+        if (nm_streq(w->m->lives.all[i]->c->name, name))
+            return w->m->lives.all[i];
     return NULL;
 }
 
@@ -246,8 +246,8 @@ static bool any_runs(const struct manager_world *w)
 {
     bool any = false;
 
-    for (size_t i = 0; i < w->m->n_live; i++)
-        any = any || (w->m->live[i]->c->pid > 0 && !w->m->live[i]->shim_gone);
+    for (size_t i = 0; i < w->m->lives.n; i++)
+        any = any || (w->m->lives.all[i]->c->pid > 0 && !w->m->lives.all[i]->shim_gone);
     return any;
 }
 
@@ -256,9 +256,9 @@ int manager_world_tear_down_real(void **state)
     struct manager_world *w = *state;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    for (size_t i = 0; w->m && i < w->m->n_live; i++)
-        if (w->m->live[i]->c->pid > 0)
-            (void)kill(w->m->live[i]->c->pid, SIGKILL);
+    for (size_t i = 0; w->m && i < w->m->lives.n; i++)
+        if (w->m->lives.all[i]->c->pid > 0)
+            (void)kill(w->m->lives.all[i]->c->pid, SIGKILL);
     while (w->m && any_runs(w) && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     return manager_world_tear_down(state);

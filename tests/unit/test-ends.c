@@ -368,7 +368,7 @@ static void test_an_end_while_limits_are_set(void **state)
     nm_limits_apply(l);
     l->c->view.state = NM_COMPLETED;
     nm_lists_remove_live(l);
-    assert_int_equal(w->m->n_live, 0);
+    assert_int_equal(w->m->lives.n, 0);
     assert_true(l->removed && l->limits_in_flight == 2);
     manager_world_settle(w); /* frees it, once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);

@@ -61,8 +61,8 @@ static bool is_running(const struct nm_live *l)
 /* The kernel's part: a cgroup whose shim has gone is empty. */
 static void empty_cgroups(struct manager_world *w)
 {
-    for (size_t i = 0; i < w->m->n_live; i++) {
-        struct nm_live *l = w->m->live[i];
+    for (size_t i = 0; i < w->m->lives.n; i++) {
+        struct nm_live *l = w->m->lives.all[i];
 
         if (l->shim_gone && l->cg)
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -85,8 +85,8 @@ static void run_to_end(struct manager_world *w, const char *id)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
         empty_cgroups(w);
         nm_end_check_all(w->m);
-        for (size_t i = 0; i < w->m->n_live; i++)
-            w->m->live[i]->retry_usec = 0;
+        for (size_t i = 0; i < w->m->lives.n; i++)
+            w->m->lives.all[i]->retry_usec = 0;
         nm_kick(w->m, NM_TRIGGER_CHANGE);
     }
     assert_true(has_ended(w, id));
@@ -174,14 +174,14 @@ static bool was_refused(struct manager_world *w, const struct nm_submit *s, char
     const struct nm_container *c = NULL;
     uint64_t seq = w->m->journal.next_seq;
     struct nm_problem problem;
-    size_t n = w->m->n_live;
+    size_t n = w->m->lives.n;
 
     if (manager_world_try(w, s, &c, &problem) == 0) {
         memcpy(id, c->id, NM_ID_SIZE);
         return false;
     }
     assert_null(c);
-    assert_int_equal(w->m->n_live, n);
+    assert_int_equal(w->m->lives.n, n);
     assert_true(w->m->journal.next_seq == seq);
     return true;
 }
@@ -234,7 +234,7 @@ static void live_and_die(struct manager_world *w, unsigned kind)
             run_to_end(w, id);
             assert_end_is_told(w, id);
         }
-        assert_int_equal(w->m->n_live, 0);
+        assert_int_equal(w->m->lives.n, 0);
     }
 }
 

@@ -336,8 +336,8 @@ static void test_too_many_commands(void **state)
     assert_non_null(strstr(p.message, "64 commands were started in your containers"));
     assert_int_equal(exec(w, l, true, &p), 0);
     assert_int_equal(nm_sessions_count(w->m->sessions), 65);
-    for (size_t i = 0; i < w->m->n_live; i++)
-        assert_int_equal(kill(w->m->live[i]->c->pid, SIGKILL), 0);
+    for (size_t i = 0; i < w->m->lives.n; i++)
+        assert_int_equal(kill(w->m->lives.all[i]->c->pid, SIGKILL), 0);
 }
 
 static void test_a_command_without_descriptors(void **state)

@@ -133,7 +133,7 @@ static void test_no_room_later(void **state)
     struct stat st;
     off_t size;
 
-    w->m->node_valid = true;
+    w->m->sampled.node_valid = true;
     begin(w);
     assert_int_equal(stat(at(w, "trace"), &st), 0);
     size = st.st_size; /* the header's; all else is still in memory */
@@ -198,9 +198,9 @@ static void test_what_is_told(void **state)
     nm_recorder_sample(w->m->recorder);
     nm_act_discard(p, NM_EXIT_KILLED); /* of which nothing was told */
     manager_world_settle(w);
-    w->m->node_valid = false; /* nothing that a replay could decide on */
+    w->m->sampled.node_valid = false; /* nothing that a replay could decide on */
     nm_recorder_sample(w->m->recorder);
-    w->m->node_valid = true;
+    w->m->sampled.node_valid = true;
     l->c->view.state = NM_KILLING;
     nm_keep_set_state(l, NM_COMPLETED);
     l->c->view.state = NM_RUNNING;

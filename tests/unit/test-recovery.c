@@ -152,7 +152,7 @@ static void test_states(void **state)
         assert_int_equal(nm_keep_journal(l), 0);
     }
     manager_world_restart(w);
-    assert_int_equal(w->m->n_live, NM_ARRAY_SIZE(states));
+    assert_int_equal(w->m->lives.n, NM_ARRAY_SIZE(states));
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         struct nm_live *l = manager_world_find(w, states[i].name);
         char text[16];
@@ -190,8 +190,8 @@ static void test_starts(void **state)
     leave_record(w, could_not->c->id, &failed);
     assert_int_equal(nm_fake_set_events(could_not->cg, false, false), 0);
     assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
-    for (size_t i = 0; i < w->m->n_live; i++)
-        assert_int_equal(nm_keep_journal(w->m->live[i]), 0);
+    for (size_t i = 0; i < w->m->lives.n; i++)
+        assert_int_equal(nm_keep_journal(w->m->lives.all[i]), 0);
     manager_world_restart(w);
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
@@ -310,7 +310,7 @@ static void test_a_directory_without_a_row(void **state)
     leave_file(w, id, NM_LAUNCH_GATE_FILE, "");
     manager_world_restart(w);
     assert_false(has_dir(w, id));
-    assert_int_equal(w->m->n_live, 2);
+    assert_int_equal(w->m->lives.n, 2);
 }
 
 /* ---- another boot ------------------------------------------------------------------------------ */

@@ -56,8 +56,8 @@ static int set_up(void **state)
     (void)snprintf(f->proc_root, sizeof f->proc_root, "/proc");
     f->m.proc_root = f->proc_root;
     f->m.settings.capacity.memory_bytes = 1024 * MIB;
-    f->m.live = f->live;
-    f->m.views = f->views;
+    f->m.lives.all = f->live;
+    f->m.lives.views = f->views;
     for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++) {
         f->live[i] = &f->lives[i];
         f->lives[i].m = &f->m;
@@ -109,7 +109,7 @@ static void write_low(const struct fixture *f, uint64_t bytes)
 /* As many guaranteed containers as there are numbers before 0, of so many MiB each. */
 static void live_with(struct fixture *f, uint64_t a, uint64_t b)
 {
-    f->m.n_live = (a > 0) + (b > 0);
+    f->m.lives.n = (a > 0) + (b > 0);
     f->lives[0].limits.memory_low_bytes = a * MIB;
     f->lives[1].limits.memory_low_bytes = b * MIB;
 }

@@ -115,7 +115,7 @@ static void start(struct one *o, struct manager_world *w, bool opportunistic, co
     size = hadoop__container_token_identifier__pack(&o->ids.token, bytes);
     assert_int_equal(nm_yarn_node_start(o->n, (struct nm_bytes){bytes, size}, &o->ids.token, make(&c, command, names),
                                         &o->why), 0);
-    o->l = w->m->live[0];
+    o->l = w->m->lives.all[0];
     make_ready(o);
 }
 
@@ -268,7 +268,7 @@ static void test_restart_elsewhere(void **state)
     nm_yarn_node_free(o.n);
     manager_world_restart(w);
     o.n = fake_launcher_node(w);
-    o.l = w->m->live[0];
+    o.l = w->m->lives.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
     fake_launcher.elsewhere = "/tmp"; /* once more, as this nmd doesn't know that */
     fail_preparation();
@@ -447,7 +447,7 @@ static void test_another_nmd(void **state)
     nm_yarn_node_free(o.n);
     manager_world_restart(w);
     o.n = fake_launcher_node(w);
-    o.l = w->m->live[0];
+    o.l = w->m->lives.all[0];
     assert_true(fake_launcher.newest->is_running);
     manager_world_start(w);
     (void)kill(o.l->c->pid, SIGKILL);

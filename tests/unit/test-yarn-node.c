@@ -81,7 +81,7 @@ static bool shim_is_gone(const struct nm_live *l)
 
 static struct nm_live *run(struct manager_world *w)
 {
-    struct nm_live *l = w->m->live[0];
+    struct nm_live *l = w->m->lives.all[0];
 
     make_ready();
     manager_world_wait(w, l, is_running);
@@ -204,7 +204,7 @@ static void test_what_is_refused(void **state)
         a.ids.resource.vcores = sizes[i].vcores;
         pack(&a);
         assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
-        assert_int_equal(w->m->live[0]->c->view.request.memory_bytes, 64 * MIB);
+        assert_int_equal(w->m->lives.all[0]->c->view.request.memory_bytes, 64 * MIB);
     }
     nm_yarn_node_free(n);
 }
@@ -604,7 +604,7 @@ static void test_negative_number(void **state)
     want(&other, 1099511627775, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &other, "exec sleep 1000", &why), NM_YARN_REFUSED);
-    assert_string_equal(w->m->live[0]->c->id, "container_1410901177871_0001_01_1099511627775");
+    assert_string_equal(w->m->lives.all[0]->c->id, "container_1410901177871_0001_01_1099511627775");
     nm_yarn_node_free(n);
     manager_world_restart(w);
     n = fake_launcher_node(w);
