@@ -57,6 +57,14 @@ void nm_act_carry_out(struct nm_live *l)
 
 /* ---- the first half -------------------------------------------------------- */
 
+/* A round carries out what it has decided once all of it is in the journal; anything else is carried out at once. */
+static void schedule(struct nm_live *l, enum nm_todo todo)
+{
+    l->todo = todo;
+    if (!l->m->round.is_on)
+        nm_act_carry_out(l);
+}
+
 void nm_act_admit(struct nm_live *l)
 {
     struct nm_view *v = &l->c->view;
@@ -68,7 +76,7 @@ void nm_act_admit(struct nm_live *l)
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_keep_journal(l);
     assert(l->m->round.is_on); /* the round launches what it admits, or has it wait */
-    l->todo = NM_TODO_LAUNCH;
+    schedule(l, NM_TODO_LAUNCH);
 }
 
 void nm_act_pause(struct nm_live *l, bool by_user)
@@ -85,9 +93,7 @@ void nm_act_pause(struct nm_live *l, bool by_user)
     nm_keep_set_state(l, NM_PAUSING);
     if (by_user)
         (void)nm_keep_copy(l); /* a person's wish is not to be lost with the journal */
-    l->todo = NM_TODO_FREEZE;
-    if (!l->m->round.is_on)
-        nm_act_carry_out(l);
+    schedule(l, NM_TODO_FREEZE);
 }
 
 void nm_act_resume(struct nm_live *l)
@@ -101,9 +107,7 @@ void nm_act_resume(struct nm_live *l)
     nm_keep_set_state(l, NM_RESUMING);
     if (by_user)
         (void)nm_keep_copy(l);
-    l->todo = NM_TODO_THAW;
-    if (!l->m->round.is_on)
-        nm_act_carry_out(l);
+    schedule(l, NM_TODO_THAW);
 }
 
 void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
@@ -121,9 +125,7 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
     l->reclaim_within_usec = within_usec;
     l->use_before = l->c->view.measured;
     (void)nm_keep_journal(l);
-    l->todo = NM_TODO_RECLAIM;
-    if (!l->m->round.is_on)
-        nm_act_carry_out(l);
+    schedule(l, NM_TODO_RECLAIM);
 }
 
 /* Whoever takes a container has told why, and the first one counts. */
@@ -147,9 +149,7 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
         nm_record_count(l->m, NM_COUNT_SHED, l->decision.reason);
     nm_record_acted(l);
     nm_keep_set_state(l, NM_KILLING);
-    l->todo = NM_TODO_KILL;
-    if (!l->m->round.is_on)
-        nm_act_carry_out(l);
+    schedule(l, NM_TODO_KILL);
 }
 
 /* The caller has it journalled. */
@@ -158,8 +158,7 @@ void nm_act_rerun(struct nm_live *l)
     uint64_t grace = l->m->config->kill_grace_usec;
 
     assert(l->c->rerun && l->c->view.state == NM_RUNNING && !l->m->round.is_on);
-    l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
-    nm_act_carry_out(l);
+    schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }
 
 void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
@@ -190,7 +189,5 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         l->doomed = true; /* created() goes on from here */
         return;
     }
-    l->todo = grace ? NM_TODO_TERMINATE : NM_TODO_KILL;
-    if (!l->m->round.is_on)
-        nm_act_carry_out(l);
+    schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }
