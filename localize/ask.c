@@ -17,27 +17,6 @@
 
 /* ---- what is asked for ---- */
 
-static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
-
-/* What two asks must have in common to share: of PUBLIC resources it isn't the user. */
-struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
-{
-    struct nm_cache_key key = {
-        .visibility = res->visibility,
-        .user = res->visibility == NM_VISIBILITY_PUBLIC ? "" : user->name,
-        .application = res->visibility == NM_VISIBILITY_APPLICATION ? user->application : "",
-        .uri = res->uri,
-        .type = UINT32_MAX,
-        .timestamp_msec = res->timestamp_msec,
-        .pattern = res->pattern ? res->pattern : "",
-    };
-
-    for (unsigned i = 0; i < NM_ARRAY_SIZE(types); i++)
-        if (nm_streq(res->type, types[i]))
-            key.type = i;
-    return key;
-}
-
 static bool is_text(const char *s)
 {
     return !s || s[nm_utf8_prefix(s)] == '\0';
@@ -149,12 +128,6 @@ static int make_resource(struct nm_localizer *l, const struct nm_localizer_resou
     }
     *ret = json;
     return 0;
-}
-
-void nm_localizer_doom(struct nm_localizer *l, uint64_t id)
-{
-    nm_cache_doom(l->cache, id);
-    (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
 }
 
 static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)

@@ -29,7 +29,7 @@ libnm_localizer_la_LIBADD = libnm-pattern.la libnm-util.la $(JANSSON_LIBS) $(CUR
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LTLIBRARIES += libnm-pattern.la
 libnm_pattern_la_SOURCES = \
-	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h \
+	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h %D%/java-text.c \
 	%D%/pattern.c %D%/pattern.h
 libnm_pattern_la_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
 libnm_pattern_la_LIBADD = libnm-util.la $(PCRE2_LIBS)
@@ -42,6 +42,7 @@ nm_localizer_LDADD = libnm-localizer.la
 noinst_LTLIBRARIES += libnm-localize.la
 libnm_localize_la_SOURCES = \
 	%D%/ask.c %D%/ask.h \
+	%D%/localizer-state.c \
 	%D%/batches.c %D%/batches.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/cache-file.c %D%/cache-file.h \

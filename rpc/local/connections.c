@@ -7,39 +7,11 @@
 #include <assert.h>
 #include <sys/socket.h>
 
+#include "rpc/local/answer-plainly.h"
 #include "rpc/local/gate.h"
 #include "rpc/local/listen.h"
 #include "util/clock.h"
 #include "util/peer.h"
-
-void nm_connections_answer(int fd, const char *status, const char *code, const char *thing, const char *message)
-{
-    char body[320], answer[512];
-    int n = snprintf(body, sizeof body,
-                     "{\"error\":{\"code\":\"%s\",\"thing\":\"%s\",\"value\":\"\",\"message\":\"%s\"}}"
-                     "\n",
-                     code, thing, message);
-
-    assert((size_t)n < sizeof body);
-    n = snprintf(answer, sizeof answer,
-                 "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-                 "Connection: close\r\n\r\n%s",
-                 status, n, body);
-    assert((size_t)n < sizeof answer);
-    (void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void answer_busy(int fd)
-{
-    nm_connections_answer(fd, "503 Service Unavailable", "unavailable", "connection",
-                          "Too many clients are connected to nmd at the moment; try again.");
-}
-
-void nm_connections_refuse(int fd)
-{
-    answer_busy(fd);
-    (void)shutdown(fd, SHUT_WR);
-}
 
 static unsigned tcp_max(const struct nm_connections *all)
 {
@@ -70,7 +42,7 @@ static bool has_place(const struct nm_connections *all, const struct nm_connecti
 static void cut(struct nm_connection *c)
 {
     c->is_leaving = true;
-    answer_busy(c->fd);
+    nm_answer_busy(c->fd);
     (void)shutdown(c->fd, SHUT_RDWR);
 }
 
@@ -136,7 +108,7 @@ int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr
     *c = (struct nm_connection){.host = all->host, .fd = fd, .tcp = tcp};
     r = identify(all, c, sa);
     if (r >= 0 && !has_place(all, c) && !make_place(all, c)) {
-        nm_connections_refuse(fd);
+        nm_answer_busy(fd);
         r = -EUSERS;
     }
     if (r < 0) {
@@ -178,7 +150,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
                    "The request was not complete in time; all of it must come within %g s.",
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
     if (!c->heard)
-        nm_connections_answer(c->fd, "408 Request Timeout", "invalid", "request", message);
+        nm_answer_plainly(c->fd, "408 Request Timeout", "invalid", "request", message);
     (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * The connections of a server: who gets a place, and who has had it for too long. What is told to
- * those who get none is told without the library.
+ * The connections of a server: who gets a place, and who has had it for too long.
  */
 
 #include <sys/socket.h>
@@ -25,10 +24,3 @@ void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
 
 /* Shuts those down whose time is over. */
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);
-
-/* An error's answer without the library, which has no place for this client or no whole request of it. What the socket
- * doesn't take at once is lost: nobody waits here. The words stand in JSON as they are. */
-void nm_connections_answer(int fd, const char *status, const char *code, const char *thing, const char *message);
-
-/* 503, and the end of it. */
-void nm_connections_refuse(int fd);

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "rpc/local/answer-plainly.h"
 #include "rpc/local/connections.h"
 #include "rpc/local/head.h"
 #include "rpc/local/names.h"
@@ -21,7 +22,7 @@ static int refuse(struct nm_connection *c, const char *status, const char *thing
 {
     char waste[HEAD_MAX];
 
-    nm_connections_answer(c->fd, status, "invalid", thing, why);
+    nm_answer_plainly(c->fd, status, "invalid", thing, why);
     (void)recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
     (void)shutdown(c->fd, SHUT_WR);
     return -EPROTO;
@@ -31,7 +32,7 @@ void nm_gate_turn_away(struct nm_connection *c)
 {
     char waste[HEAD_MAX];
 
-    nm_connections_refuse(c->fd);
+    nm_answer_busy(c->fd);
     (void)recv(c->fd, waste, sizeof waste, MSG_DONTWAIT);
     nm_gate_leave(c);
     c->passed(c, -EUSERS);

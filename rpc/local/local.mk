@@ -13,6 +13,7 @@ libnm_local_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/browser.c %D%/browser.h \
 	%D%/call.c %D%/call.h \
+	%D%/answer-plainly.c %D%/answer-plainly.h \
 	%D%/connections.c %D%/connections.h \
 	%D%/containers.c \
 	%D%/embedded.h \

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "rpc/local/answer-plainly.h"
 #include "rpc/local/connections.h"
 #include "rpc/local/gate.h"
 #include "rpc/local/handlers.h"
@@ -267,7 +268,7 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     s->reserve_fd = nm_close(s->reserve_fd);
     fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        nm_connections_refuse(fd);
+        nm_answer_busy(fd);
         nm_close(fd);
     }
     s->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

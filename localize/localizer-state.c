@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See localizer-state.h: what several files need of the cache. */
+
+#include "localize/localizer-state.h"
+
+#include "localize/cache-file.h"
+
+static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
+
+/* What two asks must have in common to share: of PUBLIC resources it isn't the user. */
+struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
+{
+    struct nm_cache_key key = {
+        .visibility = res->visibility,
+        .user = res->visibility == NM_VISIBILITY_PUBLIC ? "" : user->name,
+        .application = res->visibility == NM_VISIBILITY_APPLICATION ? user->application : "",
+        .uri = res->uri,
+        .type = UINT32_MAX,
+        .timestamp_msec = res->timestamp_msec,
+        .pattern = res->pattern ? res->pattern : "",
+    };
+
+    for (unsigned i = 0; i < NM_ARRAY_SIZE(types); i++)
+        if (nm_streq(res->type, types[i]))
+            key.type = i;
+    return key;
+}
+
+void nm_localizer_doom(struct nm_localizer *l, uint64_t id)
+{
+    nm_cache_doom(l->cache, id);
+    (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
+}
