@@ -638,7 +638,7 @@ static void tell(struct finding *f)
 
     if (m->journal.opened.was_damaged) {
         if (m->journal.opened.was_rolled_back)
-            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)", 
+            (void)snprintf(log, sizeof log, " (of the %u pages in its log, %u are sound)",
                            m->journal.opened.log_promised, m->journal.opened.log_frames);
         (void)snprintf(text, sizeof text, "%s; %u containers were rebuilt from their copies", log, f->rebuilt);
         nm_journal_tell_damage(m, &m->journal.opened, text);
