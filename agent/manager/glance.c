@@ -36,12 +36,13 @@
 
 struct nm_glance {
     sd_event_source *timer, *look_timer;
-    uint64_t at_usec, cpu_usec; /* the glance before: when, and what all had used by then; 0: nobody knows */
-    unsigned slice;             /* of that */
-    uint64_t in_use_bytes, in_use_millicores;   /* in the newest full sample, beside what the node showed then */
-    uint64_t look_after_usec, look_pause_usec; /* no look at CPU before: the last surge was none */
-    uint64_t event_usec; /* the stall that is being looked into, or 0 */
-    bool looked;         /* the sample that was kicked is the second one of a look */
+    uint64_t at_usec, cpu_usec; /* of the last glance: its time, and the slice's CPU time (0: unknown) */
+    unsigned slice;             /* the number of the slice that cpu_usec is of */
+    uint64_t in_use_bytes, in_use_millicores; /* of the newest full sample */
+    /* After a look at CPU that found no surge, the next one waits: until then, and for so long. */
+    uint64_t look_after_usec, look_pause_usec;
+    uint64_t event_usec; /* when the stall or surge began that is being looked into; 0: there is none */
+    bool looked;         /* the sample that was asked for is the second one of a look */
 };
 
 struct nm_glance *nm_glance_new(void)

@@ -5,7 +5,7 @@
 
 struct nm_glance *nm_glance_new(void); /* NULL: no memory */
 struct nm_glance *nm_glance_free(struct nm_glance *g);
-/* The event that is being looked into, or 0: none. */
+/* Returns when the CPU stall or surge began that is being looked into; 0: there is none. */
 uint64_t nm_glance_event_usec(const struct nm_glance *g);
 int nm_glance_start(struct nm_manager *m);
 void nm_glance_look_at_cpu(struct nm_manager *m); /* a stall, or a surge, may have begun */

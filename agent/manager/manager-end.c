@@ -388,7 +388,7 @@ static void back_into_queue(struct nm_live *l)
     NM_FAULT("queued-again");
     (void)nm_keep_write_copy(l);
     nm_record_failed(l, "it could not be started then, and waits again");
-    m->drain.due = m->drain.is_on; /* whoever drains sees to what waits again */
+    m->drain.due = m->drain.is_on; /* the next round drains the container that waits again */
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 

@@ -70,7 +70,7 @@ static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_k
     return e;
 }
 
-/* Told when it begins and ends, as the journal's trouble is; nothing else depends on it. */
+/* Logs a failure to write the file when it begins and when it ends. Nothing else depends on the file. */
 static void tell_error(struct nm_manager *m, int r)
 {
     if (r == m->events->error)

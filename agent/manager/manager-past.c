@@ -13,7 +13,7 @@ struct nm_past {
     int error; /* why the last two can't be kept on disk, or 0 */
 };
 
-/* Told when it begins and ends; what can't be written is there until nmd ends. */
+/* Logs a failure to write the files when it begins and when it ends. The figures stay in memory meanwhile. */
 static void tell_error(struct nm_manager *m, int r)
 {
     if (r == m->past->error)

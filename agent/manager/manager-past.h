@@ -17,5 +17,6 @@ void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *poin
 void nm_past_add_end(struct nm_manager *m, const struct nm_container *c);
 /* The one that reaches back that far; it is valid until the next point. */
 const struct nm_history *nm_past_history(const struct nm_manager *m, uint64_t span_usec);
-/* i: up to NM_ENDED_APPS. NULL: none, or one that ended before. */
+/* Returns the application in place i, from 0 to NM_ENDED_APPS - 1. NULL: the place is empty, or its application ended
+ * before since_usec. */
 const struct nm_ended_app *nm_past_ended_app(const struct nm_past *p, unsigned i, uint64_t since_usec);

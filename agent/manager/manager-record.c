@@ -361,7 +361,7 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
         (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
     join_refusals(&m->decisions.refusal, &d);
     if (d.n_times > 1)
-        m->decisions.next--; /* fill_node() has taken a number, which nobody has seen */
+        m->decisions.next--; /* fill_node() took a number for d, which no reader has seen */
     m->decisions.refusal = d;
     nm_record_count(m, NM_COUNT_REFUSED, reason);
     save(m, &d);

@@ -310,7 +310,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->round.is_on); /* nobody below calls one: they kick */
+    assert(!m->round.is_on); /* no function that a round calls may begin another one: it calls nm_kick() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;

@@ -21,8 +21,8 @@ void nm_slice_begin(struct nm_manager *m);
 /* All of the slice's limits: at the start, once the containers of an earlier nmd are known, and when the capacity has
  * changed. */
 void nm_slice_set(struct nm_manager *m);
-/* The same for another capacity. memory.max is lowered only where that has the kernel kill nobody; nm_slice_lower(),
- * after each sample, does it once less is in use. */
+/* Sets all limits after the capacity has changed. memory.max stays while more than the new capacity is in use, since
+ * the kernel would kill at once; nm_slice_lower(), which is called after each sample, lowers it as soon as it can. */
 void nm_slice_set_capacity(struct nm_manager *m);
 void nm_slice_lower(struct nm_manager *m);
 /* Whenever a guaranteed container may have come, gone, grown, shrunk or changed its type. Cheap when none has. */

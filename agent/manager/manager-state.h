@@ -144,7 +144,7 @@ struct nm_sampled {
     uint64_t at_usec, cost_usec;
     struct nm_node_sample node;
     bool node_valid;
-    uint64_t slice_left_bytes; /* charged to the slice, and to none of its containers */
+    uint64_t slice_left_bytes; /* memory that is charged to the slice, but to none of its containers */
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     double uplink_utilization;
@@ -184,7 +184,7 @@ struct nm_journal {
     int error; /* the last write's, 0 = fine */
     char boot_id[64];
     uint64_t next_seq; /* of a container */
-    char note[320];    /* what an operator should know of the last recovery, "" if nothing */
+    char note[320];    /* a sentence for operators about the last recovery; "": there is none */
 };
 
 struct nm_decisions {
@@ -258,10 +258,10 @@ struct nm_round_state {
 
 /* What upstreams have asked for as owners of containers. */
 struct nm_owners {
-    char limited[16];     /* whose queued containers are limited; "" nobody's */
+    char limited[16];     /* the owner whose queued containers are limited; "": none is */
     uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
     bool limit_due;       /* it has been told, and nobody has been discarded for it yet */
-    char asked[16];       /* who is asked before an end is an end; "" nobody */
+    char asked[16];       /* the owner who is asked before a container counts as ended; "": none is */
     nm_manager_container_cb_t ask;
     void *ask_userdata;
     const struct nm_upstream_ops *upstream; /* what an upstream shows of itself; NULL: there is none */

@@ -528,42 +528,21 @@ static void assert_events(struct manager_world *w, uint64_t after, const char *e
     assert_string_equal(text, expected);
 }
 
-/* Has the descriptor of the manager's file of events be one of another file, and returns a copy of what it was. */
-static int replace_event_file(const char *by)
+/* Returns the descriptor of this process whose file's name has that end. */
+static int find_descriptor(const char *end)
 {
     char link[40], path[PATH_MAX];
-    int other = open(by, O_WRONLY | O_CLOEXEC), copy;
-    ssize_t n;
 
-    assert_true(other >= 0);
     for (int fd = 3; fd < 1024; fd++) {
+        ssize_t n;
+
         (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
         n = readlink(link, path, sizeof path - 1);
-        path[NM_MAX(n, 0)] = '\0';
-        if (n < 7 || strcmp(path + n - 7, "/events") != 0)
-            continue;
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        assert_int_equal(dup2(other, fd), fd);
-        assert_int_equal(close(other), 0);
-        return copy;
+        if (n >= (ssize_t)strlen(end) && memcmp(path + n - strlen(end), end, strlen(end)) == 0)
+            return fd;
     }
-    fail_msg("no file of events is open");
+    fail_msg("no file *%s is open", end);
     return -1;
-}
-
-static void put_event_file_back(int copy)
-{
-    char link[40], path[PATH_MAX];
-    ssize_t n;
-
-    for (int fd = 3; fd < 1024; fd++) {
-        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        n = readlink(link, path, sizeof path - 1);
-        path[NM_MAX(n, 0)] = '\0';
-        if (strcmp(path, "/dev/full") == 0)
-            assert_int_equal(dup2(copy, fd), fd);
-    }
-    assert_int_equal(close(copy), 0);
 }
 
 /* What can't be written is marked, and written as soon as it can be. */
@@ -571,17 +550,19 @@ static void test_unsaved_events(void **state)
 {
     struct manager_world *w = *state;
     const uint64_t before = nm_events_newest(w->m->events)->number;
+    const int fd = find_descriptor("/events"), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     char expected[256];
-    int copy;
 
     nm_events_tell_node(w->m, "one");
-    copy = replace_event_file("/dev/full");
+    assert_int_equal(dup2(full, fd), fd);
     nm_events_tell_node(w->m, "two");
     nm_events_tell_node(w->m, "three");
     (void)snprintf(expected, sizeof expected, "%u %u! %u!", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
     assert_events(w, before, expected);
-    put_event_file_back(copy);
+    assert_int_equal(dup2(copy, fd), fd);
+    assert_int_equal(close(copy) + close(full), 0);
     nm_record_store_result(w->m, 0); /* any write that goes well */
     (void)snprintf(expected, sizeof expected, "%u %u %u", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
