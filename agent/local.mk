@@ -76,6 +76,7 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/glance.c %D%/manager/glance.h \
 	%D%/manager/long-history.c %D%/manager/long-history.h \
 	%D%/manager/manager.c \
+	%D%/manager/run-phase.c %D%/manager/run-phase.h \
 	%D%/manager/manager-access.c %D%/manager/manager-access.h \
 	%D%/manager/manager-act.c %D%/manager/manager-act.h \
 	%D%/manager/manager-drain.c %D%/manager/manager-drain.h \

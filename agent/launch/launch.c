@@ -409,6 +409,11 @@ int nm_launch_shim_pidfd(const struct nm_launch *l)
     return l->pidfd;
 }
 
+bool nm_launch_is_gone(const struct nm_launch *l)
+{
+    return l->gone;
+}
+
 bool nm_launch_was_born_inside(const struct nm_launch *l)
 {
     return l->born_inside;

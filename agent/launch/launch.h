@@ -82,6 +82,8 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
 /* Before its cgroup is killed: what it has written last, and its shim may not pass on any more, still comes into the
  * log. */
 void nm_launch_keep_output(struct nm_launch *l, const char *log_dir);
+/* Its shim has gone: ENDED was heard, or is being told. */
+bool nm_launch_is_gone(const struct nm_launch *l);
 /* Is it in its cgroup already? Else who has made that moves it. */
 bool nm_launch_was_born_inside(const struct nm_launch *l);
 /* Forgets it. A shim still at its gate leaves; one that runs a command goes on. */

@@ -26,7 +26,7 @@ void nm_act_carry_out(struct nm_live *l)
 {
     enum nm_todo todo = l->todo;
 
-    assert(!l->removed);
+    assert(l->phase != NM_RUN_REMOVED);
     l->todo = NM_TODO_NOTHING;
     switch (todo) {
     case NM_TODO_NOTHING:
@@ -141,10 +141,10 @@ static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
 
 void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
 {
-    assert(!l->cg && !l->launch && !l->creating && !nm_start_is_due(l));
+    assert(!l->cg && !l->launch && l->phase == NM_RUN_NONE && !nm_start_is_due(l));
     assert(reason != NM_EXIT_NONE);
     note_cause(l, reason);
-    l->shim_gone = true;
+    nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
     if (reason == NM_EXIT_SHED)
         nm_record_count(l->m, NM_COUNT_SHED, l->decision.reason);
     nm_record_acted(l);
@@ -185,9 +185,9 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         if (grace)
             (void)nm_keep_copy(l);
     }
-    if (l->creating) {
-        l->doomed = true; /* created() goes on from here */
-        return;
-    }
+    if (l->phase == NM_RUN_CREATING)
+        nm_run_phase_set(&l->phase, NM_RUN_KILL_PENDING);
+    if (l->phase == NM_RUN_KILL_PENDING)
+        return; /* created() goes on from here */
     schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }

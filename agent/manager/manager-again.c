@@ -23,14 +23,14 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
 
-    if (c->view.state != NM_RUNNING && !l->deciding)
+    if (c->view.state != NM_RUNNING && l->phase != NM_RUN_ASKING_OWNER)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is %s, and only what is RUNNING can run again.", c->id,
                               nm_state_word(c->view.state));
     if (c->rerun)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
                               "Container %s is being ended already, to run again.", c->id);
-    if (l->ending && !l->deciding)
+    if (nm_run_phase_is_ending(l->phase) && l->phase != NM_RUN_ASKING_OWNER)
         return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", c->id, "Container %s has ended in this moment.", c->id);
     if (l->m->drain.is_on)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
@@ -110,13 +110,13 @@ int nm_again_owned(struct nm_live *l, const struct nm_rerun *rerun, struct nm_pr
         r = take(l, rerun);
     if (r != 0)
         return r;
-    if (l->deciding)
+    if (l->phase == NM_RUN_ASKING_OWNER)
         nm_container_forget_end(l->c);
     l->c->rerun = true;
     l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
     l->use_before = l->c->view.measured;
     keep(l, rerun);
-    if (!l->deciding)
+    if (l->phase != NM_RUN_ASKING_OWNER)
         nm_act_rerun(l);
     return 0;
 }

@@ -140,7 +140,7 @@ static void read_last_words(struct nm_live *l)
  */
 static const char *how_shim_was_killed(const struct nm_live *l)
 {
-    if (l->adopted && !l->launch)
+    if (l->run.adopted && !l->launch)
         return "its shim was killed before it saw the command end, and the journal doesn't say that "
                "nmd did it; what still ran was killed with it";
     if (l->c->pid == 0)
@@ -183,7 +183,7 @@ static bool is_peoples_signal(int signal)
 /* By what this nmd has seen, or by the shim's last word to an earlier one. */
 static bool was_starved(const struct nm_live *l)
 {
-    return l->starved || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
+    return l->run.starved || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
 }
 
 /* What was announced is not always what happened: the kernel's OOM killer may have been quicker. */
@@ -233,7 +233,7 @@ void nm_end_judge(struct nm_live *l)
      * before. */
     if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
         c->exit_reason = c->kill_reason;
-    if (l->stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
+    if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
         c->exit_reason = NM_EXIT_STOPPED;
         (void)snprintf(c->message, sizeof c->message,
                        "systemd stopped its scope, which nmd hadn't asked for (systemctl stop, or the host went down)");
@@ -306,7 +306,7 @@ static void finish(struct nm_live *l)
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
 
-    assert(l->ending && l->c->view.state != NM_COMPLETED);
+    assert(nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_COMPLETED);
     assert(!m->round.is_on);
     (void)nm_store_begin(m->store);
     if (c->exit_reason == NM_EXIT_NONE)
@@ -345,7 +345,7 @@ static bool never_ran(const struct nm_live *l)
     char dir[NM_DIR_SIZE];
     struct nm_launch_record r;
 
-    if (!l->at_gate || l->has_end || l->c->view.state != NM_SCHEDULED)
+    if (l->phase != NM_RUN_REQUEUEING || l->has_end || l->c->view.state != NM_SCHEDULED)
         return false;
     nm_files_container_dir(l->m, l->c->id, dir);
     return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
@@ -354,16 +354,11 @@ static bool never_ran(const struct nm_live *l)
 /* All that l has of a start that ran nothing. */
 static void forget_start(struct nm_live *l)
 {
-    bool was_unkillable = l->unkillable;
+    bool was_unkillable = l->run.unkillable;
 
-    l->ending = l->at_gate = l->shim_gone = l->killed = l->adopted = l->stopped = false;
-    l->unkillable = l->oom_told = l->starved = false;
-    l->oom_kill_usec = 0;
-    l->output_max_bytes = 0;
-    l->claim = (struct nm_slice_claim){0};
-    l->sample = (struct nm_cgroup_sample){0};
+    nm_run_phase_set(&l->phase, NM_RUN_NONE);
+    l->run = (struct nm_run){0};
     l->c->view.unread_usec = 0;
-    l->unread_told = false;
     l->launch = nm_launch_free(l->launch);
     remove_cgroup(l);
     l->events_watch = nm_cgroup_watch_free(l->events_watch);
@@ -381,7 +376,7 @@ static void back_into_queue(struct nm_live *l)
     struct nm_manager *m = l->m;
 
     assert(l->c->view.state == NM_SCHEDULED && l->c->view.admitted);
-    l->retry_usec = l->adopted ? 0 : m->timers.sample_due_usec;
+    l->retry_usec = l->run.adopted ? 0 : m->timers.sample_due_usec;
     forget_start(l);
     nm_container_forget_start(l->c);
     (void)nm_keep_journal(l);
@@ -398,13 +393,13 @@ static bool is_to_run_again(struct nm_live *l)
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
 
-    if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->stopped)
+    if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->run.stopped)
         return false;
     if (!c->rerun && m->owners.ask && nm_streq(c->owner, m->owners.asked)) {
         nm_end_judge(l);
-        l->deciding = true;
+        nm_run_phase_set(&l->phase, NM_RUN_ASKING_OWNER);
         m->owners.ask(c, m->owners.ask_userdata);
-        l->deciding = false;
+        nm_run_phase_set(&l->phase, NM_RUN_ENDING);
     }
     return c->rerun;
 }
@@ -460,7 +455,7 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
  */
 static bool may_have_been_stopped(const struct nm_live *l)
 {
-    if (!l->m->backend->tells_of_stops || l->stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
+    if (!l->m->backend->tells_of_stops || l->run.stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
         l->c->pid == 0)
         return false;
     return !l->has_end || l->end.exit_signal == SIGTERM || l->end.exit_signal == SIGKILL ||
@@ -483,7 +478,7 @@ static bool finish_soon(struct nm_live *l)
 
 bool nm_end_is_over(const struct nm_live *l)
 {
-    return l->ending && l->c->view.state != NM_SCHEDULED;
+    return nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_SCHEDULED;
 }
 
 /* ---- kills ----------------------------------------------------------------- */
@@ -503,7 +498,7 @@ static void tell_unkillable(struct nm_live *l)
     if (l->cg)
         (void)nm_cgroup_survivors(l->cg, &s);
     nm_cgroup_survivors_print(&s, who, sizeof who);
-    l->unkillable = true;
+    l->run.unkillable = true;
     l->m->counters.unkillable++;
     nm_lists_tell_unkillable(l->m);
     nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
@@ -525,13 +520,13 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)s, (void)usec;
     nm_end_check(l);
-    if (l->ending)
+    if (nm_run_phase_is_ending(l->phase))
         return 0;
     nm_sample_live(l, now);
     if (l->cg)
         (void)nm_cgroup_kill(l->cg);
     l->n_kills++;
-    if (!l->unkillable && !gets_on(l, now))
+    if (!l->run.unkillable && !gets_on(l, now))
         tell_unkillable(l);
     look_again(l);
     return 0;
@@ -550,7 +545,7 @@ int nm_end_kill(struct nm_live *l)
 {
     int r = l->cg ? nm_cgroup_kill(l->cg) : -ENOENT;
 
-    l->killed = true;
+    nm_run_phase_note_sigkill(&l->phase);
     l->n_kills = 1;
     l->kill_usec = nm_now_usec();
     l->kill_look_usec = FIRST_LOOK_USEC;
@@ -562,19 +557,21 @@ int nm_end_kill(struct nm_live *l)
 
 static void check_end(struct nm_live *l, bool empty)
 {
-    assert(!l->removed);
-    if (l->creating || l->ending || nm_view_is_waiting(&l->c->view))
+    assert(l->phase != NM_RUN_REMOVED);
+    if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) || nm_view_is_waiting(&l->c->view))
         return;
     /* The shim is in the cgroup, too: where that is empty, there is none. */
-    if (!l->shim_gone && !(empty && l->cg && (l->killed || !l->launch)))
+    if (!nm_run_phase_is_shim_gone(l->phase) &&
+        !(empty && l->cg && (nm_run_phase_is_killed(l->phase) || !l->launch)))
         return;
     if (!empty) {
         /* The command is over, but it left processes behind. */
-        if (!l->killed)
+        if (!nm_run_phase_is_killed(l->phase))
             (void)nm_end_kill(l);
         return;
     }
-    l->ending = finish_soon(l);
+    if (finish_soon(l))
+        nm_run_phase_note_empty(&l->phase);
 }
 
 void nm_end_check(struct nm_live *l)
@@ -596,10 +593,10 @@ void nm_end_check_all(struct nm_manager *m)
     for (size_t i = 0; i < m->lives.n; i++) {
         struct nm_live *l = m->lives.all[i];
 
-        if (l->ending || (!l->shim_gone && !l->killed))
+        if (!nm_run_phase_is_shim_gone(l->phase) && !nm_run_phase_is_killed(l->phase))
             continue;
         nm_end_check(l);
-        if (!l->ending && l->killed && !l->kill_timer)
+        if (nm_run_phase_is_killed(l->phase) && !l->kill_timer)
             look_again(l);
     }
 }
@@ -614,16 +611,15 @@ void nm_end_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error
     l->has_end = true;
     if (message)
         (void)snprintf(l->c->message, sizeof l->c->message, "%s", message);
+    nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
     l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
-    l->shim_gone = true;
     nm_end_check(l);
 }
 
 void nm_end_hold_launch(struct nm_live *l)
 {
     assert(l->c->view.admitted);
-    l->at_gate = true;
+    nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);
     l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
-    l->shim_gone = true;
     nm_end_check(l);
 }

@@ -63,7 +63,7 @@ void nm_keep_set_state(struct nm_live *l, enum nm_state to)
 {
     enum nm_state from = l->c->view.state;
 
-    assert(!l->removed);
+    assert(l->phase != NM_RUN_REMOVED);
     if (from == to)
         return;
     if (nm_container_set_state(l->c, to) < 0) {

@@ -62,7 +62,7 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
  * the tidying up". */
 static bool was_told_to_end(const struct nm_live *l)
 {
-    return l->adopted && l->decision_open && l->decision.acted_usec != 0 &&
+    return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
            (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
 }
 

@@ -69,7 +69,7 @@ void nm_life_observe(struct nm_live *l)
     struct nm_cgroup_events e = {0};
     int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
 
-    assert(!l->removed);
+    assert(l->phase != NM_RUN_REMOVED);
     if (r < 0 && r != -ENOENT)
         nm_debug("%s: cgroup.events: %s", l->c->id, strerror(-r));
     if (r >= 0 && e.frozen && l->c->view.state == NM_PAUSING)
@@ -114,7 +114,7 @@ void nm_life_tell_shim(struct nm_live *l)
 {
     if (l->sampler)
         nm_cgroup_sampler_set_shim(
-            l->sampler, l->launch && !l->shim_gone ? nm_launch_shim_pid(l->launch) : 0);
+            l->sampler, l->launch && !nm_launch_is_gone(l->launch) ? nm_launch_shim_pid(l->launch) : 0);
 }
 
 int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
@@ -146,7 +146,9 @@ int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
 static void started(struct nm_live *l, const struct nm_launch_record *r)
 {
     l->c->pid = r->pid;
-    l->output_max_bytes = r->output_max_bytes; /* by an earlier nmd, perhaps */
+    l->run.output_max_bytes = r->output_max_bytes; /* by an earlier nmd, perhaps */
+    if (l->phase == NM_RUN_AT_GATE)
+        nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     if (l->c->view.state != NM_SCHEDULED)
         return; /* killed meanwhile, or adopted further on */
     /* view.started_usec stays the time of admission: those of one round start side by side, and
@@ -170,7 +172,7 @@ void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
     if (phase != NM_LAUNCH_ENDED)
         return;
     NM_FAULT("end-heard");
-    l->shim_gone = true;
+    nm_run_phase_note_shim_end(&l->phase, r);
     nm_life_tell_shim(l);
     if (r) {
         l->end = *r;
@@ -201,12 +203,12 @@ void nm_life_stopped(const char *container_id, void *userdata)
         nm_events_tell_node(m, text);
         return;
     }
-    if (!l || !l->cg || l->stopped || c->kill_reason != NM_EXIT_NONE)
+    if (!l || !l->cg || l->run.stopped || c->kill_reason != NM_EXIT_NONE)
         return;
-    l->stopped = true;
+    l->run.stopped = true;
     (void)snprintf(c->message, sizeof c->message,
                    "systemd is stopping its scope, which nmd hasn't asked for: SIGKILL follows SIGTERM");
-    if (!l->ending)
+    if (!nm_run_phase_is_ending(l->phase))
         (void)nm_keep_journal(l);
     (void)snprintf(text, sizeof text, "systemd stops the scope of %s; nmd hasn't asked for it (systemctl stop, or the "
                                       "host goes down)", c->id);

@@ -56,7 +56,7 @@ static void limits_set(int result, struct nm_cgroup *cg, const char *message, vo
     assert(l->limits_in_flight > 0);
     nm_cgroup_free(cg);
     l->limits_in_flight--;
-    if (l->removed) {
+    if (l->phase == NM_RUN_REMOVED) {
         if (!l->limits_in_flight)
             free(l);
         return;
@@ -70,9 +70,9 @@ static void set_limits(struct nm_live *l)
 {
     int r;
 
-    assert(!l->removed);
+    assert(l->phase != NM_RUN_REMOVED);
     if (!l->cg) { /* it will be made with its limits, and one that is being made already, with those from before */
-        l->limits_due = l->creating;
+        l->limits_due = nm_run_phase_is_creating(l->phase);
         return;
     }
     l->limits_in_flight++;
@@ -94,7 +94,7 @@ void nm_limits_apply(struct nm_live *l)
 
 void nm_limits_created(struct nm_live *l)
 {
-    assert(l->cg && !l->creating);
+    assert(l->cg && !nm_run_phase_is_creating(l->phase));
     if (l->limits_due)
         set_limits(l);
     l->limits_due = false;

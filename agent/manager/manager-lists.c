@@ -268,7 +268,7 @@ void nm_lists_tell_unkillable(struct nm_manager *m)
     unsigned n = 0;
 
     for (size_t i = 0; i < m->lives.n; i++)
-        n += m->lives.all[i]->unkillable;
+        n += m->lives.all[i]->run.unkillable;
     nm_health_set_unkillable(m->health, n);
 }
 
@@ -276,10 +276,10 @@ void nm_lists_remove_live(struct nm_live *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
-    bool was_unkillable = l->unkillable;
+    bool was_unkillable = l->run.unkillable;
     size_t i = 0;
 
-    assert(!l->removed && c->view.state == NM_COMPLETED);
+    assert(l->phase != NM_RUN_REMOVED && c->view.state == NM_COMPLETED);
     while (i < m->lives.n && m->lives.all[i] != l)
         i++;
     memmove(&m->lives.all[i], &m->lives.all[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.all);
@@ -291,7 +291,7 @@ void nm_lists_remove_live(struct nm_live *l)
     if (m->round.verdict.guaranteed_hold_view == &c->view)
         m->round.verdict.guaranteed_hold_view = NULL;
     l->c = NULL;
-    l->removed = true;
+    nm_run_phase_set(&l->phase, NM_RUN_REMOVED);
     if (!l->limits_in_flight)
         free(l);
     if (nm_lists_add_ended(m, c) < 0) {

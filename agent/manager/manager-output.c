@@ -66,7 +66,7 @@ static uint64_t promised(const struct nm_manager *m)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < m->lives.n; i++)
-        sum += whole_log(m->lives.all[i]->output_max_bytes);
+        sum += whole_log(m->lives.all[i]->run.output_max_bytes);
     return sum;
 }
 

@@ -82,7 +82,7 @@ static bool can_hear(const struct nm_live *l)
     case NM_RESUMING:
         return l->cg;
     case NM_KILLING:
-        return l->cg && !l->killed && !nm_end_is_over(l);
+        return l->cg && !nm_run_phase_is_killed(l->phase) && !nm_end_is_over(l);
     default:
         return false;
     }

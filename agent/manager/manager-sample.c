@@ -62,14 +62,14 @@ void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
     if (n > l->c->oom_kills) {
         l->m->counters.kernel_oom_kills += n - l->c->oom_kills;
         l->c->oom_kills = n;
-        l->oom_kill_usec = nm_now_usec();
+        l->run.oom_kill_usec = nm_now_usec();
     }
-    if (n == 0 || l->oom_told || ooms == NM_LAUNCH_OOMS_UNKNOWN)
+    if (n == 0 || l->run.oom_told || ooms == NM_LAUNCH_OOMS_UNKNOWN)
         return;
-    l->oom_told = true;
+    l->run.oom_told = true;
     if (ooms > 0 || l->c->view.state == NM_KILLING)
         return;
-    l->starved = true;
+    l->run.starved = true;
     l->m->sampled.kernel_kills++;
     nm_record_kernel_kill(l);
 }
@@ -90,7 +90,7 @@ bool nm_sample_find_oom_kill(struct nm_live *l)
 bool nm_sample_was_oom_killed(struct nm_live *l)
 {
     (void)nm_sample_find_oom_kill(l);
-    return l->oom_kill_usec > 0 && nm_now_usec() - l->oom_kill_usec < DYING_USEC;
+    return l->run.oom_kill_usec > 0 && nm_now_usec() - l->run.oom_kill_usec < DYING_USEC;
 }
 
 static uint64_t read_ooms(const struct nm_live *l)
@@ -107,11 +107,11 @@ static void note_unread(struct nm_live *l, uint64_t now_usec, int error)
     struct nm_view *v = &l->c->view;
 
     if (v->unread_usec == 0)
-        v->unread_usec = NM_MAX(l->sample.at_usec, UINT64_C(1)); /* never measured: that is old */
-    if (l->unread_told || error == -ENODEV || error == -ENOENT ||
+        v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1)); /* never measured: that is old */
+    if (l->run.unread_told || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
         return;
-    l->unread_told = true;
+    l->run.unread_told = true;
     nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE,
                      "%s: its memory and CPU can't be read (%s); until they can, it counts with its request, or more",
                      l->c->id, strerror(-error));
@@ -120,9 +120,9 @@ static void note_unread(struct nm_live *l, uint64_t now_usec, int error)
 static void note_read(struct nm_live *l)
 {
     l->c->view.unread_usec = 0;
-    if (!l->unread_told)
+    if (!l->run.unread_told)
         return;
-    l->unread_told = false;
+    l->run.unread_told = false;
     nm_log_container(LOG_NOTICE, l->c->id, NULL, NM_MESSAGE_NO_SAMPLE, "%s: its memory and CPU can be read again",
                      l->c->id);
 }
@@ -133,7 +133,7 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec)
     struct nm_cgroup_sample s;
     int r;
 
-    assert(!l->removed && now_usec != 0);
+    assert(l->phase != NM_RUN_REMOVED && now_usec != 0);
     if (l->sampler && l->cg)
         (void)nm_cgroup_sampler_watch_stall(l->sampler, l->cg,
                                             v->type == NM_GUARANTEED && l->m->settings.guard_stall);
@@ -146,7 +146,7 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec)
         return;
     }
     note_read(l);
-    l->sample = s;
+    l->run.sample = s;
     v->measured.memory_bytes = s.memory_bytes;
     v->swapped_bytes = nm_sub_u64(s.swap_bytes, s.zswap_bytes);
     if (s.cpu_valid) {
@@ -159,7 +159,7 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec)
     v->stall_permille = s.stall_permille;
     l->c->memory_peak_bytes = NM_MAX(l->c->memory_peak_bytes, s.memory_peak_bytes);
     l->c->swap_bytes = s.swap_bytes;
-    if (s.oom_kills > 0 && !l->oom_told)
+    if (s.oom_kills > 0 && !l->run.oom_told)
         nm_sample_count_oom_kills(l, s.oom_kills, read_ooms(l));
     else
         nm_sample_count_oom_kills(l, s.oom_kills, NM_LAUNCH_OOMS_UNKNOWN);
@@ -299,7 +299,7 @@ int nm_sample_all(struct nm_manager *m)
     held = collect(m);
     for (size_t i = 0; i < m->lives.n; i++) {
         nm_sample_live(m->lives.all[i], now);
-        held = nm_sub_u64(held, m->lives.all[i]->sample.memory_bytes);
+        held = nm_sub_u64(held, m->lives.all[i]->run.sample.memory_bytes);
         m->lives.views[i]->state_samples++;
         settle_regained(m->lives.all[i]);
     }

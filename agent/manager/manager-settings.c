@@ -70,7 +70,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
 static void refresh_containers(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++)
-        if (m->lives.all[i]->cg || m->lives.all[i]->creating)
+        if (m->lives.all[i]->cg || nm_run_phase_is_creating(m->lives.all[i]->phase))
             nm_limits_apply(m->lives.all[i]);
 }
 

@@ -34,8 +34,8 @@ static uint64_t claimed(struct nm_manager *m)
     for (size_t i = 0; i < m->lives.n; i++) {
         struct nm_live *l = m->lives.all[i];
 
-        if (l->cg || l->creating)
-            sum += nm_slice_claim(&l->claim, l->limits.memory_low_bytes, l->sample.charged_bytes, l->sample.at_usec);
+        if (l->cg || nm_run_phase_is_creating(l->phase))
+            sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes, l->run.sample.at_usec);
     }
     return sum;
 }

@@ -55,12 +55,11 @@ static int leave_word(struct nm_live *l, bool *ret_copied)
 static void created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
     struct nm_live *l = userdata;
-    bool copied;
+    bool copied, kill_pending = l->phase == NM_RUN_KILL_PENDING;
     int r;
 
-    assert(!l->cg && l->launch);
-    l->creating = false;
-    if (result == -ESHUTDOWN && !l->doomed) { /* the host goes down: for the next boot, as a rule */
+    assert(!l->cg && l->launch && nm_run_phase_is_creating(l->phase));
+    if (result == -ESHUTDOWN && !kill_pending) { /* the host goes down: for the next boot, as a rule */
         nm_end_hold_launch(l);
         return;
     }
@@ -79,7 +78,8 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         nm_end_hold_launch(l);
         return;
     }
-    if (l->doomed) {
+    nm_run_phase_set(&l->phase, nm_launch_is_gone(l->launch) ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED);
+    if (kill_pending) {
         nm_kill_all(l);
         return;
     }
@@ -128,7 +128,7 @@ static int start_shim(struct nm_live *l)
         NM_FAULT("cgroup-prepared");
     }
     r = nm_launch_new(&p, nm_life_launched, l, &l->launch);
-    l->output_max_bytes = p.output_max_bytes;
+    l->run.output_max_bytes = p.output_max_bytes;
     if (r < 0 && cg)
         (void)m->backend->ops->remove(m->backend, cg);
     return r;
@@ -152,7 +152,7 @@ static void launch(struct nm_live *l)
     char description[160], label[160], why[160];
     int r;
 
-    assert(!l->launch && !l->creating);
+    assert(!l->launch && l->phase == NM_RUN_NONE);
     assert(l->c->view.admitted);
     if (!user_is_allowed(l, &problem)) {
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_USER, EPERM, problem.message);
@@ -180,15 +180,13 @@ static void launch(struct nm_live *l)
     NM_FAULT("shim-journalled");
     nm_record_acted(l);
     l->limits = nm_limits_for(m, l->c);
-    l->creating = true;
+    nm_run_phase_set(&l->phase, NM_RUN_CREATING);
     (void)snprintf(description, sizeof description, "nmd container %s",
                    nm_container_label(l->c, label, sizeof label));
     r = m->backend->ops->create(m->backend, l->c->id, description, l->c->shim_pid, &l->limits,
                                 created, l);
-    if (r < 0 && l->creating) {
-        l->creating = false;
+    if (r < 0 && nm_run_phase_is_creating(l->phase))
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
-    }
 }
 
 /* The user, or the application: a cluster's containers may all have one account. */

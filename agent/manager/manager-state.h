@@ -6,6 +6,7 @@
  * state and has one method per thing that can happen. Each file is a room with a header of its own; they are
  * layers, and tests/style holds that none uses one above it. From the ground up:
  *
+ *   run-phase.c         how far nmd has come with a container's processes
  *   slice-claim.c       how much of its promise a guaranteed container claims
  *   slice-note.c        whose the slice's protection is: nmd's, or an administrator's
  *   manager-ready.c     what is wanted of the node before it begins
@@ -57,6 +58,7 @@
 #include "agent/config/settings.h"
 #include "agent/health.h"
 #include "agent/launch/launch.h"
+#include "agent/manager/run-phase.h"
 #include "agent/manager/slice-claim.h"
 #include "agent/store/store.h"
 #include "util/fair-queue.h"
@@ -80,6 +82,20 @@ struct nm_recorded {
     bool started; /* and that it runs */
 };
 
+/* What is known of a container's run and is not true of the next one. */
+struct nm_run {
+    bool adopted;             /* an earlier nmd has begun it */
+    bool stopped;             /* systemd stops its scope, and it wasn't nmd that asked for it */
+    bool unkillable;          /* counted as such */
+    bool unread_told;         /* that it can't be measured */
+    bool oom_told;            /* why the kernel has killed in it was looked into */
+    bool starved;             /* it was for want of memory of the slice or the node */
+    uint64_t oom_kill_usec;   /* when the kernel was last seen to have killed in it; 0: never */
+    uint64_t output_max_bytes; /* of its log, each of two streams */
+    struct nm_slice_claim claim;
+    struct nm_cgroup_sample sample;
+};
+
 /* A container that has not ended, with everything that is needed to run it. */
 struct nm_live {
     struct nm_manager *m;
@@ -87,12 +103,10 @@ struct nm_live {
     uint64_t command_bytes; /* what its command holds, and what its owner keeps with it */
     struct nm_cgroup *cg; /* NULL until its cgroup is there */
     struct nm_cgroup_limits limits;
-    struct nm_slice_claim claim;
-    uint64_t output_max_bytes;        /* of its log, each of two streams */
+    enum nm_run_phase phase;
+    struct nm_run run;
     struct nm_cgroup_watch *events_watch, *memory_watch;
     struct nm_cgroup_sampler *sampler;
-    struct nm_cgroup_sample sample;
-    bool unread_told;                 /* that it can't be measured */
     struct nm_launch *launch;
     int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
     uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */
@@ -106,24 +120,10 @@ struct nm_live {
     sd_event_source *end_source;      /* the turn in which its end is dealt with */
     sd_event_source *reclaim_child, *reclaim_timer;
     bool reclaim_late;                /* its worker had to be killed */
-    bool creating;                    /* the backend is at work on its cgroup */
     bool limits_due;                  /* they have changed since that began */
     bool priority_due;                /* its type has, since its shim was told what its command begins with */
-    bool shim_gone;                   /* ENDED was heard, or there never was a shim */
-    bool killed;                      /* SIGKILL was sent to the whole cgroup */
-    bool unkillable;                  /* counted as such */
-    uint64_t oom_kill_usec;           /* when the kernel was last seen to have killed in it; 0: never */
-    bool oom_told;                    /* why the kernel has killed it was looked into */
-    bool starved;                     /* it was for want of memory of the slice or the node */
-    bool doomed;                      /* a kill came while the cgroup was being made */
-    bool adopted;
-    bool at_gate;                     /* if its shim has run nothing, it goes back into the queue, where it came from */
     uint64_t retry_usec;              /* it could not be started: not again before, which is the next sample */
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
-    bool deciding;                    /* its end is known, and its owner is asked whether it runs again */
-    bool stopped;                     /* systemd stops its scope, and it wasn't nmd that asked for it */
-    bool ending;                      /* its end waits for the next turn of the event loop */
-    bool removed;                     /* out of the lists; the last call under way frees it */
     bool has_copy;                    /* this nmd has written one (copy.h) */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */

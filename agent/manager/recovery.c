@@ -131,7 +131,7 @@ static const char *doing(const struct nm_view *v)
 /* Ends what nobody has seen end, unless its shim has. what: how it was lost, which says what it did then. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    struct nm_live l = {.m = f->m, .c = c, .oom_told = true}; /* what the kernel did then is nothing to this boot */
+    struct nm_live l = {.m = f->m, .c = c, .run.oom_told = true}; /* what the kernel did then is nothing to this boot */
     char dir[NM_DIR_SIZE];
 
     assert(c->view.state != NM_COMPLETED);
@@ -195,9 +195,7 @@ static int adopt_shim(struct nm_live *l, const char *dir)
     int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_life_launched, l,
                             &l->launch);
 
-    if (r == -ESRCH)
-        l->shim_gone = true;
-    else if (r < 0) /* there, but not to be watched: its cgroup will show the end */
+    if (r < 0 && r != -ESRCH) /* there, but not to be watched: its cgroup will show the end */
         nm_err("%s: its shim can't be watched: %s; ignoring", c->id, strerror(-r));
     return r;
 }
@@ -214,27 +212,27 @@ static void borrow_from_copy(struct nm_live *l, const char *dir)
     l->c->shim_start_ticks = copy->shim_start_ticks;
 }
 
-/* Admitted, as far as the journal goes. Its record, or the gate alone, may say more. */
-static void settle_launch(struct nm_live *l, const char *dir)
+/* Admitted, as far as the journal goes. Its record, or the gate alone, may say more. Returns whether nothing shows that
+ * its shim has left the gate. */
+static bool settle_launch(struct nm_live *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_launch_record record;
     int r = nm_launch_record_read(dir, &record);
 
-    if (r == -ENOENT && !nm_launch_gate_was_open(dir)) {
-        l->at_gate = true;
-        return;
-    }
+    if (r == -ENOENT && !nm_launch_gate_was_open(dir))
+        return true;
     if (r >= 0 && record.failed_stage != NM_LAUNCH_STAGE_NONE)
-        return; /* its end follows */
+        return false; /* its end follows */
     c->view.state = NM_RUNNING;
     if (c->view.started_usec == 0)
         c->view.started_usec = nm_now_usec();
     if (r < 0)
-        return;
+        return false;
     c->pid = record.pid;
     c->view.started_usec = record.started_usec;
     c->started_realtime_usec = record.started_realtime_usec;
+    return false;
 }
 
 /* Not with the whole slice: somebody has frozen that, and thaws it again. */
@@ -326,18 +324,20 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_cgroup *cg = take_cgroup(f, c);
+    bool at_gate, shim_gone;
 
     assert(!l->cg && !l->launch);
-    l->adopted = true;
-    l->oom_told = c->oom_kills > 0;
+    l->run.adopted = true;
+    l->run.oom_told = c->oom_kills > 0;
     c->view.admitted = true;
     if (cg && nm_life_attach(l, cg) < 0)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
     borrow_from_copy(l, dir);
-    (void)adopt_shim(l, dir);
+    shim_gone = adopt_shim(l, dir) == -ESRCH;
     nm_life_tell_shim(l);
-    if (c->view.state <= NM_SCHEDULED)
-        settle_launch(l, dir);
+    at_gate = c->view.state <= NM_SCHEDULED && settle_launch(l, dir);
+    nm_run_phase_set(&l->phase, at_gate ? (shim_gone ? NM_RUN_WITHDRAWN : NM_RUN_AT_GATE)
+                                        : (shim_gone ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED));
     settle_state(l);
     trust_next_sample(f->m, &c->view);
     f->adopted++;
@@ -616,7 +616,7 @@ static void go_on(struct nm_manager *m)
     for (size_t i = m->lives.n; i-- > 0;) {
         struct nm_live *l = m->lives.all[i];
 
-        if (l->adopted)
+        if (l->run.adopted)
             nm_limits_put_right(l);
         if (l->todo != NM_TODO_NOTHING)
             nm_act_carry_out(l);

@@ -68,12 +68,16 @@ test_output_times_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime $(failing_cal
 test_output_times_LDADD = libnm-agent.la $(unit_libs)
 
 # container, config, settings, users, health
-check_PROGRAMS += test-container test-config test-settings test-users test-health
-TESTS += test-container test-config test-settings test-users test-health
+check_PROGRAMS += test-container test-run-phase test-config test-settings test-users test-health
+TESTS += test-container test-run-phase test-config test-settings test-users test-health
 
 test_container_SOURCES = %D%/test-container.c
 test_container_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_container_LDADD = libnm-agent.la $(unit_libs)
+
+test_run_phase_SOURCES = %D%/test-run-phase.c
+test_run_phase_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_run_phase_LDADD = libnm-agent.la $(unit_libs)
 
 test_config_SOURCES = %D%/test-config.c %D%/remove-tree.h
 test_config_CPPFLAGS = $(AM_CPPFLAGS) -DNM_TEST_SRCDIR=\"$(abs_top_srcdir)\"

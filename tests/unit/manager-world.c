@@ -149,6 +149,11 @@ void manager_world_wait(struct manager_world *w, const struct nm_live *l, manage
     assert_true(is(l));
 }
 
+bool manager_world_shim_is_gone(const struct nm_live *l)
+{
+    return nm_run_phase_is_shim_gone(l->phase) || nm_run_phase_is_ending(l->phase);
+}
+
 static void on_created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
     struct nm_live *l = userdata;
@@ -179,6 +184,7 @@ struct nm_live *manager_world_add(struct manager_world *w, const char *name, enu
     c->view.pause_deadline_usec = UINT64_MAX;
     assert_int_equal(nm_lists_add_live(m, c, &l), 0);
     l->limits = nm_limits_for(m, c);
+    nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     assert_int_equal(m->backend->ops->create(m->backend, c->id, name, getpid(), &l->limits, on_created, l), 0);
     manager_world_settle(w);
     assert_non_null(l->cg);
@@ -247,7 +253,7 @@ static bool any_runs(const struct manager_world *w)
     bool any = false;
 
     for (size_t i = 0; i < w->m->lives.n; i++)
-        any = any || (w->m->lives.all[i]->c->pid > 0 && !w->m->lives.all[i]->shim_gone);
+        any = any || (w->m->lives.all[i]->c->pid > 0 && !manager_world_shim_is_gone(w->m->lives.all[i]));
     return any;
 }
 

@@ -56,6 +56,8 @@ struct nm_live *manager_world_submit(struct manager_world *w, const char *name, 
 struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s);
 int manager_world_try(struct manager_world *w, const struct nm_submit *s, const struct nm_container **ret,
                       struct nm_problem *ret_problem);
+/* For manager_world_wait(): its end was heard, or has been dealt with already. */
+bool manager_world_shim_is_gone(const struct nm_live *l);
 struct nm_live *manager_world_find(const struct manager_world *w, const char *name);
 
 void assert_file(const struct nm_live *l, const char *file, const char *expected);

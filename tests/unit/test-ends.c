@@ -82,7 +82,7 @@ static void forget_end(struct nm_live *l)
     l->c->message[0] = '\0';
     l->c->exit_reason = NM_EXIT_NONE;
     l->c->oom_kills = 0;
-    l->has_end = l->starved = l->oom_told = l->stopped = false;
+    l->has_end = l->run.starved = l->run.oom_told = l->run.stopped = false;
 }
 
 static void test_what_could_not_begin(void **state)
@@ -149,7 +149,7 @@ static void test_how_it_ended(void **state)
                                            .exit_signal = is->exit_signal, .oom_kills = is->oom_kills,
                                            .ooms = is->ooms, .output_lost_bytes = is->lost_bytes};
         l->has_end = true;
-        l->stopped = is->stopped;
+        l->run.stopped = is->stopped;
         l->c->kill_reason = is->kill;
         nm_end_judge(l);
         if (l->c->exit_reason != is->reason || l->c->exit_code != is->code)
@@ -193,7 +193,7 @@ static void test_without_a_last_word(void **state)
     assert_judged(l, NM_EXIT_SIGNALED, 137, "while it started the command");
     l->c->pid = 1000000000;
     assert_judged(l, NM_EXIT_SIGNALED, 137, "before it saw the command end; what still ran");
-    l->adopted = true;
+    l->run.adopted = true;
     assert_judged(l, NM_EXIT_SIGNALED, 137, "the journal doesn't say that nmd did it");
     l->c->oom_kills = 1;
     assert_judged(l, NM_EXIT_OOM, 137, "the kernel's OOM killer took it");
@@ -223,7 +223,7 @@ static void test_the_kernel_kills_unheard(void **state)
     assert_int_equal(nm_fake_set_memory_events(l->cg, &(struct nm_cgroup_memory_events){.oom_kill = 2}), 0);
     nm_sample_live(l, nm_now_usec());
     assert_int_equal(l->c->oom_kills, 2);
-    assert_true(l->oom_told && l->starved); /* its own limit wasn't reached */
+    assert_true(l->run.oom_told && l->run.starved); /* its own limit wasn't reached */
     assert_int_equal(w->m->sampled.kernel_kills, 1);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     nm_sample_live(l, nm_now_usec());
@@ -264,7 +264,7 @@ static void test_a_slice_that_goes(void **state)
 
 static bool has_ended(const struct nm_live *l)
 {
-    return l->ending;
+    return nm_run_phase_is_ending(l->phase);
 }
 
 static void test_what_can_not_be_killed(void **state)
@@ -275,12 +275,12 @@ static void test_what_can_not_be_killed(void **state)
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, true, &(struct nm_problem){0}), 0);
-    assert_true(l->killed && l->kill_timer);
+    assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);
     l->kill_usec = 1; /* long ago */
     l->c->view.shrunk_usec = 0;
-    while (!l->unkillable && nm_now_usec() < deadline)
+    while (!l->run.unkillable && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    assert_true(l->unkillable && l->n_kills > 1);
+    assert_true(l->run.unkillable && l->n_kills > 1);
     assert_int_equal(w->m->counters.unkillable, 1);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
@@ -304,7 +304,7 @@ static void test_a_kill_that_fails(void **state)
     assert_false(l->decision_open);
     assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
     assert_string_equal(l->decision.error, "Is a directory");
-    assert_true(l->killed && l->kill_timer);
+    assert_true(nm_run_phase_is_killed(l->phase) && l->kill_timer);
     assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", AT_REMOVEDIR), 0);
 }
 
@@ -324,7 +324,7 @@ static void test_a_cgroup_that_vanishes(void **state)
         struct nm_live *l = add(w, "it");
         const struct nm_container *c = l->c;
 
-        l->shim_gone = true;
+        l->phase = NM_RUN_SHIM_GONE;
         l->c->view.state = states[i];
         remove_cgroup(l);
         if (states[i] == NM_RUNNING)
@@ -367,9 +367,10 @@ static void test_an_end_while_limits_are_set(void **state)
     nm_limits_apply(l);
     nm_limits_apply(l);
     l->c->view.state = NM_COMPLETED;
+    l->phase = NM_RUN_ENDING;
     nm_lists_remove_live(l);
     assert_int_equal(w->m->lives.n, 0);
-    assert_true(l->removed && l->limits_in_flight == 2);
+    assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);
     manager_world_settle(w); /* frees it, once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
 }
@@ -432,7 +433,7 @@ static void test_a_stop_by_systemd(void **state)
     assert_non_null(strstr(e->text, "systemd stops nmtest.slice and all containers in it"));
     nm_life_stopped("container_1_000099", w->m); /* nobody's */
     nm_life_stopped(l->c->id, w->m);
-    assert_true(l->stopped);
+    assert_true(l->run.stopped);
     assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));
     e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, l->c->id));

@@ -104,7 +104,7 @@ static bool runs(const struct nm_live *l)
 
 static bool has_ended(const struct nm_live *l)
 {
-    return l->shim_gone;
+    return manager_world_shim_is_gone(l);
 }
 
 static void end(struct manager_world *w, const struct nm_live *l, pid_t pid)
@@ -153,7 +153,7 @@ static struct nm_live *launch(struct manager_world *w, bool changed)
     struct nm_live *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
 
     nm_round_kicked(w->m);
-    assert_true(l->creating);
+    assert_true(nm_run_phase_is_creating(l->phase));
     if (changed)
         assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);
     manager_world_wait(w, l, has_cgroup);

@@ -64,7 +64,7 @@ static void empty_cgroups(struct manager_world *w)
     for (size_t i = 0; i < w->m->lives.n; i++) {
         struct nm_live *l = w->m->lives.all[i];
 
-        if (l->shim_gone && l->cg)
+        if (manager_world_shim_is_gone(l) && l->cg)
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
 }
@@ -137,7 +137,7 @@ static void assert_all_there(struct manager_world *w, const char *ended)
     assert_int_equal(nm_lists_by_id(w->m, PREPARED)->view.state, NM_NEW);
     assert_int_equal(nm_lists_by_id(w->m, PREPARED)->blob.bytes, 1);
     assert_non_null(l);
-    assert_true(l->adopted && l->cg && l->launch && is_running(l));
+    assert_true(l->run.adopted && l->cg && l->launch && is_running(l));
     assert_int_equal(w->m->orphans.n, 1);
 }
 

@@ -167,16 +167,16 @@ static void test_old_figures_grow_stale(void **state)
     nm_sample_live(l, at + 1);
     nm_sample_live(l, stale - 1);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_false(l->unread_told);
+    assert_false(l->run.unread_told);
     assert_true(counted_bytes(l, stale - 1) < l->c->view.request.memory_bytes);
     nm_sample_live(l, stale);
     assert_int_equal(l->c->view.unread_usec, at);
-    assert_true(l->unread_told);
+    assert_true(l->run.unread_told);
     assert_int_equal(counted_bytes(l, stale), l->c->view.request.memory_bytes);
     write_cpu_stat(l, 1);
     nm_sample_live(l, stale + 1);
     assert_int_equal(l->c->view.unread_usec, 0);
-    assert_false(l->unread_told);
+    assert_false(l->run.unread_told);
     assert_true(counted_bytes(l, stale + 1) < l->c->view.request.memory_bytes);
 }
 
@@ -255,7 +255,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_true(sd_event_source_set_time(w->m->timers.sample, l->retry_usec) >= 0);
     RUN_UNTIL(w, l->cg);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 2);
-    RUN_UNTIL(w, l->shim_gone);
+    RUN_UNTIL(w, manager_world_shim_is_gone(l));
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
@@ -273,21 +273,21 @@ static void test_start_is_forgotten(void **state)
     l = submit(w, "exit 0");
     c = l->c;
     nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
-    RUN_UNTIL(w, l->ending);
-    l->unkillable = l->stopped = l->oom_told = l->starved = true;
+    RUN_UNTIL(w, nm_run_phase_is_ending(l->phase));
+    l->run.unkillable = l->run.stopped = l->run.oom_told = l->run.starved = true;
     nm_lists_tell_unkillable(w->m);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
-    l->claim.bytes = l->sample.memory_bytes = 1;
+    l->run.claim.bytes = l->run.sample.memory_bytes = 1;
     (void)snprintf(l->c->message, sizeof l->c->message, "systemd is stopping its scope");
     l->c->oom_kills = l->c->memory_peak_bytes = 1;
-    assert_true(l->output_max_bytes > 0);
-    RUN_UNTIL(w, !l->ending);
+    assert_true(l->run.output_max_bytes > 0);
+    RUN_UNTIL(w, !nm_run_phase_is_ending(l->phase));
     nm_manager_get_status(w->m, &status);
     assert_true(status.healthy);
-    assert_false(l->unkillable || l->stopped || l->oom_told || l->starved);
-    assert_int_equal(l->output_max_bytes, 0);
-    assert_int_equal(l->claim.bytes + l->sample.memory_bytes, 0);
+    assert_false(l->run.unkillable || l->run.stopped || l->run.oom_told || l->run.starved);
+    assert_int_equal(l->run.output_max_bytes, 0);
+    assert_int_equal(l->run.claim.bytes + l->run.sample.memory_bytes, 0);
     assert_string_equal(c->message, "");
     assert_int_equal(c->oom_kills + c->memory_peak_bytes, 0);
     assert_int_equal(c->shim_pid, 0);
@@ -404,7 +404,7 @@ static void test_the_kernel_was_quicker(void **state)
     assert_int_equal(l->decision.kind, NM_DECISION_KILL);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     assert_int_equal(l->c->view.state, NM_PAUSED);
-    l->oom_kill_usec = 1; /* something is left of it, long after */
+    l->run.oom_kill_usec = 1; /* something is left of it, long after */
     nm_round(w->m, NM_TRIGGER_CHANGE);
     manager_world_settle(w);
     assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
@@ -454,7 +454,7 @@ static void test_removable(void **state)
     l = submit(w, "exit 0");
     c = l->c;
     assert_int_equal(removable_since(w), 0); /* it waits */
-    RUN_UNTIL(w, l->shim_gone);
+    RUN_UNTIL(w, manager_world_shim_is_gone(l));
     assert_int_equal(removable_since(w), 0); /* what it left running is still in its cgroup */
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
@@ -489,7 +489,7 @@ static void test_removable_is_not_believed(void **state)
     manager_world_start(w);
     l = submit(w, "exit 0");
     c = l->c;
-    RUN_UNTIL(w, l->shim_gone);
+    RUN_UNTIL(w, manager_world_shim_is_gone(l));
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     ended = c->finished_realtime_usec;

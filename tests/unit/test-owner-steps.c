@@ -29,11 +29,6 @@ static bool is_running(const struct nm_live *l)
     return l->c->view.state == NM_RUNNING && l->c->pid > 0;
 }
 
-static bool shim_is_gone(const struct nm_live *l)
-{
-    return l->shim_gone;
-}
-
 /* Each run adds a byte to a file of the test. */
 static struct nm_container *find_or_submit(struct manager_world *w)
 {
@@ -64,7 +59,7 @@ static void end_it(struct manager_world *w, struct nm_live *l)
         (void)usleep(1000);
     assert_int_equal(nm_manager_end(w->m, OWNER, ID, &end, &p), 0);
     assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill reaches nobody */
-    manager_world_wait(w, l, shim_is_gone);
+    manager_world_wait(w, l, manager_world_shim_is_gone);
     if (l->cg) /* a former nmd's went with it */
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     manager_world_settle(w);

@@ -44,11 +44,6 @@ static bool is_running(const struct nm_live *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-static bool shim_is_gone(const struct nm_live *l)
-{
-    return l->shim_gone;
-}
-
 /* ---- why it ended -------------------------------------------------------------------------------- */
 
 static struct nm_container *end_it(struct manager_world *w, struct nm_live *l)
@@ -58,7 +53,7 @@ static struct nm_container *end_it(struct manager_world *w, struct nm_live *l)
     manager_world_settle(w);
     if (c->view.state != NM_COMPLETED) { /* it runs */
         assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill reaches nobody */
-        manager_world_wait(w, l, shim_is_gone);
+        manager_world_wait(w, l, manager_world_shim_is_gone);
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
     manager_world_settle(w);

@@ -157,9 +157,9 @@ static void test_states(void **state)
         struct nm_live *l = manager_world_find(w, states[i].name);
         char text[16];
 
-        if (l->c->view.state != states[i].after || l->killed != states[i].killed)
+        if (l->c->view.state != states[i].after || nm_run_phase_is_killed(l->phase) != states[i].killed)
             fail_msg("%s: %s", states[i].name, nm_state_name(l->c->view.state));
-        assert_true(l->adopted && l->launch && l->cg);
+        assert_true(l->run.adopted && l->launch && l->cg);
         assert_int_equal(nm_fake_read(l->cg, "cgroup.freeze", text, sizeof text), 0);
         if (text[0] != states[i].freeze)
             fail_msg("%s: %c", states[i].name, text[0]);
@@ -196,7 +196,7 @@ static void test_starts(void **state)
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
     assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
-    assert_true(manager_world_find(w, "began")->killed); /* its shim is gone, and it has left something */
+    assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase)); /* its shim is gone, and it has left something */
     assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "could-not")->exit_reason, NM_EXIT_NOT_FOUND);

@@ -46,11 +46,6 @@ static bool is_new(const struct nm_live *l)
     return l->c->view.state == NM_NEW;
 }
 
-static bool shim_is_gone(const struct nm_live *l)
-{
-    return l->shim_gone;
-}
-
 static struct nm_live *live(const struct manager_world *w)
 {
     struct nm_container *c = nm_lists_by_id(w->m, ID);
@@ -82,7 +77,7 @@ static void end_processes(struct manager_world *w, struct nm_live *l)
 {
     if (l->c->pid > 0)
         (void)kill(l->c->pid, SIGKILL);
-    manager_world_wait(w, l, shim_is_gone);
+    manager_world_wait(w, l, manager_world_shim_is_gone);
     if (l->cg)
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
 }
@@ -160,7 +155,8 @@ static void test_its_end(void **state)
     end_processes(w, l);
     manager_world_wait(w, l, is_new);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
-    for (uint64_t end = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC; !l->shim_gone && nm_now_usec() < end;)
+    for (uint64_t end = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
+         !manager_world_shim_is_gone(l) && nm_now_usec() < end;)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     manager_world_settle(w);
@@ -249,7 +245,7 @@ static void ask(const struct nm_container *c, void *userdata)
 
 static void end_by_itself(struct manager_world *w, struct nm_live *l)
 {
-    manager_world_wait(w, l, shim_is_gone);
+    manager_world_wait(w, l, manager_world_shim_is_gone);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     manager_world_settle(w);
 }

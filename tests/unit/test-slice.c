@@ -34,7 +34,7 @@ static void begin_nmd(struct fixture *f)
     memset(&f->slice.note, 0, sizeof f->slice.note);
     f->slice.claimed_bytes = 0;
     for (size_t i = 0; i < NM_ARRAY_SIZE(f->lives); i++)
-        memset(&f->lives[i].claim, 0, sizeof f->lives[i].claim);
+        memset(&f->lives[i].run.claim, 0, sizeof f->lives[i].run.claim);
     nm_slice_begin(&f->m);
 }
 
@@ -63,7 +63,7 @@ static int set_up(void **state)
         f->lives[i].m = &f->m;
         f->lives[i].c = &f->containers[i];
         f->views[i] = &f->containers[i].view;
-        f->lives[i].creating = true;
+        f->lives[i].phase = NM_RUN_CREATING;
         f->lives[i].limits = NM_CGROUP_LIMITS_NONE;
     }
     begin_nmd(f);
@@ -325,8 +325,8 @@ static void test_the_slice_follows_the_claims(void **state)
     assert_int_equal(low_of(f), 600 * MIB);
     calls = nm_fake_n_calls(f->m.backend, NM_FAKE_SET_SLICE_LIMITS);
     for (unsigned s = 1; s <= 61; s++) {
-        f->lives[0].sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 3 * MIB};
-        f->lives[1].sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 195 * MIB + s};
+        f->lives[0].run.sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 3 * MIB};
+        f->lives[1].run.sample = (struct nm_cgroup_sample){.at_usec = SECONDS(s), .charged_bytes = 195 * MIB + s};
         nm_slice_follow(&f->m);
         settle(f);
     }

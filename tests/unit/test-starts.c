@@ -47,7 +47,7 @@ static void run_to_end(struct manager_world *w, const struct nm_container *c)
     while (c->view.state != NM_COMPLETED && nm_now_usec() < deadline) {
         const struct nm_live *l = nm_lists_live_of(c);
 
-        if (l->cg && (l->shim_gone || l->killed))
+        if (l->cg && (manager_world_shim_is_gone(l) || nm_run_phase_is_killed(l->phase)))
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     }
@@ -70,9 +70,9 @@ static void test_killed_while_the_cgroup_is_made(void **state)
     const struct nm_container *c = l->c;
 
     nm_round_kicked(w->m);
-    assert_true(l->creating);
+    assert_true(nm_run_phase_is_creating(l->phase));
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, true, &(struct nm_problem){0}), 0);
-    assert_true(l->doomed);
+    assert_int_equal(l->phase, NM_RUN_KILL_PENDING);
     run_to_end(w, c);
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
 }
@@ -95,7 +95,7 @@ static void test_no_room_for_a_word(void **state)
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     nm_round_kicked(w->m);
-    assert_true(l->creating);
+    assert_true(nm_run_phase_is_creating(l->phase));
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
     while (l->c->view.admitted && nm_now_usec() < deadline) {

@@ -79,11 +79,6 @@ static bool is_new(const struct nm_live *l)
     return l->c->view.state == NM_NEW;
 }
 
-static bool shim_is_gone(const struct nm_live *l)
-{
-    return l->shim_gone;
-}
-
 static void make_ready(struct one *o)
 {
     assert_non_null(fake_launcher.newest);
@@ -154,7 +149,7 @@ static void let_end(struct one *o, bool by_force)
 {
     if (by_force)
         (void)kill(o->l->c->pid, SIGKILL);
-    manager_world_wait(o->w, o->l, shim_is_gone);
+    manager_world_wait(o->w, o->l, manager_world_shim_is_gone);
     assert_int_equal(nm_fake_set_events(o->l->cg, false, false), 0);
     manager_world_settle(o->w);
 }

@@ -74,11 +74,6 @@ static bool is_running(const struct nm_live *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-static bool shim_is_gone(const struct nm_live *l)
-{
-    return l->shim_gone;
-}
-
 static struct nm_live *run(struct manager_world *w)
 {
     struct nm_live *l = w->m->lives.all[0];
@@ -92,7 +87,7 @@ static struct nm_live *run(struct manager_world *w)
 static void end_it(struct manager_world *w, struct nm_live *l)
 {
     (void)kill(l->c->pid, SIGKILL);
-    manager_world_wait(w, l, shim_is_gone);
+    manager_world_wait(w, l, manager_world_shim_is_gone);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     manager_world_settle(w);
 }
