@@ -35,7 +35,8 @@ static uint64_t claimed(struct nm_manager *m)
         struct nm_live *l = m->lives.all[i];
 
         if (l->cg || nm_run_phase_is_creating(l->phase))
-            sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes, l->run.sample.at_usec);
+            sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes,
+                                  l->run.sample.at_usec);
     }
     return sum;
 }

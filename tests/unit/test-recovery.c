@@ -196,7 +196,8 @@ static void test_starts(void **state)
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
     assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
-    assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase)); /* its shim is gone, and it has left something */
+    /* its shim is gone, and it has left something */
+    assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase));
     assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "could-not")->exit_reason, NM_EXIT_NOT_FOUND);
