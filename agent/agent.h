@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * agent/'s one public header: what rpc/ (and any later upstream) may use. Requests come in with who
+ * agent/'s one public header: what rpc/ and upstreams (yarn/) may use. Requests come in with who
  * asks; answers are plain structs. Everything runs in the event loop's thread.
  */
 

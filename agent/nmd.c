@@ -18,13 +18,13 @@
 #include "agent/instance.h"
 #include "rpc/local/listen.h"
 #include "rpc/local/server.h"
-#include "rpc/yarn/setup/command.h"
-#include "rpc/yarn/yarn.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/inherited.h"
 #include "util/log.h"
 #include "util/refusals.h"
+#include "yarn/setup/command.h"
+#include "yarn/yarn.h"
 
 struct options {
     const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;

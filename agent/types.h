@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The words that all of agent/ (and, through agent.h, rpc/ and nmctl/) share. Enum-to-name functions give the names
+ * The words that all of agent/ (and, through agent.h, rpc/ and yarn/) share. Enum-to-name functions give the names
  * that JSON and people see; the _from_string functions return 0 or -EINVAL.
  */
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "nmctl/nmctl.h"
-#include "rpc/local/client.h"
+#include "rpc/local/client/client.h"
 
 #define NM_API_TIMEOUT_USEC (30 * NM_USEC_PER_SEC)
 
@@ -32,7 +32,7 @@ int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret);
 /* The same without words; no more than some. */
 int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret);
 
-/* Says why nmd can't be reached (r: from rpc/local/client.h). Returns NM_CTL_UNREACHABLE. */
+/* Says why nmd can't be reached (r: from rpc/local/client/client.h). Returns NM_CTL_UNREACHABLE. */
 int nm_api_say_unreachable(const struct nm_ctl *ctl, int r);
 /* Says what nmd says in the answer of an error status. Returns NM_CTL_FAILED. */
 int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a);

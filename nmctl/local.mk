@@ -1,9 +1,5 @@
 # nmctl/: the command-line client. It starts often and must start fast: libc and jansson are all it is linked with.
-noinst_LTLIBRARIES += libnm-client.la libnm-nmctl.la
-libnm_client_la_SOURCES = \
-	rpc/local/client.c rpc/local/client.h \
-	rpc/local/reply.c rpc/local/reply.h
-
+noinst_LTLIBRARIES += libnm-nmctl.la
 libnm_nmctl_la_SOURCES = \
 	%D%/api.c %D%/api.h \
 	%D%/attach.c %D%/attach.h \

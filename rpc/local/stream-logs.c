@@ -5,8 +5,8 @@
 #include <sys/inotify.h>
 #include <time.h>
 
+#include "rpc/local/client/reply.h"
 #include "rpc/local/messages.h"
-#include "rpc/local/reply.h"
 #include "rpc/local/stream.h"
 #include "util/loop.h"
 

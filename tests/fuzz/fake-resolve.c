@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* rpc/yarn/resolve.h without a process for each name: all of them are this host, which is heard in the next turn. */
+/* yarn/resolve.h without a process for each name: all of them are this host, which is heard in the next turn. */
 
-#include "rpc/yarn/resolve.h"
+#include "yarn/resolve.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

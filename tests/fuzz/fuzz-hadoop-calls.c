@@ -27,10 +27,10 @@
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/frame.h"
 #include "rpc/hadoop/sasl-client.h"
-#include "rpc/yarn/manage/manage.h"
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
+#include "yarn/manage/manage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

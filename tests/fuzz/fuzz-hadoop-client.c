@@ -21,12 +21,12 @@
 
 #include "rpc-peer.h"
 #include "rpc/hadoop/frame.h"
-#include "rpc/yarn/manage/manage.h"
-#include "rpc/yarn/orders.h"
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
+#include "yarn/manage/manage.h"
+#include "yarn/orders.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

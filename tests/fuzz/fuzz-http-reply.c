@@ -5,7 +5,7 @@
  * for a difference: fed whole or in pieces, a reply has the same result, status and body.
  */
 
-#include "rpc/local/reply.h"
+#include "rpc/local/client/reply.h"
 #include "util/macros.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "rpc/yarn/allocator/allocator.h"
+#include "yarn/allocator/allocator.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

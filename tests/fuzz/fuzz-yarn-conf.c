@@ -3,7 +3,7 @@
 /* A Hadoop configuration file. What is refused has a message of one printable line; of what is taken, every property
  * comes to a value or to a refusal, and so does what nmd makes of them all. */
 
-#include "rpc/yarn/conf/settings.h"
+#include "yarn/conf/settings.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

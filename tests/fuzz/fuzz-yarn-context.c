@@ -6,9 +6,9 @@
 
 #include <ctype.h>
 
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/launch/resources.h"
-#include "rpc/yarn/launch/variables.h"
+#include "yarn/launch/launcher.h"
+#include "yarn/launch/resources.h"
+#include "yarn/launch/variables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

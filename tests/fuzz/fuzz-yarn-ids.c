@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-#include "rpc/yarn/ids.h"
+#include "yarn/ids.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

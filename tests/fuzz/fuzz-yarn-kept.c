@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "rpc/yarn/proxy/keep.h"
 #include "util/parse.h"
+#include "yarn/proxy/keep.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

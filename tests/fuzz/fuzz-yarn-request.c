@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "rpc/hadoop/digest.h"
-#include "rpc/yarn/containers.pb-c.h"
-#include "rpc/yarn/manage/token-check.h"
-#include "rpc/yarn/message-ids.h"
+#include "yarn/containers.pb-c.h"
+#include "yarn/manage/token-check.h"
+#include "yarn/message-ids.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -137,7 +137,7 @@ fuzz_hadoop_token_SOURCES = %D%/fuzz-hadoop-token.c $(fuzz_main)
 fuzz_hadoop_token_LDFLAGS = $(fuzz_ldflags)
 fuzz_hadoop_token_LDADD = libnm-hadoop.la
 
-# rpc/yarn: the cluster's configuration, ids, what is to run, who may have it, and what masters want
+# yarn: the cluster's configuration, ids, what is to run, who may have it, and what masters want
 fuzz_programs += fuzz-yarn-asks fuzz-yarn-conf fuzz-yarn-context fuzz-yarn-ids fuzz-yarn-kept fuzz-yarn-request
 fuzz_yarn_asks_SOURCES = %D%/fuzz-yarn-asks.c $(fuzz_main)
 fuzz_yarn_asks_LDFLAGS = $(fuzz_ldflags)

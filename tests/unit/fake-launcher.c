@@ -13,8 +13,8 @@
 
 #include "tests/unit/fake-launcher.h"
 
-#include "rpc/yarn/launch/shuffle-service.h"
 #include "tests/unit/yarn-tokens.h"
+#include "yarn/launch/shuffle-service.h"
 
 struct fake_launcher fake_launcher;
 

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * For tests of rpc/yarn/node/: in the place of launch/ is what does nothing. What it is asked for is noted, and ready
+ * For tests of yarn/node/: in the place of launch/ is what does nothing. What it is asked for is noted, and ready
  * when the test says so. Needs cmocka.h before it.
  */
 
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/node/node.h"
 #include "tests/unit/manager-world.h"
+#include "yarn/launch/launcher.h"
+#include "yarn/node/node.h"
 
 struct nm_yarn_preparation {
     struct nm_yarn_preparation_listener listener;

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-#include "rpc/yarn/message-ids.h"
+#include "yarn/message-ids.h"
 
 nm_printf(3, 4) static int hear(struct nm_yarn_node *n, struct nm_exception *why, const char *format, ...)
 {

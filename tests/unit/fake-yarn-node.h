@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* rpc/yarn/node/node.h without a manager behind it: it does what it is asked for, in words. */
+/* yarn/node/node.h without a manager behind it: it does what it is asked for, in words. */
 
-#include "rpc/yarn/node/node.h"
+#include "yarn/node/node.h"
 
 struct nm_yarn_node {
     char heard[4000];        /* a line for each request */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * For the tests of rpc/yarn/launch/launcher.h: one with real directories in a temporary directory of the test's own,
+ * For the tests of yarn/launch/launcher.h: one with real directories in a temporary directory of the test's own,
  * and the real nm-localizer. As root containers are nobody's, otherwise they are whoever's runs this.
  */
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/run-until.h"
-#include "rpc/yarn/launch/launcher.h"
+#include "yarn/launch/launcher.h"
 #include "util/clock.h"
 
 #define SECONDS 20

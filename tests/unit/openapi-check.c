@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "openapi.h"
-#include "rpc/local/client.h"
+#include "rpc/local/client/client.h"
 
 #define TIMEOUT_USEC (30 * NM_USEC_PER_SEC)
 

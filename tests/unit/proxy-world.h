@@ -15,7 +15,7 @@
 
 #include "message-copy.h"
 #include "rpc/hadoop/client.h"
-#include "rpc/yarn/proxy/proxy.h"
+#include "yarn/proxy/proxy.h"
 
 #define NOT_REGISTERED "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
 #define FORWARD "org.apache.hadoop.yarn.server.nodemanager.amrmproxy.DefaultRequestInterceptor"

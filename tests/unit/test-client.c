@@ -16,7 +16,7 @@
 
 #include "fail-nth.h"
 #include "fake-nmd.h"
-#include "rpc/local/client.h"
+#include "rpc/local/client/client.h"
 #include "util/macros.h"
 
 #define TIMEOUT_USEC (20 * NM_USEC_PER_SEC)

@@ -12,7 +12,7 @@
 #include "rpc/local/embedded.h"
 #include "rpc/local/messages.h"
 #include "rpc/local/handlers.h"
-#include "rpc/yarn/node/rest.h"
+#include "yarn/node/rest.h"
 
 static json_t *description(void)
 {
@@ -171,7 +171,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0},\"hosts\":0,\"racks\":0," \
     "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
 
-/* What Hadoop's own interface says, made as rpc/yarn makes it. */
+/* What Hadoop's own interface says, made as yarn makes it. */
 static json_t *answers_of_upstream(void)
 {
     const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .yarn_version = "3", .version = "1"};

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "rpc/local/reply.h"
+#include "rpc/local/client/reply.h"
 #include "util/macros.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"

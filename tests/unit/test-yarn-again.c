@@ -18,7 +18,7 @@
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/yarn-tokens.h"
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/node/node-state.h"
+#include "yarn/node/node-state.h"
 #include "util/clock.h"
 
 #define SLEEPS "exec sleep 1000"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rpc/yarn/allocator/allocator.h"
+#include "yarn/allocator/allocator.h"
 
 #define N_HOSTS 8
 #define N_RACKS 3

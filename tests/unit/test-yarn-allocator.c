@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The allocator's rules, one by one (rpc/yarn/allocator/allocator.h). */
+/* The allocator's rules, one by one (yarn/allocator/allocator.h). */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "rpc/yarn/allocator/allocator.h"
+#include "yarn/allocator/allocator.h"
 
 static const struct nm_yarn_alloc_limits usual = {
     .min = {1024, 1},

@@ -15,13 +15,13 @@
 #include <syslog.h>
 
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/yarn-state.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
 #include "tests/unit/tracker-world.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
+#include "yarn/yarn-state.h"
 
 static void assert_told(const char *part)
 {

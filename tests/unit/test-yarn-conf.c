@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/conf/conf-set.h"
-#include "rpc/yarn/conf/properties.h"
-#include "rpc/yarn/conf/settings.h"
+#include "yarn/conf/conf-set.h"
+#include "yarn/conf/properties.h"
+#include "yarn/conf/settings.h"
 
 #define CONF(inside) "<?xml version=\"1.0\"?>\n<configuration>\n" inside "</configuration>\n"
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"

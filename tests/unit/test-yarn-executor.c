@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/conf/executor.h"
-#include "rpc/yarn/conf/settings.h"
 #include "util/fileio.h"
+#include "yarn/conf/executor.h"
+#include "yarn/conf/settings.h"
 
 static char warned[2000];
 

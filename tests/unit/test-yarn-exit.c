@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "rpc/yarn/node/exit-code.h"
-#include "rpc/yarn/node/node.h"
+#include "yarn/node/exit-code.h"
+#include "yarn/node/node.h"
 
 struct end {
     enum nm_exit_reason reason;

@@ -9,12 +9,12 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "rpc/yarn/launch/launcher-state.h"
-#include "rpc/yarn/node/node-state.h"
-#include "rpc/yarn/yarn-state.h"
 #include "tests/unit/tracker-world.h"
 #include "tests/unit/yarn-starts.h"
 #include "util/clock.h"
+#include "yarn/launch/launcher-state.h"
+#include "yarn/node/node-state.h"
+#include "yarn/yarn-state.h"
 
 static bool is_unhealthy(const struct tracker_world *w)
 {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/yarn/ids.h"
 #include "util/error.h"
+#include "yarn/ids.h"
 
 static void test_application_and_attempt(void **state)
 {

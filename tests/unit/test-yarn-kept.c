@@ -11,10 +11,10 @@
 
 #include "fail-nth.h"
 #include "remove-tree.h"
-#include "rpc/yarn/manage/kept-keys.h"
-#include "rpc/yarn/message-ids.h"
 #include "util/fileio.h"
 #include "yarn-tokens.h"
+#include "yarn/manage/kept-keys.h"
+#include "yarn/message-ids.h"
 
 struct world {
     char dir[64], file[96];

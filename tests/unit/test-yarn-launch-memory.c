@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The pure parts of rpc/yarn/launch/ where memory runs out, at each place: what they make is whole or not there. */
+/* The pure parts of yarn/launch/ where memory runs out, at each place: what they make is whole or not there. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "fail-nth.h"
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/launch/resources.h"
-#include "rpc/yarn/launch/script.h"
-#include "rpc/yarn/launch/text.h"
-#include "rpc/yarn/launch/user.h"
-#include "rpc/yarn/launch/variables.h"
+#include "yarn/launch/launcher.h"
+#include "yarn/launch/resources.h"
+#include "yarn/launch/script.h"
+#include "yarn/launch/text.h"
+#include "yarn/launch/user.h"
+#include "yarn/launch/variables.h"
 
 #define STEP 16
 

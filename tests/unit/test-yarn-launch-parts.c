@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parts of rpc/yarn/launch/ that are pure: what becomes of resources, commands and small things. */
+/* Parts of yarn/launch/ that are pure: what becomes of resources, commands and small things. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,14 +12,14 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "rpc/yarn/launch/dirs.h"
-#include "rpc/yarn/conf/sources.h"
-#include "rpc/yarn/launch/doubts.h"
-#include "rpc/yarn/launch/fetching.h"
-#include "rpc/yarn/launch/launcher.h"
-#include "rpc/yarn/launch/resources.h"
-#include "rpc/yarn/launch/text.h"
-#include "rpc/yarn/launch/variables.h"
+#include "yarn/launch/dirs.h"
+#include "yarn/conf/sources.h"
+#include "yarn/launch/doubts.h"
+#include "yarn/launch/fetching.h"
+#include "yarn/launch/launcher.h"
+#include "yarn/launch/resources.h"
+#include "yarn/launch/text.h"
+#include "yarn/launch/variables.h"
 
 /* ---- resources ---------------------------------------------------------------------------- */
 

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/launch/script.h"
 #include "util/error.h"
+#include "yarn/launch/script.h"
 
 #define MARKERS {.log_dir = "/logs/c_1", .add_opens = "--add-opens=x"}
 

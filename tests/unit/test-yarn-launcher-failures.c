@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * rpc/yarn/launch/launcher.h where things go wrong: no memory, no descriptors, disks that fail at each place, users and
+ * yarn/launch/launcher.h where things go wrong: no memory, no descriptors, disks that fail at each place, users and
  * directories that are gone, and what another has put in the way.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * rpc/yarn/launch/caches.h: resources go where there is room for them. The first local directory is on a disk of 2 MiB,
+ * yarn/launch/caches.h: resources go where there is room for them. The first local directory is on a disk of 2 MiB,
  * the second on one of 8.
  */
 

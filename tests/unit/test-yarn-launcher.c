@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* rpc/yarn/launch/launcher.h: what becomes of what applications ask for. */
+/* yarn/launch/launcher.h: what becomes of what applications ask for. */
 
 #include "launcher-world.h"
 

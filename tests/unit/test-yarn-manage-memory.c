@@ -22,10 +22,10 @@
 #include "fake-yarn-node.h"
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/server.h"
-#include "rpc/yarn/exceptions.h"
-#include "rpc/yarn/manage/manage-call.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
+#include "yarn/exceptions.h"
+#include "yarn/manage/manage-call.h"
 
 /* ---- a server ----------------------------------------------------------------------------- */
 

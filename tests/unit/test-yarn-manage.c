@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "fake-yarn-node.h"
-#include "rpc/yarn/manage/manage.h"
-#include "rpc/yarn/orders.h"
+#include "yarn/manage/manage.h"
+#include "yarn/orders.h"
 #include "util/clock.h"
 #include "message-copy.h"
 #include "yarn-tokens.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* rpc/yarn where memory runs out: it is told, outputs stay as they were, and nothing is half done. */
+/* yarn where memory runs out: it is told, outputs stay as they were, and nothing is half done. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,14 +14,14 @@
 
 #include "fail-nth.h"
 #include "remove-tree.h"
-#include "rpc/yarn/allocator/allocator.h"
-#include "rpc/yarn/conf/settings.h"
-#include "rpc/yarn/conf/sources.h"
-#include "rpc/yarn/manage/kept-keys.h"
-#include "rpc/yarn/node/item.h"
-#include "rpc/yarn/proxy/keep.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "yarn/allocator/allocator.h"
+#include "yarn/conf/settings.h"
+#include "yarn/conf/sources.h"
+#include "yarn/manage/kept-keys.h"
+#include "yarn/node/item.h"
+#include "yarn/proxy/keep.h"
 
 /* ---- a cluster's configuration --------------------------------------------------------------- */
 

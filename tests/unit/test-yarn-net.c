@@ -16,10 +16,10 @@
 #include "fail-nth.h"
 #include "loopback.h"
 #include "open-descriptors.h"
-#include "rpc/yarn/port.h"
-#include "rpc/yarn/resolve.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "yarn/port.h"
+#include "yarn/resolve.h"
 
 #define HOST "yarn.nodemanager.bind-host"
 #define PORT "yarn.nodemanager.address"

@@ -18,7 +18,7 @@
 #include "tests/unit/yarn-starts.h"
 #include "agent/manager/manager-lists.h"
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/message-ids.h"
+#include "yarn/message-ids.h"
 #include "util/clock.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, manager_world_tear_down_real)

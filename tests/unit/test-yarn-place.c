@@ -25,12 +25,12 @@
 #include <sys/wait.h>
 
 #include "fail-nth.h"
-#include "rpc/yarn/launch/as-user.h"
-#include "rpc/yarn/launch/claim.h"
-#include "rpc/yarn/launch/place.h"
-#include "rpc/yarn/launch/user.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
+#include "yarn/launch/as-user.h"
+#include "yarn/launch/claim.h"
+#include "yarn/launch/place.h"
+#include "yarn/launch/user.h"
 
 struct world {
     char root[40], path[PATH_MAX];

@@ -14,9 +14,9 @@
 
 #include "each-room.h"
 #include "remove-tree.h"
-#include "rpc/yarn/proxy/distribute-state.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
+#include "yarn/proxy/distribute-state.h"
 
 /* Twice what a table holds. */
 #define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))

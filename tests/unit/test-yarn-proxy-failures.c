@@ -15,9 +15,9 @@
 #include "fail-nth.h"
 #include "open-descriptors.h"
 #include "rpc/hadoop/credentials.h"
-#include "rpc/yarn/message-ids.h"
 #include "util/clock.h"
 #include "yarn-tokens.h"
+#include "yarn/message-ids.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 #define FIRST "container_1410901177871_0001_01_1099511627775" /* of those that the first attempt's node has placed */

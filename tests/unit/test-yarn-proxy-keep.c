@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 
 #include "remove-tree.h"
-#include "rpc/yarn/message-ids.h"
-#include "rpc/yarn/proxy/keep.h"
 #include "util/fault.h"
 #include "util/fileio.h"
 #include "yarn-tokens.h"
+#include "yarn/message-ids.h"
+#include "yarn/proxy/keep.h"
 
 struct world {
     char dir[64];

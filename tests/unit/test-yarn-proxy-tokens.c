@@ -11,12 +11,12 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "rpc/yarn/manage/token-check.h"
-#include "rpc/yarn/message-ids.h"
-#include "rpc/yarn/proxy/local-keys.h"
-#include "rpc/yarn/proxy/replace.h"
-#include "rpc/yarn/proxy/sign.h"
 #include "yarn-tokens.h"
+#include "yarn/manage/token-check.h"
+#include "yarn/message-ids.h"
+#include "yarn/proxy/local-keys.h"
+#include "yarn/proxy/replace.h"
+#include "yarn/proxy/sign.h"
 
 #define NOW UINT64_C(1500000000000000)
 #define EVERY (100 * NM_USEC_PER_SEC)

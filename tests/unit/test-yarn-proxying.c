@@ -10,10 +10,10 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "rpc/yarn/conf/conf.h"
-#include "rpc/yarn/conf/proxying.h"
-#include "rpc/yarn/conf/rules.h"
-#include "rpc/yarn/conf/trackers.h"
+#include "yarn/conf/conf.h"
+#include "yarn/conf/proxying.h"
+#include "yarn/conf/rules.h"
+#include "yarn/conf/trackers.h"
 
 /* As a node's own files have it by default, with a proxy. */
 static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/yarn/report.h"
+#include "yarn/report.h"
 
 static struct nm_status some_status(void)
 {

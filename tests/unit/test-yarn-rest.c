@@ -10,12 +10,12 @@
 #include <errno.h>
 
 #include "rpc/local/embedded.h"
-#include "rpc/yarn/node/rest.h"
 #include "tests/unit/each-room.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/fake-launcher.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/yarn-tokens.h"
+#include "yarn/node/rest.h"
 
 #define APP "application_1410901177871_0001"
 #define FIRST "container_1410901177871_0001_01_000005"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "rpc/yarn/conf/settings.h"
 #include "yarn-default.h"
+#include "yarn/conf/settings.h"
 
 static void count_warning(const char *sentence, void *userdata)
 {

@@ -12,7 +12,7 @@
 
 #include "fail-nth.h"
 #include "remove-tree.h"
-#include "rpc/yarn/setup/setup.h"
+#include "yarn/setup/setup.h"
 
 #define UNIT "/etc/systemd/system/nmd.service.d/50-yarn.conf"
 #define CONFIG "/etc/nmd/nmd.conf.d/50-yarn.conf"

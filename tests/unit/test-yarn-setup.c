@@ -11,10 +11,10 @@
 #include <cmocka.h>
 #include <netdb.h>
 
-#include "rpc/yarn/setup/plan.h"
-#include "rpc/yarn/setup/reach.h"
-#include "rpc/yarn/setup/undo.h"
-#include "rpc/yarn/setup/unit.h"
+#include "yarn/setup/plan.h"
+#include "yarn/setup/reach.h"
+#include "yarn/setup/undo.h"
+#include "yarn/setup/unit.h"
 
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define DIRS PROPERTY("yarn.nodemanager.local-dirs", "/data/1/yarn,/usr/local/hadoop/tmp") \

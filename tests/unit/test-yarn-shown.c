@@ -15,11 +15,11 @@
 
 #include "remove-tree.h"
 #include "rpc/local/embedded.h"
-#include "rpc/yarn/allocator/why.h"
-#include "rpc/yarn/message-ids.h"
-#include "rpc/yarn/proxy/places.h"
-#include "rpc/yarn/proxy/shown.h"
 #include "tests/unit/openapi.h"
+#include "yarn/allocator/why.h"
+#include "yarn/message-ids.h"
+#include "yarn/proxy/places.h"
+#include "yarn/proxy/shown.h"
 
 static const struct nm_yarn_container_id master = {{{1410901177871, 1}, 1}, 1};
 

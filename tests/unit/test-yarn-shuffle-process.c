@@ -21,12 +21,12 @@
 #include <jansson.h>
 
 #include "fail-nth.h"
-#include "rpc/yarn/launch/shuffle-jobs.h"
-#include "rpc/yarn/launch/shuffle-process.h"
 #include "tests/unit/remove-tree.h"
 #include "tests/unit/run-until.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "yarn/launch/shuffle-jobs.h"
+#include "yarn/launch/shuffle-process.h"
 
 #define SECONDS 20
 #define APPLICATION "application_1700000000000_0001"

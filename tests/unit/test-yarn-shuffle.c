@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* rpc/yarn/launch/shuffle-service.h with the real nm-shuffle: which jobs that knows shows in what it answers. */
+/* yarn/launch/shuffle-service.h with the real nm-shuffle: which jobs that knows shows in what it answers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,11 +23,11 @@
 #include "fail-nth.h"
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
-#include "rpc/yarn/launch/shuffle-service.h"
 #include "tests/unit/remove-tree.h"
 #include "tests/unit/run-until.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "yarn/launch/shuffle-service.h"
 
 #define SECONDS 20
 #define APPLICATION "application_1700000000000_0001"

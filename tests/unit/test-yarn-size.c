@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/yarn-state.h"
 #include "tests/unit/tracker-world.h"
 #include "util/clock.h"
+#include "yarn/yarn-state.h"
 
 /* A reload of the configuration changes the node's size, which the node reports by a registration. */
 static void test_resized(void **state)

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "rpc/hadoop/arena.h"
-#include "rpc/yarn/state.h"
 #include "util/error.h"
+#include "yarn/state.h"
 
 #define RETRY_MAX (30 * NM_USEC_PER_SEC)
 

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "rpc/yarn/manage/token-check.h"
-#include "rpc/yarn/message-ids.h"
 #include "yarn-tokens.h"
+#include "yarn/manage/token-check.h"
+#include "yarn/message-ids.h"
 
 #define NOW 1500000000000
 #define LATER (NOW + 600000)

@@ -17,13 +17,13 @@
 
 #include "agent/manager/manager-helper.h"
 #include "cgroup/backend-fake.h"
-#include "rpc/yarn/yarn-state.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"
 #include "tests/unit/open-descriptors.h"
 #include "tests/unit/tracker-world.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
+#include "yarn/yarn-state.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 static bool is_unreachable(const struct tracker_world *w)

@@ -7,10 +7,10 @@
  */
 
 #include "rpc/hadoop/server.h"
-#include "rpc/yarn/exceptions.h"
-#include "rpc/yarn/tracker.pb-c.h"
-#include "rpc/yarn/yarn.h"
 #include "tests/unit/manager-world.h"
+#include "yarn/exceptions.h"
+#include "yarn/tracker.pb-c.h"
+#include "yarn/yarn.h"
 
 struct tracker_world {
     struct manager_world *node;

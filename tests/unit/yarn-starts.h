@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * For tests of rpc/yarn/node/: containers as application masters ask for them, and what a heartbeat says of one. Needs
+ * For tests of yarn/node/: containers as application masters ask for them, and what a heartbeat says of one. Needs
  * cmocka.h before it.
  */
 
-#include "rpc/yarn/node/node.h"
 #include "tests/unit/yarn-tokens.h"
+#include "yarn/node/node.h"
 
 /* A container token's identifier, packed. */
 struct wanted {

@@ -7,7 +7,7 @@
  */
 
 #include "rpc/hadoop/token.h"
-#include "rpc/yarn/state.h"
+#include "yarn/state.h"
 
 #define TOKENS_HOST "node07"
 #define TOKENS_PORT 4711

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The launch script as rpc/yarn/ writes it, on standard output: launch-script LOG-DIR ADD-OPENS. Standard input has
+ * The launch script as yarn/ writes it, on standard output: launch-script LOG-DIR ADD-OPENS. Standard input has
  * what was asked for, as in Launch.java.
  */
 
 #include <stdio.h>
 
-#include "rpc/yarn/launch/script.h"
 #include "util/error.h"
+#include "yarn/launch/script.h"
 
 #define MOST 64
 

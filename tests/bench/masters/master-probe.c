@@ -23,10 +23,10 @@
 
 #include "rpc/hadoop/client.h"
 #include "rpc/hadoop/credentials.h"
-#include "rpc/yarn/message-ids.h"
 #include "tests/bench/masters/master.pb-c.h"
 #include "util/clock.h"
 #include "util/fileio.h"
+#include "yarn/message-ids.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define MANY 4096u /* containers of one answer */

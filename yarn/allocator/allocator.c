@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See allocator.h. Within a heartbeat nodes only become fuller and asks only smaller, so an ask that finds no place in
+ * one round finds none in the next: it isn't tried again. So a heartbeat looks for a place once per ask and once per
+ * container, however the asks are made.
+ */
+
+#include "yarn/allocator/allocator.h"
+
+#include <errno.h>
+
+#include "yarn/allocator/allocator-state.h"
+#include "yarn/allocator/choose.h"
+
+int nm_yarn_allocator_new(struct nm_yarn_allocator **ret)
+{
+    struct nm_yarn_allocator *a = calloc(1, sizeof *a);
+
+    if (!a)
+        return -ENOMEM;
+    *ret = a;
+    return 0;
+}
+
+struct nm_yarn_allocator *nm_yarn_allocator_free(struct nm_yarn_allocator *a)
+{
+    if (!a)
+        return NULL;
+    nm_alloc_table_done(&a->asks);
+    nm_alloc_names_done(&a->blacklist);
+    nm_alloc_nodes_done(&a->nodes);
+    free(a->placed);
+    free(a);
+    return NULL;
+}
+
+void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_limits *limits)
+{
+    a->limits = *limits;
+    a->has_limits = true;
+}
+
+int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_node *nodes, size_t n)
+{
+    return nm_alloc_nodes_set(&a->nodes, nodes, n);
+}
+
+/* ---- what is asked for --------------------------------------------------------------------------- */
+
+static int blacklist(struct nm_yarn_allocator *a, const char *host)
+{
+    int r;
+
+    if (!nm_alloc_name_is_good(host))
+        return NM_YARN_ALLOC_INVALID;
+    if (a->blacklist.n >= NM_YARN_ALLOC_BLACKLIST_MAX && !nm_alloc_names_find(&a->blacklist, host))
+        return NM_YARN_ALLOC_TOO_MUCH;
+    r = nm_alloc_names_put(&a->blacklist, host, 0, true);
+    if (r < 0)
+        return r;
+    a->blacklist_changes += (uint64_t)r;
+    return 0;
+}
+
+int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_request *request, uint64_t now_usec)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < request->n_unblacklist; i++)
+        if (nm_alloc_names_remove(&a->blacklist, request->unblacklist[i]))
+            a->blacklist_changes++;
+    for (size_t i = 0; r == 0 && i < request->n_blacklist; i++)
+        r = blacklist(a, request->blacklist[i]);
+    for (size_t i = 0; r == 0 && i < request->n_asks; i++)
+        r = nm_alloc_table_put(&a->asks, &request->asks[i], now_usec);
+    return r;
+}
+
+/* ---- a heartbeat --------------------------------------------------------------------------------- */
+
+/* Between least and most, and a multiple of the increment as far as that can be. */
+static int64_t normalise(int64_t value, int64_t least, int64_t most, int64_t increment)
+{
+    int64_t v = NM_MAX(value, least), up;
+
+    if (increment > 0 && v % increment > 0 && !__builtin_add_overflow(v, increment - v % increment, &up))
+        v = up;
+    return NM_MIN(v, most);
+}
+
+static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *l, struct nm_yarn_alloc_size size)
+{
+    return (struct nm_yarn_alloc_size){
+        normalise(size.memory_mib, l->min.memory_mib, l->max.memory_mib, l->increment.memory_mib),
+        (int32_t)normalise(size.vcores, l->min.vcores, l->max.vcores, l->increment.vcores),
+    };
+}
+
+/* True: the i-th ask got a container. *gone: and that was its last. */
+static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
+                      bool *gone)
+{
+    const struct nm_alloc_ask *ask = a->asks.list[i];
+    struct nm_yarn_alloc_why why;
+    struct nm_alloc_node *node = nm_alloc_choose(&a->nodes, ask, &a->limits, &why);
+
+    if (!node)
+        return false;
+    why.waited_usec = nm_sub_u64(now_usec, ask->since_usec);
+    *ret = (struct nm_yarn_placement){
+        .node = &node->is,
+        .size = normal_size(&a->limits, ask->size),
+        .priority = ask->priority,
+        .request_id = ask->request_id,
+        .why = why,
+    };
+    nm_alloc_node_took(node);
+    a->placed_by_rule[why.rule]++;
+    *gone = nm_alloc_table_took(&a->asks, i, why.rule == NM_YARN_ALLOC_NODE_LOCAL ? node->is.host : NULL,
+                                why.rule == NM_YARN_ALLOC_RACK_LOCAL ? node->is.rack : NULL);
+    return true;
+}
+
+/* Every ask has its turn. The number of containers then. */
+static size_t go_round(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
+{
+    for (size_t i = 0; i < a->asks.n && n < most;) {
+        struct nm_alloc_ask *ask = a->asks.list[i];
+        bool gone = false;
+
+        if (ask->count > 0 && !ask->stuck) {
+            if (place_one(a, i, now_usec, &a->placed[n], &gone))
+                n++;
+            else
+                ask->stuck = true;
+        }
+        i += !gone;
+    }
+    return n;
+}
+
+/* How many there can be in this heartbeat, with room for them. */
+static int make_room(struct nm_yarn_allocator *a, size_t *ret_most)
+{
+    uint64_t most = NM_MIN(nm_alloc_table_outstanding(&a->asks), (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX);
+    struct nm_yarn_placement *placed;
+
+    if (!a->has_limits || a->nodes.n == 0)
+        most = 0;
+    if (a->limits.per_heartbeat > 0)
+        most = NM_MIN(most, (uint64_t)a->limits.per_heartbeat);
+    if (most > a->placed_allocated) {
+        placed = realloc(a->placed, most * sizeof *placed);
+        if (!placed)
+            return -ENOMEM;
+        a->placed = placed;
+        a->placed_allocated = most;
+    }
+    *ret_most = most;
+    return 0;
+}
+
+int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, const struct nm_yarn_placement **ret,
+                               size_t *ret_n)
+{
+    size_t n = 0, before, most;
+    int r = make_room(a, &most);
+
+    if (r < 0)
+        return r;
+    nm_alloc_nodes_begin(&a->nodes, &a->blacklist, a->limits.window_usec, now_usec);
+    for (size_t i = 0; i < a->asks.n; i++)
+        a->asks.list[i]->stuck = false;
+    do {
+        before = n;
+        n = go_round(a, now_usec, n, most);
+    } while (n > before);
+    *ret = a->placed;
+    *ret_n = n;
+    return 0;
+}
+
+/* ---- for who looks ------------------------------------------------------------------------------- */
+
+uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a)
+{
+    return a->asks.changes + a->blacklist_changes;
+}
+
+struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allocator *a)
+{
+    struct nm_yarn_alloc_figures f = {
+        .asks = a->asks.n,
+        .blacklisted = a->blacklist.n,
+        .nodes = a->nodes.n,
+        .outstanding = nm_alloc_table_outstanding(&a->asks),
+    };
+
+    memcpy(f.placed, a->placed_by_rule, sizeof f.placed);
+    return f;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See choose.h; allocator.h has the rules. */
+
+#include "yarn/allocator/choose.h"
+
+struct view {
+    const struct nm_alloc_ask *ask;
+    const struct nm_yarn_alloc_limits *limits;
+    enum nm_yarn_alloc_rule rule;
+    bool named[NM_YARN_ALLOC_NODES_MAX]; /* by that rule, by their places in the list */
+};
+
+static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yarn_alloc_rule rule)
+{
+    v->rule = rule;
+    (void)memset(v->named, rule == NM_YARN_ALLOC_ANY, nodes->n * sizeof v->named[0]);
+    if (rule == NM_YARN_ALLOC_NODE_LOCAL)
+        nm_alloc_nodes_mark_hosts(nodes, &v->ask->hosts, v->named);
+    else if (rule == NM_YARN_ALLOC_RACK_LOCAL)
+        nm_alloc_nodes_mark_racks(nodes, &v->ask->racks, v->named);
+}
+
+/* NM_YARN_ALLOC_N_PASSES: it may be taken. What holds for a whole heartbeat is asked first. */
+static enum nm_yarn_alloc_pass why_not(const struct view *v, const struct nm_alloc_node *node, bool named)
+{
+    int64_t room;
+
+    if (node->blacklisted)
+        return NM_YARN_ALLOC_BLACKLISTED;
+    if (!nm_streq(node->is.partition, v->ask->partition ?: ""))
+        return NM_YARN_ALLOC_OTHER_PARTITION;
+    if (!named)
+        return NM_YARN_ALLOC_ELSEWHERE;
+    room = nm_alloc_node_room(node, v->limits->fill ? v->limits->queue_length : 0);
+    if (v->rule != NM_YARN_ALLOC_NODE_LOCAL && node->used > 0 && (!v->limits->fill || room < 0))
+        return NM_YARN_ALLOC_USED;
+    return room == 0 ? NM_YARN_ALLOC_FULL : NM_YARN_ALLOC_N_PASSES;
+}
+
+static struct nm_alloc_node *best_of(const struct nm_alloc_nodes *nodes, const struct view *v)
+{
+    struct nm_alloc_node *best = NULL;
+
+    for (size_t i = 0; i < nodes->n; i++)
+        if (v->named[i] && (!best || nodes->list[i].used < best->used) &&
+            why_not(v, &nodes->list[i], true) == NM_YARN_ALLOC_N_PASSES)
+            best = &nodes->list[i];
+    return best;
+}
+
+static void say_why(const struct nm_alloc_nodes *nodes, const struct view *v, const struct nm_alloc_node *chosen,
+                    struct nm_yarn_alloc_why *ret)
+{
+    struct nm_yarn_alloc_why why = {
+        .rule = v->rule,
+        .listed = (uint16_t)nodes->n,
+        .position = (uint16_t)(chosen - nodes->list + 1),
+        .hosts = (uint32_t)v->ask->hosts.n,
+        .racks = (uint32_t)v->ask->racks.n,
+    };
+
+    for (const struct nm_alloc_node *node = nodes->list; node < chosen; node++) {
+        enum nm_yarn_alloc_pass pass = why_not(v, node, v->named[node - nodes->list]);
+
+        why.passed[pass == NM_YARN_ALLOC_N_PASSES ? NM_YARN_ALLOC_BUSIER : pass]++;
+    }
+    *ret = why;
+}
+
+struct nm_alloc_node *nm_alloc_choose(const struct nm_alloc_nodes *nodes, const struct nm_alloc_ask *ask,
+                                      const struct nm_yarn_alloc_limits *limits, struct nm_yarn_alloc_why *ret_why)
+{
+    const bool possible[NM_YARN_ALLOC_N_RULES] = {ask->hosts.n > 0, ask->racks.n > 0, ask->relax};
+    struct view v;
+
+    v.ask = ask;
+    v.limits = limits;
+    for (enum nm_yarn_alloc_rule rule = 0; rule < NM_YARN_ALLOC_N_RULES; rule++) {
+        struct nm_alloc_node *best;
+
+        if (!possible[rule])
+            continue;
+        look(&v, nodes, rule);
+        best = best_of(nodes, &v);
+        if (!best)
+            continue;
+        say_why(nodes, &v, best, ret_why);
+        return best;
+    }
+    return NULL;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See nodes.h. */
+
+#include "yarn/allocator/nodes.h"
+
+#include <errno.h>
+
+#include "yarn/allocator/ask-table.h"
+
+static void node_done(struct nm_alloc_node *node)
+{
+    free((char *)node->is.host);
+    free((char *)node->is.web_address);
+    free((char *)node->is.rack);
+    free((char *)node->is.partition);
+}
+
+void nm_alloc_nodes_done(struct nm_alloc_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        node_done(&nodes->list[i]);
+    free(nodes->list);
+    free(nodes->by_host);
+    free(nodes->by_rack);
+    *nodes = (struct nm_alloc_nodes){};
+}
+
+static const struct nm_alloc_node *find(const struct nm_alloc_nodes *nodes, const char *host)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        if (nm_streq(nodes->list[i].is.host, host))
+            return &nodes->list[i];
+    return NULL;
+}
+
+static bool fits(const char *text)
+{
+    return !text || !text[0] || nm_alloc_name_is_good(text);
+}
+
+static bool is_good(const struct nm_yarn_alloc_node *node)
+{
+    return nm_alloc_name_is_good(node->host) && node->port > 0 && node->port <= UINT16_MAX &&
+           fits(node->web_address) && fits(node->rack) && fits(node->partition);
+}
+
+static int copy(const struct nm_yarn_alloc_node *from, struct nm_alloc_node *ret)
+{
+    struct nm_alloc_node to = {.is = {
+                                   .host = strdup(from->host),
+                                   .port = from->port,
+                                   .web_address = strdup(from->web_address ?: ""),
+                                   .rack = strdup(from->rack ?: ""),
+                                   .partition = strdup(from->partition ?: ""),
+                                   .room = from->room,
+                               }};
+
+    if (!to.is.host || !to.is.web_address || !to.is.rack || !to.is.partition) {
+        node_done(&to);
+        return -ENOMEM;
+    }
+    *ret = to;
+    return 0;
+}
+
+static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former, const struct nm_yarn_alloc_node *from)
+{
+    struct nm_alloc_node *node = &nodes->list[nodes->n];
+    const struct nm_alloc_node *before;
+    int r;
+
+    if (!is_good(from) || find(nodes, from->host))
+        return 0;
+    r = copy(from, node);
+    if (r < 0)
+        return r;
+    before = find(former, from->host);
+    if (before)
+        node->recent = before->recent;
+    nodes->n++;
+    return 0;
+}
+
+/* ---- in order ----------------------------------------------------------------------------------- */
+
+static const char *host_of(const struct nm_alloc_node *node)
+{
+    return node->is.host;
+}
+
+static const char *rack_of(const struct nm_alloc_node *node)
+{
+    return node->is.rack;
+}
+
+/* The first of those, in order, whose name isn't below that one. */
+static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order, size_t n,
+                       const char *(*name_of)(const struct nm_alloc_node *node), const char *name)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(name_of(&nodes->list[order[middle]]), name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* NULL: no memory. */
+static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
+                            const char *(*name_of)(const struct nm_alloc_node *node))
+{
+    uint16_t *order = calloc(nodes->n ?: 1, sizeof *order);
+
+    for (size_t i = 0; order && i < nodes->n; i++) {
+        size_t at = first_of(nodes, order, i, name_of, name_of(&nodes->list[i]));
+
+        memmove(&order[at + 1], &order[at], (i - at) * sizeof *order);
+        order[at] = (uint16_t)i;
+    }
+    return order;
+}
+
+static void mark(const struct nm_alloc_nodes *nodes, const uint16_t *order,
+                 const char *(*name_of)(const struct nm_alloc_node *node), const char *name, bool *named)
+{
+    for (size_t i = first_of(nodes, order, nodes->n, name_of, name);
+         i < nodes->n && nm_streq(name_of(&nodes->list[order[i]]), name); i++)
+        named[order[i]] = true;
+}
+
+void nm_alloc_nodes_mark_hosts(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *hosts, bool *named)
+{
+    for (size_t i = 0; i < hosts->n; i++)
+        mark(nodes, nodes->by_host, host_of, hosts->list[i].name, named);
+}
+
+void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct nm_alloc_names *racks, bool *named)
+{
+    for (size_t i = 0; i < racks->n; i++)
+        if (racks->list[i].relax)
+            mark(nodes, nodes->by_rack, rack_of, racks->list[i].name, named);
+}
+
+/* ---- a list ------------------------------------------------------------------------------------- */
+
+int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n)
+{
+    size_t room = NM_MIN(n, (size_t)NM_YARN_ALLOC_NODES_MAX);
+    struct nm_alloc_nodes now = {.list = calloc(room ?: 1, sizeof(struct nm_alloc_node))};
+    int r = now.list ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < n && now.n < room; i++)
+        r = add(&now, nodes, &from[i]);
+    if (r == 0) {
+        now.by_host = make_order(&now, host_of);
+        now.by_rack = make_order(&now, rack_of);
+        r = now.by_host && now.by_rack ? 0 : -ENOMEM;
+    }
+    if (r < 0) {
+        nm_alloc_nodes_done(&now);
+        return r;
+    }
+    nm_alloc_nodes_done(nodes);
+    *nodes = now;
+    return 0;
+}
+
+/* Forgets the quarters that are over; all of them when the clock was set back, or a host would be full until it is
+ * where it was. */
+static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
+{
+    if (quarter < r->quarter || quarter - r->quarter >= NM_ALLOC_QUARTERS)
+        *r = (struct nm_alloc_recent){.quarter = quarter};
+    while (r->quarter < quarter)
+        r->count[++r->quarter % NM_ALLOC_QUARTERS] = 0;
+}
+
+void nm_alloc_nodes_begin(struct nm_alloc_nodes *nodes, const struct nm_alloc_names *blacklist, uint64_t window_usec,
+                          uint64_t now_usec)
+{
+    uint64_t quarter = now_usec / NM_MAX(window_usec / (NM_ALLOC_QUARTERS - 1), UINT64_C(1));
+
+    for (size_t i = 0; i < nodes->n; i++) {
+        struct nm_alloc_node *node = &nodes->list[i];
+
+        node->used = 0;
+        node->blacklisted = nm_alloc_names_find(blacklist, node->is.host) != NULL;
+        go_on(&node->recent, quarter);
+    }
+}
+
+int64_t nm_alloc_node_room(const struct nm_alloc_node *node, int32_t queue_length)
+{
+    int64_t room = node->is.room >= 0 ? node->is.room : queue_length;
+
+    if (node->is.room < 0 && queue_length <= 0)
+        return -1;
+    for (size_t i = 0; i < NM_ALLOC_QUARTERS; i++)
+        room -= node->recent.count[i];
+    return NM_MAX(room, (int64_t)0);
+}
+
+void nm_alloc_node_took(struct nm_alloc_node *node)
+{
+    node->used++;
+    node->recent.count[node->recent.quarter % NM_ALLOC_QUARTERS]++;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See why.h. */
+
+#include "yarn/allocator/why.h"
+
+#include <stdarg.h>
+
+static const struct pass_words {
+    const char *name, *words; /* "2 ..." */
+} passes[NM_YARN_ALLOC_N_PASSES] = {
+    [NM_YARN_ALLOC_BLACKLISTED] = {"blacklisted", "on the application's blacklist"},
+    [NM_YARN_ALLOC_OTHER_PARTITION] = {"other_partition", "in another partition"},
+    [NM_YARN_ALLOC_ELSEWHERE] = {"elsewhere", "not where it was to be"},
+    [NM_YARN_ALLOC_USED] = {"used", "with a container out of the same heartbeat, and one is what a host takes"},
+    [NM_YARN_ALLOC_FULL] = {"full", "whose queue has no room, as far as is known here"},
+    [NM_YARN_ALLOC_BUSIER] = {"busier", "with more containers out of the same heartbeat"},
+};
+
+const char *nm_yarn_alloc_rule_name(enum nm_yarn_alloc_rule rule)
+{
+    static const char *const names[NM_YARN_ALLOC_N_RULES] = {"node-local", "rack-local", "any"};
+
+    return names[rule];
+}
+
+const char *nm_yarn_alloc_pass_name(enum nm_yarn_alloc_pass pass)
+{
+    return passes[pass].name;
+}
+
+/* What doesn't fit is left out. */
+nm_printf(3, 4) static void add(char *buf, size_t size, const char *format, ...)
+{
+    size_t n = strlen(buf);
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(buf + n, size - n, format, ap);
+    va_end(ap);
+}
+
+void nm_yarn_why_summary(const struct nm_yarn_placement *p, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "placed on %s:%d, %s", p->node->host, p->node->port,
+                   nm_yarn_alloc_rule_name(p->why.rule));
+}
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void add_rule(const struct nm_yarn_placement *p, char *buf, size_t size)
+{
+    const struct nm_yarn_alloc_why *w = &p->why;
+
+    switch (w->rule) {
+    case NM_YARN_ALLOC_NODE_LOCAL:
+        add(buf, size, "It went to %s because the application asked for that host (for %u host%s in all).\n",
+            p->node->host, w->hosts, plural(w->hosts));
+        return;
+    case NM_YARN_ALLOC_RACK_LOCAL:
+        add(buf, size, "It went to %s because the application asked for its rack, %s", p->node->host, p->node->rack);
+        if (w->hosts > 0)
+            add(buf, size, "; of the %u host%s that it asked for none was to be had", w->hosts, plural(w->hosts));
+        add(buf, size, ".\n");
+        return;
+    case NM_YARN_ALLOC_ANY:
+    case NM_YARN_ALLOC_N_RULES:
+        break;
+    }
+    if (w->hosts + w->racks == 0)
+        add(buf, size, "It went to %s because the application would have it anywhere.\n", p->node->host);
+    else
+        add(buf, size,
+            "It went to %s because of the %u host%s and %u rack%s that the application asked for none was to be had, "
+            "and it may be anywhere.\n",
+            p->node->host, w->hosts, plural(w->hosts), w->racks, plural(w->racks));
+}
+
+static void add_list(const struct nm_yarn_alloc_why *w, char *buf, size_t size)
+{
+    bool first = true;
+
+    add(buf, size, "It was number %u of the %u node%s that the ResourceManager had listed, the least loaded first",
+        (unsigned)w->position, (unsigned)w->listed, plural(w->listed));
+    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++) {
+        if (w->passed[i] == 0)
+            continue;
+        add(buf, size, "%s%u %s", first ? "; passed over: " : "; ", (unsigned)w->passed[i], passes[i].words);
+        first = false;
+    }
+    add(buf, size, ".\n");
+}
+
+void nm_yarn_why_explain(const struct nm_yarn_placement *p, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    add_rule(p, buf, size);
+    add_list(&p->why, buf, size);
+    add(buf, size, "It has %lld MiB and %d vcore%s, at priority %d; its ask had waited %.3f s.\n",
+        (long long)p->size.memory_mib, p->size.vcores, plural((uint32_t)p->size.vcores), p->priority,
+        (double)p->why.waited_usec / (double)NM_USEC_PER_SEC);
+}

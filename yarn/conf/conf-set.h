@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Internal to the conf*.c files: how a property that was read comes into the set. */
+
+#include "yarn/conf/conf.h"
+
+/* Larger ones are somebody's mistake. */
+#define NM_YARN_CONF_FILE_MAX (1u << 20)
+#define NM_YARN_CONF_NAME_MAX 512u
+#define NM_YARN_CONF_VALUE_MAX (64u << 10)
+#define NM_YARN_CONF_PROPERTIES_MAX 4096u
+#define NM_YARN_CONF_INCLUDES_MAX 32u /* of all files together */
+#define NM_YARN_CONF_INCLUDE_DEPTH 8u
+
+/* The file's name, kept for as long as the set. NULL: no memory. */
+const char *nm_yarn_conf_intern_file(struct nm_yarn_conf *c, const char *file);
+/* -E2BIG: there are too many. A final property stays as it is. */
+int nm_yarn_conf_put(struct nm_yarn_conf *c, const char *file, const char *name, const char *value, bool final);
+/* One more include; false: that is too many. */
+bool nm_yarn_conf_count_include(struct nm_yarn_conf *c);

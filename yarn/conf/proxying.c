@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See proxying.h. */
+
+#include "yarn/conf/proxying.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "yarn/conf/trackers.h"
+#include "util/refusals.h"
+#include "util/macros.h"
+
+#define ROLL "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs"
+#define EXPIRY "yarn.am.liveness-monitor.expiry-interval-ms"
+#define SCHEDULER "yarn.resourcemanager.scheduler.address"
+#define PROXY "yarn.nodemanager.amrmproxy.address"
+
+/* The new key is current after one and a half of a master's silence; Java's, too, wants twice that between two keys. */
+static int check_times(const struct nm_yarn_settings *s, char **ret_message)
+{
+    const uint64_t expiry_msec = s->am_expiry_usec / NM_USEC_PER_MSEC;
+
+    if ((uint64_t)s->amrm_roll_sec * 1000 > 3 * expiry_msec)
+        return 0;
+    return nm_fail(ret_message, -EINVAL,
+                   ROLL " = %" PRIi64 ": must be more than three times " EXPIRY ", which is %" PRIu64 " ms: masters "
+                   "need the time to fetch a token of each new key",
+                   s->amrm_roll_sec, expiry_msec);
+}
+
+static bool is_here(const char *host, const struct nm_yarn_settings *s)
+{
+    return nm_streq(host, s->proxy_address.host) || nm_streq(host, s->node.host) || nm_streq(host, "localhost") ||
+           nm_streq(host, "0.0.0.0") || strncmp(host, "127.", 4) == 0;
+}
+
+/* Masters are given the proxy's address as this property. In the node's own files it would be a proxy that asks
+ * itself. */
+static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
+{
+    if (way->port != s->proxy_address.port || !is_here(way->host, s))
+        return 0;
+    return nm_fail(ret_message, -EINVAL,
+                   SCHEDULER " = %s:%u: that is " PROXY ", the proxy's own. In the node's files it must be the "
+                   "ResourceManager's; the proxy's goes into the configuration of applications",
+                   way->host, (unsigned)way->port);
+}
+
+static int read_ways(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
+{
+    char *message = NULL;
+    int r;
+
+    if (!s->ha) {
+        r = check_way(s, &s->scheduler, &message);
+        return nm_refusals_add(refusals, r, message);
+    }
+    r = nm_yarn_trackers_read(c, s->rm_ids, NM_YARN_RM_SCHEDULER, &s->schedulers, &s->n_schedulers, &message);
+    r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    for (size_t i = 0; r == 0 && i < s->n_schedulers; i++) {
+        r = check_way(s, &s->schedulers[i], &message);
+        r = nm_refusals_add(refusals, r, STEAL_PTR(message));
+    }
+    return r;
+}
+
+int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message)
+{
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r;
+
+    s->proxy |= s->distributed;
+    if (!s->proxy)
+        return 0;
+    r = check_times(s, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    if (r == 0)
+        r = read_ways(c, s, &refusals);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}

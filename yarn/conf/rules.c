@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See rules.h. Whose values are no words with commas between them has no rule here. */
+
+#include "yarn/conf/rules.h"
+
+#include <assert.h>
+
+#include "util/macros.h"
+#include "util/parse.h"
+#include "util/refusals.h"
+#include "yarn/conf/hadoop-names.h"
+#include "yarn/state.h"
+
+#define SHOWN_SIZE 120
+#define NODE "yarn.nodemanager."
+#define OWN "nmd."
+#define YARN "yarn."
+#define EXECUTOR "org.apache.hadoop.yarn.server.nodemanager."
+#define LAUNCHER EXECUTOR "containermanager.launcher.ContainersLauncher"
+#define STATIC_USER "org.apache.hadoop.http.lib.StaticUserWebFilter"
+#define CROSS_ORIGIN "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+#define ASKS_NAME "org.apache.hadoop.security.AuthenticationFilterInitializer"
+#define ASKS_PROXY_NAME "org.apache.hadoop.security.authentication.server.ProxyUserAuthenticationFilterInitializer"
+#define LOG_MODE NODE "default-container-executor.log-dirs.permissions", "710"
+#define SOCKETS "org.apache.hadoop.net.StandardSocketFactory"
+#define IPC "org.apache.hadoop.yarn."
+#define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
+#define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
+
+/* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
+ * cluster expects of it. */
+struct rule {
+    const char *name, *fallback;
+    const char *allowed; /* words with commas between them; NULL: any */
+    const char *needed;  /* NULL: none */
+    unsigned mode;       /* where it isn't 0, the value must be a file mode in octal with all these bits */
+    unsigned most;       /* where it isn't 0, the value must be a number from 1 to this */
+    bool not_blank;      /* no word at all breaks the rule, too */
+    bool fatal;
+    const char *why; /* a sentence */
+    bool of_proxy; /* the rule applies only where application masters talk to the ResourceManager through nmd */
+    struct {
+        const char *name, *value;
+    } unless; /* this other property has this value (NULL: any but ""): then the rule asks for nothing */
+};
+
+#define PAGES_IN_CLEAR \
+    "nmd serves its pages without TLS and asks nobody for a name (nmd.yarn.webapp = false: none at all)"
+#define NO_PAGES .unless = {"nmd.yarn.webapp", "false"}
+#define HDFS_IN_CLEAR "nmd reads HDFS by WebHDFS, which is encrypted with dfs.http.policy = HTTPS_ONLY alone"
+#define NO_OWN_CERTIFICATE \
+    "nmd has no certificate of its own to show to HDFS's servers, and fetches nothing from those that want one"
+#define WITHOUT_TLS .unless = {"dfs.http.policy", "HTTP_ONLY"}
+#define HDFS_BY_TLS .unless = {"dfs.http.policy", "HTTPS_ONLY"}
+#define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
+#define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
+#define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
+/* Of the services that Hadoop's NodeManager has lists for (NMPolicyProvider), nmd has the first, and the second where
+ * masters talk to their ResourceManager through it. */
+#define NODES "security.containermanagement.protocol."
+#define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
+#define OTHERS "security.service.authorization.default."
+/* A list of who may call lets nobody in where it is blank, and one of who may not keeps nobody out. */
+#define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
+#define NOBODY "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
+
+static const struct rule rules[] = {
+    {"hadoop.security.authentication", "simple", .allowed = "simple", .fatal = true,
+     .why = "nmd works in clusters without Kerberos only"},
+    {"hadoop.rpc.protection", "authentication", .needed = "authentication", .fatal = true,
+     .why = "nmd neither signs nor encrypts what it sends"},
+    {"hadoop.security.saslproperties.resolver.class", "",
+     .allowed = "org.apache.hadoop.security.SaslPropertiesResolver", .fatal = true,
+     .why = "nmd neither signs nor encrypts what it sends, whomever it talks to"},
+    {"hadoop.security.sasl.mechanism", "DIGEST-MD5", .allowed = "DIGEST-MD5", .fatal = true,
+     .why = "nmd and all that it talks to prove who they are with DIGEST-MD5"},
+    {"hadoop.security.sasl.CustomizedCallbackHandler.class", "", .allowed = "", .fatal = true,
+     .why = "a handler of SASL that is written in Java can't run in nmd"},
+    {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA1", .allowed = "HmacSHA1", .fatal = true,
+     .why = "nmd signs and checks tokens with HMAC-SHA1, and would refuse those of such a cluster"},
+    {"hadoop.security.secret-manager.key-length", "64", .most = 8 * NM_YARN_KEY_MAX, .fatal = true,
+     .why = "nmd takes no longer keys for tokens"},
+    {"hadoop.rpc.socket.factory.class.default", SOCKETS, .allowed = SOCKETS, .fatal = true,
+     .why = "a factory of sockets that is written in Java can't run in nmd, which connects directly and in the clear"},
+    {"yarn.ipc.rpc.class", IPC "ipc.HadoopYarnProtoRPC", .allowed = IPC "ipc.HadoopYarnProtoRPC", .fatal = true,
+     .why = OWN_PROTOCOL},
+    {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
+    {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
+    /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
+    {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
+    {NODES "acl", EVERYBODY},
+    {NODES "acl.blocked", NOBODY},
+    {NODES "hosts", EVERYBODY},
+    {NODES "hosts.blocked", NOBODY},
+    {MASTERS "acl", EVERYBODY, .of_proxy = true},
+    {MASTERS "acl.blocked", NOBODY, .of_proxy = true},
+    {MASTERS "hosts", EVERYBODY, .of_proxy = true},
+    {MASTERS "hosts.blocked", NOBODY, .of_proxy = true},
+    {OTHERS "acl", EVERYBODY},
+    {OTHERS "acl.blocked", NOBODY},
+    {OTHERS "hosts", EVERYBODY},
+    {OTHERS "hosts.blocked", NOBODY},
+    {"yarn.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.ssl.enabled", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"hadoop.http.authentication.simple.anonymous.allowed", "true", .allowed = "true", .fatal = true,
+     .why = PAGES_IN_CLEAR, NO_PAGES},
+    /* Those that ask for names let everybody in, as nmd does, where the two properties above have their defaults. */
+    {"hadoop.http.filter.initializers", STATIC_USER,
+     .allowed = STATIC_USER "," CROSS_ORIGIN "," ASKS_NAME "," ASKS_PROXY_NAME, .fatal = true,
+     .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered "
+            "(nmd.yarn.webapp = false: no pages at all)", NO_PAGES},
+    {"hadoop.security.instrumentation.requires.admin", "false", .allowed = "false", .fatal = true,
+     .why = PAGES_IN_CLEAR, NO_PAGES},
+    {"yarn.webapp.filter-entity-list-by-user", "false", .allowed = "false", .fatal = true, .why = PAGES_IN_CLEAR,
+     NO_PAGES},
+    {"yarn.resourcemanager.application-https.policy", "NONE", .allowed = "NONE", .fatal = true,
+     .why = "nmd gives application masters no keys for TLS"},
+    {"yarn.intermediate-data-encryption.enable", "false", .allowed = "false", .fatal = true,
+     .why = "nmd encrypts nothing that containers write; mapreduce.job.encrypted-intermediate-data has jobs do it"},
+    {"mapreduce.shuffle.ssl.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nm-shuffle serves map outputs without TLS", .unless = {"yarn.nodemanager.aux-services", ""}},
+    {"dfs.encrypt.data.transfer", "false", .allowed = "false", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.data.transfer.protection", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.data.transfer.saslproperties.resolver.class", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR,
+     HDFS_BY_TLS},
+    {"hadoop.security.key.provider.path", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.encryption.key.provider.uri", "", .allowed = "", .fatal = true, .why = HDFS_IN_CLEAR, HDFS_BY_TLS},
+    {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS,HTTPS_ONLY", .fatal = true,
+     .why = "Hadoop has no such policy"},
+    {"dfs.client.https.need-auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
+    {"dfs.https.need.client.auth", "false", .allowed = "false", .why = NO_OWN_CERTIFICATE, WITHOUT_TLS},
+    {"dfs.http.policy", "HTTP_ONLY", .allowed = "HTTP_ONLY,HTTP_AND_HTTPS",
+     .why = "HDFS's servers must have certificates that the system's store vouches for, since ssl-client.xml's "
+            "truststore is for Java alone; nmd.webhdfs.ca-file names a PEM file of other ones",
+     .unless = {"nmd.webhdfs.ca-file", NULL}},
+    {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
+    /* one that lets more in than the node does only promises less, and is warned of below */
+    {LOG_MODE, .mode = 0710, .fatal = true,
+     .why = "the directories of containers' logs have the mode 710 on this node, which lets the group through"},
+    {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
+     .allowed = EXECUTOR "DefaultContainerExecutor," EXECUTOR "LinuxContainerExecutor", .fatal = true,
+     .why = "nmd starts containers in its own way and can't run an executor written in Java"},
+    {"yarn.nodemanager.aux-services", "", .allowed = "mapreduce_shuffle", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler",
+     .allowed = "org.apache.hadoop.mapred.ShuffleHandler", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.resource-types", "", .allowed = "memory-mb,vcores", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.resource-plugins", "", .allowed = "", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.node-labels.provider", "", .allowed = "", .fatal = true,
+     .why = "nmd tells the ResourceManager no labels; let it have them centrally"},
+    {"yarn.nodemanager.node-attributes.provider", "", .allowed = "", .fatal = true,
+     .why = "nmd tells the ResourceManager no attributes; let it have them centrally"},
+    {"yarn.nodemanager.aux-services.manifest.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "an auxiliary service that is written in Java can't run in nmd, and its jobs would fail"},
+    {"yarn.nodemanager.containers-launcher.class", LAUNCHER, .allowed = LAUNCHER, .fatal = true,
+     .why = "nmd starts containers in its own way and can't run a launcher written in Java"},
+    {"yarn.nodemanager.pluggable-device-framework.enabled", "false", .allowed = "false", .fatal = true,
+     .why = "nmd offers memory and vcores, and no other resource"},
+    {"yarn.nodemanager.csi-driver.names", "", .allowed = "", .fatal = true,
+     .why = "nmd has no volumes for containers"},
+    {"yarn.nodemanager.csi-driver-adaptor.addresses", "", .allowed = "", .fatal = true,
+     .why = "nmd has no volumes for containers"},
+    {"yarn.nodemanager.runtime.linux.type", "", .allowed = "default", .fatal = true,
+     .why = "nmd runs containers as plain processes, without an image"},
+    {"yarn.nodemanager.runtime.linux.sandbox-mode", "disabled", .allowed = "disabled", .fatal = true,
+     .why = "nmd has no sandbox for Java, and containers would have more rights than they should"},
+    {"yarn.nodemanager.runtime.linux.allowed-runtimes", "default", .allowed = "default",
+     .why = "containers that ask for another runtime than the default one fail on this node"},
+    {"yarn.log-aggregation-enable", "false", .allowed = "false", .why = "the logs of containers stay on this node"},
+    {"yarn.timeline-service.enabled", "false", .allowed = "false",
+     .why = "this node publishes nothing to the timeline service"},
+    {"yarn.nodemanager.amrmproxy.ha.enable", "false", .allowed = "false",
+     .why = "what the proxy of application masters has to remember is kept on this node alone"},
+    {"yarn.nodemanager.container-state-transition-listener.classes", "", .allowed = "",
+     .why = "a listener that is written in Java can't run in nmd, and hears nothing of this node"},
+    {LOG_MODE, .allowed = "710,0710",
+     .why = "the directories of containers' logs have the mode 710 on this node"},
+    {"yarn.nodemanager.log-container-debug-info-on-error.enabled", "false", .allowed = "false",
+     .why = "launch scripts are copied to the logs for all containers or for none"},
+    {"yarn.nodemanager.pmem-check-enabled", "true", .allowed = "true", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.resource.memory.enforced", "true", .allowed = "true", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.elastic-memory-control.enabled", "false", .allowed = "false", .why = ALWAYS_LIMITED},
+    {"yarn.nodemanager.linux-container-executor.cgroups.strict-resource-usage", "false", .allowed = "false",
+     .why = "a container gets CPU that others leave, beyond what it asked for"},
+    {"yarn.nodemanager.resource.disk.enabled", "false", .allowed = "false",
+     .why = "nmd divides disks between containers by their kind"},
+    {"yarn.nodemanager.resource.network.enabled", "false", .allowed = "false",
+     .why = "what containers send isn't limited on this node"},
+    {"yarn.nodemanager.resource.percentage-physical-cpu-limit", "100", .allowed = "100",
+     .why = "containers share all CPUs here; [node] system-reserved-vcores in nmd.conf keeps some for the system"},
+    {"yarn.nodemanager.resource.pcores-vcores-multiplier", "1.0", .allowed = "1.0,1",
+     .why = "a CPU is one vcore here, unless yarn.nodemanager.resource.cpu-vcores says how many there are"},
+    {"yarn.nodemanager.container-executor.os.sched.priority.adjustment", "", .allowed = "0",
+     .why = "nmd sets the priorities of containers by their kind"},
+    {"yarn.nodemanager.container-retry-minimum-interval-ms", "1000", .allowed = "1000",
+     .why = "a container that is run again waits for a second at least on this node"},
+    {"yarn.nodemanager.numa-awareness.enabled", "false", .allowed = "false",
+     .why = "containers run on whatever CPUs and memory the kernel gives them"},
+    {"yarn.nodemanager.container-log-monitor.enable", "false", .allowed = "false",
+     .why = "no container is ended on this node for what its logs take"},
+    {"yarn.nodemanager.log.trigger.delete.by-size.enabled", "false", .allowed = "false",
+     .why = "logs are kept for yarn.nodemanager.log.retain-seconds on this node, however large they are"},
+    {"yarn.nodemanager.health-checker.scripts", "script", .allowed = "script",
+     .why = "nmd runs one health script, that of yarn.nodemanager.health-checker.script.path"},
+    {"yarn.nodemanager.health-checker.script.opts", "", .allowed = "",
+     .why = "nmd runs the health script without arguments"},
+    {"yarn.nodemanager.health-checker.run-before-startup", "false", .allowed = "false",
+     .why = "the node is registered before its health script has run"},
+    {"yarn.nodemanager.resourcemanager.minimum.version", "NONE", .allowed = "NONE",
+     .why = "this node takes a ResourceManager of any version"},
+    {"yarn.nodemanager.webapp.cross-origin.enabled", "false", .allowed = "false",
+     .why = "this node's pages can't be read by pages of other hosts"},
+};
+
+/* Behind "yarn.nodemanager.": names of no effect here; one that ends with '.' or '-' is that of all that begin so. */
+static const char *const idle[] = {
+    /* threads, intervals and JVMs of a NodeManager that is written in Java */
+    "container-manager.thread-count", "amrmproxy.client.thread-count", "collector-service.", "delete.thread-count",
+    "container-executor.exit-code-file.timeout-ms", "process-kill-wait.ms", "log.deletion-threads-count",
+    "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
+    "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
+    "resourcemanager.connect.max-wait.ms", "duration-to-track-stopped-containers",
+    /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
+    "resource.count-logical-processors-as-cores", "resource.memory.enabled",
+    "resource.memory.cgroups.", "resource.cpu.enabled", "linux-container-executor.group",
+    "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
+    "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
+    "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
+    "elastic-memory-control.", "windows-",
+    /* parts of what a rule stops or warns of, and of no effect without that */
+    "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
+    "aux-services.", "node-labels.", "node-attributes.", "csi-driver.", "csi-driver-adaptor.",
+    "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
+    "network-tagging.", "network-tagging", "resource.disk.", "resource.network.",
+    "container-log-monitor.", "log.delete.threshold", "emit-container-events", "remote-app-log-dir",
+    "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
+    /* Kerberos and what it protects */
+    "keytab", "principal", "webapp.spnego-", "webapp.https.address",
+    /* pages that can be written to, or be framed: nmd's can't */
+    "webapp.rest-csrf.", "webapp.xfs-filter.",
+    /* shapes that only the Java node has: how it lays out and checks directories, and words that it cuts off */
+    "disk-health-checker.working-dir-content-accessibility-validation.enabled",
+    "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
+    "localizer.address",
+    /* what the Java node sets itself, over what a file has */
+    "good-local-dirs", "good-log-dirs",
+};
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static bool is_idle(const char *rest)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(idle); i++) {
+        const size_t n = strlen(idle[i]);
+        const bool is_front = strchr(".-", idle[i][n - 1]);
+
+        if (strncmp(rest, idle[i], n) == 0 && (is_front || !rest[n]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether there is such a key is said where they are read (defaults.c, sources.c). */
+static bool is_own_family(const char *name)
+{
+    static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
+                                           OWN "fetch-command."};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(families); i++)
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
+enum nm_yarn_fate nm_yarn_rules_fate(const char *name)
+{
+    for (size_t i = 0; i < nm_yarn_n_keys; i++)
+        if (nm_streq(nm_yarn_keys[i].name, name))
+            return NM_YARN_OBEYED;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(rules); i++)
+        if (nm_streq(rules[i].name, name))
+            return rules[i].fatal ? NM_YARN_STOPS : NM_YARN_WARNS;
+    if (strncmp(name, NODE, strlen(NODE)) == 0)
+        return is_idle(name + strlen(NODE)) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
+    return is_own_family(name) || nm_yarn_is_hadoop_name(name) ? NM_YARN_IDLE : NM_YARN_UNKNOWN;
+}
+
+int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++)
+        r = nm_yarn_conf_set_default(c, rules[i].name, rules[i].fallback);
+    return r;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *word, size_t n, const char *list)
+{
+    for (const char *p = list; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
+        if (strcspn(p, ",") == n && strncasecmp(p, word, n) == 0)
+            return true;
+    return false;
+}
+
+static bool is_number_up_to(const char *word, size_t n, uint64_t most)
+{
+    char digits[24] = "";
+    uint64_t number;
+
+    if (n >= sizeof digits)
+        return false;
+    memcpy(digits, word, n);
+    return nm_parse_u64(digits, &number) >= 0 && number >= 1 && number <= most;
+}
+
+static bool is_mode_with(const char *word, size_t n, unsigned bits)
+{
+    unsigned mode = 0;
+
+    if (n == 0 || n > 5)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (word[i] < '0' || word[i] > '7')
+            return false;
+        mode = mode << 3 | (unsigned)(word[i] - '0');
+    }
+    return (mode & bits) == bits;
+}
+
+/* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
+static const char *offender(const struct rule *rule, const char *text)
+{
+    static const char separators[] = ", \t\r\n";
+    bool found = !rule->needed && !(rule->not_blank && text[strspn(text, separators)] == '\0');
+
+    for (const char *p = text + strspn(text, separators); *p; p += strspn(p, separators)) {
+        size_t n = strcspn(p, separators);
+
+        if (rule->allowed && !is_listed(p, n, rule->allowed))
+            return p;
+        if (rule->mode > 0 && !is_mode_with(p, n, rule->mode))
+            return p;
+        if (rule->most > 0 && !is_number_up_to(p, n, rule->most))
+            return p;
+        found |= rule->needed && strlen(rule->needed) == n && strncasecmp(p, rule->needed, n) == 0;
+        p += n;
+    }
+    return found ? NULL : text;
+}
+
+/* Returns whether the property has this value (NULL: any but ""). */
+static int has_value(const struct nm_yarn_conf *c, const char *name, const char *value)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = nm_yarn_conf_expand(c, name, &text);
+
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    return value ? strcasecmp(text, value) == 0 : *text != '\0';
+}
+
+/* Distributed scheduling is done by the proxy and turns it on. */
+static int has_proxy(const struct nm_yarn_conf *c)
+{
+    int r = has_value(c, NODE "amrmproxy.enabled", "true");
+
+    return r == 0 ? has_value(c, NODE "distributed-scheduling.enabled", "true") : r;
+}
+
+/* 1: another property says that it doesn't matter. */
+static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
+{
+    int r = rule->unless.name ? has_value(c, rule->unless.name, rule->unless.value) : 0;
+
+    if (r != 0 || !rule->of_proxy)
+        return r;
+    r = has_proxy(c);
+    return r < 0 ? r : r == 0;
+}
+
+static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_yarn_warn_t warn,
+                      void *userdata, char **ret_message)
+{
+    _cleanup_free_ char *text = NULL, *sentence = NULL;
+    char shown[SHOWN_SIZE], where[200], hint[300] = "";
+    const char *file = nm_yarn_conf_find(c, rule->name)->file;
+    int r = nm_yarn_conf_expand_or_say(c, rule->name, &text, ret_message);
+
+    if (r < 0 || !offender(rule, text))
+        return r;
+    r = is_lifted(c, rule);
+    if (r != 0)
+        return NM_MIN(r, 0);
+    if (rule->needed || (rule->allowed && *rule->allowed))
+        (void)snprintf(hint, sizeof hint, " (allowed: %s)", rule->needed ?: rule->allowed);
+    else if (rule->mode > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: modes in octal with all bits of %o)", rule->mode);
+    else if (rule->most > 0)
+        (void)snprintf(hint, sizeof hint, " (allowed: 1 to %u)", rule->most);
+    (void)nm_fail(&sentence, -EOPNOTSUPP, "%s: %s = '%s'%s: %s",
+                  nm_yarn_conf_shown(file ?: "by default", where, sizeof where), rule->name,
+                  nm_yarn_conf_shown(text, shown, sizeof shown), rule->fatal ? hint : "", rule->why);
+    if (!sentence)
+        return -ENOMEM;
+    if (!rule->fatal) {
+        if (warn)
+            warn(sentence, userdata);
+        return 0;
+    }
+    if (ret_message)
+        *ret_message = STEAL_PTR(sentence);
+    return -EOPNOTSUPP;
+}
+
+/* A slip of the pen would go unnoticed among Hadoop's own names and nmd's; other prefixes are other programs'. */
+static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
+{
+    for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {
+        const struct nm_yarn_property *p = nm_yarn_conf_at(c, i);
+        _cleanup_free_ char *sentence = NULL;
+        char shown[SHOWN_SIZE], where[200];
+
+        if (!p->file || (strncmp(p->name, YARN, strlen(YARN)) != 0 && strncmp(p->name, OWN, strlen(OWN)) != 0) ||
+            nm_yarn_rules_fate(p->name) != NM_YARN_UNKNOWN)
+            continue;
+        (void)nm_fail(&sentence, -ENOENT, "%s: %s: no property of Hadoop 3.3, 3.4 or 3.5 nor of nmd has that name",
+                      nm_yarn_conf_shown(p->file, where, sizeof where),
+                      nm_yarn_conf_shown(p->name, shown, sizeof shown));
+        if (!sentence)
+            return -ENOMEM;
+        warn(sentence, userdata);
+    }
+    return 0;
+}
+
+int nm_yarn_rules_check(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
+                        struct nm_refusals *refusals)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NM_ARRAY_SIZE(rules); i++) {
+        char *message = NULL;
+
+        r = check_rule(c, &rules[i], warn, userdata, &message);
+        r = nm_refusals_add(refusals, r, message);
+    }
+    return r == 0 && warn ? warn_of_unknown(c, warn, userdata) : r;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See value.h. */
+
+#include "yarn/conf/value.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "util/error.h"
+#include "util/parse.h"
+
+#define DIRS_MAX 64      /* nm-shuffle takes no more */
+#define DIR_MAX_SIZE 512 /* nm_yarn_value_allowed() tells both */
+
+/* Hadoop knows these two words alone. */
+static int parse_bool(const char *text, bool *ret)
+{
+    if (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0)
+        return -EINVAL;
+    *ret = strcasecmp(text, "true") == 0;
+    return 0;
+}
+
+static int parse_queue_policy(const char *text, bool *ret)
+{
+    if (!nm_streq(text, "BY_QUEUE_LEN") && !nm_streq(text, "BY_RESOURCES"))
+        return -EINVAL;
+    *ret = nm_streq(text, "BY_RESOURCES");
+    return 0;
+}
+
+/* A sign, and digits alone: no blanks, no hexadecimal numbers. */
+static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
+{
+    bool negative = *text == '-';
+    uint64_t v;
+    int64_t signed_v;
+
+    if (nm_parse_u64(text + negative, &v) < 0 || v > INT64_MAX)
+        return -EINVAL;
+    signed_v = negative ? -(int64_t)v : (int64_t)v;
+    if (signed_v < min || signed_v > max)
+        return -ERANGE;
+    *ret = signed_v;
+    return 0;
+}
+
+/* "30000", "30s", "10m". */
+static int parse_msec(const char *text, int64_t min, int64_t max, uint64_t *ret_usec)
+{
+    static const struct {
+        const char *unit;
+        uint64_t nsec;
+    } units[] = {{"", 1000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+                 {"m", UINT64_C(60000000000)}, {"h", UINT64_C(3600000000000)}, {"d", UINT64_C(86400000000000)}};
+    char digits[24];
+    size_t n = strspn(text, "0123456789");
+    uint64_t v, nsec;
+
+    if (n == 0 || n >= sizeof digits)
+        return -EINVAL;
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    for (size_t i = 0; i < NM_ARRAY_SIZE(units); i++) {
+        if (strcasecmp(text + n, units[i].unit) != 0)
+            continue;
+        if (nm_parse_u64(digits, &v) < 0 || __builtin_mul_overflow(v, units[i].nsec, &nsec) ||
+            nsec < (uint64_t)min * 1000000 || nsec > (uint64_t)max * 1000000)
+            return -ERANGE;
+        *ret_usec = nsec / 1000;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static bool is_host(const char *text, size_t n)
+{
+    if (n == 0 || n > 253)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr(".-_:", text[i]))
+            return false;
+    return true;
+}
+
+/* "name:8031" or "[::1]:8031". */
+static int parse_address(const char *text, int64_t min, int64_t max, struct nm_yarn_address *ret)
+{
+    const char *colon = strrchr(text, ':'), *host = text;
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    int64_t port;
+    int r;
+
+    if (!colon)
+        return -EINVAL;
+    if (n > 2 && text[0] == '[' && text[n - 1] == ']') {
+        host++;
+        n -= 2;
+    } else if (memchr(text, ':', n)) {
+        return -EINVAL;
+    }
+    if (!is_host(host, n))
+        return -EINVAL;
+    r = parse_number(colon + 1, min, max, &port);
+    if (r < 0)
+        return r;
+    host = strndup(host, n);
+    if (!host)
+        return -ENOMEM;
+    free(ret->host);
+    *ret = (struct nm_yarn_address){(char *)host, (uint16_t)port};
+    return 0;
+}
+
+/* In the place of what is there. */
+static int take_copy(const char *text, char **ret)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return -ENOMEM;
+    free(*ret);
+    *ret = copy;
+    return 0;
+}
+
+static int parse_host(const char *text, char **ret)
+{
+    return is_host(text, strlen(text)) ? take_copy(text, ret) : -EINVAL;
+}
+
+static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
+{
+    bool negative = *text == '-' && min < 0;
+    char *end;
+    double v;
+
+    if (!isdigit((unsigned char)text[negative])) /* nor what strtod() takes besides: blanks, signs, "inf", "nan" */
+        return -EINVAL;
+    errno = 0;
+    v = strtod(text, &end);
+    if (*end || errno != 0 || strpbrk(text, "xXpP"))
+        return -EINVAL;
+    if (v < (double)min || v > (double)max)
+        return -ERANGE;
+    *ret = v;
+    return 0;
+}
+
+/* It may stand in a script, a log or a terminal. */
+static int parse_text(const char *text, char **ret)
+{
+    for (const char *p = text; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            return -EINVAL;
+    return take_copy(text, ret);
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+NM_DEFINE_CLEANUP(char **, free_list)
+
+/* Words with commas between them; blanks around them, and words that are empty, are nothing, as in Hadoop. */
+static int parse_list(const char *text, char ***ret)
+{
+    static const char separators[] = ",\n", blanks[] = " \t\r,\n";
+    _cleanup_(free_listp) char **list = calloc(strlen(text) / 2 + 2, sizeof *list);
+    size_t n = 0;
+
+    if (!list)
+        return -ENOMEM;
+    for (const char *p = text + strspn(text, blanks); *p; p += strspn(p, blanks)) {
+        const char *end = p + strcspn(p, separators), *last = end;
+
+        while (strchr(blanks, last[-1]))
+            last--;
+        if (!(list[n++] = strndup(p, (size_t)(last - p))))
+            return -ENOMEM;
+        p = end;
+    }
+    free_list(*ret);
+    *ret = STEAL_PTR(list);
+    return 0;
+}
+
+/* It stands in scripts, in double quotes or none, and in lists. */
+static bool is_dir(const char *name)
+{
+    if (*name != '/' || strlen(name) > DIR_MAX_SIZE)
+        return false;
+    for (const char *p = name; *p; p++)
+        if (!isgraph((unsigned char)*p) || strchr("\"$`\\'", *p))
+            return false;
+    return true;
+}
+
+/* Hadoop takes them as URIs, too. */
+static int parse_dirs(const char *text, char ***ret)
+{
+    _cleanup_(free_listp) char **list = NULL;
+    size_t n;
+    int r = parse_list(text, &list);
+
+    if (r < 0)
+        return r;
+    for (n = 0; list[n]; n++) {
+        if (strncmp(list[n], "file://", 7) == 0)
+            memmove(list[n], list[n] + 7, strlen(list[n] + 7) + 1);
+        if (n == DIRS_MAX || !is_dir(list[n]))
+            return -EINVAL;
+    }
+    if (n == 0)
+        return -EINVAL;
+    free_list(*ret);
+    *ret = STEAL_PTR(list);
+    return 0;
+}
+
+int nm_yarn_value_parse(const struct nm_yarn_key *k, const char *text, struct nm_yarn_settings *s)
+{
+    void *field = (char *)s + k->offset;
+
+    switch (k->type) {
+    case NM_YARN_BOOL:
+        return parse_bool(text, field);
+    case NM_YARN_NUMBER:
+        return parse_number(text, k->min, k->max, field);
+    case NM_YARN_MSEC:
+        return parse_msec(text, k->min, k->max, field);
+    case NM_YARN_HOST:
+        return parse_host(text, field);
+    case NM_YARN_SHARE:
+        return parse_share(text, k->min, k->max, field);
+    case NM_YARN_QUEUE_POLICY:
+        return parse_queue_policy(text, field);
+    case NM_YARN_TEXT:
+        return parse_text(text, field);
+    case NM_YARN_LIST:
+        return parse_list(text, field);
+    case NM_YARN_DIRS:
+        return parse_dirs(text, field);
+    default:
+        return parse_address(text, k->min, k->max, field);
+    }
+}
+
+const char *nm_yarn_value_allowed(const struct nm_yarn_key *k, char *buf, size_t size)
+{
+    switch (k->type) {
+    case NM_YARN_BOOL:
+        return "true or false";
+    case NM_YARN_QUEUE_POLICY:
+        return "BY_QUEUE_LEN or BY_RESOURCES";
+    case NM_YARN_HOST:
+        return "a host's name or address";
+    case NM_YARN_TEXT:
+        return "text in one line";
+    case NM_YARN_LIST:
+        return "words with commas between them";
+    case NM_YARN_DIRS:
+        return "absolute names of directories with commas between them (64 at most), each of up to 512 characters of "
+               "ASCII without blanks, quotes, $, ` and \\";
+    case NM_YARN_SHARE:
+    case NM_YARN_NUMBER:
+        (void)snprintf(buf, size, "a number from %" PRId64 " to %" PRId64, k->min, k->max);
+        return buf;
+    case NM_YARN_MSEC:
+        (void)snprintf(buf, size, "milliseconds from %" PRId64 " to %" PRId64 ", or a time such as 30s", k->min,
+                       k->max);
+        return buf;
+    default:
+        (void)snprintf(buf, size, "HOST:PORT, the port from %" PRId64 " to %" PRId64, k->min, k->max);
+        return buf;
+    }
+}
+
+void nm_yarn_value_done(const struct nm_yarn_key *k, struct nm_yarn_settings *s)
+{
+    void *field = (char *)s + k->offset;
+
+    switch (k->type) {
+    case NM_YARN_HOST:
+    case NM_YARN_TEXT:
+        free(*(char **)field);
+        *(char **)field = NULL; /* a host's field may be a part of an address's */
+        break;
+    case NM_YARN_LIST:
+    case NM_YARN_DIRS:
+        free_list(*(char ***)field);
+        *(char ***)field = NULL;
+        break;
+    case NM_YARN_ADDRESS:
+        free(((struct nm_yarn_address *)field)->host);
+        ((struct nm_yarn_address *)field)->host = NULL;
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See ids.h. */
+
+#include "yarn/ids.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "util/error.h"
+
+#define EPOCH_SHIFT 40
+#define SEQUENCE_MASK ((INT64_C(1) << EPOCH_SHIFT) - 1)
+
+const char *nm_yarn_application_id_format(const struct nm_yarn_application_id *id, char *buf)
+{
+    (void)snprintf(buf, NM_YARN_ID_SIZE, "application_%" PRId64 "_%04" PRId32, id->cluster, id->number);
+    return buf;
+}
+
+const char *nm_yarn_attempt_id_format(const struct nm_yarn_attempt_id *id, char *buf)
+{
+    (void)snprintf(buf, NM_YARN_ID_SIZE, "appattempt_%" PRId64 "_%04" PRId32 "_%06" PRId32, id->application.cluster,
+                   id->application.number, id->number);
+    return buf;
+}
+
+const char *nm_yarn_container_id_format(const struct nm_yarn_container_id *id, char *buf)
+{
+    const struct nm_yarn_attempt_id *attempt = &id->attempt;
+    int64_t epoch = id->number >> EPOCH_SHIFT;
+    char prefix[24] = "";
+
+    if (epoch > 0)
+        (void)snprintf(prefix, sizeof prefix, "e%02" PRId64 "_", epoch);
+    (void)snprintf(buf, NM_YARN_ID_SIZE, "container_%s%" PRId64 "_%04" PRId32 "_%02" PRId32 "_%06" PRId64, prefix,
+                   attempt->application.cluster, attempt->application.number, attempt->number,
+                   id->number & SEQUENCE_MASK);
+    return buf;
+}
+
+int64_t nm_yarn_container_number_below(int64_t start, int64_t last)
+{
+    int64_t used = (int64_t)(-(uint64_t)last & SEQUENCE_MASK);
+
+    return (int64_t)((uint64_t)start - (uint64_t)used - 1);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------ */
+
+static int take_word(const char **text, const char *word)
+{
+    size_t n = strlen(word);
+
+    if (strncmp(*text, word, n) != 0)
+        return -EINVAL;
+    *text += n;
+    return 0;
+}
+
+/* A number of at least so many digits, and of more only if the first isn't 0: each number has one spelling. */
+static int take_number(const char **text, unsigned digits, int64_t max, int64_t *ret)
+{
+    const char *begin = *text, *p = begin;
+    int64_t v = 0;
+
+    for (; isdigit((unsigned char)*p); p++)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v))
+            return -ERANGE;
+    if ((size_t)(p - begin) < digits || ((size_t)(p - begin) > digits && *begin == '0'))
+        return -EINVAL;
+    if (v > max)
+        return -ERANGE;
+    *text = p;
+    *ret = v;
+    return 0;
+}
+
+/* "1410901177871_0001" */
+static int take_application(const char **text, struct nm_yarn_application_id *ret)
+{
+    struct nm_yarn_application_id id;
+    int64_t number;
+    int r = take_number(text, 1, INT64_MAX, &id.cluster);
+
+    if (r == 0)
+        r = take_word(text, "_");
+    if (r == 0)
+        r = take_number(text, 4, INT32_MAX, &number);
+    if (r < 0)
+        return r;
+    id.number = (int32_t)number;
+    *ret = id;
+    return 0;
+}
+
+int nm_yarn_application_id_parse(const char *text, struct nm_yarn_application_id *ret)
+{
+    struct nm_yarn_application_id id;
+    int r = take_word(&text, "application_");
+
+    if (r == 0)
+        r = take_application(&text, &id);
+    if (r < 0 || *text)
+        return r < 0 ? r : -EINVAL;
+    *ret = id;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See as-user.h. The kernel has identities for files alone, of each thread; capabilities that would pass over rights go
+ * with them. What the C library offers for groups would change those of all threads. It isn't nm_become(), which has no
+ * way back, but takes the same identity. */
+
+#include "yarn/launch/as-user.h"
+
+#include <grp.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "util/error.h"
+
+/* They don't say whether they were heard; asked for what can't be, they answer with what is. */
+static int set_ids(const struct nm_identity *who)
+{
+    (void)setfsgid(who->gid);
+    (void)setfsuid(who->uid);
+    return (uid_t)setfsuid((uid_t)-1) == who->uid && (gid_t)setfsgid((gid_t)-1) == who->gid ? 0 : -EPERM;
+}
+
+static int remember(struct nm_yarn_self *self)
+{
+    self->n_groups = RET_NERRNO(getgroups(0, NULL));
+    if (self->n_groups < 0)
+        return self->n_groups;
+    self->groups = calloc((size_t)self->n_groups + 1, sizeof *self->groups);
+    if (!self->groups)
+        return -ENOMEM;
+    self->n_groups = RET_NERRNO(getgroups(self->n_groups, self->groups));
+    self->gid = getegid();
+    self->dumpable = prctl(PR_GET_DUMPABLE);
+    return self->n_groups < 0 ? self->n_groups : 0;
+}
+
+int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret)
+{
+    struct nm_yarn_self self = {.is_other = 1};
+    int r;
+
+    *ret = (struct nm_yarn_self){};
+    if (geteuid() != 0 || who->uid == 0)
+        return who->uid == geteuid() ? 0 : -EPERM;
+    r = remember(&self);
+    if (r >= 0)
+        r = RET_NERRNO(syscall(SYS_setgroups, who->n_groups, who->groups));
+    if (r < 0) {
+        free(self.groups);
+        return r;
+    }
+    r = set_ids(who);
+    if (r < 0)
+        nm_yarn_return(&self);
+    else
+        *ret = self;
+    return r;
+}
+
+/* A change of identity makes the kernel think that there is something to hide: no core would be written any more. */
+void nm_yarn_return(struct nm_yarn_self *self)
+{
+    if (self->is_other) {
+        (void)setfsuid(0);
+        (void)setfsgid(self->gid);
+        (void)syscall(SYS_setgroups, self->n_groups, self->groups);
+        (void)prctl(PR_SET_DUMPABLE, self->dumpable == 1 ? 1 : 0);
+    }
+    free(self->groups);
+    *self = (struct nm_yarn_self){};
+}

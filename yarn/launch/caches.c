@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See caches.h. */
+
+#include "yarn/launch/caches.h"
+
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include "yarn/launch/claim.h"
+
+/* A file system that mke2fs(8) makes has an inode for so many bytes. */
+#define INODE_BYTES 16384u
+
+/* ---- making a directory nmd's ------------------------------------------------------------- */
+
+static int adopt(struct nm_yarn_caches *c, size_t i)
+{
+    const struct nm_yarn_dir *d = &c->dirs->all[i];
+    struct nm_localizer_params p = c->params;
+    _cleanup_free_ char *state = NULL;
+    int r = nm_yarn_claim(c->state_dir, d, &state);
+
+    if (r < 0)
+        return r;
+    p.local_dir = d->name;
+    p.state_dir = state;
+    r = nm_localizer_new(&p, &c->all[i]);
+    if (r >= 0 && c->tidies)
+        nm_localizer_begin_to_tidy(c->all[i]);
+    return r;
+}
+
+/* A read-only disk may refuse it although its directory could be opened. It is good once it could be made nmd's. */
+static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
+{
+    struct nm_yarn_dir *d = &c->dirs->all[i];
+    int r = c->all[i] ? 0 : adopt(c, i);
+
+    if (r < 0 && d->is_good) {
+        d->is_good = false;
+        (void)snprintf(d->why, sizeof d->why, "it can't be taken over: %s", strerror(-r));
+    }
+    return r;
+}
+
+/* ---- which one ---------------------------------------------------------------------------- */
+
+static bool is_good(const struct nm_yarn_caches *c, size_t i)
+{
+    return c->all[i] && c->dirs->all[i].is_good;
+}
+
+/* The first good one, but not while the one that was chosen is good: each change has resources fetched again. */
+static void choose(struct nm_yarn_caches *c)
+{
+    struct nm_localizer *good = NULL;
+
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        if (is_good(c, i) && c->all[i] == c->now)
+            return;
+        if (is_good(c, i) && !good)
+            good = c->all[i];
+    }
+    if (!good)
+        return;
+    c->now = good;
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (c->all[i])
+            nm_localizer_set_room(c->all[i], c->all[i] == good ? c->params.cache_max_bytes : 0);
+}
+
+void nm_yarn_caches_check(struct nm_yarn_caches *c)
+{
+    nm_yarn_dirs_check(c->dirs);
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (c->dirs->all[i].is_good)
+            (void)adopt_or_say(c, i);
+    choose(c);
+}
+
+/* What users can have of it. Few inodes are little room, however many bytes are free: an archive may have many small
+ * files. File systems that make inodes as they need them say that they have none at all. */
+static uint64_t free_bytes(const struct nm_yarn_caches *c, size_t i)
+{
+    struct statvfs vfs;
+    uint64_t bytes;
+
+    if (c->dirs->all[i].fd < 0 || fstatvfs(c->dirs->all[i].fd, &vfs) < 0)
+        return 0;
+    bytes = vfs.f_bavail * vfs.f_frsize;
+    if (vfs.f_files == 0 || vfs.f_favail >= bytes / INODE_BYTES)
+        return bytes;
+    return vfs.f_favail * INODE_BYTES;
+}
+
+static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer *l)
+{
+    size_t i = 0;
+
+    while (i < c->dirs->n && (!l || c->all[i] != l))
+        i++;
+    return i;
+}
+
+/* Returns the index of the good directory that has most room, or dirs->n if there is none. Those in `tried` are left
+ * out. */
+static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
+{
+    size_t best = c->dirs->n;
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        const uint64_t bytes = is_good(c, i) && !tried[i] ? free_bytes(c, i) : 0;
+
+        if (bytes > most) {
+            most = bytes;
+            best = i;
+        }
+    }
+    return best;
+}
+
+struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
+                                            bool *tried)
+{
+    const size_t from = index_of(c, full);
+    size_t to;
+
+    if (from == c->dirs->n)
+        return NULL;
+    tried[from] = true;
+    to = find_room(c, tried);
+    if (to == c->dirs->n)
+        return NULL;
+    tried[to] = true;
+    return c->all[to];
+}
+
+/* Of the good ones that have room for what they lack, the one that lacks least, and of such the one with most room; or
+ * the one for what is new. */
+static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                        const struct nm_localizer_resource *resources, size_t n)
+{
+    uint64_t fewest = UINT64_MAX, most = 0;
+    struct nm_localizer *best = c->now;
+
+    for (size_t i = 0; i < c->dirs->n; i++) {
+        const uint64_t room = is_good(c, i) ? free_bytes(c, i) : 0;
+        const uint64_t lacks = room > 0 ? nm_localizer_count_missing_bytes(c->all[i], user, resources, n) : UINT64_MAX;
+
+        if (lacks <= room && (lacks < fewest || (lacks == fewest && room > most))) {
+            fewest = lacks;
+            most = room;
+            best = c->all[i];
+        }
+    }
+    return best;
+}
+
+/* Another one that has all of them, where the one for what is new hasn't; or that one. */
+static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                     const struct nm_localizer_resource *resources, size_t n)
+{
+    if (nm_localizer_count_known(c->now, user, resources, n) == n)
+        return c->now;
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (is_good(c, i) && c->all[i] != c->now && nm_localizer_count_known(c->all[i], user, resources, n) == n)
+            return c->all[i];
+    return c->now;
+}
+
+/* What the user says is believed for this once: the one that gets what is new stays the one. Which of the resources it
+ * has is looked up only where there isn't room for all, or nobody says how large they are. */
+static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                           const struct nm_localizer_resource *resources, size_t n)
+{
+    const size_t now = index_of(c, c->now);
+    uint64_t bytes = 0, has_bytes;
+
+    for (size_t i = 0; i < n; i++)
+        bytes = nm_add_u64(bytes, resources[i].room_bytes);
+    if (now == c->dirs->n || n == 0)
+        return c->now;
+    if (bytes == 0)
+        return find_all(c, user, resources, n);
+    has_bytes = free_bytes(c, now);
+    if (has_bytes >= bytes || has_bytes >= nm_localizer_count_missing_bytes(c->now, user, resources, n))
+        return c->now;
+    return find_fewest(c, user, resources, n);
+}
+
+struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
+                                           const struct nm_localizer_resource *resources, size_t n, bool is_running)
+{
+    struct nm_localizer *best = is_running ? c->now : choose_by_room(c, user, resources, n);
+    size_t most = best && is_running ? nm_localizer_count_known(best, user, resources, n) : 0;
+
+    for (size_t i = 0; is_running && i < c->dirs->n; i++) {
+        size_t known = c->all[i] ? nm_localizer_count_known(c->all[i], user, resources, n) : 0;
+
+        if (c->all[i] && (!best || known > most)) {
+            best = c->all[i];
+            most = known;
+        }
+    }
+    return best;
+}
+
+bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l)
+{
+    for (size_t i = 0; l && i < c->dirs->n; i++)
+        if (c->all[i] == l)
+            return is_good(c, i);
+    return false;
+}
+
+const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c)
+{
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (c->now && c->all[i] == c->now)
+            return c->dirs->all[i].name;
+    return "";
+}
+
+struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c)
+{
+    struct nm_localizer *any = NULL;
+
+    for (size_t i = 0; !any && i < c->dirs->n; i++)
+        any = c->all[i];
+    return any;
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_params *params, const char *state_dir,
+                        struct nm_yarn_dirs *dirs, char **ret_message)
+{
+    const char *name = "";
+    int r, first = 0;
+
+    *c = (struct nm_yarn_caches){.params = *params, .state_dir = state_dir, .dirs = dirs};
+    c->all = calloc(dirs->n + 1, sizeof(struct nm_localizer *));
+    if (!c->all)
+        return -ENOMEM;
+    for (size_t i = 0; i < dirs->n; i++) {
+        r = dirs->all[i].fd < 0 ? 0 : adopt_or_say(c, i);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0 && first == 0) {
+            first = r;
+            name = dirs->all[i].name;
+        }
+    }
+    if (!nm_yarn_caches_any(c))
+        return nm_fail(ret_message, first, "Resources can't be fetched to %s by %s: %s", name, params->program,
+                       strerror(-first));
+    choose(c);
+    nm_yarn_claim_sweep(nm_yarn_caches_any(c), dirs);
+    return 0;
+}
+
+void nm_yarn_caches_done(struct nm_yarn_caches *c)
+{
+    for (size_t i = 0; c->all && i < c->dirs->n; i++)
+        (void)nm_localizer_free(c->all[i]);
+    free(c->all);
+    *c = (struct nm_yarn_caches){};
+}
+
+void nm_yarn_caches_tidy(struct nm_yarn_caches *c)
+{
+    c->tidies = true;
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (c->all[i])
+            nm_localizer_begin_to_tidy(c->all[i]);
+}
+
+void nm_yarn_caches_end_application(struct nm_yarn_caches *c, const char *submitter, const char *application)
+{
+    for (size_t i = 0; i < c->dirs->n; i++)
+        if (c->all[i])
+            nm_localizer_end_application(c->all[i], submitter, application);
+}

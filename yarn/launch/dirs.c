@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See dirs.h. */
+
+#include "yarn/launch/dirs.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/lockfile.h"
+#include "util/parse.h"
+
+#define PROBE ".nmd-probe"
+#define WHY_SIZE sizeof((struct nm_yarn_dir *)NULL)->why
+#define LOCK "local-dirs.lock"
+#define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
+#define DOUBT_USEC NM_USEC_PER_SEC
+#define AGAIN_USEC (10 * NM_USEC_PER_MSEC)
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* Nobody but root and nmd may be able to put another directory in its place. */
+static int check_above(int fd)
+{
+    _cleanup_close_ int above = RET_NERRNO(openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+
+    return above < 0 ? above : nm_check_way(above);
+}
+
+/* One that is made here is for containers of all users to go through, whatever nmd's mask is. */
+static int make(const char *name)
+{
+    int r = RET_NERRNO(access(name, F_OK));
+
+    if (r != -ENOENT)
+        return r;
+    r = nm_mkdir_p(name, 0755);
+    return r < 0 ? r : RET_NERRNO(chmod(name, 0755));
+}
+
+static int open_private(const char *name, int *ret)
+{
+    _cleanup_close_ int fd = RET_NERRNO(open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int r = fd < 0 ? fd : nm_check_private_dir(fd);
+
+    if (r >= 0)
+        r = check_above(fd);
+    if (r < 0)
+        return r;
+    *ret = STEAL_FD(fd);
+    return 0;
+}
+
+static void tell_why(int r, char why[WHY_SIZE])
+{
+    (void)snprintf(why, WHY_SIZE, "%s",
+                   r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
+}
+
+/* One that can't be opened is no obstacle to the others: a disk may have failed. Of want of memory that isn't said: it
+ * would be without that disk for as long as nmd runs. */
+static int open_dir(struct nm_yarn_dir *d)
+{
+    int r = make(d->name);
+
+    if (r >= 0)
+        r = open_private(d->name, &d->fd);
+    if (r < 0)
+        tell_why(r, d->why);
+    return r == -ENOMEM ? r : 0;
+}
+
+static int refuse_all(const char *first, const char *why, char **ret_message)
+{
+    return nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", first, why);
+}
+
+/* Returns what opening or making it would. */
+static int look_at(const char *name, char why[WHY_SIZE])
+{
+    _cleanup_close_ int fd = -EBADF;
+    int r = open_private(name, &fd);
+
+    if (r == -ENOENT)
+        r = nm_check_mkdir_p(name);
+    if (r < 0)
+        tell_why(r, why);
+    return r;
+}
+
+int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
+                      char **ret_message)
+{
+    struct nm_yarn_dir d = {.fd = -EBADF};
+    char first[WHY_SIZE] = "";
+    size_t i, good = 0;
+
+    for (i = 0; names[i]; i++) {
+        good += look_at(names[i], d.why) >= 0;
+        if (i == 0)
+            (void)snprintf(first, sizeof first, "%s", d.why);
+    }
+    if (good == 0 && i > 0)
+        return refuse_all(names[0], first, ret_message);
+    for (i = 0; tell && names[i]; i++)
+        if (look_at(names[i], d.why) < 0) {
+            d.name = names[i];
+            tell(&d, userdata);
+        }
+    return 0;
+}
+
+/* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is
+ * to be unmounted, or to be made read-only. A byte is far from any other's: two that are the same are another nmd's. */
+static int64_t lock_place(const struct stat *st)
+{
+    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
+
+    return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
+}
+
+/* -EBUSY: another nmd has the lock; its name is in buf. */
+static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
+{
+    struct stat st;
+    pid_t holder = 0;
+    int r = RET_NERRNO(fstat(dir_fd, &st));
+
+    if (r >= 0)
+        r = nm_lockfile_take_byte(lock_fd, lock_place(&st), wait_usec, &holder);
+    if (r == -EBUSY)
+        (void)nm_lockfile_name_holder(holder, buf);
+    return r;
+}
+
+/* One that can't be opened is no obstacle: its disk may have failed, and then nobody uses it. */
+static int lock_dir(int lock_fd, const char *name, char **ret_message)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
+    int r = open_dir(&d);
+
+    if (r < 0 || d.fd < 0)
+        return r;
+    r = lock_byte(lock_fd, d.fd, LOCK_WAIT_USEC, buf);
+    (void)nm_close(d.fd);
+    if (r != -EBUSY)
+        return r == -ENOMEM ? r : 0;
+    return nm_fail(ret_message, r,
+                   "another nmd (%s) uses the local directory %s; stop that nmd, or give this one directories of "
+                   "its own (yarn.nodemanager.local-dirs)", buf, name);
+}
+
+/* Open until the process ends, as the locks are: another descriptor of the file that is closed would end them. */
+static int open_locks(char **ret_message)
+{
+    static int fd = -EBADF;
+    char dir[PATH_MAX], path[PATH_MAX + sizeof LOCK + 1];
+    int r;
+
+    if (fd >= 0)
+        return fd;
+    r = nm_lockfile_dir(dir);
+    (void)snprintf(path, sizeof path, "%s/" LOCK, dir);
+    if (r >= 0)
+        r = fd = RET_NERRNO(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+    if (r < 0)
+        return nm_fail(ret_message, r, "the lock %s of the local directories can't be taken: %s", path, strerror(-r));
+    return r;
+}
+
+int nm_yarn_dirs_lock(char *const *names, char **ret_message)
+{
+    int r = open_locks(ret_message), fd = r;
+
+    for (; r >= 0 && *names; names++)
+        r = lock_dir(fd, *names, ret_message);
+    return r < 0 ? r : 0;
+}
+
+/* Locks the directory, since another nmd may have taken it while its disk was away. Does not wait: the next check tries
+ * again. */
+static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    int r = dirs->are_locked ? open_locks(NULL) : 0;
+
+    if (r >= 0 && dirs->are_locked)
+        r = lock_byte(r, d->fd, 0, buf);
+    if (r >= 0)
+        return 0;
+    if (r == -EBUSY)
+        (void)snprintf(d->why, sizeof d->why, "another nmd (%s) uses it; stop that nmd, or give this one directories "
+                       "of its own", buf);
+    else
+        (void)snprintf(d->why, sizeof d->why, "it can't be locked against other nmds: %s", strerror(-r));
+    (void)nm_close(d->fd);
+    d->fd = -EBADF;
+    return r;
+}
+
+/* A lock that outlived its directory would be found on another one, which got the same number later. */
+static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
+{
+    struct stat st;
+    int r = dirs->are_locked && d->fd >= 0 ? open_locks(NULL) : -EBADF;
+
+    if (r >= 0 && fstat(d->fd, &st) >= 0)
+        nm_lockfile_drop_byte(r, lock_place(&st));
+}
+
+void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        unlock(dirs, &dirs->all[i]);
+        (void)nm_close(dirs->all[i].fd);
+    }
+    free(dirs->all);
+    *dirs = (struct nm_yarn_dirs){};
+}
+
+/* Opens a directory that could not be opened before: its disk may be there now. */
+static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
+{
+    int r = open_dir(d);
+
+    if (r >= 0 && d->fd >= 0)
+        r = lock_if_asked(dirs, d);
+    return r == -ENOMEM ? r : 0;
+}
+
+int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool are_locked, struct nm_yarn_dirs *ret,
+                      char **ret_message)
+{
+    struct nm_yarn_dirs dirs = {.settings = s, .are_locked = are_locked};
+    size_t n = 0, usable = 0;
+    int r = 0;
+
+    while (names[n])
+        n++;
+    dirs.all = calloc(n + 1, sizeof *dirs.all);
+    if (!dirs.all)
+        return -ENOMEM;
+    for (dirs.n = 0; r >= 0 && dirs.n < n; dirs.n++) {
+        struct nm_yarn_dir *d = &dirs.all[dirs.n];
+
+        *d = (struct nm_yarn_dir){.name = names[dirs.n], .fd = -EBADF, .was_good = true};
+        r = join(&dirs, d);
+        usable += d->fd >= 0;
+    }
+    if (usable == 0 && r >= 0)
+        r = refuse_all(dirs.all[0].name, dirs.all[0].why, ret_message);
+    if (r < 0) {
+        nm_yarn_dirs_done(&dirs);
+        return r;
+    }
+    nm_yarn_dirs_check(&dirs);
+    *ret = dirs;
+    return 0;
+}
+
+/* ---- how they are ------------------------------------------------------------------------- */
+
+/* A disk that fails shows it when something is made on it. */
+static int try_to_make(int fd)
+{
+    if (mkdirat(fd, PROBE, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
+}
+
+/* Why it is full, or NULL. One that was full has to get better than what made it so: else containers would come and
+ * go with each file. */
+static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
+                        char *buf, size_t size)
+{
+    const double used_percent = 100 * (1 - d->free);
+    const uint64_t free_mib = vfs->f_bavail * vfs->f_frsize / NM_MIB;
+    char total[32];
+    double most = d->is_full ? NM_MIN(s->low_disk_percent, s->max_disk_percent) : s->max_disk_percent;
+    int64_t least = d->is_full ? NM_MAX(s->high_free_disk_mib, s->min_free_disk_mib) : s->min_free_disk_mib;
+
+    if (s->checks_disks && s->checks_disk_use && used_percent > most)
+        (void)snprintf(buf, size, "its disk is full: %.0f %% of %s are used, and %g %% may be", used_percent,
+                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), most);
+    else if (s->checks_disks && s->checks_disk_room && free_mib < (uint64_t)least)
+        (void)snprintf(buf, size, "its disk is full: %" PRIu64 " MB of %s are left, and %jd MB have to be", free_mib,
+                       nm_format_size(vfs->f_blocks * vfs->f_frsize, total, sizeof total), (intmax_t)least);
+    else
+        return NULL;
+    return buf;
+}
+
+/* Returns 1 if the name still leads to the open directory, 0 if not, or -errno. Containers and nmd have files in the
+ * open one but reach them by paths, so another directory with that name can't replace it while nmd runs. */
+static int has_name(const struct nm_yarn_dir *d)
+{
+    struct stat named, opened;
+    int r = RET_NERRNO(stat(d->name, &named));
+
+    if (r >= 0)
+        r = RET_NERRNO(fstat(d->fd, &opened));
+    if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+        return r;
+    return r >= 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/* By what containers can have of it: the part that a file system keeps for root is as good as used. */
+static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
+{
+    struct statvfs vfs;
+    char text[sizeof d->why];
+    const char *why;
+    int r;
+
+    d->is_good = false;
+    r = RET_NERRNO(fstatvfs(d->fd, &vfs));
+    if (r < 0 || vfs.f_blocks == 0) {
+        (void)snprintf(d->why, sizeof d->why, "%s", r < 0 ? strerror(-r) : "its file system keeps no files");
+        return;
+    }
+    d->free = (double)vfs.f_bavail / (double)vfs.f_blocks;
+    why = full(d, s, &vfs, text, sizeof text);
+    d->is_full = why;
+    r = has_name(d);
+    if (r < 0)
+        (void)snprintf(d->why, sizeof d->why, "%s", strerror(-r));
+    else if (r == 0)
+        (void)snprintf(d->why, sizeof d->why, "it was removed, or a disk was mounted or unmounted there since nmd has "
+                       "opened it; restart nmd to use what is there now");
+    else if (vfs.f_flag & ST_RDONLY)
+        (void)snprintf(d->why, sizeof d->why, "its file system can't be written to");
+    else if (s->checks_disks && (r = try_to_make(d->fd)) < 0)
+        (void)snprintf(d->why, sizeof d->why, "nothing can be made in it: %s", strerror(-r));
+    else if (why)
+        (void)snprintf(d->why, sizeof d->why, "%s", why);
+    else
+        d->is_good = true;
+}
+
+static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
+{
+    const uint64_t now_usec = nm_now_usec();
+
+    if (dirs->checked_usec > 0 && now_usec - dirs->checked_usec < pause_usec)
+        return;
+    dirs->checked_usec = now_usec;
+    dirs->is_doubted = false;
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        if (d->fd >= 0 || (join(dirs, d) >= 0 && d->fd >= 0))
+            check_disk(d, dirs->settings);
+    }
+}
+
+/* Checks at intervals only: failing containers must not cause a check of all disks each. */
+void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
+{
+    check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);
+}
+
+void nm_yarn_dirs_check_again(struct nm_yarn_dirs *dirs)
+{
+    check_after(dirs, AGAIN_USEC);
+}
+
+void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_yarn_dir *d, void *userdata),
+                       void *userdata)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        if (d->is_good == d->was_good)
+            continue;
+        d->was_good = d->is_good;
+        tell(d, userdata);
+    }
+}
+
+/* Each is owed its share of all that is free, and whoever is owed most pays for the turn: so none waits for long, and
+ * none gets two in a row that isn't much emptier. */
+struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but)
+{
+    struct nm_yarn_dir *best = NULL;
+    double sum = 0;
+
+    for (size_t i = 0; i < dirs->n; i++) {
+        struct nm_yarn_dir *d = &dirs->all[i];
+
+        if (!d->is_good || (but && nm_streq(d->name, but)))
+            continue;
+        d->credit += d->free;
+        sum += d->free;
+        if (!best || d->credit > best->credit)
+            best = d;
+    }
+    if (best)
+        best->credit -= sum;
+    return best;
+}
+
+size_t nm_yarn_dirs_count_good(const struct nm_yarn_dirs *dirs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < dirs->n; i++)
+        n += dirs->all[i].is_good;
+    return n;
+}
+
+void nm_yarn_dirs_doubt(struct nm_yarn_dirs *dirs)
+{
+    dirs->is_doubted = true;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See doubts.h. */
+
+#include "yarn/launch/doubts.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <nettle/base64.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "yarn/launch/fetching.h"
+#include "yarn/launch/user.h"
+
+#define CERTIFICATE_LINES_MAX 100000u
+#define LINE_SIZE 200
+#define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
+
+struct doubts {
+    void (*tell)(int level, const char *sentence);
+};
+
+nm_printf(2, 3) static void doubt(const struct doubts *d, const char *format, ...)
+{
+    char sentence[PATH_MAX + 512];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    d->tell(LOG_WARNING, sentence);
+}
+
+/* ---- the containers' user ----------------------------------------------------------------- */
+
+static void look_for_user(const struct doubts *d, const struct nm_yarn_settings *s, uid_t nmd_uid)
+{
+    uid_t uid;
+    gid_t gid;
+
+    if (nmd_uid != 0 || !s->limit_users || !s->local_user)
+        return;
+    if (nm_yarn_user_find(s->local_user, &uid, &gid) == -ENOENT)
+        doubt(d, LOCAL_USER " = '%.100s': this node has no such user, and all containers run as that one: each fails "
+                 "until it is there", s->local_user);
+}
+
+/* ---- certificates ------------------------------------------------------------------------- */
+
+/* What stands between two lines of a PEM file. Of the bytes only the first are kept, and all are counted. */
+struct pem {
+    struct base64_decode_ctx base64;
+    bool is_inside;
+    uint8_t head[6];
+    size_t size;
+};
+
+static bool is_border(const char *line, const char *word)
+{
+    return strncmp(line, "-----", 5) == 0 && strncmp(line + 5, word, strlen(word)) == 0 &&
+           strstr(line, "CERTIFICATE-----");
+}
+
+/* Whether it has all bytes of a DER sequence: a tag, a length of up to four bytes, and so many bytes. More may follow,
+ * as OpenSSL's trusted certificates have it. */
+static bool is_sequence(const struct pem *p)
+{
+    const size_t n = p->head[1] & 0x80 ? p->head[1] & 0x7fu : 0;
+    uint64_t length = n > 0 ? 0 : p->head[1];
+
+    if (p->size < 2 + n || p->head[0] != 0x30 || n > sizeof p->head - 2)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        length = length << 8 | p->head[2 + i];
+    return length > 0 && length <= p->size - 2 - n;
+}
+
+/* A line that is no base64, nor blank, ends it. */
+static void take_base64(struct pem *p, const char *line)
+{
+    uint8_t bytes[BASE64_DECODE_LENGTH(LINE_SIZE)];
+    size_t n = 0;
+
+    if (!base64_decode_update(&p->base64, &n, bytes, strlen(line), line)) {
+        p->is_inside = false;
+        return;
+    }
+    for (size_t i = 0; i < n && p->size + i < sizeof p->head; i++)
+        p->head[p->size + i] = bytes[i];
+    p->size += n;
+}
+
+/* Returns whether the line is the end of a certificate. */
+static bool take_line(struct pem *p, const char *line)
+{
+    if (is_border(line, "BEGIN ")) {
+        *p = (struct pem){.is_inside = true};
+        base64_decode_init(&p->base64);
+    } else if (p->is_inside && is_border(line, "END ")) {
+        p->is_inside = false;
+        return base64_decode_final(&p->base64) && is_sequence(p);
+    } else if (p->is_inside) {
+        take_base64(p, line);
+    }
+    return false;
+}
+
+/* One at least in PEM format. Only nm-localizer links a library that knows what is in one. What can't be opened is
+ * told elsewhere. */
+static bool has_certificate(const char *path)
+{
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    struct pem p = {.is_inside = false};
+    char line[LINE_SIZE];
+
+    if (!f)
+        return true;
+    for (size_t i = 0; i < CERTIFICATE_LINES_MAX && fgets(line, sizeof line, f); i++)
+        if (take_line(&p, line))
+            return true;
+    return false;
+}
+
+/* nm-localizer, which runs as the container's user, reads the file. */
+static void look_for_certificates(const struct doubts *d, const char *path)
+{
+    struct stat st;
+    const char *why = NULL;
+
+    if (!path || !*path)
+        return;
+    if (stat(path, &st) < 0)
+        why = strerror(errno);
+    else if (!S_ISREG(st.st_mode))
+        why = "it is no file";
+    else if (!(st.st_mode & S_IROTH))
+        why = "not everybody may read it, and it is read as the user of each container (chmod o+r)";
+    else if (!has_certificate(path))
+        why = "it has no certificate in PEM format";
+    if (why)
+        doubt(d, "nmd.webhdfs.ca-file = '%s': %s; without it nothing is fetched from HDFS by TLS", path, why);
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+}
+
+static bool is_found(const char *name, const char *dirs)
+{
+    char path[PATH_MAX];
+
+    if (strchr(name, '/'))
+        return is_program(name);
+    for (const char *p = dirs; *p; p += strcspn(p, ":"), p += *p == ':') {
+        (void)snprintf(path, sizeof path, "%.*s/%s", (int)strcspn(p, ":"), p, name);
+        if (is_program(path))
+            return true;
+    }
+    return false;
+}
+
+/* Where the workers will look. */
+static void look_for_commands(const struct doubts *d, json_t *commands)
+{
+    _cleanup_free_ char *dirs = nm_yarn_fetching_path();
+    const char *scheme;
+    json_t *words;
+
+    if (!dirs)
+        return;
+    json_object_foreach(commands, scheme, words) {
+        const char *program = json_string_value(json_array_get(words, 0));
+
+        if (program && !is_found(program, dirs))
+            doubt(d, "nmd.fetch-command.%.60s: there is no program '%.500s'%s%.1000s; what has that scheme is not "
+                     "fetched until it is there", scheme, program, strchr(program, '/') ? "" : " in ",
+                  strchr(program, '/') ? "" : dirs);
+    }
+}
+
+/* ---- name nodes --------------------------------------------------------------------------- */
+
+/* The name service is asked without them, or by its own name, which is no host's, where all lack an address. */
+static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
+{
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(lacking, i, name) {
+        const char *node = json_string_value(name), *odd = json_string_value(json_object_get(name, "name"));
+
+        if (odd) {
+            doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
+                     "to 65535, or [IPv6]:PORT), and isn't used",
+                  odd, json_string_value(json_object_get(name, "value")));
+            continue;
+        }
+        doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
+                 "nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
+                 "dfs.ha.namenodes.%.*s has", node,
+              (int)NM_MIN(strcspn(node, "."), 200U), node);
+    }
+}
+
+/* ---- the default file system -------------------------------------------------------------- */
+
+/* Most files of applications are in it, so that nearly each container would fail. */
+static void look_for_scheme(const struct doubts *d, const struct nm_yarn_settings *s)
+{
+    static const char *const fetched[] = {"file", "http", "https", "hdfs", "webhdfs", "swebhdfs"};
+    const char *colon = s->default_fs ? strstr(s->default_fs, ":/") : NULL;
+    char scheme[64] = "";
+
+    if (!colon || (size_t)(colon - s->default_fs) >= sizeof scheme)
+        return;
+    for (size_t i = 0; s->default_fs + i < colon; i++)
+        scheme[i] = (char)tolower((unsigned char)s->default_fs[i]);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fetched); i++)
+        if (nm_streq(scheme, fetched[i]))
+            return;
+    if (!json_object_get(s->commands, scheme))
+        doubt(d, "fs.defaultFS = '%.300s': nothing on this node fetches %s:, so containers whose files are there fail; "
+                 "nmd.fetch-command.%s = hadoop fs -get {uri} {target} has Hadoop's client fetch them",
+              s->default_fs, scheme, scheme);
+}
+
+void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
+                         void (*tell)(int level, const char *sentence))
+{
+    const struct doubts d = {tell};
+
+    if (!tell)
+        return;
+    look_for_user(&d, s, nmd_uid);
+    look_for_certificates(&d, s->webhdfs_ca_file);
+    look_for_commands(&d, s->commands);
+    look_for_scheme(&d, s);
+    look_for_name_nodes(&d, s->lacking_name_nodes);
+}

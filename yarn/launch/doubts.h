@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Warnings about users, files and programs that the node's configuration names and that don't exist. They are no reason
+ * to refuse the start, since they may exist later, but the operator needs to know before a job fails.
+ */
+
+#include <sys/types.h>
+
+#include "yarn/conf/properties.h"
+
+/* Calls `tell`, which may be NULL, with a sentence for each. nmd_uid: the user that nmd runs as. */
+void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
+                         void (*tell)(int level, const char *sentence));

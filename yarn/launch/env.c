@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See env.h. */
+
+#include "yarn/launch/env.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rpc/hadoop/bytes.h"
+#include "util/error.h"
+
+/* ---- markers ------------------------------------------------------------------------------ */
+
+/* What stands for the marker at the front of text, and its length there; NULL: it is none. */
+static const char *marker_at(const char *text, const struct nm_yarn_markers *m, size_t *ret_size)
+{
+    const struct {
+        const char *marker, *value;
+    } all[] = {{"<LOG_DIR>", m->log_dir}, {"<CPS>", ":"}, {"<ADD_OPENS>", m->add_opens}, {"{{", "$"}, {"}}", ""}};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(all); i++) {
+        *ret_size = strlen(all[i].marker);
+        if (strncmp(text, all[i].marker, *ret_size) == 0)
+            return all[i].value;
+    }
+    return NULL;
+}
+
+int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char **ret)
+{
+    char *buffer = NULL;
+    size_t length, size;
+    FILE *out = open_memstream(&buffer, &length);
+
+    if (!out)
+        return -ENOMEM;
+    while (*text) {
+        const char *value = *text == '<' || *text == '{' || *text == '}' ? marker_at(text, markers, &size) : NULL;
+
+        if (value)
+            (void)fputs(value, out);
+        else
+            (void)fputc(*text, out);
+        text += value ? size : 1;
+    }
+    if (fclose(out) != 0) { /* memory is all that can be short */
+        free(buffer);
+        return -ENOMEM;
+    }
+    *ret = buffer;
+    return 0;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+    return c == '_' || isalpha((unsigned char)c);
+}
+
+static size_t name_size(const char *text)
+{
+    size_t n = 0;
+
+    while (is_letter(text[n]) || (n > 0 && isdigit((unsigned char)text[n])))
+        n++;
+    return n;
+}
+
+bool nm_yarn_env_is_name(const char *name)
+{
+    return *name && name[name_size(name)] == '\0';
+}
+
+/* The next variable that a value names, from *text on, which is moved behind it: $NAME or ${NAME...}; what follows a
+ * backslash is none. False: there is none any more. */
+static bool next_reference(const char **text, struct nm_bytes *ret)
+{
+    for (const char *at = *text; *at; at++) {
+        const char *name = at + 1 + (at[1] == '{');
+
+        if (*at == '\\' && at[1])
+            at++;
+        else if (*at == '$' && name_size(name) > 0) {
+            *ret = (struct nm_bytes){(const uint8_t *)name, name_size(name)};
+            *text = name + ret->size;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+enum mark { NEW, OPEN, DONE };
+
+struct order {
+    const struct nm_yarn_env *from;
+    const struct nm_yarn_env **by_name; /* of each name the last one that stood there */
+    size_t n_names;
+    uint8_t *marks; /* of from */
+    struct nm_yarn_env *to;
+    size_t n;
+    size_t *path;       /* those that are open, the outermost first */
+    const char **texts; /* and how far each one's value was looked at */
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct nm_yarn_env *x = *(const struct nm_yarn_env *const *)a, *y = *(const struct nm_yarn_env *const *)b;
+    int c = strcmp(x->name, y->name);
+
+    return c != 0 ? c : (x > y) - (x < y);
+}
+
+/* A name that stands in a text. */
+static int compare_name(const void *key, const void *element)
+{
+    const struct nm_bytes *name = key;
+    const struct nm_yarn_env *e = *(const struct nm_yarn_env *const *)element;
+    int c = strncmp((const char *)name->data, e->name, name->size);
+
+    return c != 0 ? c : e->name[name->size] ? -1 : 0;
+}
+
+static void index_names(struct order *o, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        o->by_name[i] = &o->from[i];
+    qsort(o->by_name, n, sizeof *o->by_name, compare);
+    for (size_t i = 0; i < n; i++)
+        if (i + 1 == n || !nm_streq(o->by_name[i]->name, o->by_name[i + 1]->name))
+            o->by_name[o->n_names++] = o->by_name[i];
+}
+
+static bool find(const struct order *o, struct nm_bytes name, size_t *ret)
+{
+    const struct nm_yarn_env *const *found = bsearch(&name, o->by_name, o->n_names, sizeof *o->by_name, compare_name);
+
+    if (!found)
+        return false;
+    *ret = (size_t)(*found - o->from);
+    return true;
+}
+
+/* The next one that the value names and that isn't in the order yet, nor waits further out on the path (a circle). */
+static bool next_needed(struct order *o, size_t depth, size_t *ret)
+{
+    struct nm_bytes name;
+
+    while (next_reference(&o->texts[depth], &name))
+        if (find(o, name, ret) && o->marks[*ret] == NEW)
+            return true;
+    return false;
+}
+
+static void open_one(struct order *o, size_t depth, size_t i)
+{
+    o->marks[i] = OPEN;
+    o->path[depth] = i;
+    o->texts[depth] = o->from[i].value;
+}
+
+/* Depth first, on a path of our own: thousands of variables in a row must not cost the stack. */
+static void visit(struct order *o, size_t first)
+{
+    size_t depth = 0, next;
+
+    open_one(o, 0, first);
+    for (;;) {
+        if (next_needed(o, depth, &next)) {
+            open_one(o, ++depth, next);
+            continue;
+        }
+        o->marks[o->path[depth]] = DONE;
+        o->to[o->n++] = o->from[o->path[depth]];
+        if (depth-- == 0)
+            return;
+    }
+}
+
+int nm_yarn_env_order(struct nm_yarn_env *env, size_t n)
+{
+    _cleanup_free_ const struct nm_yarn_env **by_name = calloc(n + 1, sizeof *by_name);
+    _cleanup_free_ struct nm_yarn_env *to = calloc(n + 1, sizeof *to);
+    _cleanup_free_ size_t *path = calloc(n + 1, sizeof *path);
+    _cleanup_free_ const char **texts = calloc(n + 1, sizeof *texts);
+    _cleanup_free_ uint8_t *marks = calloc(n + 1, sizeof *marks);
+    struct order o = {.from = env, .by_name = by_name, .marks = marks, .to = to, .path = path, .texts = texts};
+
+    if (!by_name || !to || !path || !texts || !marks)
+        return -ENOMEM;
+    index_names(&o, n);
+    for (size_t i = 0; i < n; i++)
+        if (marks[i] == NEW)
+            visit(&o, i);
+    memcpy(env, to, n * sizeof *env);
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See launcher.h. */
+
+#include "yarn/launch/launcher-state.h"
+
+#include <assert.h>
+#include <pwd.h>
+#include <syslog.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+#include "util/loop.h"
+#include "util/refusals.h"
+#include "yarn/launch/fetching.h"
+#include "yarn/launch/user.h"
+#include "yarn/launch/variables.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers map much */
+#else
+#define WORKER_MAX_BYTES(mib) ((uint64_t)(mib) * NM_MIB)
+#endif
+
+nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const char *format, ...)
+{
+    char sentence[600];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    if (l->params.tell)
+        l->params.tell(level, sentence);
+}
+
+/* ---- changes of directories --------------------------------------------------------------- */
+
+static void tell_change(struct nm_yarn_launcher *l, const struct nm_yarn_dir *d, const char *kind)
+{
+    char sentence[600];
+
+    if (d->is_good)
+        (void)snprintf(sentence, sizeof sentence, "The %s directory %s is good again, and is given to containers",
+                       kind, d->name);
+    else
+        (void)snprintf(sentence, sizeof sentence, "The %s directory %s isn't given to containers any more: %s", kind,
+                       d->name, d->why);
+    if (l->params.happened)
+        l->params.happened(d->is_good ? LOG_NOTICE : LOG_WARNING, sentence, l->params.userdata);
+}
+
+static void tell_local(const struct nm_yarn_dir *d, void *userdata)
+{
+    tell_change(userdata, d, "local");
+}
+
+static void tell_log(const struct nm_yarn_dir *d, void *userdata)
+{
+    tell_change(userdata, d, "log");
+}
+
+void nm_yarn_launcher_look(struct nm_yarn_launcher *l)
+{
+    nm_yarn_caches_check(&l->caches);
+    nm_yarn_dirs_check(&l->log);
+    nm_yarn_dirs_tell(&l->local, tell_local, l);
+    nm_yarn_dirs_tell(&l->log, tell_log, l);
+}
+
+void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l)
+{
+    nm_yarn_dirs_check_again(&l->local);
+    nm_yarn_dirs_check_again(&l->log);
+    nm_yarn_launcher_look(l);
+}
+
+/* ---- as whom, and where ------------------------------------------------------------------- */
+
+int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
+{
+    return nm_yarn_user_choose(l->params.settings, l->user_pattern, geteuid(), submitter, ret, ret_message);
+}
+
+static int no_dir(const struct nm_yarn_dirs *dirs, const char *what, char **ret_message)
+{
+    const struct nm_yarn_dir *d = &dirs->all[0];
+
+    return nm_fail(ret_message, -ENOSPC, "None of the node's directories for %s is good; %s: %s", what, d->name,
+                   d->why);
+}
+
+int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+{
+    const struct nm_yarn_dir *local, *log;
+
+    nm_yarn_launcher_look(l);
+    local = nm_yarn_dirs_next(&l->local, NULL);
+    log = nm_yarn_dirs_next(&l->log, NULL);
+    if (!local || !log)
+        return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
+    *ret = (struct nm_yarn_place){local->name, log->name};
+    return 0;
+}
+
+/* The first bad one stands for all in the sentence, which goes onto the ResourceManager's pages. */
+static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
+{
+    size_t good = nm_yarn_dirs_count_good(dirs);
+    const char *first = NULL, *reason = "";
+
+    if (good > 0 && (double)good >= dirs->settings->min_healthy_disks * (double)dirs->n)
+        return true;
+    for (size_t i = 0; i < dirs->n && !first; i++)
+        if (!dirs->all[i].is_good) {
+            first = dirs->all[i].name;
+            reason = dirs->all[i].why;
+        }
+    (void)snprintf(why, size, "%zu of %zu %s are good; %s: %s", good, dirs->n, property, first ?: "", reason);
+    return false;
+}
+
+bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size)
+{
+    nm_yarn_launcher_look(l);
+    return has_enough(&l->local, "yarn.nodemanager.local-dirs", why, size) &&
+           has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
+}
+
+bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l)
+{
+    return nm_yarn_dirs_count_good(&l->local) > 0 && nm_yarn_dirs_count_good(&l->log) > 0;
+}
+
+const struct nm_yarn_dir *nm_yarn_launcher_dir(const struct nm_yarn_dirs *dirs, const char *name)
+{
+    for (size_t i = 0; i < dirs->n; i++)
+        if (nm_streq(dirs->all[i].name, name))
+            return dirs->all[i].fd >= 0 ? &dirs->all[i] : NULL;
+    return NULL;
+}
+
+char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container)
+{
+    char *path;
+
+    return asprintf(&path, "%s/usercache/%s/appcache/%s/%s", local_dir, submitter, application, container) < 0 ? NULL
+                                                                                                              : path;
+}
+
+char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s/%s", log_dir, application, container) < 0 ? NULL : path;
+}
+
+/* ---- its beginning and end ---------------------------------------------------------------- */
+
+/* A directory of nmd's own beneath its state directory. */
+static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
+{
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (asprintf(&path, "%s/%s", l->params.state_dir, name) < 0)
+        return -ENOMEM;
+    r = nm_mkdir_p(path, 0700);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(path);
+    return 0;
+}
+
+/* Who fetches what is for everybody: an account of its own, which can read what everybody may, or else one as which no
+ * container runs, since it could change what is kept for others. */
+static void choose_public(struct nm_localizer_params *p)
+{
+    static const char *const names[] = {"nmd-localizer", "daemon", "nobody"};
+    const struct passwd *pw = NULL;
+
+    for (size_t i = 0; geteuid() == 0 && !pw && i < NM_ARRAY_SIZE(names); i++)
+        pw = getpwnam(names[i]);
+    p->public_uid = pw ? pw->pw_uid : geteuid();
+    p->public_gid = pw ? pw->pw_gid : getegid();
+}
+
+static void read_boot_id(char *buf, size_t size)
+{
+    if (nm_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, size, NULL) < 0)
+        (void)snprintf(buf, size, "unknown");
+    buf[strcspn(buf, "\n")] = '\0';
+}
+
+static int refuse_localizer(const char *dir, const char *program, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "Resources can't be fetched to %s by %s: %s", dir, program, strerror(-r));
+}
+
+static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    struct nm_localizer_params p = {
+        .event = l->params.event,
+        .program = l->params.localizer_program,
+        .boot_id = l->boot_id,
+        .cache_max_bytes = (uint64_t)s->cache_target_mib * NM_MIB,
+        .max_workers = (unsigned)s->localizer_threads,
+        .worker_max_bytes = WORKER_MAX_BYTES(s->localizer_memory_mib),
+        .silent_usec = s->localizer_timeout_usec,
+        .tell = l->params.tell,
+    };
+
+    read_boot_id(l->boot_id, sizeof l->boot_id);
+    choose_public(&p);
+    p.settings = l->worker_settings = nm_yarn_fetching(s);
+    return p.settings ? nm_yarn_caches_open(&l->caches, &p, l->params.state_dir, &l->local, ret_message) : -ENOMEM;
+}
+
+/* The Java that runs Hadoop on this node. */
+static void find_java(struct nm_yarn_launcher *l)
+{
+    const char *home = getenv("JAVA_HOME");
+    char path[512], text[8192];
+
+    l->java_version = l->params.settings->java_version;
+    if (l->java_version > 0 || !home)
+        return;
+    (void)snprintf(path, sizeof path, "%s/release", home);
+    if (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) >= 0)
+        l->java_version = nm_yarn_java_version(text);
+}
+
+/* A class that isn't told apart here was refused with the settings. */
+static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
+{
+    if (geteuid() == 0 || !strstr(s->executor, "LinuxContainerExecutor"))
+        return 0;
+    return nm_fail(ret_message, -EPERM,
+                   "yarn.nodemanager.container-executor.class = %s has containers run as other users, which needs an "
+                   "nmd that is root", s->executor);
+}
+
+static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
+{
+    tell(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
+}
+
+/* What doesn't hinder a start. One that was refused says what refused it, and nothing else. */
+static void tell_doubts(struct nm_yarn_launcher *l)
+{
+    if (!getenv("JAVA_HOME"))
+        tell(l, LOG_WARNING,
+             "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd with it, "
+             "by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
+    nm_yarn_dirs_tell(&l->local, tell_bad, l);
+    nm_yarn_dirs_tell(&l->log, tell_bad, l);
+}
+
+static int begin(struct nm_yarn_launcher *l, char **ret_message)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    _cleanup_free_ char *state = NULL;
+    int r = check_executor(s, ret_message);
+
+    if (r == 0)
+        r = nm_yarn_user_compile(s, &l->user_pattern, ret_message);
+    if (r == 0)
+        r = nm_yarn_dirs_open(s, s->local_dirs, true, &l->local, ret_message);
+    if (r == 0)
+        r = nm_yarn_dirs_open(s, s->log_dirs, false, &l->log, ret_message);
+    if (r == 0)
+        r = open_caches(l, ret_message);
+    if (r == 0)
+        r = make_state(l, "ended", &state);
+    if (r == 0)
+        r = nm_yarn_ended_new(l->params.event, s, nm_yarn_caches_any(&l->caches), &l->local, &l->log, state, &l->ended);
+    find_java(l);
+    return r;
+}
+
+int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
+                           void (*sayer)(int level, const char *sentence), char **ret_message)
+{
+    struct nm_yarn_launcher told = {.params.tell = sayer};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
+    int r = check_executor(s, &message);
+
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_yarn_user_compile(s, &pattern, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_yarn_dirs_look(s->local_dirs, tell_bad, &told, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_yarn_dirs_look(s->log_dirs, tell_bad, &told, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && (r = RET_NERRNO(access(localizer_program, F_OK))) < 0)
+        r = refuse_localizer(s->local_dirs[0], localizer_program, r, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
+                         char **ret_message)
+{
+    _cleanup_(nm_yarn_launcher_freep) struct nm_yarn_launcher *l = calloc(1, sizeof *l);
+    int r;
+
+    if (!l)
+        return -ENOMEM;
+    l->params = *params;
+    r = nm_loop_add_work(params->event, "yarn-prepare", nm_yarn_launcher_on_turns, l, &l->turns_source);
+    if (r >= 0)
+        r = begin(l, ret_message);
+    if (r < 0)
+        return r;
+    tell_doubts(l);
+    *ret = STEAL_PTR(l);
+    return 0;
+}
+
+struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
+{
+    if (!l)
+        return NULL;
+    assert(l->n_preparations == 0);
+    (void)sd_event_source_disable_unref(l->turns_source);
+    nm_yarn_caches_done(&l->caches);
+    json_decref(l->worker_settings);
+    (void)nm_yarn_ended_free(l->ended); /* after whom it waits for */
+    nm_yarn_dirs_done(&l->local);
+    nm_yarn_dirs_done(&l->log);
+    (void)nm_pattern_free(l->user_pattern);
+    free(l);
+    return NULL;
+}
+
+void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l)
+{
+    nm_yarn_caches_tidy(&l->caches);
+}

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Making a container ready (launcher.h): directories, then resources, then the script and the tokens. The last come at
+ * the end, since the script has the resources' places in it. */
+
+#include <inttypes.h>
+
+#include "util/fnv1a.h"
+#include "util/loop.h"
+#include "yarn/launch/launcher-state.h"
+#include "yarn/launch/resources.h"
+#include "yarn/launch/script.h"
+#include "yarn/launch/text.h"
+#include "yarn/launch/user.h"
+#include "yarn/launch/variables.h"
+
+#define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
+#define PROGRESS_SIZE 120
+#define LOST_MAX 3
+#define PIECE 64U /* resources that are looked at, or linked, in one turn of the loop: a user may name thousands */
+
+enum kind {
+    ALL,  /* of what a container needs */
+    HOLD, /* it has it all: nobody is to take it away */
+    LINK, /* it runs, and more is linked into its working directory */
+};
+
+/* What there is to do in the next turn. */
+enum stage {
+    BEGIN,
+    LOOK, /* whether all that was localized is still there */
+    MAKE_LINKS,
+};
+
+struct nm_yarn_preparation {
+    struct nm_yarn_launcher *launcher;
+    struct nm_yarn_preparation_listener listener;
+    struct nm_yarn_task task; /* its words are in the arena */
+    struct nm_yarn_tenant tenant;
+    gid_t *groups; /* the tenant's */
+    struct nm_arena arena;
+    enum kind kind;
+    struct nm_fair_item turn; /* what there is to do begins in a turn, and goes on in further ones */
+    enum stage stage;
+    size_t at; /* of the resources, in that stage */
+    bool is_lost; /* one of those that were looked at isn't there any more */
+    struct nm_yarn_launch links; /* of LINK */
+    struct nm_localizer_ask *ask;
+    struct nm_localizer *asked; /* whom that is of */
+    bool asked_other;           /* a second localizer, since the directory of the first one had turned bad */
+    struct nm_localizer *roomy; /* another localizer, which is asked since a disk was full */
+    bool *tried;                /* for nm_yarn_caches_roomier(); NULL: no disk was full yet */
+    bool lost_local, lost_log;  /* it failed because of that directory */
+    unsigned n_lost; /* how often resources had gone when all had come */
+    int result;    /* < 0: it failed */
+    char *message; /* why; NULL: there was no memory for it */
+};
+
+/* The last thing that is done with p: who hears of it may free it. */
+static void end(struct nm_yarn_preparation *p, int result, const char *message)
+{
+    p->result = result;
+    if (result < 0) {
+        p->message = strdup(message ?: strerror(-result));
+        /* a disk may be why, and the next container is to be elsewhere */
+        nm_yarn_dirs_doubt(&p->launcher->local);
+        nm_yarn_dirs_doubt(&p->launcher->log);
+    }
+    p->listener.ended(p, result, result < 0 ? message ?: strerror(-result) : NULL, p->listener.userdata);
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+/* Looked up each time: an account can have gone since the container was accepted. */
+static int find_user(struct nm_yarn_preparation *p, char **ret_message)
+{
+    struct nm_identity *as = &p->tenant.as;
+    int r = nm_yarn_user_find(p->task.user, &as->uid, &as->gid);
+
+    if (r >= 0 && geteuid() == 0) { /* else there is no other to become */
+        r = nm_groups_find(p->task.user, as->gid, &p->groups, &as->n_groups);
+        as->groups = p->groups;
+    }
+    if (r == -ENOENT)
+        return nm_fail(ret_message, r, "There is no user %s on this node any more", p->task.user);
+    return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
+}
+
+/* Returns whether the error may be that of a disk that fails, is full or is gone. A user can cause the same errors. */
+static bool is_of_disk(int r)
+{
+    static const int errors[] = {EIO,     EROFS,  ENOSPC,   EDQUOT,    ENODEV, ENXIO,
+                                 EUCLEAN, ESTALE, ENOTCONN, EREMOTEIO, ENOENT};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(errors); i++)
+        if (r == -errors[i])
+            return true;
+    return false;
+}
+
+/* Checks that a directory can be written to: mkdir() of one that exists says nothing about a disk that has become
+ * read-only. A full disk passes, since the container may already have what it needs there. */
+static int check_usable(const struct nm_yarn_dir *d)
+{
+    if (d->fd < 0)
+        return -ENODEV;
+    if (!d->is_good && !d->is_full)
+        return -EIO;
+    return RET_NERRNO(faccessat(d->fd, ".", W_OK, AT_EACCESS));
+}
+
+static int cannot_use(const struct nm_yarn_dir *d, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", d->name,
+                   d->is_good ? strerror(-r) : d->why);
+}
+
+static int cannot_make(const char *dir, int r, char **ret_message)
+{
+    if (r == -EPERM)
+        return nm_fail(ret_message, r, "The container's directory in %s can't be made: what there is belongs to "
+                       "another user", dir);
+    return nm_fail(ret_message, r, "The container's directory in %s can't be made: %s", dir, strerror(-r));
+}
+
+/* Makes the container's directory in each of the directories, since applications choose among the local ones. A failure
+ * matters only in the container's own one. */
+static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *dirs, const char *own,
+                     int (*make)(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own),
+                     char **ret_message)
+{
+    for (size_t i = 0; i < dirs->n; i++) {
+        const struct nm_yarn_dir *d = &dirs->all[i];
+        const bool is_own = nm_streq(d->name, own);
+        int r = is_own ? check_usable(d) : 0;
+
+        if (r < 0)
+            return cannot_use(d, r, ret_message);
+        r = is_own || d->is_good ? make(d, &p->tenant, is_own) : -ENODEV;
+        if (r < 0 && is_own)
+            return cannot_make(d->name, r, ret_message);
+    }
+    return 0;
+}
+
+static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+{
+    return nm_yarn_place_make_local(d->fd, t, is_own);
+}
+
+static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
+{
+    (void)is_own;
+    return nm_yarn_place_make_log(d->fd, t);
+}
+
+static int make_local(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = make_each(p, &p->launcher->local, p->task.place.local_dir, make_local_one, ret_message);
+
+    p->lost_local = is_of_disk(r);
+    return r;
+}
+
+static int make_logs(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = make_each(p, &p->launcher->log, p->task.place.log_dir, make_log_one, ret_message);
+
+    p->lost_log = is_of_disk(r);
+    return r;
+}
+
+int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                     struct nm_yarn_place *ret)
+{
+    struct nm_yarn_place place = p->task.place;
+    const struct nm_yarn_dir *d;
+
+    if (p->result >= 0 || (!p->lost_local && !p->lost_log))
+        return -ENOENT;
+    nm_yarn_launcher_look_again(l);
+    if (p->lost_local) {
+        d = nm_yarn_dirs_next(&l->local, place.local_dir);
+        place.local_dir = d ? d->name : NULL;
+    }
+    if (p->lost_log) {
+        d = nm_yarn_dirs_next(&l->log, place.log_dir);
+        place.log_dir = d ? d->name : NULL;
+    }
+    if (!place.local_dir || !place.log_dir)
+        return -ENOENT;
+    *ret = place;
+    return 0;
+}
+
+/* ---- the script and the tokens ------------------------------------------------------------ */
+
+static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
+{
+    const Yarn__LaunchContext *c = p->task.context;
+    struct nm_yarn_link *links = nm_arena_alloc(&p->arena, (c->n_resources + 1) * sizeof *links);
+
+    if (!links)
+        return -ENOMEM;
+    for (size_t i = 0; i < c->n_resources; i++) {
+        _cleanup_free_ char *dir = nm_localizer_target(p->ask, i);
+
+        links[i] = (struct nm_yarn_link){.name = c->resources[i]->key};
+        if (dir)
+            links[i].target = nm_yarn_print(&p->arena, "%s/%s", dir, nm_yarn_resource_name(c->resources[i]));
+        if (!links[i].target)
+            return -ENOMEM;
+    }
+    l->links = links;
+    l->n_links = c->n_resources;
+    return 0;
+}
+
+/* In the order of MapReduce's counters LOCALIZED_*, which tasks set from it: bytes that were fetched and that were
+ * there, files likewise, milliseconds. */
+static const char *count_resources(struct nm_yarn_preparation *p)
+{
+    struct nm_localizer_counts c;
+
+    nm_localizer_count(p->ask, &c);
+    return nm_yarn_print(&p->arena, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c.fetched_bytes,
+                         c.cached_bytes, c.n_fetched, c.n_cached, c.usec / NM_USEC_PER_MSEC);
+}
+
+static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_message)
+{
+    const struct nm_yarn_surroundings s = {p->launcher->params.settings, &p->launcher->local, &p->launcher->log,
+                                           p->launcher->java_version, count_resources(p)};
+    struct nm_yarn_launch launch;
+    int r = nm_yarn_variables(&s, &p->task, &p->arena, &launch, ret_message);
+
+    if (r >= 0)
+        r = make_links(p, &launch);
+    return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
+}
+
+/* As they came; who has none gets a file of none. */
+static int write_files(struct nm_yarn_preparation *p, const char *script)
+{
+    static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    const ProtobufCBinaryData *tokens = &p->task.context->tokens;
+    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    int r = work;
+
+    if (r >= 0)
+        r = nm_yarn_place_write(work, &p->tenant, "launch_container.sh", script, strlen(script), 0700);
+    if (r < 0)
+        return r;
+    return nm_yarn_place_write(work, &p->tenant, "container_tokens", tokens->len > 0 ? tokens->data : none,
+                               tokens->len > 0 ? tokens->len : sizeof none, 0600);
+}
+
+static int finish(struct nm_yarn_preparation *p, char **ret_message)
+{
+    _cleanup_free_ char *script = NULL;
+    int r = make_script(p, &script, ret_message);
+
+    if (r < 0)
+        return r;
+    r = write_files(p, script);
+    p->lost_local = is_of_disk(r);
+    return r < 0 ? nm_fail(ret_message, r, "The container's script can't be written: %s", strerror(-r)) : 0;
+}
+
+static bool is_at_end(const struct nm_yarn_preparation *p)
+{
+    return p->at == p->task.context->n_resources;
+}
+
+static size_t next_piece(const struct nm_yarn_preparation *p)
+{
+    return NM_MIN(p->task.context->n_resources - p->at, PIECE);
+}
+
+static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
+{
+    struct nm_yarn_launcher *l = p->launcher;
+    int r = nm_loop_want(l->turns_source);
+
+    if (r < 0)
+        return r;
+    p->stage = stage;
+    if (!nm_fair_waits(&p->turn))
+        nm_fair_put(&l->turns, &p->turn, nm_fnv1a_64(p->task.submitter));
+    return 0;
+}
+
+/* Returns 1 when there are more links to make, which the next turn does. */
+static int add_links(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    size_t made;
+    int r = NM_MIN(work, 0);
+
+    if (r >= 0 && !p->links.links)
+        r = make_links(p, &p->links);
+    if (r < 0)
+        return r;
+    r = nm_yarn_place_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
+    p->at += made;
+    if (r < 0 && is_at_end(p))
+        return r;
+    if (r < 0)
+        return nm_fail(ret_message, r, "The resource '%.100s' can't be linked: %s", p->links.links[p->at].name,
+                       strerror(-r));
+    if (is_at_end(p))
+        return 0;
+    r = next_turn(p, MAKE_LINKS);
+    return r < 0 ? r : 1;
+}
+
+/* ---- resources ---------------------------------------------------------------------------- */
+
+static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
+
+/* What was there when it was asked for can have gone by the time that all the rest has come. */
+static void look_at_some(struct nm_yarn_preparation *p)
+{
+    const Yarn__LaunchContext *c = p->task.context;
+
+    for (size_t n = next_piece(p); n > 0; n--, p->at++)
+        if (!nm_localizer_check(p->ask, p->at, nm_yarn_resource_name(c->resources[p->at])))
+            p->is_lost = true;
+}
+
+/* A few times: somebody who goes on removing what is fetched keeps no container on its way for ever. */
+static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
+{
+    if (++p->n_lost > LOST_MAX)
+        return nm_fail(ret_message, -ESTALE, "The container's resources are removed from %s as soon as they are there",
+                       nm_yarn_caches_dir(&p->launcher->caches));
+    p->ask = nm_localizer_ask_free(p->ask);
+    return ask_for_resources(p, ret_message);
+}
+
+/* One in another directory, each once. What didn't fit is removed by now: the full one looks good again. */
+static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
+{
+    const struct nm_yarn_caches *c = &p->launcher->caches;
+
+    if (!p->tried) {
+        p->tried = nm_arena_alloc(&p->arena, (c->dirs->n + 1) * sizeof *p->tried);
+        for (size_t i = 0; p->tried && i < c->dirs->n; i++)
+            p->tried[i] = false;
+    }
+    return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
+}
+
+/* Asks the localizer of another directory: of each that has more room, if the directory of the one that was asked was
+ * full, and once another, if it has turned bad. Returns 1 if it has asked, 0 if there is no reason to. */
+static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_message)
+{
+    struct nm_localizer *failed = p->asked;
+    int r;
+
+    if (p->kind == HOLD)
+        return 0;
+    nm_yarn_launcher_look_again(p->launcher);
+    p->roomy = was_full ? find_roomy(p) : NULL;
+    if (!p->roomy && (p->asked_other || nm_yarn_caches_is_good(&p->launcher->caches, failed) ||
+                      p->launcher->caches.now == failed))
+        return 0;
+    p->asked_other = p->asked_other || !p->roomy;
+    p->ask = nm_localizer_ask_free(p->ask);
+    r = ask_for_resources(p, ret_message);
+    return r < 0 ? r : 1;
+}
+
+static void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata)
+{
+    struct nm_yarn_preparation *p = userdata;
+    _cleanup_free_ char *why = NULL;
+
+    (void)ask;
+    if (result < 0) {
+        int r = ask_other(p, result == -ENOSPC, &why);
+
+        if (r > 0)
+            return;
+        result = r < 0 ? r : result;
+        message = r < 0 ? why : message;
+    } else if (p->kind != HOLD) {
+        p->at = 0;
+        p->is_lost = false;
+        result = next_turn(p, LOOK);
+        if (result >= 0)
+            return;
+    }
+    end(p, result, message);
+}
+
+/* "3 of 7 resources, 12 of 40 MB" */
+static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
+{
+    const uint64_t mb = 1000 * 1000;
+    struct nm_yarn_preparation *p = userdata;
+    char text[PROGRESS_SIZE];
+    int n = snprintf(text, sizeof text, "%zu of %zu resources", progress->n_done, progress->n);
+
+    (void)ask;
+    if (progress->is_unpacking)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", unpacking");
+    else if (progress->total_bytes >= mb)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", %" PRIu64 " of %" PRIu64 " MB", progress->bytes / mb,
+                       progress->total_bytes / mb);
+    else if (progress->bytes >= mb)
+        (void)snprintf(text + n, sizeof text - (size_t)n, ", %" PRIu64 " MB", progress->bytes / mb);
+    if (p->listener.progress)
+        p->listener.progress(p, text, p->listener.userdata);
+}
+
+static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
+{
+    const struct nm_localizer_user user = {p->task.submitter, p->task.application, p->tenant.as.uid, p->tenant.as.gid,
+                                           p->task.user};
+    const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
+    const Yarn__LaunchContext *c = p->task.context;
+    struct nm_localizer_resource *list;
+    int r = nm_yarn_resources(c->resources, c->n_resources, p->launcher->params.settings->default_fs, &p->arena, &list,
+                              ret_message);
+
+    if (r < 0)
+        return r;
+    do {
+        if (p->roomy && nm_yarn_caches_is_good(&p->launcher->caches, p->roomy))
+            p->asked = p->roomy;
+        else
+            p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
+        r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
+        /* the first directories of a user need room as well */
+    } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
+    return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
+}
+
+/* ---- its course --------------------------------------------------------------------------- */
+
+static int begin(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r = find_user(p, ret_message);
+
+    if (r >= 0 && p->kind == ALL)
+        r = make_local(p, ret_message);
+    if (r >= 0 && p->kind == ALL)
+        r = make_logs(p, ret_message);
+    if (r >= 0)
+        r = ask_for_resources(p, ret_message);
+    return r < 0 ? r : 1;
+}
+
+static int look(struct nm_yarn_preparation *p, char **ret_message)
+{
+    int r;
+
+    look_at_some(p);
+    if (!is_at_end(p))
+        r = next_turn(p, LOOK);
+    else if (p->is_lost)
+        r = ask_again(p, ret_message);
+    else if (p->kind == ALL)
+        return finish(p, ret_message);
+    else {
+        p->at = 0;
+        return add_links(p, ret_message);
+    }
+    return r < 0 ? r : 1;
+}
+
+/* Each returns 1 where something else is still to come. */
+static void take_turn(struct nm_yarn_preparation *p)
+{
+    _cleanup_free_ char *message = NULL;
+    int r;
+
+    if (p->stage == BEGIN)
+        r = begin(p, &message);
+    else
+        r = p->stage == LOOK ? look(p, &message) : add_links(p, &message);
+    if (r <= 0)
+        end(p, r, message);
+}
+
+int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_launcher *l = userdata;
+    uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
+    struct nm_fair_item *t;
+
+    (void)usec;
+    while ((t = nm_fair_take(&l->turns))) {
+        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* who hears of its end may free any of them */
+        if (nm_now_usec() >= end_usec)
+            break;
+    }
+    return l->turns.first ? nm_loop_want(source) : 0;
+}
+
+static int copy_word(struct nm_arena *arena, const char **word)
+{
+    *word = nm_yarn_print(arena, "%s", *word);
+    return *word ? 0 : -ENOMEM;
+}
+
+/* They are the caller's, in an arena that is gone by the time that the script is written. */
+static int copy_services(struct nm_yarn_preparation *p)
+{
+    Yarn__Data **list = nm_arena_alloc(&p->arena, (p->task.n_services + 1) * sizeof *list);
+
+    for (size_t i = 0; list && i < p->task.n_services; i++) {
+        const Yarn__Data *from = p->task.services[i];
+
+        list[i] = nm_arena_alloc(&p->arena, sizeof **list);
+        if (!list[i])
+            return -ENOMEM;
+        yarn__data__init(list[i]);
+        list[i]->key = nm_yarn_print(&p->arena, "%s", from->key);
+        list[i]->value.data = nm_arena_alloc(&p->arena, from->value.len + 1);
+        if (!list[i]->key || !list[i]->value.data)
+            return -ENOMEM;
+        if (from->value.len > 0)
+            memcpy(list[i]->value.data, from->value.data, from->value.len);
+        list[i]->value.len = from->value.len;
+    }
+    p->task.services = list;
+    return list ? 0 : -ENOMEM;
+}
+
+static int copy_task(struct nm_yarn_preparation *p)
+{
+    struct nm_yarn_task *t = &p->task;
+    const char **words[] = {&t->application, &t->container,        &t->user,         &t->submitter,
+                            &t->node_host,   &t->place.local_dir, &t->place.log_dir};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        if (copy_word(&p->arena, words[i]) < 0)
+            return -ENOMEM;
+    p->tenant = (struct nm_yarn_tenant){.submitter = t->submitter, .application = t->application,
+                                        .container = t->container};
+    return copy_services(p);
+}
+
+static int new_preparation(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, enum kind kind,
+                           const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    _cleanup_(nm_yarn_preparation_freep) struct nm_yarn_preparation *p = calloc(1, sizeof *p);
+    int r;
+
+    if (!p)
+        return -ENOMEM;
+    nm_arena_init(&p->arena, MEMORY_MAX, NULL);
+    p->launcher = l;
+    l->n_preparations++;
+    p->listener = *listener;
+    p->task = *task;
+    p->kind = kind;
+    r = copy_task(p);
+    if (r >= 0)
+        r = next_turn(p, BEGIN);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
+                             const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    return new_preparation(l, task, is_running ? HOLD : ALL, listener, ret);
+}
+
+int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
+                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret)
+{
+    return new_preparation(l, task, LINK, listener, ret);
+}
+
+struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p)
+{
+    if (!p)
+        return NULL;
+    p->launcher->n_preparations--;
+    if (nm_fair_waits(&p->turn))
+        nm_fair_leave(&p->launcher->turns, &p->turn);
+    (void)nm_localizer_ask_free(p->ask);
+    nm_arena_done(&p->arena);
+    free(p->groups);
+    free(p->message);
+    free(p);
+    return NULL;
+}
+
+int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why)
+{
+    enum { PENDING = 1, COMPLETED, FAILED };
+
+    if (p->ask && nm_localizer_is_there(p->ask, i))
+        return COMPLETED;
+    if (p->result >= 0)
+        return PENDING;
+    *ret_why = p->message ?: strerror(-p->result);
+    return FAILED;
+}

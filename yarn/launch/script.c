@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See script.h. */
+
+#include "yarn/launch/script.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "util/error.h"
+
+/* ---- parts of a script ------------------------------------------------------------------------ */
+
+/* For what is no shell's business: nothing in single quotes has a meaning, but for a single quote. */
+static void put_quoted(FILE *out, const char *word, size_t size)
+{
+    fputc('\'', out);
+    for (size_t i = 0; i < size; i++)
+        if (word[i] == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(word[i], out);
+    fputc('\'', out);
+}
+
+/* From here on what goes wrong is found in these two files: bash's own words, mostly. */
+static void put_head(FILE *out, const char *log_dir)
+{
+    fputs("#!/bin/bash\n\nset -o pipefail -e\n", out);
+    fprintf(out, "export PRELAUNCH_OUT=\"%s/prelaunch.out\"\nexec >\"${PRELAUNCH_OUT}\"\n", log_dir);
+    fprintf(out, "export PRELAUNCH_ERR=\"%s/prelaunch.err\"\nexec 2>\"${PRELAUNCH_ERR}\"\n", log_dir);
+}
+
+static bool is_among(const char *name, const struct nm_yarn_env *env, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nm_streq(env[i].name, name))
+            return true;
+    return false;
+}
+
+/* What the node has is taken only where neither the application nor bash's own start has set it. */
+static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
+{
+    for (size_t i = 0; i < l->n_inherited; i++)
+        if (!is_among(l->inherited[i].name, l->asked, l->n_asked))
+            fprintf(out, "export %s=${%s:-\"%s\"}\n", l->inherited[i].name, l->inherited[i].name,
+                    l->inherited[i].value);
+}
+
+/* -n: when the container is run again the name may be a link to a directory, in which ln would make another. */
+static void put_links(FILE *out, const struct nm_yarn_launch *l)
+{
+    for (size_t i = 0; i < l->n_links; i++) {
+        const char *name = l->links[i].name, *slash = strrchr(name, '/');
+
+        if (slash) {
+            fputs("mkdir -p -- ", out);
+            put_quoted(out, name, (size_t)(slash - name));
+            fputc('\n', out);
+        }
+        fputs("ln -sfn -- ", out);
+        put_quoted(out, l->links[i].target, strlen(l->links[i].target));
+        fputc(' ', out);
+        put_quoted(out, name, strlen(name));
+        fputc('\n', out);
+    }
+}
+
+/* For whoever looks into the logs of a container that didn't start, where Hadoop puts them. Links are followed, so that
+ * it is seen what resources hold. It is no reason to fail: a link may go round in circles, a disk may be full. */
+static void put_debug_info(FILE *out, const char *log_dir)
+{
+    fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
+            log_dir, log_dir);
+    fprintf(out,
+            "{\n"
+            "    echo 'ls -l:'; ls -l\n"
+            "    echo 'find -L . -maxdepth 5 -ls:'; find -L . -maxdepth 5 -ls\n"
+            "    echo 'broken symlinks(find -L . -maxdepth 5 -type l -ls):'; find -L . -maxdepth 5 -type l -ls\n"
+            "} >\"%s/directory.info\" 2>&1 || :\n",
+            log_dir);
+}
+
+/* ---- what was asked for ------------------------------------------------------------------- */
+
+struct asked {
+    struct nm_yarn_env *env;
+    char **values; /* what env points to */
+    size_t n;
+};
+
+static void asked_done(struct asked *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        free(a->values[i]);
+    free(a->values);
+    free(a->env);
+}
+
+/* Without those that are the node's to set. */
+static int expand_asked(const struct nm_yarn_launch *l, struct asked *a, char **ret_message)
+{
+    a->env = calloc(l->n_asked + 1, sizeof *a->env);
+    a->values = calloc(l->n_asked + 1, sizeof *a->values);
+    if (!a->env || !a->values)
+        return -ENOMEM;
+    for (size_t i = 0; i < l->n_asked; i++) {
+        const char *name = l->asked[i].name;
+        int r;
+
+        if (!nm_yarn_env_is_name(name))
+            return nm_fail(ret_message, -EINVAL,
+                           "The environment has a variable '%.80s': a name has letters, digits and "
+                           "'_' only, and begins with no digit",
+                           name);
+        if (is_among(name, l->node, l->n_node))
+            continue;
+        if ((r = nm_yarn_expand(l->asked[i].value, &l->markers, &a->values[a->n])) < 0)
+            return r;
+        a->env[a->n] = (struct nm_yarn_env){name, a->values[a->n]};
+        a->n++;
+    }
+    return nm_yarn_env_order(a->env, a->n);
+}
+
+static void put_env(FILE *out, const struct nm_yarn_env *env, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "export %s=\"%s\"\n", env[i].name, env[i].value);
+}
+
+/* bash -c, since the words are a shell's: they redirect, and name variables. */
+static int put_command(FILE *out, const struct nm_yarn_launch *l)
+{
+    assert(l->command && l->command[0]);
+    fputs("exec /bin/bash -c \"", out);
+    for (size_t i = 0; l->command[i]; i++) {
+        _cleanup_free_ char *word = NULL;
+        int r = nm_yarn_expand(l->command[i], &l->markers, &word);
+
+        if (r < 0)
+            return r;
+        fprintf(out, "%s%s", i > 0 ? " " : "", word);
+    }
+    fputs("\"\n", out);
+    return 0;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static int put_script(FILE *out, const struct nm_yarn_launch *l, char **ret_message)
+{
+    _cleanup_(asked_done) struct asked a = {0};
+    int r = expand_asked(l, &a, ret_message);
+
+    if (r < 0)
+        return r;
+    put_head(out, l->markers.log_dir);
+    put_inherited(out, l);
+    put_env(out, l->node, l->n_node);
+    put_env(out, a.env, a.n);
+    put_links(out, l);
+    if (l->debug_info)
+        put_debug_info(out, l->markers.log_dir);
+    return put_command(out, l);
+}
+
+int nm_yarn_launch_script(const struct nm_yarn_launch *l, char **ret, char **ret_message)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int r;
+
+    if (!out)
+        return -ENOMEM;
+    r = put_script(out, l, ret_message);
+    if (fclose(out) != 0 && r >= 0)
+        r = -ENOMEM;
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(text);
+    return 0;
+}

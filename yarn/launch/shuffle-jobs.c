@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See shuffle-jobs.h. */
+
+#include "yarn/launch/shuffle-jobs.h"
+
+#include <dirent.h>
+
+#include <jansson.h>
+
+#include "util/fileio.h"
+#include "util/parse.h"
+
+#define FILE_MAX 1024
+#define PREFIX "application_"
+
+static void free_job(struct nm_yarn_shuffle_job *j)
+{
+    explicit_bzero(j->key, sizeof j->key);
+    free(j->application);
+    free(j->submitter);
+    free(j);
+}
+
+static struct nm_yarn_shuffle_job *find(const struct nm_yarn_shuffle_jobs *jobs, const char *application)
+{
+    struct nm_yarn_shuffle_job *j;
+
+    TAILQ_FOREACH(j, &jobs->list, link)
+        if (nm_streq(j->application, application))
+            return j;
+    return NULL;
+}
+
+/* It names a file, and the job is made of it. */
+static bool is_application(const char *name)
+{
+    return nm_name_is_valid(name) && strncmp(name, PREFIX, strlen(PREFIX)) == 0;
+}
+
+/* As print_hex() writes it: what is in a file goes to nm-shuffle as it is. */
+static bool is_key(const char *hex)
+{
+    size_t size = strlen(hex);
+
+    return size > 0 && size % 2 == 0 && size <= 2 * NM_YARN_SHUFFLE_KEY_MAX && strspn(hex, "0123456789abcdef") == size;
+}
+
+static int insert(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter, uid_t uid,
+                  const char *key, struct nm_yarn_shuffle_job **ret)
+{
+    struct nm_yarn_shuffle_job *j = calloc(1, sizeof *j);
+
+    if (!j)
+        return -ENOMEM;
+    j->application = strdup(application);
+    j->submitter = strdup(submitter);
+    j->uid = uid;
+    (void)snprintf(j->key, sizeof j->key, "%s", key);
+    if (!j->application || !j->submitter) {
+        free_job(j);
+        return -ENOMEM;
+    }
+    TAILQ_INSERT_TAIL(&jobs->list, j, link);
+    *ret = j;
+    return 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static int save(const struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_shuffle_job *j)
+{
+    json_t *o = json_pack("{s:s, s:I, s:s}", "submitter", j->submitter, "uid", (json_int_t)j->uid, "key", j->key);
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    int r = text ? nm_write_file_atomic_at(jobs->state_fd, j->application, text, 0600) : -ENOMEM;
+
+    json_decref(o);
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+    return r;
+}
+
+/* What isn't a job as we write it is passed over: its maps are run again, which is better than no node. */
+static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
+{
+    const char *submitter = NULL, *key = NULL;
+    struct nm_yarn_shuffle_job *j;
+    json_int_t uid = -1;
+    char text[FILE_MAX];
+    json_t *o;
+
+    if (!is_application(name) || nm_read_file_at(jobs->state_fd, name, text, sizeof text, NULL) < 0)
+        return;
+    o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    explicit_bzero(text, sizeof text);
+    if (json_unpack(o, "{s:s, s:I, s:s}", "submitter", &submitter, "uid", &uid, "key", &key) == 0 &&
+        nm_user_name_is_valid(submitter) && uid >= 0 && uid < UINT32_MAX && is_key(key))
+        (void)insert(jobs, name, submitter, (uid_t)uid, key, &j);
+    json_decref(o);
+}
+
+int nm_yarn_shuffle_jobs_open(const char *state_dir, struct nm_yarn_shuffle_jobs *ret)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    const struct dirent *d;
+
+    TAILQ_INIT(&ret->list);
+    ret->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (ret->state_fd < 0)
+        return ret->state_fd;
+    dir = opendir(state_dir);
+    if (!dir) {
+        int r = -errno;
+
+        ret->state_fd = nm_close(ret->state_fd);
+        return r;
+    }
+    while ((d = readdir(dir)))
+        load_one(ret, d->d_name);
+    return 0;
+}
+
+void nm_yarn_shuffle_jobs_done(struct nm_yarn_shuffle_jobs *jobs)
+{
+    struct nm_yarn_shuffle_job *j;
+
+    while ((j = TAILQ_FIRST(&jobs->list))) {
+        TAILQ_REMOVE(&jobs->list, j, link);
+        free_job(j);
+    }
+    jobs->state_fd = nm_close(jobs->state_fd);
+}
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+static void print_hex(struct nm_bytes bytes, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes.size; i++) {
+        *out++ = digits[bytes.data[i] >> 4];
+        *out++ = digits[bytes.data[i] & 15];
+    }
+    *out = '\0';
+}
+
+int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
+                             uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret)
+{
+    struct nm_yarn_shuffle_job *former = find(jobs, application), *j = former;
+    char hex[2 * NM_YARN_SHUFFLE_KEY_MAX + 1];
+    int r;
+
+    if (!is_application(application) || !nm_user_name_is_valid(submitter) || key.size == 0 ||
+        key.size > NM_YARN_SHUFFLE_KEY_MAX)
+        return -EBADMSG;
+    print_hex(key, hex);
+    if (j && nm_streq(j->submitter, submitter) && j->uid == uid && nm_streq(j->key, hex)) {
+        *ret = j;
+        return 1;
+    }
+    r = insert(jobs, application, submitter, uid, hex, &j);
+    explicit_bzero(hex, sizeof hex);
+    if (r < 0)
+        return r;
+    if (former) { /* another attempt of the application has made a key of its own */
+        TAILQ_REMOVE(&jobs->list, former, link);
+        free_job(former);
+    }
+    (void)save(jobs, j); /* what can't be kept serves until nmd's end */
+    *ret = j;
+    return 0;
+}
+
+int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application)
+{
+    struct nm_yarn_shuffle_job *j = find(jobs, application);
+
+    if (!j)
+        return -ENOENT;
+    (void)unlinkat(jobs->state_fd, application, 0);
+    TAILQ_REMOVE(&jobs->list, j, link);
+    free_job(j);
+    return 0;
+}
+
+/* Numbers and names that were checked need no escapes. */
+void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
+{
+    (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE,
+                   "{\"add\": {\"job\": \"job_%s\", \"user\": \"%s\", \"uid\": %ju, \"key\": \"%s\"}}",
+                   job->application + strlen(PREFIX), job->submitter, (uintmax_t)job->uid, job->key);
+}
+
+void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
+{
+    (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE, "{\"remove\": {\"job\": \"job_%s\"}}",
+                   application + strlen(PREFIX));
+}

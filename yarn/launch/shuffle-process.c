@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See shuffle-process.h. */
+
+#include "yarn/launch/shuffle-process.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <jansson.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/inherited.h"
+#include "util/loop.h"
+
+#define LINE_MAX_SIZE 4096
+#define LAST_SIZE 300
+#define UNTOLD_MAX (16u << 20)
+
+/* What comes out of a pipe, in lines. */
+struct lines {
+    int fd;
+    sd_event_source *source;
+    char text[LINE_MAX_SIZE];
+    size_t size;
+};
+
+struct nm_yarn_shuffle_process {
+    struct nm_yarn_shuffle_process_params params;
+    pid_t pid; /* 0: it has been reaped */
+    int pidfd, in_fd;
+    sd_event_source *in_source, *end_source;
+    struct lines out, err;
+    char *untold; /* what it hasn't taken yet */
+    size_t untold_size;
+    bool is_listening;
+    char last[LAST_SIZE]; /* line of its standard error */
+};
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+/* The kernel puts each session into a group of its own (CONFIG_SCHED_AUTOGROUP, sched(7)), and compares the nice values
+ * of these groups; the processes' own count inside of one only. -ENOENT: no autogroups here. */
+static void set_session_nice(const char *process, int nice)
+{
+    char path[64], text[16];
+
+    (void)snprintf(path, sizeof path, "/proc/%s/autogroup", process);
+    (void)snprintf(text, sizeof text, "%d", nice);
+    (void)nm_write_file_at(AT_FDCWD, path, text);
+}
+
+/* What nmd gave itself, so that it is heard on a full node, isn't for those who serve strangers. */
+static void be_ordinary(uint64_t most_files, int nice)
+{
+    struct rlimit files;
+
+    (void)setpriority(PRIO_PROCESS, 0, nice);
+    set_session_nice("self", nice);
+    (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "0");
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = NM_MIN(files.rlim_max, (rlim_t)most_files);
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int in, int out, int err)
+{
+    char *env[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
+    int program;
+
+    nm_inherited_reset_signals();
+    (void)setsid();
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(126);
+    program = dup3(p->program_fd, STDERR_FILENO + 1, O_CLOEXEC);
+    if (program < 0 && p->program_fd != STDERR_FILENO + 1)
+        _exit(126);
+    nm_closefrom(STDERR_FILENO + 2);
+    be_ordinary(p->most_files, p->nice);
+    if (chdir("/") < 0)
+        _exit(126);
+    (void)fexecve(STDERR_FILENO + 1, (char *const *)p->argv, env);
+    _exit(127);
+}
+
+/* With whom it can't be talked: its end will be heard, and its successor is told everything. */
+static int give_up(struct nm_yarn_shuffle_process *p)
+{
+    if (p->pid > 0)
+        (void)kill(p->pid, SIGKILL);
+    if (p->untold)
+        explicit_bzero(p->untold, p->untold_size);
+    p->untold_size = 0;
+    return -EPIPE;
+}
+
+/* ---- what it says ------------------------------------------------------------------------- */
+
+/* What can't be understood, for want of memory for one, may have been that it listens. */
+static void hear(struct nm_yarn_shuffle_process *p, const char *line)
+{
+    json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
+
+    if (!o && !p->is_listening)
+        (void)give_up(p);
+    if ((value = json_object_get(o, "listening")) && json_integer_value(value) > 0 &&
+        json_integer_value(value) <= UINT16_MAX) {
+        p->is_listening = true;
+        p->params.listening((uint16_t)json_integer_value(value), p->params.userdata);
+    } else if ((value = json_object_get(o, "error")) && json_is_string(value)) {
+        p->params.refused(json_string_value(value), p->params.userdata);
+    }
+    json_decref(o);
+}
+
+/* True: something was there. A line that is too long is heard in pieces, none of which is one. */
+static bool read_lines(struct nm_yarn_shuffle_process *p, struct lines *l)
+{
+    ssize_t n = read(l->fd, l->text + l->size, sizeof l->text - 1 - l->size);
+    char *end;
+
+    if (n <= 0)
+        return n < 0 && errno == EINTR;
+    l->size += (size_t)n;
+    l->text[l->size] = '\0';
+    while ((end = strchr(l->text, '\n')) || l->size == sizeof l->text - 1) {
+        size_t used = end ? (size_t)(end - l->text) + 1 : l->size;
+
+        if (end)
+            *end = '\0';
+        if (l == &p->err)
+            (void)snprintf(p->last, sizeof p->last, "%.*s", LAST_SIZE - 1, l->text);
+        else
+            hear(p, l->text);
+        l->size -= used;
+        memmove(l->text, l->text + used, l->size + 1);
+    }
+    return true;
+}
+
+static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_yarn_shuffle_process *p = userdata;
+    struct lines *l = fd == p->err.fd ? &p->err : &p->out;
+
+    if (!read_lines(p, l) && (revents & (EPOLLHUP | EPOLLERR)))
+        return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    return 0;
+}
+
+/* ---- what it is told ---------------------------------------------------------------------- */
+
+/* As much as the pipe takes now: nmd waits for nobody. */
+static int write_untold(struct nm_yarn_shuffle_process *p)
+{
+    while (p->untold_size > 0) {
+        ssize_t n = write(p->in_fd, p->untold, p->untold_size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? 0 : -errno;
+        p->untold_size -= (size_t)n;
+        memmove(p->untold, p->untold + n, p->untold_size);
+        explicit_bzero(p->untold + p->untold_size, (size_t)n); /* keys */
+    }
+    return 0;
+}
+
+static int arm(struct nm_yarn_shuffle_process *p)
+{
+    return sd_event_source_set_enabled(p->in_source, p->untold_size > 0 ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+static int on_room(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_yarn_shuffle_process *p = userdata;
+
+    (void)source, (void)fd, (void)revents;
+    if (write_untold(p) < 0)
+        (void)give_up(p);
+    return arm(p);
+}
+
+int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *line)
+{
+    const size_t size = strlen(line);
+    char *larger = NULL;
+
+    if (p->pid == 0)
+        return -EPIPE;
+    if (p->untold_size + size + 1 <= UNTOLD_MAX)
+        larger = malloc(p->untold_size + size + 1); /* and not realloc(), which would leave keys behind */
+    if (!larger)
+        return give_up(p);
+    if (p->untold_size > 0)
+        memcpy(larger, p->untold, p->untold_size);
+    memcpy(larger + p->untold_size, line, size);
+    larger[p->untold_size + size] = '\n';
+    if (p->untold)
+        explicit_bzero(p->untold, p->untold_size);
+    free(p->untold);
+    p->untold = larger;
+    p->untold_size += size + 1;
+    return write_untold(p) < 0 ? give_up(p) : arm(p);
+}
+
+/* ---- its end ------------------------------------------------------------------------------ */
+
+/* Before that its number can't become another's. */
+static int reap(struct nm_yarn_shuffle_process *p)
+{
+    int status = 0;
+
+    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    p->pid = 0;
+    return status;
+}
+
+void nm_yarn_shuffle_process_last(struct nm_yarn_shuffle_process *p, char *buf, size_t size)
+{
+    while (read_lines(p, &p->err))
+        ;
+    if (*p->last)
+        (void)snprintf(buf, size, "%s", p->last);
+}
+
+static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct nm_yarn_shuffle_process *p = userdata;
+    char last[LAST_SIZE] = "", why[LAST_SIZE + 64];
+    int status = reap(p);
+
+    (void)source, (void)fd, (void)revents;
+    (void)sd_event_source_set_enabled(p->end_source, SD_EVENT_OFF);
+    nm_yarn_shuffle_process_last(p, last, sizeof last);
+    if (WIFSIGNALED(status))
+        (void)snprintf(why, sizeof why, "nm-shuffle was ended by signal %d", WTERMSIG(status));
+    else
+        (void)snprintf(why, sizeof why, "nm-shuffle ended with status %d%s%s", WEXITSTATUS(status),
+                       *last ? ": " : "", last);
+    p->params.ended(why, p->params.userdata);
+    return 0;
+}
+
+pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
+{
+    return p->pid;
+}
+
+/* Uses its process group, which has no other process: for PRIO_PGRP the kernel sets all threads, for PRIO_PROCESS only
+ * one. */
+int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
+{
+    char process[16];
+
+    if (p->pid <= 0)
+        return -ESRCH;
+    if (getsid(p->pid) == p->pid) { /* else it has just been forked, and will do that itself */
+        (void)snprintf(process, sizeof process, "%d", (int)p->pid);
+        set_session_nice(process, nice);
+    }
+    return RET_NERRNO(setpriority(PRIO_PGRP, (id_t)p->pid, nice));
+}
+
+void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t timeout_usec)
+{
+    const uint64_t end_usec = nm_now_usec() + timeout_usec;
+
+    while (!p->is_listening) {
+        struct pollfd fds[] = {{.fd = p->out.fd, .events = POLLIN}, {.fd = p->pidfd, .events = POLLIN}};
+        const uint64_t left_usec = nm_sub_u64(end_usec, nm_now_usec());
+
+        if (left_usec == 0 || (poll(fds, NM_ARRAY_SIZE(fds), (int)(left_usec / 1000) + 1) < 0 && errno != EINTR))
+            return;
+        if (!read_lines(p, &p->out) && (fds[1].revents & POLLIN))
+            return;
+    }
+}
+
+/* ---- beginning ---------------------------------------------------------------------------- */
+
+static int make_pipe(int *ret_read, int *ret_write)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return -errno;
+    *ret_read = pair[0];
+    *ret_write = pair[1];
+    return 0;
+}
+
+static int spawn(struct nm_yarn_shuffle_process *p)
+{
+    _cleanup_close_ int in = -EBADF, out = -EBADF, err = -EBADF;
+    int r = make_pipe(&in, &p->in_fd);
+
+    if (r >= 0)
+        r = make_pipe(&p->out.fd, &out);
+    if (r >= 0)
+        r = make_pipe(&p->err.fd, &err);
+    if (r < 0)
+        return r;
+    if (fcntl(p->in_fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(p->out.fd, F_SETFL, O_NONBLOCK) < 0 ||
+        fcntl(p->err.fd, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    p->pid = fork();
+    if (p->pid == 0)
+        become(&p->params, in, out, err);
+    if (p->pid < 0) {
+        p->pid = 0;
+        return -errno;
+    }
+    p->pidfd = RET_NERRNO(pidfd_open(p->pid, 0));
+    return p->pidfd < 0 ? p->pidfd : 0;
+}
+
+static int watch(struct nm_yarn_shuffle_process *p)
+{
+    sd_event *e = p->params.event;
+    int r = sd_event_add_io(e, &p->out.source, p->out.fd, EPOLLIN, on_lines, p);
+
+    if (r >= 0)
+        r = sd_event_add_io(e, &p->err.source, p->err.fd, EPOLLIN, on_lines, p);
+    if (r >= 0)
+        r = sd_event_add_io(e, &p->in_source, p->in_fd, EPOLLOUT, on_room, p);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(p->in_source, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_io(e, &p->end_source, p->pidfd, EPOLLIN, on_end, p);
+    /* what it says comes before its end */
+    return r < 0 ? r : sd_event_source_set_priority(p->end_source, NM_LOOP_LATE);
+}
+
+int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *params,
+                                struct nm_yarn_shuffle_process **ret)
+{
+    _cleanup_(nm_yarn_shuffle_process_freep) struct nm_yarn_shuffle_process *p = calloc(1, sizeof *p);
+    int r;
+
+    assert(params->listening && params->refused && params->ended);
+    if (!p)
+        return -ENOMEM;
+    p->params = *params;
+    p->pidfd = p->in_fd = p->out.fd = p->err.fd = -EBADF;
+    r = spawn(p);
+    if (r >= 0)
+        r = watch(p);
+    if (r < 0)
+        return r;
+    p->params.argv = NULL; /* it has it */
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+/* The end of its standard input would end it as well, in its own time; who starts another needs its port at once. */
+struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p)
+{
+    if (!p)
+        return NULL;
+    (void)sd_event_source_disable_unref(p->in_source);
+    (void)sd_event_source_disable_unref(p->end_source);
+    (void)sd_event_source_disable_unref(p->out.source);
+    (void)sd_event_source_disable_unref(p->err.source);
+    if (p->pid > 0) {
+        (void)kill(p->pid, SIGKILL);
+        (void)reap(p);
+    }
+    (void)nm_close(p->pidfd);
+    (void)nm_close(p->in_fd);
+    (void)nm_close(p->out.fd);
+    (void)nm_close(p->err.fd);
+    if (p->untold)
+        explicit_bzero(p->untold, p->untold_size);
+    free(p->untold);
+    free(p);
+    return NULL;
+}

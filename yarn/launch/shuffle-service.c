@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See shuffle-service.h. */
+
+#include "yarn/launch/shuffle-service.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <syslog.h>
+
+#include "rpc/hadoop/token.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+#include "yarn/launch/shuffle-jobs.h"
+#include "yarn/launch/shuffle-process.h"
+#include "yarn/launch/user.h"
+#include "yarn/port.h"
+
+/* An nm-shuffle of a former nmd may still be on its way out, and have the port. */
+#define BEGIN_USEC (5 * NM_USEC_PER_SEC)
+#define BEGIN_PAUSE_MSEC 100
+#define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
+#define RETRY_MAX_USEC (30 * NM_USEC_PER_SEC)
+#define WELL_USEC (60 * NM_USEC_PER_SEC) /* what has run for so long was all right */
+#define DIRS_MAX 64
+#define MOST_CONNECTIONS 8192
+#define PORT_FILE "port"
+#define HELPER_NAME "shuffle"
+#define NICE 10 /* if nm-shuffle gets no CPU weight of its own */
+
+struct nm_yarn_shuffle {
+    struct nm_yarn_shuffle_params params;
+    struct nm_yarn_shuffle_jobs jobs;
+    struct nm_yarn_shuffle_process *process; /* NULL: it has ended, and is started again by the timer */
+    sd_event_source *timer;
+    uint64_t started_usec, retry_usec;
+    int program_fd;
+    uint16_t port; /* 0: any that is free */
+    bool is_listening, has_weight;
+    uint8_t metadata[4];
+};
+
+nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const char *format, ...)
+{
+    char sentence[500];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, ap);
+    va_end(ap);
+    if (s->params.tell)
+        s->params.tell(level, sentence);
+}
+
+/* ---- its share of CPU --------------------------------------------------------------------- */
+
+static void on_placed(int result, const char *message, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+    int r;
+
+    if (result >= 0 || result == -ESRCH || !s->process) /* if it has ended, that is handled elsewhere */
+        return;
+    r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
+    tell(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
+         r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
+}
+
+/* Moves nm-shuffle when it listens, not before: the address rules of nmd.service (IPAddressAllow=) apply to sockets
+ * that were made in its cgroup, and must apply to this one. */
+static void place(struct nm_yarn_shuffle *s)
+{
+    int r;
+
+    if (!s->has_weight)
+        return;
+    r = nm_manager_place_helper(s->params.manager, HELPER_NAME, nm_yarn_shuffle_process_pid(s->process), on_placed, s);
+    if (r < 0)
+        on_placed(r, NULL, s);
+}
+
+/* ---- what it is told ---------------------------------------------------------------------- */
+
+/* While there is nobody to be told, a job is kept for on_listening(); so it is where that failed, since who couldn't be
+ * told is ended for it. */
+static void say(struct nm_yarn_shuffle *s, const char *line)
+{
+    if (s->process && s->is_listening)
+        (void)nm_yarn_shuffle_process_tell(s->process, line);
+}
+
+static void say_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
+{
+    char line[NM_YARN_SHUFFLE_LINE_SIZE];
+
+    nm_yarn_shuffle_add_line(job, line);
+    say(s, line);
+    explicit_bzero(line, sizeof line);
+}
+
+/* A new process knows nothing: it is told all jobs again. A reducer that is faster is refused, and comes again. */
+static void on_listening(uint16_t port, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+    const struct nm_yarn_shuffle_job *j;
+    char text[16];
+
+    s->port = port;
+    s->is_listening = true;
+    for (unsigned i = 0; i < sizeof s->metadata; i++)
+        s->metadata[i] = (uint8_t)((uint32_t)port >> (24 - 8 * i));
+    (void)snprintf(text, sizeof text, "%u\n", port);
+    (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
+    place(s);
+    TAILQ_FOREACH(j, &s->jobs.list, link)
+        say_job(s, j);
+}
+
+static void on_refused(const char *error, void *userdata)
+{
+    tell(userdata, LOG_WARNING, "nm-shuffle refuses: %s", error);
+}
+
+/* ---- its process -------------------------------------------------------------------------- */
+
+/* An account of its own, or else one that runs no containers: these could send it signals. */
+static const char *account(void)
+{
+    static const char *const names[] = {"nmd-shuffle", "daemon", "nobody"};
+
+    for (size_t i = 0; geteuid() == 0 && i < NM_ARRAY_SIZE(names); i++)
+        if (getpwnam(names[i]))
+            return names[i];
+    return NULL;
+}
+
+static void on_ended(const char *why, void *userdata);
+
+/* The port that was once told to application masters stays: theirs are outputs that can be had only there. */
+static int start(struct nm_yarn_shuffle *s)
+{
+    const struct nm_yarn_settings *settings = s->params.settings;
+    const int64_t max = settings->shuffle_max_connections > 0 ? settings->shuffle_max_connections : MOST_CONNECTIONS;
+    char listen[32], connections[48], user[64];
+    const char *argv[DIRS_MAX + 5], *name = account();
+    struct nm_yarn_shuffle_process_params p = {
+        .event = s->params.event,
+        .program_fd = s->program_fd,
+        .argv = argv,
+        .most_files = 4 * (uint64_t)max + 256,
+        .nice = s->has_weight ? 0 : NICE,
+        .listening = on_listening,
+        .refused = on_refused,
+        .ended = on_ended,
+        .userdata = s,
+    };
+    size_t n = 0;
+
+    (void)snprintf(listen, sizeof listen, "--listen=%" PRId64, s->port > 0 ? s->port : settings->shuffle_port);
+    (void)snprintf(connections, sizeof connections, "--max-connections=%" PRId64, max);
+    (void)snprintf(user, sizeof user, "--user=%s", name ?: "");
+    argv[n++] = "nm-shuffle";
+    argv[n++] = listen;
+    argv[n++] = connections;
+    if (name)
+        argv[n++] = user;
+    for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
+        argv[n++] = settings->local_dirs[i]; /* also one that is bad now: its disk may come back */
+    argv[n] = NULL;
+    s->started_usec = nm_now_usec();
+    return nm_yarn_shuffle_process_new(&p, &s->process);
+}
+
+/* What doesn't start is tried again and again, at growing intervals; jobs wait for it meanwhile. */
+static void start_later(struct nm_yarn_shuffle *s)
+{
+    s->retry_usec = nm_now_usec() - s->started_usec >= WELL_USEC ? RETRY_MIN_USEC
+                                                                 : NM_MIN(2 * s->retry_usec, RETRY_MAX_USEC);
+    s->retry_usec = NM_MAX(s->retry_usec, RETRY_MIN_USEC);
+    (void)sd_event_source_set_time(s->timer, nm_now_usec() + s->retry_usec);
+    (void)sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
+}
+
+static void on_ended(const char *why, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+
+    s->process = nm_yarn_shuffle_process_free(s->process);
+    s->is_listening = false;
+    start_later(s);
+    tell(s, LOG_WARNING, "%s; another is started", why);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_shuffle *s = userdata;
+
+    (void)source, (void)usec;
+    if (!s->process && start(s) < 0)
+        start_later(s);
+    return 0;
+}
+
+/* ---- the service -------------------------------------------------------------------------- */
+
+struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s)
+{
+    return (struct nm_bytes){s->metadata, sizeof s->metadata};
+}
+
+int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
+                        struct nm_bytes data)
+{
+    const struct nm_yarn_shuffle_job *job;
+    struct nm_token token;
+    uid_t uid;
+    gid_t gid;
+    int r = nm_token_read(&data, &token);
+
+    if (r >= 0)
+        r = nm_yarn_user_find(user, &uid, &gid);
+    if (r >= 0)
+        r = nm_yarn_shuffle_jobs_add(&s->jobs, application, submitter, uid, token.password, &job);
+    if (r == 0)
+        say_job(s, job);
+    return r < 0 ? r : 0;
+}
+
+void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application)
+{
+    char line[NM_YARN_SHUFFLE_LINE_SIZE];
+
+    if (nm_yarn_shuffle_jobs_remove(&s->jobs, application) < 0)
+        return;
+    nm_yarn_shuffle_remove_line(application, line);
+    say(s, line);
+}
+
+/* Where the configuration leaves the port open, the one that an earlier nmd has told. */
+static void read_port(struct nm_yarn_shuffle *s)
+{
+    char text[16];
+    uint64_t port;
+
+    if (s->params.settings->shuffle_port > 0 ||
+        nm_read_file_at(s->jobs.state_fd, PORT_FILE, text, sizeof text, NULL) < 0)
+        return;
+    text[strcspn(text, "\n")] = '\0';
+    if (nm_parse_u64(text, &port) >= 0 && port <= UINT16_MAX)
+        s->port = (uint16_t)port;
+}
+
+/* Before anything can be started here: who asks is told the port. */
+static int begin(struct nm_yarn_shuffle *s, char **ret_message)
+{
+    const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
+    const uint64_t end_usec = nm_now_usec() + BEGIN_USEC;
+    char why[300] = "it is silent";
+    int r;
+
+    for (;;) { /* each round takes a tenth of a second at least */
+        r = start(s);
+        if (r < 0)
+            return nm_fail(ret_message, r, "%s can't be started: %s", s->params.program, strerror(-r));
+        nm_yarn_shuffle_process_wait(s->process, nm_sub_u64(end_usec, nm_now_usec()));
+        if (s->is_listening)
+            return 0;
+        nm_yarn_shuffle_process_last(s->process, why, sizeof why);
+        s->process = nm_yarn_shuffle_process_free(s->process);
+        if (nm_now_usec() >= end_usec)
+            return nm_fail(ret_message, -EADDRINUSE, "nm-shuffle doesn't listen: %s", why);
+        if (s->params.settings->shuffle_port == 0)
+            s->port = 0; /* somebody else has it by now */
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static int open_state(struct nm_yarn_shuffle *s)
+{
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (asprintf(&path, "%s/shuffle", s->params.state_dir) < 0)
+        return -ENOMEM;
+    r = nm_mkdir_p(path, 0700);
+    return r < 0 ? r : nm_yarn_shuffle_jobs_open(path, &s->jobs);
+}
+
+static int refuse_program(const char *program, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "%s: %s", program, strerror(-r));
+}
+
+bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s)
+{
+    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
+        if (nm_streq(s->aux_services[i], NM_YARN_SHUFFLE))
+            return true;
+    return false;
+}
+
+int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message)
+{
+    int r = RET_NERRNO(access(program, F_OK));
+
+    if (r < 0)
+        return refuse_program(program, r, ret_message);
+    return nm_yarn_port_check("0.0.0.0", (uint16_t)s->shuffle_port, NM_YARN_SHUFFLE_PORT, NM_YARN_SHUFFLE_PORT,
+                              may_be_ours, ret_message);
+}
+
+int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message)
+{
+    _cleanup_(nm_yarn_shuffle_freep) struct nm_yarn_shuffle *s = calloc(1, sizeof *s);
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    s->params = *params;
+    TAILQ_INIT(&s->jobs.list);
+    s->jobs.state_fd = -EBADF;
+    s->program_fd = RET_NERRNO(open(params->program, O_PATH | O_CLOEXEC));
+    if (s->program_fd < 0)
+        return refuse_program(params->program, s->program_fd, ret_message);
+    r = open_state(s);
+    if (r >= 0)
+        r = sd_event_add_time(params->event, &s->timer, CLOCK_BOOTTIME, UINT64_MAX, 0, on_timer, s);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
+    if (r < 0)
+        return r;
+    read_port(s);
+    s->has_weight = params->manager && nm_manager_can_place_helper(params->manager);
+    if (!s->has_weight)
+        tell(s, LOG_NOTICE, "nm-shuffle runs at nice 10: this host has no CPU weights that could rank it below "
+             "guaranteed containers");
+    r = begin(s, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s)
+{
+    if (!s)
+        return NULL;
+    (void)nm_yarn_shuffle_process_free(s->process);
+    (void)sd_event_source_disable_unref(s->timer);
+    nm_yarn_shuffle_jobs_done(&s->jobs);
+    (void)nm_close(s->program_fd);
+    free(s);
+    return NULL;
+}

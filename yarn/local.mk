@@ -1,0 +1,133 @@
+# yarn/: this node as a NodeManager of YARN's.
+noinst_LTLIBRARIES += libnm-yarn.la
+libnm_yarn_la_SOURCES = \
+	%D%/exceptions.h \
+	%D%/hosting.c %D%/hosting.h \
+	%D%/ids.c %D%/ids.h \
+	%D%/listeners.c %D%/listeners.h \
+	%D%/message-ids.h \
+	%D%/node/notes.c %D%/node/notes.h \
+	%D%/note-dir.c %D%/note-dir.h \
+	%D%/orders.c %D%/orders.h \
+	%D%/port.c %D%/port.h \
+	%D%/report.c %D%/report.h \
+	%D%/resolve.c %D%/resolve.h \
+	%D%/state.c %D%/state.h \
+	%D%/yarn.c %D%/yarn.h \
+	%D%/yarn-connect.c \
+	%D%/yarn-requests.c \
+	%D%/yarn-rest.c \
+	%D%/yarn-show.c \
+	%D%/yarn-state.h \
+	%D%/yarn-size.c \
+	%D%/yarn-steps.c \
+	%D%/allocator/allocator.c %D%/allocator/allocator.h \
+	%D%/allocator/allocator-state.h \
+	%D%/allocator/ask-table.c %D%/allocator/ask-table.h \
+	%D%/allocator/choose.c %D%/allocator/choose.h \
+	%D%/allocator/names.c %D%/allocator/names.h \
+	%D%/allocator/nodes.c %D%/allocator/nodes.h \
+	%D%/allocator/pack.c \
+	%D%/allocator/why.c %D%/allocator/why.h \
+	%D%/conf/conf.c %D%/conf/conf.h \
+	%D%/conf/conf-dir.c \
+	%D%/conf/conf-expand.c \
+	%D%/conf/conf-set.h \
+	%D%/conf/conf-xml.c \
+	%D%/conf/defaults.c %D%/conf/defaults.h \
+	%D%/conf/hadoop-names.c %D%/conf/hadoop-names.h \
+	%D%/conf/properties.c %D%/conf/properties.h \
+	%D%/conf/proxying.c %D%/conf/proxying.h \
+	%D%/conf/rules.c %D%/conf/rules.h \
+	%D%/conf/settings.c %D%/conf/settings.h \
+	%D%/conf/executor.c %D%/conf/executor.h \
+	%D%/conf/sources.c %D%/conf/sources.h \
+	%D%/conf/trackers.c %D%/conf/trackers.h \
+	%D%/conf/value.c %D%/conf/value.h \
+	%D%/launch/afterwards.c \
+	%D%/launch/as-user.c %D%/launch/as-user.h \
+	%D%/launch/caches.c %D%/launch/caches.h \
+	%D%/launch/claim.c %D%/launch/claim.h \
+	%D%/launch/dirs.c %D%/launch/dirs.h \
+	%D%/launch/doubts.c %D%/launch/doubts.h \
+	%D%/launch/ended.c %D%/launch/ended.h \
+	%D%/launch/env.c %D%/launch/env.h \
+	%D%/launch/fetching.c %D%/launch/fetching.h \
+	%D%/launch/last-words.c \
+	%D%/launch/launcher.c %D%/launch/launcher.h \
+	%D%/launch/launcher-state.h \
+	%D%/launch/place.c %D%/launch/place.h \
+	%D%/launch/prepare.c \
+	%D%/launch/resources.c %D%/launch/resources.h \
+	%D%/launch/retry.c \
+	%D%/launch/script.c %D%/launch/script.h \
+	%D%/launch/shuffle-jobs.c %D%/launch/shuffle-jobs.h \
+	%D%/launch/shuffle-process.c %D%/launch/shuffle-process.h \
+	%D%/launch/shuffle-service.c %D%/launch/shuffle-service.h \
+	%D%/launch/text.c %D%/launch/text.h \
+	%D%/launch/user.c %D%/launch/user.h \
+	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
+	%D%/manage/kept-keys.c %D%/manage/kept-keys.h \
+	%D%/manage/keyring.c %D%/manage/keyring.h \
+	%D%/manage/manage.c %D%/manage/manage.h \
+	%D%/manage/manage-call.c %D%/manage/manage-call.h \
+	%D%/manage/manage-ids.c %D%/manage/manage-ids.h \
+	%D%/manage/manage-start.c %D%/manage/manage-start.h \
+	%D%/manage/token-check.c %D%/manage/token-check.h \
+	%D%/manage/used-tokens.c %D%/manage/used-tokens.h \
+	%D%/node/exit-code.c %D%/node/exit-code.h \
+	%D%/node/item.c %D%/node/item.h \
+	%D%/node/node.c %D%/node/node.h \
+	%D%/node/node-again.c \
+	%D%/node/node-change.c \
+	%D%/node/node-end.c \
+	%D%/node/node-prepare.c \
+	%D%/node/node-keep.c \
+	%D%/node/node-recent.c \
+	%D%/node/node-refuse.c \
+	%D%/node/node-report.c \
+	%D%/node/node-rest.c \
+	%D%/node/node-start.c \
+	%D%/node/node-state.h \
+	%D%/node/rest.c %D%/node/rest.h \
+	%D%/proxy/distribute-asks.c \
+	%D%/proxy/distribute-grant.c \
+	%D%/proxy/distribute-known.c \
+	%D%/proxy/distribute-state.h \
+	%D%/proxy/keep.c %D%/proxy/keep.h \
+	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
+	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
+	%D%/proxy/places.c %D%/proxy/places.h \
+	%D%/proxy/proxy.c %D%/proxy/proxy.h \
+	%D%/proxy/replace.c %D%/proxy/replace.h \
+	%D%/proxy/shown.c %D%/proxy/shown.h \
+	%D%/proxy/sign.c %D%/proxy/sign.h \
+	%D%/proxy/stage.h \
+	%D%/proxy/stage-distribute.c %D%/proxy/stage-distribute.h \
+	%D%/proxy/stage-forward.c %D%/proxy/stage-forward.h \
+	%D%/proxy/stages.c %D%/proxy/stages.h \
+	%D%/setup/act.c %D%/setup/act.h \
+	%D%/setup/advice.c \
+	%D%/setup/command.c %D%/setup/command.h \
+	%D%/setup/facts.c %D%/setup/facts.h \
+	%D%/setup/files.c %D%/setup/files.h \
+	%D%/setup/manifest.c %D%/setup/manifest.h \
+	%D%/setup/plan.c %D%/setup/plan.h \
+	%D%/setup/programs.c %D%/setup/programs.h \
+	%D%/setup/reach.c %D%/setup/reach.h \
+	%D%/setup/say.c %D%/setup/say.h \
+	%D%/setup/setup.c %D%/setup/setup.h \
+	%D%/setup/spot.c \
+	%D%/setup/texts.c \
+	%D%/setup/undo.c %D%/setup/undo.h \
+	%D%/setup/unit.c %D%/setup/unit.h
+nodist_libnm_yarn_la_SOURCES = $(yarn_wire)
+libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-util.la $(EXPAT_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(SYSTEMD_LIBS) -lm
+
+yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
+	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
+	%D%/proxy/kept.pb-c.c %D%/proxy/kept.pb-c.h \
+	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/kept.proto %D%/proxy/masters.proto
+BUILT_SOURCES += $(yarn_wire)
+CLEANFILES += $(yarn_wire)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See exit-code.h. */
+
+#include "yarn/node/exit-code.h"
+
+#include <stdarg.h>
+#include <time.h>
+
+#include "util/utf8.h"
+#include "yarn/node/node.h"
+
+/* The kernel takes whole containers, for their own limit or, when the node itself is full, to make room. */
+static bool was_taken_for_room(const struct nm_container *c)
+{
+    return c->exit_reason == NM_EXIT_OOM && c->exit_cause == NM_REASON_KERNEL_OOM;
+}
+
+static int32_t own_code(const struct nm_container *c)
+{
+    return c->exit_code >= 0 ? c->exit_code : NM_YARN_INVALID;
+}
+
+int32_t nm_yarn_exit_code(const struct nm_container *c)
+{
+    switch (c->exit_reason) {
+    case NM_EXIT_PREEMPTED:
+    case NM_EXIT_PAUSE_DEADLINE:
+    case NM_EXIT_SHED:
+        return NM_YARN_KILLED_BY_NODE;
+    case NM_EXIT_OOM:
+        return was_taken_for_room(c) ? NM_YARN_PREEMPTED : NM_YARN_OVER_MEMORY;
+    case NM_EXIT_KILLED:
+        return c->owner_code != 0 ? c->owner_code : NM_YARN_ABORTED;
+    case NM_EXIT_DRAINED:
+    case NM_EXIT_LOST:
+    case NM_EXIT_STOPPED:
+        return NM_YARN_ABORTED;
+    case NM_EXIT_LOCALIZATION_FAILED:
+        return c->owner_code != 0 ? c->owner_code : NM_YARN_INVALID;
+    case NM_EXIT_NONE:
+    case NM_EXIT_EXITED:
+    case NM_EXIT_SIGNALED:
+    case NM_EXIT_NOT_FOUND:
+    case NM_EXIT_NOT_EXECUTABLE:
+    case NM_EXIT_BAD_USER:
+    case NM_EXIT_BAD_WORKDIR:
+    case NM_EXIT_LAUNCH_FAILED:
+    case NM_EXIT_REASON_COUNT:
+        break;
+    }
+    return own_code(c);
+}
+
+bool nm_yarn_exit_is_failure(const struct nm_container *c)
+{
+    switch (c->exit_reason) {
+    case NM_EXIT_EXITED:
+        return c->exit_code != 0;
+    case NM_EXIT_SIGNALED:
+    case NM_EXIT_NOT_FOUND:
+    case NM_EXIT_NOT_EXECUTABLE:
+        return true;
+    case NM_EXIT_OOM:
+        return !was_taken_for_room(c);
+    default:
+        return false;
+    }
+}
+
+/* "1.5 GB", as Hadoop prints sizes. */
+static void print_size(uint64_t bytes, char *buf, size_t size)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double v = (double)bytes;
+    size_t i = 0;
+
+    for (; v >= 1024 && i + 1 < NM_ARRAY_SIZE(units); i++)
+        v /= 1024;
+    (void)snprintf(buf, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
+}
+
+static void say_over_memory(const struct nm_container *c, FILE *out)
+{
+    uint64_t limit = c->view.request.memory_bytes, peak = NM_MAX(c->memory_peak_bytes, limit);
+    char used[32], allowed[32];
+
+    print_size(peak, used, sizeof used);
+    print_size(limit, allowed, sizeof allowed);
+    fprintf(out,
+            "Container [pid=%d,containerID=%s] is running %lluB beyond the 'PHYSICAL' memory limit. Current usage: "
+            "%s of %s physical memory used. Killing container. The kernel did so, in the container's own cgroup.\n",
+            (int)c->pid, c->id, (unsigned long long)(peak - limit), used, allowed);
+}
+
+/* What nmd decided is explained by its own records, on the node. */
+static void say_taken(const struct nm_container *c, FILE *out)
+{
+    bool caused = c->exit_cause != NM_REASON_NONE;
+
+    fprintf(out,
+            "Opportunistic container taken back by the node: %s. On the node, nmctl explain %s has the figures.\n",
+            caused ? nm_reason_text(c->exit_cause) : nm_exit_reason_name(c->exit_reason), c->id);
+}
+
+static void say_reason(const struct nm_container *c, FILE *out)
+{
+    switch (c->exit_reason) {
+    case NM_EXIT_PREEMPTED:
+    case NM_EXIT_PAUSE_DEADLINE:
+    case NM_EXIT_SHED:
+        say_taken(c, out);
+        return;
+    case NM_EXIT_OOM:
+        if (was_taken_for_room(c))
+            fputs("Container taken by the kernel to make room for others: the node was out of memory.\n", out);
+        else
+            say_over_memory(c, out);
+        return;
+    case NM_EXIT_EXITED:
+        break;
+    case NM_EXIT_KILLED:
+    case NM_EXIT_LOCALIZATION_FAILED:
+        if (!*c->message)
+            fprintf(out, "Container %s on the node.\n", nm_exit_reason_name(c->exit_reason));
+        break;
+    case NM_EXIT_SIGNALED:
+        fputs("Container killed on request from outside of the node manager, by a signal.\n", out);
+        break;
+    default:
+        fprintf(out, "The container ended on the node: %s.\n", nm_exit_reason_name(c->exit_reason));
+    }
+    if (*c->message)
+        fprintf(out, "%s\n", c->message);
+}
+
+void nm_yarn_put_time(uint64_t realtime_usec, FILE *out)
+{
+    time_t sec = (time_t)(realtime_usec / NM_USEC_PER_SEC);
+    char text[32];
+    struct tm tm;
+
+    if (localtime_r(&sec, &tm) && strftime(text, sizeof text, "%F %T", &tm) > 0)
+        fprintf(out, "[%s.%03u]", text, (unsigned)(realtime_usec / 1000 % 1000));
+}
+
+static void put_all(const struct nm_container *c, const char *last_words, FILE *out)
+{
+    if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
+        nm_yarn_put_time(c->finished_realtime_usec, out);
+        say_reason(c, out);
+    }
+    if (c->exit_code > 0) {
+        nm_yarn_put_time(c->finished_realtime_usec, out);
+        fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);
+    }
+    fputs(last_words, out);
+}
+
+const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_words, struct nm_arena *arena)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+
+    if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0)
+        return "";
+    out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    put_all(c, last_words, out);
+    if (fclose(out) != 0)
+        return NULL;
+    if (size > NM_YARN_DIAGNOSTICS_MAX)
+        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* perhaps in the middle of a character, which then goes too */
+    size = nm_utf8_prefix(text);
+    return nm_arena_text(arena, (struct nm_bytes){(const uint8_t *)text, size});
+}

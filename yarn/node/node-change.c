@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is asked for containers that are there: see node.h. */
+
+#include "yarn/node/node-state.h"
+
+#include <signal.h>
+
+#include "util/error.h"
+#include "yarn/message-ids.h"
+
+/* ---- another size or type ----------------------------------------------------------------- */
+
+static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
+{
+    return a->memory == b->memory && a->vcores == b->vcores;
+}
+
+/* What follows from the new token, and that token itself, by which the container is known from now on, also after a
+ * restart: all of it, or nothing. */
+static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
+                 struct nm_problem *problem)
+{
+    const Hadoop__Resource *to = token->resource, *old = i->token->resource;
+    const enum nm_execution_type type = nm_yarn_token_type(token);
+    bool grows = to->memory > old->memory || to->vcores > old->vcores, sized = !same_size(to, old);
+    _cleanup_free_ void *data = NULL;
+    struct nm_yarn_read_token read;
+    Yarn__Record record = *i->record;
+    struct nm_blob blob;
+    struct nm_change c = {.type = type != nm_yarn_token_type(i->token) ? &type : NULL,
+                          .memory_bytes = sized ? (uint64_t)to->memory * NM_MIB : 0,
+                          .vcores_milli = sized ? (uint32_t)to->vcores * 1000 : 0,
+                          .blob = &blob};
+    int r;
+
+    record.has_increased = 1;
+    record.increased = i->increased || grows;
+    r = nm_yarn_record_pack(&record, identifier, &blob);
+    if (r < 0)
+        return r;
+    data = blob.data;
+    r = nm_yarn_token_read(identifier, &read);
+    if (r < 0)
+        return r;
+    r = nm_manager_change(i->node->p.manager, NM_YARN_OWNER, i->text, &c, problem);
+    if (r != 0) {
+        nm_arena_done(&read.arena);
+        return r;
+    }
+    if (grows) {
+        i->increased = true;
+        i->increase_told = false;
+    }
+    nm_yarn_item_take_token(i, &read);
+    return 0;
+}
+
+int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
+                        const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
+{
+    struct nm_problem problem = {0};
+    struct nm_yarn_item *i;
+    int r = nm_yarn_find_live(n, token->container, &i, why);
+
+    if (r != 0)
+        return r;
+    if (token->version <= i->token->version)
+        return nm_yarn_refuse(why, "Container %s has update version [%d] >= requested version [%d]", i->text,
+                              i->token->version, token->version);
+    if (!token->resource || token->resource->memory <= 0 || token->resource->memory > INT32_MAX ||
+        token->resource->vcores <= 0 || token->resource->vcores > 100000)
+        return nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
+    r = apply(i, identifier, token, &problem);
+    return r > 0 ? nm_yarn_refuse(why, "%s", problem.message) : r;
+}
+
+/* ---- signals ------------------------------------------------------------------------------ */
+
+enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* SignalContainerCommand */
+
+/* To the ResourceManager it is a signal like another, and no reason of the node's. */
+static int kill_now(struct nm_yarn_item *i, struct nm_problem *problem)
+{
+    const struct nm_end e = {.code = 128 + SIGKILL, .message = "Container killed by a request for a forceful shutdown.",
+                             .now = true};
+
+    return nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
+}
+
+/* Whoever asks goes on to stop the container when this is answered, and not when it is refused (MapReduce does so with
+ * a task that hangs, for a dump of its threads). So it is no error that nobody is there to hear it. */
+int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
+                        struct nm_exception *why)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_problem problem = {0};
+    int r;
+
+    if (command < THREAD_DUMP || command > FORCEFUL_SHUTDOWN)
+        return nm_yarn_refuse(why, "There is no signal command %d: 1 is a thread dump, 2 graceful and 3 forceful "
+                              "shutdown.", command);
+    if (!i || i->completed)
+        return 0;
+    if (command == FORCEFUL_SHUTDOWN)
+        r = kill_now(i, &problem);
+    else /* SIGQUIT is what has a JVM dump its threads */
+        r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, command == THREAD_DUMP ? SIGQUIT : SIGTERM,
+                              &problem);
+    return NM_MIN(r, 0);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is noted for the next nmd, and found by it: see node-state.h and notes.h. */
+
+#include "yarn/node/node-state.h"
+
+#include "util/parse.h"
+
+int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_item **ret)
+{
+    struct nm_yarn_item *i;
+    int r = nm_yarn_items_add(&n->items, blob, &i);
+
+    if (r < 0)
+        return r;
+    i->node = n;
+    if (!i->app->is_noted) {
+        nm_yarn_notes_put_application(&n->notes, i->app->text, i->app->submitter);
+        i->app->is_noted = true;
+    }
+    *ret = i;
+    return 0;
+}
+
+/* Of what was to run nothing is needed any more. */
+void nm_yarn_item_note_end(const struct nm_yarn_item *i)
+{
+    Yarn__LaunchContext nothing = YARN__LAUNCH_CONTEXT__INIT;
+    Yarn__EarlyEnd end = YARN__EARLY_END__INIT;
+    Yarn__Record record = *i->record;
+    _cleanup_free_ void *data = NULL;
+    struct nm_blob blob;
+
+    record.context = &nothing;
+    record.before = NULL;
+    if (nm_yarn_record_pack(&record, (struct nm_bytes){record.identifier.data, record.identifier.len}, &blob) < 0)
+        return;
+    data = blob.data;
+    end.has_record = end.has_exit_status = 1;
+    end.record = (ProtobufCBinaryData){blob.bytes, data};
+    end.exit_status = i->exit_status;
+    end.diagnostics = i->diagnostics;
+    nm_yarn_notes_put_end(&i->node->notes, i->text, &end);
+}
+
+/* The content is its submitter, whose name is part of paths. */
+static bool load_app(const char *name, struct nm_bytes content, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    _cleanup_free_ char *submitter = strndup((const char *)content.data, content.size);
+    struct nm_yarn_application_id id;
+    struct nm_yarn_app *app;
+
+    if (submitter && (!nm_user_name_is_valid(submitter) || nm_yarn_application_id_parse(name, &id) < 0))
+        return false;
+    if (submitter && nm_yarn_items_add_app(&n->items, &id, submitter, &app) == 0)
+        app->is_noted = true;
+    return true;
+}
+
+int nm_yarn_node_load_apps(struct nm_yarn_node *n)
+{
+    return nm_yarn_notes_applications(&n->notes, load_app, n);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a container needs before it runs, asked for with the launcher and told to the manager: see node-state.h. */
+
+#include "yarn/node/node-state.h"
+
+#include "util/error.h"
+#include "yarn/launch/launcher.h"
+
+static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
+{
+    struct nm_yarn_item *i = userdata;
+    struct nm_problem problem;
+
+    (void)p;
+    (void)nm_manager_progress(i->node->p.manager, NM_YARN_OWNER, i->text, text, &problem);
+}
+
+static void fail(struct nm_yarn_item *i, const char *why)
+{
+    struct nm_problem problem;
+
+    (void)nm_manager_prepare_failed(i->node->p.manager, NM_YARN_OWNER, i->text, why, &problem);
+}
+
+/* Gives the container other directories: in the manager, then in the item. */
+static int move(struct nm_yarn_item *i, const struct nm_yarn_place *place)
+{
+    _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);
+    _cleanup_free_ char *log_dir = nm_yarn_log_dir(place->log_dir, i->app->text, i->text);
+    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
+    struct nm_move to = {.workdir = workdir, .log_dir = log_dir};
+    _cleanup_free_ void *data = NULL;
+    struct nm_problem problem;
+    Yarn__Record record;
+    int r = workdir && log_dir ? nm_yarn_item_read_record(i, &old) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    record = *old->record;
+    record.local_dir = (char *)(uintptr_t)place->local_dir;
+    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    r = nm_yarn_record_repack(&record, &to.blob, &kept);
+    if (r < 0)
+        return r;
+    data = to.blob.data;
+    r = nm_manager_move(i->node->p.manager, NM_YARN_OWNER, i->text, &to, &problem);
+    if (r == 0)
+        nm_yarn_item_take_record(i, STEAL_PTR(kept));
+    return r;
+}
+
+/* Starts the preparation anew in other directories, once for each start: a container may meet a disk that fails before
+ * the regular check of the disks finds it. */
+static bool begin_elsewhere(struct nm_yarn_item *i, const struct nm_yarn_preparation *p)
+{
+    struct nm_yarn_place place;
+
+    if (i->moved || nm_yarn_launcher_place_elsewhere(i->node->p.launcher, p, &place) < 0 || move(i, &place) != 0)
+        return false;
+    i->moved = true;
+    i->preparation = nm_yarn_preparation_free(i->preparation);
+    nm_yarn_item_prepare(i, false);
+    return true;
+}
+
+/* The manager refuses the result if the container has been ended meanwhile; then there is nothing to do. */
+static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
+{
+    struct nm_yarn_item *i = userdata;
+    struct nm_problem problem;
+
+    if (result >= 0)
+        (void)nm_manager_prepared(i->node->p.manager, NM_YARN_OWNER, i->text, &problem);
+    else if (!begin_elsewhere(i, p))
+        fail(i, message ?: strerror(-result));
+}
+
+/* The result is of no use for a container that runs already: its resources stay in use, or they are gone. */
+static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
+{
+    (void)p, (void)result, (void)message, (void)userdata;
+}
+
+static void on_kept_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
+{
+    (void)p, (void)text, (void)userdata;
+}
+
+struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context)
+{
+    const struct nm_yarn_node *n = i->node;
+
+    return (struct nm_yarn_task){.application = i->app->text,
+                                 .container = i->text,
+                                 .user = i->record->user,
+                                 .submitter = i->app->submitter,
+                                 .place = {i->record->local_dir, i->record->log_dir},
+                                 .context = context,
+                                 .node_host = n->host,
+                                 .node_port = n->port,
+                                 .web_port = n->web_port};
+}
+
+void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running)
+{
+    const struct nm_yarn_preparation_listener listener = {.progress = is_running ? on_kept_progress : on_progress,
+                                                          .ended = is_running ? on_kept : on_ended, .userdata = i};
+    struct nm_yarn_node *n = i->node;
+    struct nm_yarn_task task = nm_yarn_item_task(i, i->record->context);
+    struct nm_arena arena;
+    Yarn__Data **services = NULL;
+    int r;
+
+    i->prepared = i->record->context;
+    nm_arena_init(&arena, 4096, NULL);
+    r = nm_yarn_node_services(n, &arena, &services, &task.n_services);
+    task.services = services;
+    if (r >= 0)
+        r = nm_yarn_launcher_prepare(n->p.launcher, &task, is_running, &listener, &i->preparation);
+    nm_arena_done(&arena);
+    if (r < 0 && !is_running)
+        fail(i, strerror(-r));
+}

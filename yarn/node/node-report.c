@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is said of containers: see node.h. There are two states only in YARN's protocol: from its acceptance to its end
+ * a container is RUNNING, also while it waits, since of any other the ResourceManager thinks that it is over.
+ *
+ * Ends come with what was said of them, up to 8 KiB each, and thousands may have come while nobody listened. So one
+ * message has no more of them than are in its ration. Those that must wait are told as RUNNING until then, for what
+ * isn't told at all is taken for lost.
+ */
+
+#include "yarn/node/node-state.h"
+
+#include "yarn/launch/shuffle-service.h"
+#include "yarn/message-ids.h"
+
+enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
+enum { SUB_SCHEDULED = 1, SUB_RUNNING, SUB_PAUSED, SUB_COMPLETING, SUB_DONE };
+enum { TYPE_GUARANTEED = 1, TYPE_OPPORTUNISTIC = 2 };
+
+/* What a status takes in a message beside its words, and a tag beside its own. */
+#define STATUS_BYTES 128u
+#define TAG_BYTES 8u
+
+static void *take(struct nm_arena *arena, size_t size)
+{
+    return nm_arena_alloc(arena, NM_MAX(size, (size_t)1));
+}
+
+/* ---- rations ------------------------------------------------------------------------------ */
+
+static bool afford(size_t size, size_t *left_bytes)
+{
+    if (size > *left_bytes)
+        return false;
+    *left_bytes -= size;
+    return true;
+}
+
+static bool afford_end(const struct nm_yarn_item *i, size_t *left_bytes)
+{
+    return afford(STATUS_BYTES + (i->diagnostics ? strlen(i->diagnostics) : 0), left_bytes);
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
+static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_id *id, struct nm_arena *arena)
+{
+    Hadoop__ApplicationId *m = take(arena, sizeof *m);
+
+    if (!m)
+        return NULL;
+    *m = (Hadoop__ApplicationId)HADOOP__APPLICATION_ID__INIT;
+    m->has_id = m->has_cluster_timestamp = 1;
+    m->id = id->number;
+    m->cluster_timestamp = id->cluster;
+    return m;
+}
+
+static int32_t sub_state(const struct nm_container *c)
+{
+    if (c->rerun) /* as Hadoop has what waits for the end of its former run */
+        return SUB_SCHEDULED;
+    switch (c->view.state) {
+    case NM_PAUSED:
+        return SUB_PAUSED;
+    case NM_RUNNING:
+    case NM_PAUSING:
+    case NM_RESUMING:
+    case NM_KILLING:
+        return SUB_RUNNING;
+    case NM_COMPLETED:
+        return SUB_COMPLETING;
+    default:
+        return SUB_SCHEDULED;
+    }
+}
+
+/* As the manager has it, which people may have changed too. */
+bool nm_yarn_item_is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c)
+{
+    return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
+}
+
+/* Whether it is told that it has ended is the caller's to say. */
+static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ended, struct nm_arena *arena)
+{
+    const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+    Yarn__ContainerStatus *s = take(arena, sizeof *s);
+
+    if (!s)
+        return NULL;
+    *s = (Yarn__ContainerStatus)YARN__CONTAINER_STATUS__INIT;
+    s->has_state = s->has_exit_status = s->has_execution_type = s->has_sub_state = 1;
+    s->id = i->token->container;
+    s->state = ended ? STATE_COMPLETE : STATE_RUNNING;
+    s->diagnostics = ended && i->diagnostics ? i->diagnostics : (char *)(uintptr_t) "";
+    s->exit_status = ended ? i->exit_status : NM_YARN_INVALID;
+    s->capability = i->token->resource;
+    s->execution_type = nm_yarn_item_is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    s->sub_state = ended ? SUB_DONE : c ? sub_state(c) : SUB_COMPLETING;
+    return s;
+}
+
+/* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
+ * of the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
+ * containers of other applications. The ResourceManager reads the field nowhere else, so every container that hasn't
+ * ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
+static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_item *i, struct nm_arena *arena)
+{
+    Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
+
+    if (s && !i->end_telling)
+        s->execution_type = TYPE_GUARANTEED;
+    return s;
+}
+
+/* Tags are the application's own words, so they are rationed as well. */
+static bool afford_tags(const struct nm_yarn_item *i, size_t *left_bytes)
+{
+    size_t size = 0;
+
+    for (size_t k = 0; k < i->token->n_allocation_tags; k++)
+        size += strlen(i->token->allocation_tags[k]) + TAG_BYTES;
+    return afford(size, left_bytes);
+}
+
+static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, size_t *left_bytes, struct nm_arena *arena)
+{
+    const Yarn__ContainerStatus *s = put_status(i, i->completed && afford_end(i, left_bytes), arena);
+    Yarn__KnownContainer *k = take(arena, sizeof *k);
+
+    if (!s || !k)
+        return NULL;
+    *k = (Yarn__KnownContainer)YARN__KNOWN_CONTAINER__INIT;
+    k->id = s->id;
+    k->has_state = k->has_exit_status = k->has_execution_type = k->has_version = 1;
+    k->has_created_msec = k->has_allocation_request = 1;
+    k->state = s->state;
+    k->resource = s->capability;
+    k->priority = i->token->priority;
+    k->diagnostics = s->diagnostics;
+    k->exit_status = s->exit_status;
+    k->created_msec = i->token->created_msec;
+    k->node_label = i->token->node_label;
+    k->version = i->token->version;
+    k->execution_type = s->execution_type;
+    k->allocation_request = i->token->allocation_request;
+    if (afford_tags(i, left_bytes)) {
+        k->n_allocation_tags = i->token->n_allocation_tags;
+        k->allocation_tags = i->token->allocation_tags;
+    }
+    return k;
+}
+
+static Yarn__Container *put_increased(struct nm_yarn_item *i, struct nm_arena *arena)
+{
+    Yarn__Container *m = take(arena, sizeof *m);
+
+    if (!m)
+        return NULL;
+    *m = (Yarn__Container)YARN__CONTAINER__INIT;
+    m->id = i->token->container;
+    m->resource = i->token->resource;
+    m->has_execution_type = m->has_version = 1;
+    m->execution_type = nm_yarn_item_is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    m->version = i->token->version;
+    i->increase_told = true;
+    return m;
+}
+
+/* ---- to the ResourceManager --------------------------------------------------------------- */
+
+/* First what has not been told. What has is told again until it is acknowledged, as far as there is room. */
+static void choose_ends(struct nm_yarn_node *n)
+{
+    size_t left_bytes = NM_YARN_RATION_BYTES;
+
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        if (i->completed && i->end_told)
+            i->end_telling = afford_end(i, &left_bytes);
+}
+
+int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status)
+{
+    Yarn__ContainerStatus **all = take(arena, n->items.n * sizeof *all);
+    Yarn__Container **increased = take(arena, n->items.n * sizeof *increased);
+    size_t n_all = 0, n_increased = 0;
+
+    if (!all || !increased)
+        return -ENOMEM;
+    choose_ends(n);
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        if (i->end_told && !i->end_telling)
+            continue;
+        all[n_all] = put_beat_status(i, arena);
+        if (!all[n_all++])
+            return -ENOMEM;
+        if (!i->increased)
+            continue;
+        increased[n_increased] = put_increased(i, arena);
+        if (!increased[n_increased++])
+            return -ENOMEM;
+    }
+    status->containers = all;
+    status->n_containers = n_all;
+    status->increased = increased;
+    status->n_increased = n_increased;
+    return 0;
+}
+
+/* The journal still says that it has grown, so that after a restart it is said once more, which does no harm. */
+void nm_yarn_node_reported(struct nm_yarn_node *n)
+{
+    bool more = false;
+
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        if (i->increase_told)
+            i->increased = i->increase_told = false;
+        i->end_told = i->end_told || i->end_telling;
+        i->end_telling = false;
+        more = more || (i->completed && !i->end_told);
+    }
+    if (more)
+        n->p.news(n->p.userdata);
+}
+
+bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
+{
+    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next)
+        if (!i->completed || !i->end_told)
+            return false;
+    return true;
+}
+
+uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n)
+{
+    uint64_t sum = 0;
+
+    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+
+        if (c && c->owner_code == 0 && c->view.type == NM_GUARANTEED)
+            sum += (uint64_t)i->token->resource->memory;
+    }
+    return sum;
+}
+
+static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
+{
+    size_t count = 0;
+
+    for (const struct nm_yarn_app *a = n->items.apps; a; a = a->next)
+        count++;
+    request->applications = take(arena, count * sizeof *request->applications);
+    if (!request->applications)
+        return -ENOMEM;
+    request->n_applications = 0;
+    for (const struct nm_yarn_app *a = n->items.apps; a; a = a->next) {
+        Hadoop__ApplicationId *id = put_application(&a->id, arena);
+
+        if (!id)
+            return -ENOMEM;
+        request->applications[request->n_applications++] = id;
+    }
+    return 0;
+}
+
+int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
+{
+    Yarn__KnownContainer **all = take(arena, n->items.n * sizeof *all);
+    size_t count = 0, left_bytes = NM_YARN_RATION_BYTES;
+
+    if (!all)
+        return -ENOMEM;
+    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        all[count] = put_known(i, &left_bytes, arena);
+        if (!all[count++])
+            return -ENOMEM;
+        i->end_told = false; /* of what is told here nothing is sure to be heeded */
+    }
+    request->containers = all;
+    request->n_containers = count;
+    return put_applications(n, arena, request);
+}
+
+/* ---- to masters --------------------------------------------------------------------------- */
+
+int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
+                        Yarn__ContainerStatus **ret, struct nm_exception *why)
+{
+    struct nm_yarn_container_id number = nm_yarn_container_of(id);
+    const struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    Yarn__ContainerStatus *s;
+    char text[NM_YARN_ID_SIZE];
+
+    if (!i) {
+        (void)nm_yarn_container_id_format(&number, text);
+        return nm_yarn_refuse_unknown(n, text, why);
+    }
+    s = put_status(i, i->completed, arena);
+    if (!s)
+        return -ENOMEM;
+    if (!i->completed && i->said)
+        s->diagnostics = i->said;
+    *ret = s;
+    return 0;
+}
+
+int nm_yarn_node_services(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__Data ***ret, size_t *ret_n)
+{
+    Yarn__Data **list = take(arena, sizeof *list), *shuffle = take(arena, sizeof *shuffle);
+    struct nm_bytes port;
+
+    if (!list || !shuffle)
+        return -ENOMEM;
+    *ret = list;
+    *ret_n = 0;
+    if (!n->p.shuffle)
+        return 0;
+    port = nm_yarn_shuffle_metadata(n->p.shuffle);
+    *shuffle = (Yarn__Data)YARN__DATA__INIT;
+    shuffle->key = (char *)(uintptr_t)NM_YARN_SHUFFLE;
+    shuffle->has_value = 1;
+    shuffle->value = (ProtobufCBinaryData){port.size, (uint8_t *)(uintptr_t)port.data};
+    list[0] = shuffle;
+    *ret_n = 1;
+    return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What there is to see of containers and applications: see node.h. A container is found by the text of its id, so that
+ * one whose number a node gave out below 0 is there under the text by which everybody knows it.
+ */
+
+#include "yarn/node/node-state.h"
+
+#include <errno.h>
+
+#include "yarn/node/rest.h"
+
+static const char *state_of(const struct nm_yarn_item *i, const struct nm_container *c)
+{
+    if (i->completed)
+        return "DONE";
+    if (!c || c->view.state == NM_COMPLETED) /* its end is under way */
+        return "CONTAINER_RESOURCES_CLEANINGUP";
+    if (c->rerun)
+        return "REINITIALIZING_AWAITING_KILL";
+    return nm_state_name(c->view.state); /* these are Java's */
+}
+
+/* Its files are on a disk, so only those of one at a time are looked for. */
+static json_t *files_of(const struct nm_yarn_item *i)
+{
+    struct nm_yarn_launcher *l = i->node->p.launcher;
+
+    return i->record->log_dir ? nm_yarn_launcher_log_files(l, i->record->log_dir, i->app->text, i->text) : json_array();
+}
+
+static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *look, bool listed)
+{
+    const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+    const Hadoop__Resource *size = i->token->resource;
+    const struct nm_yarn_rest_container shown = {
+        .id = i->text,
+        .state = state_of(i, c),
+        .exit_code = i->completed ? i->exit_status : NM_YARN_INVALID,
+        .user = look->with_users ? i->app->submitter : NULL,
+        .diagnostics = look->with_users ? (i->completed ? i->diagnostics : i->said) ?: "" : NULL,
+        .memory_mib = size ? size->memory : 0,
+        .vcores = size ? size->vcores : 0,
+        .opportunistic = nm_yarn_item_is_opportunistic(i, c),
+        .log_files = listed || !look->with_users ? json_null() : files_of(i),
+        .host = i->node->host,
+        .port = i->node->port,
+    };
+
+    return nm_yarn_rest_container(&shown);
+}
+
+static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_item *i)
+{
+    return look->all || look->may_see(look->userdata, i->text);
+}
+
+/* ---- containers --------------------------------------------------------------------------- */
+
+/* *ret_more: the list is full. */
+static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look, bool completed, json_t *list,
+                          bool *ret_more)
+{
+    for (const struct nm_yarn_item *i = n->items.first; i && !*ret_more; i = i->next) {
+        if (i->completed != completed || !sees(look, i))
+            continue;
+        if (json_array_size(list) >= NM_YARN_LIST_MAX)
+            *ret_more = true;
+        else if (json_array_append_new(list, show(i, look, true)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yarn_look *look)
+{
+    json_t *list = json_array();
+    bool more = false;
+    int r = list ? add_containers(n, look, false, list, &more) : -ENOMEM;
+
+    if (r == 0)
+        r = add_containers(n, look, true, list, &more);
+    if (r < 0) {
+        json_decref(list);
+        return NULL;
+    }
+    return nm_yarn_rest_list("containers", "container", list, more);
+}
+
+bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret)
+{
+    const struct nm_yarn_item *i = nm_yarn_items_by_text(&n->items, id);
+
+    if (!i || !sees(look, i))
+        return false;
+    *ret = json_pack("{s:o}", "container", show(i, look, false));
+    return true;
+}
+
+/* ---- applications ------------------------------------------------------------------------- */
+
+/* All in one walk, for there may be thousands of containers in hundreds of applications. Without success, too, what
+ * there is of lists is with the applications. */
+static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look)
+{
+    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+        if (!sees(look, i))
+            continue;
+        i->app->listing = i->app->listing ?: json_array();
+        if (!i->app->listing || json_array_append_new(i->app->listing, json_string(i->text)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void drop_lists(const struct nm_yarn_node *n)
+{
+    for (struct nm_yarn_app *a = n->items.apps; a; a = a->next)
+        json_decref(STEAL_PTR(a->listing));
+}
+
+/* One of which nothing is here any more is for those alone who see everything. */
+static bool sees_app(const struct nm_yarn_look *look, const struct nm_yarn_app *a)
+{
+    return look->all || a->listing;
+}
+
+static const char *state_of_app(const struct nm_yarn_app *a)
+{
+    return nm_yarn_rest_application_state(a->ended, a->n_items > 0);
+}
+
+static json_t *show_app(const struct nm_yarn_look *look, struct nm_yarn_app *a)
+{
+    json_t *ids = STEAL_PTR(a->listing) ?: json_array();
+
+    return nm_yarn_rest_application(a->text, state_of_app(a), look->with_users ? a->submitter : NULL, ids);
+}
+
+json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *state,
+                                       const char *user)
+{
+    json_t *list = json_array();
+    bool more = false;
+    int r = list ? list_containers(n, look) : -ENOMEM;
+
+    for (struct nm_yarn_app *a = n->items.apps; a && r == 0 && !more; a = a->next) {
+        if (!sees_app(look, a) || (state && !nm_streq(state, state_of_app(a))) ||
+            (user && !nm_streq(user, a->submitter)))
+            continue;
+        if (json_array_size(list) >= NM_YARN_LIST_MAX)
+            more = true;
+        else if (json_array_append_new(list, show_app(look, a)) < 0)
+            r = -ENOMEM;
+    }
+    drop_lists(n);
+    if (r < 0) {
+        json_decref(list);
+        return NULL;
+    }
+    return nm_yarn_rest_list("apps", "app", list, more);
+}
+
+bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
+                                   const struct nm_yarn_application_id *id, json_t **ret)
+{
+    struct nm_yarn_app *a = nm_yarn_items_app(&n->items, id);
+    bool found = false;
+
+    if (!a)
+        return false;
+    if (list_containers(n, look) < 0) {
+        *ret = NULL;
+        found = true;
+    } else if (sees_app(look, a)) {
+        *ret = json_pack("{s:o}", "app", show_app(look, a));
+        found = true;
+    }
+    drop_lists(n);
+    return found;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A container's start: see node.h. What can't run is refused here only where Hadoop refuses it, too; all else is taken
+ * on, and told as ended with the reason, so that the application hears of it as it does of any end.
+ */
+
+#include "yarn/node/node-state.h"
+
+#include "util/error.h"
+#include "util/printf.h"
+#include "yarn/launch/shuffle-service.h"
+#include "yarn/launch/user.h"
+#include "yarn/message-ids.h"
+
+#define COMMAND_MAX (64u << 10)
+#define UID_SIZE 16
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    for (size_t k = 0; k < context->n_service_data; k++) {
+        const char *name = context->service_data[k]->key ?: "";
+
+        if (!n->p.shuffle || !nm_streq(name, NM_YARN_SHUFFLE)) {
+            nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_INVALID_AUX_SERVICE,
+                             "The auxService:%.120s does not exist", name);
+            return NM_YARN_REFUSED;
+        }
+    }
+    return 0;
+}
+
+static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
+                 const Yarn__LaunchContext *context, struct nm_exception *why)
+{
+    char text[NM_YARN_ID_SIZE];
+
+    (void)nm_yarn_container_id_format(id, text);
+    if (nm_yarn_items_by_text(&n->items, text))
+        return nm_yarn_refuse(why, "Attempt to relaunch the same container with id %s.", text);
+    if (n->items.n >= NM_YARN_ITEMS_MAX)
+        return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't "
+                              "acknowledged yet, and takes no more.", n->items.n);
+    if (context->n_command == 0)
+        return nm_yarn_refuse(why, "Container %s has no command.", text);
+    return check_services(n, context, why);
+}
+
+/* ---- places and users --------------------------------------------------------------------- */
+
+/* What is decided here stays: a restarted nmd finds it in the record. */
+static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *context, const char *user,
+                     const struct nm_yarn_place *place, struct nm_blob *ret)
+{
+    Yarn__Record record = YARN__RECORD__INIT;
+
+    record.context = (Yarn__LaunchContext *)(uintptr_t)context;
+    record.user = (char *)(uintptr_t)user;
+    record.local_dir = (char *)(uintptr_t)place->local_dir;
+    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    return nm_yarn_record_pack(&record, identifier, ret);
+}
+
+static void give_service_data(struct nm_yarn_item *i)
+{
+    const Yarn__LaunchContext *context = i->record->context;
+
+    for (size_t k = 0; k < context->n_service_data; k++)
+        (void)nm_yarn_shuffle_add(i->node->p.shuffle, i->app->submitter, i->record->user, i->app->text,
+                                  (struct nm_bytes){context->service_data[k]->value.data,
+                                                    context->service_data[k]->value.len});
+}
+
+/* ---- submitting --------------------------------------------------------------------------- */
+
+/* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
+ * wherever a next try would be refused like this one: -100, -102 and -108 are counted neither by the ResourceManager
+ * against the attempts of a master nor by MapReduce against those of a task, so both would try again at once, here, for
+ * ever. An opportunistic container that was merely one too many is placed elsewhere, since the next heartbeats say that
+ * the queue is full: -108 is what Hadoop's own node says. Once the ResourceManager has heard that and sends more here
+ * all the same, there is no elsewhere. */
+static int32_t status_of(const struct nm_yarn_item *i, int outcome)
+{
+    const struct nm_yarn_node *n = i->node;
+    const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;
+
+    if (!is_for_now || nm_yarn_token_type(i->token) != NM_OPPORTUNISTIC)
+        return NM_YARN_INVALID;
+    return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
+}
+
+/* A draining node sends back what was on its way before the ResourceManager knew: that is nobody's failure, and is
+ * placed elsewhere. It knows with the next heartbeats, from the node's health or from its size; but that can't be told
+ * where only opportunistic containers are left, and one that insists on another size goes on sending. */
+static bool sends_back(const struct nm_yarn_item *i)
+{
+    bool has_any = false, has_guaranteed = false;
+
+    for (const struct nm_yarn_item *other = i->node->items.first; other; other = other->next) {
+        const struct nm_container *c;
+
+        if (other == i || other->completed)
+            continue;
+        c = nm_yarn_item_container(other);
+        has_any = true;
+        has_guaranteed = has_guaranteed || (c ? c->view.type : nm_yarn_token_type(other->token)) == NM_GUARANTEED;
+    }
+    return i->node->is_out || !has_any || (has_guaranteed && !i->node->is_counted_on);
+}
+
+static void refuse_to_drain(struct nm_yarn_item *i)
+{
+    if (nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC)
+        nm_yarn_item_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and takes no new containers.");
+    else if (sends_back(i))
+        nm_yarn_item_end_early(i, NM_YARN_ABORTED, "The node is draining and takes no new containers; this one was on "
+                               "its way before the ResourceManager knew, and that is no failure.");
+    else
+        nm_yarn_item_end_early(i, NM_YARN_INVALID, "The node is draining and takes no new containers, and the "
+                               "ResourceManager still counts on room here: until that changes a start here counts as a "
+                               "failure. 'yarn rmadmin -refreshNodes -g' on an excluded node has it send no more, and "
+                               "'nmctl undrain' on the node has it take them again.");
+}
+
+/* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing but
+ * that there is no room for opportunistic containers. */
+static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
+{
+    const int32_t status = status_of(i, outcome);
+    const bool is_opportunistic = nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC;
+    const bool goes_on = status == NM_YARN_INVALID &&
+                         (outcome == NM_AGENT_E_UNAVAILABLE || outcome == NM_AGENT_E_QUEUE_FULL);
+    _cleanup_free_ char *text =
+        goes_on ? nm_strdup_printf("%s The ResourceManager %s and goes on sending containers, so that each start "
+                                   "counts as a failure.", why,
+                                   is_opportunistic ? "has heard that there is no room" : "doesn't know of it")
+                : NULL;
+
+    nm_yarn_item_end_early(i, status, text ?: why);
+}
+
+static bool is_draining(const struct nm_yarn_node *n)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(n->p.manager, &s);
+    return s.state == NM_NODE_DRAINING;
+}
+
+/* As its user's own, so that this user may look at it. */
+static struct nm_caller caller_of(const struct nm_yarn_item *i)
+{
+    struct nm_caller who = nm_yarn_admin;
+
+    if (nm_yarn_user_find(i->record->user, &who.uid, &who.gid) < 0)
+        who = nm_yarn_admin;
+    return who;
+}
+
+/* nm_manager_submit() takes digits for a uid, but a submitter's name may be digits alone, and another account may have
+ * that uid. NULL: the account is gone. */
+static const char *user_of(const struct nm_yarn_item *i, char uid_text[static UID_SIZE])
+{
+    const char *name = i->record->user;
+    uid_t uid;
+    gid_t gid;
+
+    if (name[strspn(name, "0123456789")] != '\0')
+        return name;
+    if (nm_yarn_user_find(name, &uid, &gid) < 0)
+        return NULL;
+    (void)snprintf(uid_text, UID_SIZE, "%u", (unsigned)uid);
+    return uid_text;
+}
+
+static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_problem *problem)
+{
+    const Hadoop__ContainerTokenIdentifier *t = i->token;
+    _cleanup_free_ char *workdir =
+        nm_yarn_work_dir(i->record->local_dir, i->app->submitter, i->app->text, i->text);
+    _cleanup_free_ char *log_dir = nm_yarn_log_dir(i->record->log_dir, i->app->text, i->text);
+    bool is_master = t->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
+    struct nm_caller who = caller_of(i);
+    const struct nm_container *c;
+    struct nm_arena arena;
+    char uid_text[UID_SIZE];
+    const char *user = user_of(i, uid_text);
+    int r = -ENOMEM;
+
+    if (!user) {
+        (void)snprintf(problem->message, sizeof problem->message, "There is no user %s on this node any more.",
+                       i->record->user);
+        return NM_AGENT_E_INVALID;
+    }
+
+    nm_arena_init(&arena, COMMAND_MAX, NULL);
+    struct nm_submit s = {
+        .type = nm_yarn_token_type(t),
+        .name = is_master ? "master" : NULL,
+        .app = i->app->text,
+        .memory_bytes = (uint64_t)t->resource->memory * NM_MIB,
+        .vcores_milli = (uint32_t)t->resource->vcores * 1000,
+        .argv = nm_yarn_launcher_command(i->record->context, &arena),
+        .workdir = workdir,
+        .log_dir = log_dir,
+        .user = user,
+        .exempt = is_master,
+        .cpu_is_share = true, /* the default scheduler counts memory alone */
+        .owner = NM_YARN_OWNER,
+        .id = i->text,
+        .blob = *blob,
+        .prepare = true,
+        .keep_result = true,
+    };
+    if (s.argv && workdir && log_dir)
+        r = nm_manager_submit(i->node->p.manager, &who, &s, &c, problem);
+    nm_arena_done(&arena);
+    return r;
+}
+
+static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blob)
+{
+    struct nm_problem problem = {0};
+    int r = submit(i, blob, &problem);
+
+    if (r == NM_AGENT_E_UNAVAILABLE && is_draining(i->node)) {
+        refuse_to_drain(i);
+        return;
+    }
+    if (r != 0) {
+        refuse(i, r, r > 0 ? problem.message : strerror(-r));
+        return;
+    }
+    give_service_data(i);
+    nm_yarn_item_prepare(i, false);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
+{
+    return t->resource && t->resource->memory > 0 && t->resource->memory <= INT32_MAX && t->resource->vcores > 0 &&
+           t->resource->vcores <= 100000;
+}
+
+/* How it is to run; or, status not 0, why it can't even be submitted. */
+struct plan {
+    struct nm_yarn_place place;
+    char *user;
+    int32_t status;
+    char *why;
+};
+
+static void plan_done(struct plan *p)
+{
+    free(p->user);
+    free(p->why);
+}
+
+static int obstruct(struct plan *p, int32_t status, char *why)
+{
+    if (!why)
+        return -ENOMEM;
+    p->status = status;
+    p->why = why;
+    return 0;
+}
+
+/* -101 isn't counted against a master's attempts. It is right for a start that was on its way when the ResourceManager
+ * heard that the node is unhealthy; before that the next attempt would be made here at once, and the one after that. */
+static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
+{
+    if (n->is_out)
+        return obstruct(p, NM_YARN_DISKS_FAILED, nm_strdup_printf("%s", why));
+    return obstruct(p, NM_YARN_INVALID,
+                    nm_strdup_printf("%s. The ResourceManager hears of it with the node's next heartbeat; until then a "
+                                     "start here counts as a failure.", why));
+}
+
+static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_container_id *id,
+                     const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
+{
+    const char *runtime = nm_yarn_wanted_runtime(context);
+    _cleanup_free_ char *no_place = NULL;
+    char *why = NULL;
+    int r;
+
+    if (nm_yarn_recent_has_app(n, &id->attempt.application))
+        return obstruct(p, NM_YARN_KILLED_AFTER_APP,
+                        nm_strdup_printf("Container launched after its application had ended."));
+    if (runtime)
+        return obstruct(p, NM_YARN_INVALID,
+                        nm_strdup_printf("The container asks for the runtime '%.60s' (" NM_YARN_RUNTIME "), and this "
+                                         "node has the default one only: it runs containers as processes, without "
+                                         "images.", runtime));
+    r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
+    if (r < 0)
+        return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
+    r = nm_yarn_launcher_place(n->p.launcher, &p->place, &no_place);
+    return r < 0 ? obstruct_for_disks(n, p, no_place ?: strerror(-r)) : 0;
+}
+
+static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__LaunchContext *context,
+               const struct plan *p, struct nm_exception *why)
+{
+    _cleanup_free_ void *data = NULL;
+    struct nm_yarn_item *i;
+    struct nm_blob blob;
+    int r = make_blob(identifier, context, p->user, &p->place, &blob);
+
+    if (r < 0)
+        return r;
+    data = blob.data;
+    if (blob.bytes > NM_BLOB_MAX)
+        return nm_yarn_refuse(why, "What is to be launched takes %zu bytes, and %u are allowed.",
+                              blob.bytes, NM_BLOB_MAX);
+    r = nm_yarn_node_add(n, (struct nm_bytes){data, blob.bytes}, &i);
+    if (r < 0)
+        return r;
+    if (p->status == 0)
+        submit_and_prepare(i, &blob);
+    else
+        nm_yarn_item_end_early(i, p->status, p->why);
+    return 0;
+}
+
+int nm_yarn_node_start(struct nm_yarn_node *n, struct nm_bytes identifier,
+                       const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
+                       struct nm_exception *why)
+{
+    struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
+    _cleanup_(plan_done) struct plan p = {0};
+    int r = check(n, &id, context, why);
+
+    if (r == 0 && !has_sizes(token))
+        r = nm_yarn_refuse(why, "The token's resource isn't one that a container can have.");
+    if (r == 0)
+        r = make_plan(n, &id, token, context, &p);
+    return r == 0 ? add(n, identifier, context, &p, why) : r;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Coming and going of what node.h has, and what the manager tells. */
+
+#include "yarn/node/node.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "yarn/launch/launcher.h"
+#include "yarn/node/node-state.h"
+
+/* Of what has ended early the manager knows nothing; everything else of this owner's is an item. */
+static void on_event(const struct nm_event *e, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    struct nm_yarn_item *i;
+
+    if (e->kind != NM_EVENT_STATE || !nm_streq(e->container->owner, NM_YARN_OWNER))
+        return;
+    i = nm_yarn_items_by_text(&n->items, e->container->id);
+    if (!i || i->completed)
+        return;
+    if (e->to == NM_COMPLETED)
+        nm_yarn_item_ended(i, e->container);
+    else if (e->to == NM_NEW && e->from != NM_NEW)
+        nm_yarn_item_begins_again(i);
+    else if (e->to == NM_RUNNING)
+        i->again = false;
+}
+
+static void on_end(const struct nm_container *c, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    struct nm_yarn_item *i = nm_yarn_items_by_text(&n->items, c->id);
+
+    if (i && !i->completed)
+        nm_yarn_item_ask_at_end(i, c);
+}
+
+static int on_sweep(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    nm_yarn_node_sweep(userdata);
+    return 0;
+}
+
+/* ---- what an earlier nmd has left --------------------------------------------------------- */
+
+static void abandon(struct nm_yarn_node *n, const struct nm_container *c)
+{
+    struct nm_end e = {.code = NM_YARN_ABORTED, .message = "What its application asked for can't be read any more."};
+    struct nm_problem problem;
+
+    if (c->view.state == NM_COMPLETED)
+        (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, c->id, &problem);
+    else
+        (void)nm_manager_end(n->p.manager, NM_YARN_OWNER, c->id, &e, &problem);
+}
+
+struct found {
+    struct nm_yarn_node *node;
+    char (*ids)[NM_ID_SIZE];
+    size_t n, room;
+    bool failed;
+};
+
+static void note(const struct nm_container *c, void *userdata)
+{
+    struct found *f = userdata;
+
+    if (f->n == f->room) {
+        size_t room = NM_MAX((size_t)64, f->room * 2);
+        void *ids = reallocarray(f->ids, room, sizeof *f->ids);
+
+        if (!ids) {
+            f->failed = true;
+            return;
+        }
+        f->ids = ids;
+        f->room = room;
+    }
+    memcpy(f->ids[f->n++], c->id, NM_ID_SIZE);
+}
+
+static int adopt(struct nm_yarn_node *n, const char *id)
+{
+    const struct nm_container *c = NULL;
+    struct nm_problem problem;
+    struct nm_yarn_item *i;
+    int r = nm_manager_find(n->p.manager, &nm_yarn_admin, id, &c, &problem);
+
+    if (r != 0)
+        return NM_MIN(r, 0);
+    r = nm_yarn_node_add(n, (struct nm_bytes){c->blob.data, c->blob.bytes}, &i);
+    if (r == -EBADMSG) {
+        abandon(n, c);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    if (c->view.state == NM_COMPLETED)
+        nm_yarn_item_ended(i, c);
+    return 0;
+}
+
+/* By their names first: what is found may end, and the manager's list isn't to change under its reader. */
+static int adopt_all(struct nm_yarn_node *n)
+{
+    struct found f = {.node = n};
+    int r = 0;
+
+    nm_manager_foreach_of(n->p.manager, NM_YARN_OWNER, note, &f);
+    for (size_t k = 0; k < f.n && r >= 0; k++)
+        r = adopt(n, f.ids[k]);
+    free(f.ids);
+    return f.failed ? -ENOMEM : r;
+}
+
+/* Beside those that the manager has. */
+static bool adopt_early(const char *name, struct nm_bytes content, void *userdata)
+{
+    struct nm_yarn_node *n = userdata;
+    const Yarn__EarlyEnd *end;
+    struct nm_yarn_item *i;
+    struct nm_arena arena;
+    int r;
+
+    nm_arena_init(&arena, nm_arena_limit(content.size), NULL);
+    end = (const Yarn__EarlyEnd *)nm_arena_unpack(&arena, &yarn__early_end__descriptor, content);
+    r = end ? -EBADMSG : nm_arena_error(&arena);
+    if (end && end->has_record && !nm_yarn_items_by_text(&n->items, name))
+        r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
+    if (r == 0)
+        nm_yarn_item_ended_early(i, end->exit_status, end->diagnostics ?: "");
+    nm_arena_done(&arena);
+    return r != -EBADMSG;
+}
+
+/* Their environment has the node's name in it, so this waits for that. */
+static void prepare_adopted(struct nm_yarn_node *n)
+{
+    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+        const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_item_container(i);
+
+        next = i->next;
+        if (c)
+            nm_yarn_item_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
+    }
+    nm_yarn_launcher_tidy(n->p.launcher);
+}
+
+/* ---- coming and going --------------------------------------------------------------------- */
+
+void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t port, int32_t web_port)
+{
+    bool is_first = !*n->host;
+
+    assert(*host);
+    (void)snprintf(n->host, sizeof n->host, "%s", host);
+    n->port = port;
+    n->web_port = web_port;
+    if (is_first)
+        prepare_adopted(n);
+}
+
+void nm_yarn_node_set_out(struct nm_yarn_node *n, bool is_out)
+{
+    n->is_out = is_out;
+}
+
+void nm_yarn_node_set_counted_on(struct nm_yarn_node *n, bool is_counted_on)
+{
+    n->is_counted_on = is_counted_on;
+}
+
+int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_node **ret)
+{
+    _cleanup_(nm_yarn_node_freep) struct nm_yarn_node *n = calloc(1, sizeof *n);
+    int r;
+
+    assert(params->manager && params->settings && params->launcher && params->state_dir);
+    assert(params->news && params->application_ended);
+    if (!n)
+        return -ENOMEM;
+    n->p = *params;
+    n->notes = (struct nm_yarn_notes){-1, -1};
+    nm_yarn_items_init(&n->items);
+    r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
+    if (r >= 0)
+        r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
+    if (r >= 0)
+        r = nm_yarn_notes_open(n->p.state_dir, &n->notes);
+    if (r >= 0)
+        r = nm_yarn_node_load_apps(n);
+    if (r >= 0)
+        r = adopt_all(n);
+    if (r >= 0)
+        r = nm_yarn_notes_ends(&n->notes, adopt_early, n);
+    if (r < 0)
+        return r;
+    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, on_end, n);
+    *ret = STEAL_PTR(n);
+    return 0;
+}
+
+struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
+{
+    if (!n)
+        return NULL;
+    nm_subscription_free(n->subscription);
+    nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, NULL, NULL);
+    sd_event_source_disable_unref(n->sweep);
+    nm_yarn_items_done(&n->items);
+    nm_yarn_notes_done(&n->notes);
+    free(n);
+    return NULL;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See distribute-state.h. */
+
+#include "yarn/proxy/distribute-state.h"
+
+#include <errno.h>
+
+#include "util/clock.h"
+#include "util/search.h"
+
+/* From a placement until the ResourceManager's list knows of it: the node's next heartbeat, and the next time that the
+ * list is sorted (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), a second each by default. */
+#define WINDOW_USEC (3 * NM_USEC_PER_SEC)
+/* All of them are written with each change; a node beyond that is sent a token that it has already. */
+#define KNOWN_MAX 4096u
+
+/* ---- bytes of its own ------------------------------------------------------------------------- */
+
+static void drop_bytes(struct nm_bytes *b)
+{
+    if (b->data)
+        explicit_bzero((void *)(uintptr_t)b->data, b->size); /* tokens may be in it */
+    free((void *)(uintptr_t)b->data);
+    *b = (struct nm_bytes){};
+}
+
+static int copy_bytes(struct nm_bytes from, struct nm_bytes *ret)
+{
+    uint8_t *data = malloc(from.size + 1);
+
+    if (!data)
+        return -ENOMEM;
+    if (from.size > 0)
+        (void)memcpy(data, from.data, from.size);
+    *ret = (struct nm_bytes){data, from.size};
+    return 0;
+}
+
+static int pack(const ProtobufCMessage *m, struct nm_bytes *ret)
+{
+    const size_t size = protobuf_c_message_get_packed_size(m);
+    uint8_t *data = malloc(size + 1);
+
+    if (!data)
+        return -ENOMEM;
+    *ret = (struct nm_bytes){data, protobuf_c_message_pack(m, data)};
+    return 0;
+}
+
+/* ---- the cluster ------------------------------------------------------------------------------ */
+
+int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters__NodeForScheduling *const *nodes,
+                            size_t n)
+{
+    struct nm_yarn_alloc_node *list = nm_arena_alloc(a, (n + 1) * sizeof *list);
+    size_t k = 0;
+
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i]->id && nodes[i]->id->host)
+            list[k++] = (struct nm_yarn_alloc_node){
+                .host = nodes[i]->id->host, .port = nodes[i]->id->port, .web_address = nodes[i]->web_address,
+                .rack = nodes[i]->rack, .partition = nodes[i]->partition, .room = -1};
+    return nm_yarn_allocator_set_nodes(d->allocator, list, k);
+}
+
+/* One for each host, in order. Of two NodeManagers on one it is the last; the other gets some tokens too many. */
+bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
+{
+    bool found;
+    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
+
+    return found && d->known[i].port == port;
+}
+
+static int add_known(struct nm_distribute *d, const char *host, int32_t port)
+{
+    bool found;
+    size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
+    struct nm_yarn_kept_node *list;
+    char *copy;
+
+    if (found) {
+        d->dirty |= d->known[i].port != port;
+        d->known[i].port = port;
+        return 0;
+    }
+    if (d->n_known == KNOWN_MAX)
+        return 0;
+    list = reallocarray(d->known, d->n_known + 1, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    d->known = list;
+    copy = strdup(host);
+    if (!copy)
+        return -ENOMEM;
+    (void)memmove(&list[i + 1], &list[i], (d->n_known - i) * sizeof *list);
+    list[i] = (struct nm_yarn_kept_node){copy, port};
+    d->n_known++;
+    d->dirty = true;
+    return 0;
+}
+
+void nm_distribute_note_tokens(struct nm_distribute *d, const Masters__AllocateAnswer *answer)
+{
+    for (size_t i = 0; i < answer->n_node_tokens; i++)
+        if (answer->node_tokens[i]->node && answer->node_tokens[i]->node->host)
+            (void)add_known(d, answer->node_tokens[i]->node->host, answer->node_tokens[i]->node->port);
+}
+
+static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_yarn_alloc_size fallback)
+{
+    return m ? (struct nm_yarn_alloc_size){m->memory, m->vcores} : fallback;
+}
+
+/* How many may wait on a node: as on this one, for the cluster's files are the same. Once the ResourceManager knows the
+ * nodes' queues it tells all of them how long they may be, and has them give back what is beyond that. */
+static int32_t queue_length(const struct nm_distribute *d)
+{
+    const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
+    const int32_t told = d->m->world->signer.state->queue_max_length;
+
+    return told >= 0 ? NM_MIN(own, told) : own;
+}
+
+void nm_distribute_look_at_queues(struct nm_distribute *d)
+{
+    d->limits.queue_length = queue_length(d);
+    nm_yarn_allocator_set_limits(d->allocator, &d->limits);
+}
+
+static void take_limits(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
+{
+    const struct nm_yarn_settings *s = d->m->world->settings;
+    struct nm_yarn_alloc_limits limits = {
+        .per_heartbeat = (int32_t)s->per_am_heartbeat, .fill = s->fill_nodes, .window_usec = WINDOW_USEC};
+
+    limits.min = size_of(m->minimum, limits.min);
+    limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
+    limits.increment = size_of(m->increment, limits.min); /* it may be missing */
+    d->limits = limits;
+    nm_distribute_look_at_queues(d);
+    d->expiry_msec = m->token_expiry_msec;
+}
+
+/* A master that registers again goes on with its numbers: none is given twice. */
+static void take_numbers(struct nm_distribute *d, int64_t start)
+{
+    d->number_start = start;
+    if (!d->has_number)
+        d->last_number = start;
+    d->has_number = true;
+}
+
+static void take_terms(struct nm_distribute *d, const Masters__DistributedRegisterAnswer *m)
+{
+    take_limits(d, m);
+    take_numbers(d, m->container_id_start);
+    d->registered = true;
+}
+
+int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
+                             const Masters__DistributedRegisterAnswer *m)
+{
+    struct nm_bytes answer = {};
+    int r = pack(&m->base, &answer);
+
+    if (r == 0)
+        r = nm_distribute_set_nodes(d, &c->arena, m->nodes, m->n_nodes);
+    if (r < 0) {
+        drop_bytes(&answer);
+        return r;
+    }
+    take_terms(d, m);
+    drop_bytes(&d->answer);
+    d->answer = answer;
+    nm_distribute_forget_placed(d); /* its calls are numbered anew */
+    d->dirty = true;
+    return 0;
+}
+
+/* ---- the last call's containers --------------------------------------------------------------- */
+
+void nm_distribute_forget_placed(struct nm_distribute *d)
+{
+    for (size_t i = 0; i < d->n_placed; i++)
+        drop_bytes(&d->placed[i]);
+    free(d->placed);
+    d->placed = NULL;
+    d->dirty |= d->n_placed > 0;
+    d->n_placed = 0;
+}
+
+int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Masters__Container *const *placed, size_t n)
+{
+    int r = 0;
+
+    nm_distribute_forget_placed(d);
+    if (n == 0)
+        return 0;
+    d->placed = calloc(n + 1, sizeof *d->placed);
+    if (!d->placed)
+        return -ENOMEM;
+    d->response_id = response_id;
+    for (; r == 0 && d->n_placed < n; d->n_placed += r == 0)
+        r = pack(&placed[d->n_placed]->base, &d->placed[d->n_placed]);
+    d->dirty = true;
+    return r;
+}
+
+int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, Masters__Container ***ret)
+{
+    Masters__Container **list = nm_arena_alloc(a, (d->n_placed + 1) * sizeof *list);
+
+    for (size_t i = 0; list && i < d->n_placed; i++) {
+        list[i] = (Masters__Container *)nm_arena_unpack(a, &masters__container__descriptor, d->placed[i]);
+        if (!list[i])
+            return -ENOMEM;
+    }
+    *ret = list;
+    return list ? 0 : -ENOMEM;
+}
+
+/* ---- over a restart --------------------------------------------------------------------------- */
+
+int nm_distribute_save(struct nm_distribute *d)
+{
+    int r = 0;
+
+    if (d->dirty || d->kept_changes != nm_yarn_allocator_changes(d->allocator))
+        r = d->m->save(d->m);
+    return r;
+}
+
+int nm_distribute_keep(void *stage, struct nm_yarn_kept_master *m)
+{
+    struct nm_distribute *d = stage;
+    size_t size = 0;
+    uint8_t *asks;
+    int r = nm_yarn_allocator_pack(d->allocator, &asks, &size);
+
+    if (r < 0)
+        return r;
+    free(d->asks);
+    d->asks = asks;
+    m->registered = d->answer;
+    m->asks = (struct nm_bytes){asks, size};
+    m->has_number = d->has_number;
+    m->last_number = d->last_number;
+    m->response_id = d->response_id;
+    m->placed = d->placed;
+    m->n_placed = d->n_placed;
+    m->known_nodes = d->known;
+    m->n_known_nodes = d->n_known;
+    d->kept_changes = nm_yarn_allocator_changes(d->allocator);
+    d->dirty = false;
+    return 0;
+}
+
+/* But not the nodes: they may be gone long since, and containers on one that the ResourceManager doesn't know are lost
+ * without a word. The next answer lists those that there are. */
+static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
+{
+    const Masters__DistributedRegisterAnswer *m;
+    struct nm_arena a;
+    int r;
+
+    nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
+    m = (const Masters__DistributedRegisterAnswer *)nm_arena_unpack(
+        &a, &masters__distributed_register_answer__descriptor, packed);
+    r = m ? 0 : nm_arena_error(&a);
+    if (m)
+        take_terms(d, m);
+    nm_arena_done(&a);
+    return r;
+}
+
+int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_master *kept)
+{
+    int r = kept->asks.size > 0 ? nm_yarn_allocator_restore(kept->asks, &d->allocator) : 0;
+
+    d->has_number = kept->has_number;
+    d->last_number = kept->last_number;
+    d->response_id = kept->response_id;
+    if (r == 0 && kept->registered.size > 0 && !d->allocator)
+        r = nm_yarn_allocator_new(&d->allocator);
+    if (r == 0 && kept->registered.size > 0)
+        r = restore_answer(d, kept->registered);
+    if (r == 0)
+        r = copy_bytes(kept->registered, &d->answer);
+    d->placed = calloc(kept->n_placed + 1, sizeof *d->placed);
+    if (!d->placed)
+        return -ENOMEM;
+    for (; r == 0 && d->n_placed < kept->n_placed; d->n_placed += r == 0)
+        r = copy_bytes(kept->placed[d->n_placed], &d->placed[d->n_placed]);
+    for (size_t i = 0; r == 0 && i < kept->n_known_nodes; i++)
+        r = add_known(d, kept->known_nodes[i].host, kept->known_nodes[i].port);
+    return r;
+}
+
+void nm_distribute_free(struct nm_distribute *d)
+{
+    nm_distribute_forget_placed(d);
+    drop_bytes(&d->answer);
+    for (size_t i = 0; i < d->n_known; i++)
+        free((void *)(uintptr_t)d->known[i].host);
+    free(d->known);
+    free(d->asks);
+    nm_yarn_allocator_free(d->allocator);
+    free(d);
+}

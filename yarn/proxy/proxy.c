@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See proxy.h. */
+
+#include "yarn/proxy/proxy.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <syslog.h>
+
+#include "rpc/hadoop/digest.h"
+#include "util/clock.h"
+#include "util/loop.h"
+#include "util/refusals.h"
+#include "yarn/message-ids.h"
+#include "yarn/port.h"
+#include "yarn/proxy/replace.h"
+
+#define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+#define ADDRESS "yarn.nodemanager.amrmproxy.address"
+/* A clock that is set must not let keys live on. */
+#define LOOK_USEC (60 * NM_USEC_PER_SEC)
+
+struct nm_yarn_proxy {
+    struct nm_stage_world world;
+    struct nm_yarn_local_keys keys;
+    struct nm_pipelines *pipelines;
+    struct nm_hadoop_server *server;
+    sd_event_source *timer; /* the next key */
+};
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+/* What was signed with a key that isn't kept would be worth nothing after a restart: it isn't used before. */
+static int step_keys(struct nm_yarn_proxy *p)
+{
+    struct nm_yarn_local_keys next = p->keys;
+    struct nm_yarn_local_chance chance;
+    int r = 0;
+
+    if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
+        return -EIO;
+    if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &chance))
+        r = nm_yarn_keep_keys(&p->world.keep, &next);
+    if (r == 0)
+        p->keys = next;
+    explicit_bzero(&chance, sizeof chance);
+    explicit_bzero(&next, sizeof next);
+    return r;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn_proxy *p = userdata;
+    uint64_t now, due;
+
+    (void)usec;
+    if (step_keys(p) < 0)
+        p->world.tell(LOG_WARNING, "The proxy's new key couldn't be kept: it goes on with the one that it has.");
+    now = nm_realtime_usec();
+    due = nm_yarn_local_keys_due(&p->keys);
+    due = due > now ? due - now : NM_USEC_PER_SEC;
+    (void)sd_event_source_set_time_relative(source, NM_MIN(due, LOOK_USEC));
+    (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    return 0;
+}
+
+/* ---- whose call it is ------------------------------------------------------------------------- */
+
+static int refuse_bearer(struct nm_exception *why, const char *name)
+{
+    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_INVALID_TOKEN,
+                     "This is no token of the proxy's on this node, or one that has expired: %s", name);
+    return -EKEYREJECTED;
+}
+
+/* To say that a good token is none would end its master. */
+static int lack_memory(struct nm_exception *why)
+{
+    nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for it now.");
+    return -ENOMEM;
+}
+
+/* The attempt of an identifier and the key with which it would have been signed. */
+static int find_bearer(const struct nm_yarn_proxy *p, const Hadoop__AMRMTokenIdentifier *id, struct nm_pipeline **ret,
+                       const struct nm_yarn_master_key **ret_key)
+{
+    const struct nm_yarn_attempt_id attempt = nm_yarn_attempt_of(id->attempt);
+
+    *ret = nm_pipelines_find(p->pipelines, &attempt);
+    if (!*ret)
+        return -EKEYREJECTED;
+    *ret_key = nm_yarn_local_keys_find(&p->keys, id->key_id) ?: nm_pipeline_held_key(*ret, id->key_id);
+    return *ret_key ? 0 : -EKEYREJECTED;
+}
+
+static int make_bearer(const struct nm_yarn_proxy *p, struct nm_bytes identifier, struct nm_arena *a,
+                       struct nm_sasl_bearer *ret, struct nm_exception *why)
+{
+    const struct nm_yarn_master_key *key;
+    const Hadoop__AMRMTokenIdentifier *id;
+    struct nm_yarn_attempt_id attempt;
+    struct nm_pipeline *pipeline;
+    char name[NM_YARN_ID_SIZE];
+    int r;
+
+    r = nm_token_parse_amrm(a, identifier, &id);
+    if (r == -ENOMEM)
+        return lack_memory(why);
+    if (r < 0)
+        return refuse_bearer(why, "it isn't even one of that kind");
+    attempt = nm_yarn_attempt_of(id->attempt);
+    (void)nm_yarn_attempt_id_format(&attempt, name);
+    if (find_bearer(p, id, &pipeline, &key) < 0)
+        return refuse_bearer(why, name);
+    r = nm_digest_hmac(key->bytes, key->size, identifier.data, identifier.size, ret->password);
+    if (r < 0)
+        return r;
+    ret->password_size = NM_DIGEST_SIZE;
+    (void)snprintf(ret->user, sizeof ret->user, "%s", name);
+    return 0;
+}
+
+static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_bearer *ret, struct nm_exception *why)
+{
+    struct nm_arena a;
+    int r;
+
+    nm_arena_init(&a, nm_arena_limit(identifier.size), NULL);
+    r = make_bearer(userdata, identifier, &a, ret, why);
+    nm_arena_done(&a);
+    return r;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+/* A connection may be older than its attempt's end. */
+static void take_call(struct nm_hadoop_call *call, struct nm_yarn_proxy *p, enum nm_masters_method method)
+{
+    const struct nm_yarn_master_key *key;
+    const Hadoop__AMRMTokenIdentifier *id;
+    struct nm_pipeline *pipeline = NULL;
+    struct nm_exception why;
+    int r = nm_token_parse_amrm(nm_hadoop_call_arena(call), nm_hadoop_call_identifier(call), &id);
+
+    if (r == 0 && find_bearer(p, id, &pipeline, &key) == 0) {
+        nm_pipeline_call(pipeline, method, id->key_id, call);
+        return;
+    }
+    if (r == -ENOMEM)
+        (void)lack_memory(&why);
+    else
+        (void)refuse_bearer(&why, nm_hadoop_call_user(call));
+    why.detail = NM_EXCEPTION_APPLICATION;
+    nm_hadoop_call_refuse(call, &why);
+}
+
+static void on_register(struct nm_hadoop_call *call, void *userdata)
+{
+    take_call(call, userdata, NM_MASTERS_REGISTER);
+}
+
+static void on_allocate(struct nm_hadoop_call *call, void *userdata)
+{
+    take_call(call, userdata, NM_MASTERS_ALLOCATE);
+}
+
+static void on_finish(struct nm_hadoop_call *call, void *userdata)
+{
+    take_call(call, userdata, NM_MASTERS_FINISH);
+}
+
+static const struct nm_hadoop_method methods[] = {
+    {"registerApplicationMaster", &masters__anything__descriptor, on_register},
+    {"allocate", &masters__allocate_request__descriptor, on_allocate},
+    {"finishApplicationMaster", &masters__anything__descriptor, on_finish},
+};
+static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
+
+/* ---- masters' starts -------------------------------------------------------------------------- */
+
+static int refuse_start(struct nm_exception *why, const struct nm_yarn_attempt_id *attempt, const char *what)
+{
+    char name[NM_YARN_ID_SIZE];
+
+    nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN,
+                     "%s in the start container request for application:%s", what,
+                     nm_yarn_attempt_id_format(attempt, name));
+    return NM_STAGE_E_REFUSED;
+}
+
+static int replace_token(struct nm_yarn_proxy *p, const struct nm_yarn_attempt_id *attempt,
+                         const Yarn__LaunchContext *context, struct nm_arena *a, Yarn__LaunchContext **ret,
+                         struct nm_token **ret_theirs)
+{
+    _cleanup_(nm_token_freep) struct nm_token *ours = NULL;
+    Yarn__LaunchContext *copy = nm_arena_alloc(a, sizeof *copy);
+    struct nm_bytes tokens;
+    int r = copy ? nm_yarn_local_token(nm_yarn_local_keys_signing(&p->keys), attempt, &ours) : -ENOMEM;
+
+    if (r == 0)
+        r = nm_yarn_replace_token(a, (struct nm_bytes){context->tokens.data, context->tokens.len}, ours, &tokens,
+                                  ret_theirs);
+    if (r < 0)
+        return r;
+    *copy = *context;
+    copy->has_tokens = 1;
+    copy->tokens = (ProtobufCBinaryData){tokens.size, (uint8_t *)(uintptr_t)tokens.data};
+    *ret = copy;
+    return 0;
+}
+
+int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token,
+                        const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
+                        struct nm_exception *why)
+{
+    const struct nm_yarn_container_id master = nm_yarn_container_of(token->container);
+    _cleanup_(nm_token_freep) struct nm_token *theirs = NULL;
+    Yarn__LaunchContext *copy;
+    int r = replace_token(p, &master.attempt, context, a, &copy, &theirs);
+
+    if (r == -ENOKEY)
+        return refuse_start(why, &master.attempt, "AMRMToken not found");
+    if (r == -EBADMSG)
+        return refuse_start(why, &master.attempt, "No credentials, but something else,");
+    if (r == 0)
+        r = nm_pipeline_begin(p->pipelines, &master, token->submitter, &theirs);
+    if (r == 0)
+        *ret = copy;
+    return r;
+}
+
+void nm_yarn_proxy_abandon(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token)
+{
+    const struct nm_yarn_attempt_id attempt = nm_yarn_attempt_of(token->container->attempt);
+
+    nm_pipelines_end_attempt(p->pipelines, &attempt);
+}
+
+void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn_application_id *id)
+{
+    nm_pipelines_end_application(p->pipelines, id);
+}
+
+void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata)
+{
+    nm_pipelines_end_strays(p->pipelines, lives, userdata);
+}
+
+/* ---- what there is to see --------------------------------------------------------------------- */
+
+void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)
+{
+    const struct nm_yarn_address *a = &p->world.settings->proxy_address;
+
+    *ret = (struct nm_masters){};
+    nm_yarn_shown_fill(p->world.shown, ret);
+    (void)snprintf(ret->address, sizeof ret->address, "%s:%u", a->host, (unsigned)a->port);
+    nm_pipelines_sum(p->pipelines, ret);
+}
+
+json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
+                                     bool with_users)
+{
+    return nm_pipelines_to_json(p->pipelines, may_see, userdata, with_users);
+}
+
+json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
+                                     nm_pipelines_may_see_t may_see, void *userdata)
+{
+    struct nm_yarn_container_id master;
+    json_t *found = nm_yarn_shown_placement(p->world.shown, container, &master);
+    char text[NM_YARN_ID_SIZE];
+
+    if (found && !may_see(userdata, nm_yarn_container_id_format(&master, text))) {
+        json_decref(found);
+        found = NULL;
+    }
+    return found;
+}
+
+/* ---- coming and going ------------------------------------------------------------------------- */
+
+static int begin_keys(struct nm_yarn_proxy *p)
+{
+    const struct nm_yarn_settings *s = p->world.settings;
+    int r = nm_yarn_keep_load_keys(&p->world.keep, &p->keys);
+
+    p->keys.every_usec = (uint64_t)s->amrm_roll_sec * NM_USEC_PER_SEC;
+    p->keys.delay_usec = s->am_expiry_usec / 2 * 3;
+    if (r == 0)
+        r = step_keys(p);
+    if (r == 0)
+        r = sd_event_add_time_relative(p->world.event, &p->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, p);
+    return r < 0 ? r : 0;
+}
+
+static int listen_for_masters(struct nm_yarn_proxy *p, char **ret_message)
+{
+    const struct nm_hadoop_server_options options = {
+        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = p,
+        .priority = NM_LOOP_WORK};
+    const struct nm_yarn_address *a = &p->world.settings->proxy_address;
+    int32_t port;
+    int fd, r = nm_yarn_port_open(a->host, a->port, ADDRESS, ADDRESS, &fd, &port, ret_message);
+
+    return r < 0 ? r : nm_hadoop_server_new(p->world.event, fd, &options, &p->server);
+}
+
+int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_address *a = &s->proxy_address;
+    const struct nm_stage_type *types[NM_STAGES_MAX];
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    size_t n;
+    int r = nm_stages_choose(s, types, &n, &message);
+
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0) {
+        r = nm_yarn_port_check(a->host, a->port, ADDRESS, ADDRESS, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+/* Nothing depends on what is there for who asks why. */
+static int begin_showing(struct nm_yarn_proxy *p)
+{
+    int r = nm_yarn_shown_new(p->world.keep.dir_fd, &p->world.shown);
+    char sentence[160];
+
+    if (r < 0 || nm_yarn_shown_error(p->world.shown) == 0)
+        return r;
+    (void)snprintf(sentence, sizeof sentence,
+                   "The proxy can't keep in its file \"placements\" why containers are where they are (%s): the next "
+                   "start of nmd forgets it.", strerror(-nm_yarn_shown_error(p->world.shown)));
+    p->world.tell(LOG_NOTICE, sentence);
+    return 0;
+}
+
+int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_proxy **ret, char **ret_message)
+{
+    _cleanup_(nm_yarn_proxy_freep) struct nm_yarn_proxy *p = calloc(1, sizeof *p);
+    int r;
+
+    if (!p)
+        return -ENOMEM;
+    p->world = (struct nm_stage_world){.event = params->event, .settings = params->settings, .tell = params->tell};
+    p->world.signer.state = params->state;
+    r = nm_yarn_keep_open(params->state_dir, params->runtime_dir, &p->world.keep);
+    if (r == 0)
+        r = begin_showing(p);
+    if (r == 0)
+        r = begin_keys(p);
+    if (r == 0)
+        r = nm_pipelines_new(&p->world, &p->keys, &p->pipelines, ret_message);
+    if (r == 0)
+        r = listen_for_masters(p, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(p);
+    return 0;
+}
+
+struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
+{
+    if (!p)
+        return NULL;
+    nm_pipelines_free(p->pipelines); /* all calls are answered before the server ends */
+    nm_hadoop_server_free(p->server);
+    sd_event_source_disable_unref(p->timer);
+    nm_yarn_shown_free(p->world.shown);
+    nm_yarn_keep_done(&p->world.keep);
+    explicit_bzero(&p->keys, sizeof p->keys);
+    free(p);
+    return NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See stage-distribute.h. What is placed for a call is kept before the ResourceManager hears of it, and stays until the
+ * master calls with another response id: whatever becomes of the call, none of its containers is lost and none is there
+ * twice.
+ */
+
+#include "yarn/proxy/stage-distribute.h"
+
+#include <errno.h>
+#include <syslog.h>
+
+#include "util/clock.h"
+#include "yarn/proxy/distribute-state.h"
+
+/* A container with its tokens takes at most so much of a call's arena, all names as long as they may be. */
+#define GRANT_BYTES 8192u
+
+/* Without the cluster's keys nothing can be signed: asks wait until the node has them. They wait, too, where there is
+ * no room for all that may be granted: what was placed and can't be told of would be lost. */
+static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
+{
+    const struct nm_yarn_state *s = d->m->world->signer.state;
+    const uint64_t outstanding = nm_yarn_allocator_figures(d->allocator).outstanding;
+
+    return s->container_keys.current.size > 0 && s->nm_keys.current.size > 0 &&
+           nm_arena_has_room(&c->arena, NM_MIN(outstanding, (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX) * GRANT_BYTES);
+}
+
+static bool is_repeated(const struct nm_distribute *d, const Masters__AllocateRequest *request)
+{
+    return d->n_placed > 0 && request->response_id == d->response_id;
+}
+
+static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t response_id, Masters__Container ***ret,
+                     size_t *ret_n)
+{
+    const struct nm_yarn_placement *placements;
+    Masters__Container **list;
+    size_t n;
+    int r;
+
+    nm_distribute_look_at_queues(d);
+    r = nm_yarn_allocator_allocate(d->allocator, nm_realtime_usec(), &placements, &n);
+    list = r == 0 ? nm_arena_alloc(&c->arena, (n + 1) * sizeof *list) : NULL;
+    if (!list)
+        return r < 0 ? r : -ENOMEM;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = nm_distribute_grant(d, c, &placements[i], &list[i]);
+    if (r == 0)
+        r = nm_distribute_keep_placed(d, response_id, list, n);
+    *ret = list;
+    *ret_n = n;
+    return r;
+}
+
+/* What goes with this call: new containers, or those of the call before, which the master hasn't heard of. */
+static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
+                 struct nm_exception *why)
+{
+    const Masters__AllocateRequest *request = (const Masters__AllocateRequest *)c->request;
+    const bool repeated = is_repeated(d, request);
+    int r = 0;
+
+    *ret_n = repeated ? d->n_placed : 0;
+    if (repeated)
+        r = nm_distribute_get_placed(d, &c->arena, ret);
+    if (r == 0)
+        r = nm_distribute_ask(d, c, *ret, *ret_n, why);
+    if (r == 0 && !repeated && can_grant(d, c))
+        r = grant_all(d, c, request->response_id, ret, ret_n);
+    return r == 0 ? nm_distribute_save(d) : r;
+}
+
+static int request_allocate(struct nm_distribute *d, struct nm_stage_call *c, struct nm_exception *why)
+{
+    Masters__DistributedAllocateRequest *m = nm_arena_alloc(&c->arena, sizeof *m);
+    Masters__Container **placed = NULL;
+    size_t n = 0;
+    int r = m ? 0 : -ENOMEM;
+
+    if (r == 0)
+        *m = (Masters__DistributedAllocateRequest)MASTERS__DISTRIBUTED_ALLOCATE_REQUEST__INIT;
+    if (r == 0 && d->registered)
+        r = place(d, c, &placed, &n, why);
+    if (r == 0)
+        r = nm_distribute_split(c, &m->request);
+    if (r != 0)
+        return r;
+    m->placed = placed;
+    m->n_placed = n;
+    c->request = &m->base;
+    return 0;
+}
+
+static int answer_register(struct nm_distribute *d, struct nm_stage_call *c, const ProtobufCMessage **answer)
+{
+    const Masters__DistributedRegisterAnswer *m = (const Masters__DistributedRegisterAnswer *)*answer;
+    int r = m->answer ? nm_distribute_registered(d, c, m) : -EBADMSG;
+
+    if (r < 0)
+        return r;
+    /* The ResourceManager has registered it: to say no now would leave it without a way on. */
+    if (nm_distribute_save(d) < 0)
+        d->m->world->tell(LOG_WARNING, "A registration of an application's master couldn't be kept.");
+    *answer = &m->answer->base;
+    return 0;
+}
+
+static int add_placed(struct nm_stage_call *c, Masters__Container *const *placed, size_t n,
+                      Masters__AllocateAnswer *answer)
+{
+    Masters__Container **list = nm_arena_alloc(&c->arena, (answer->n_containers + n + 1) * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    if (answer->n_containers > 0)
+        (void)memcpy(list, answer->containers, answer->n_containers * sizeof *list);
+    if (n > 0)
+        (void)memcpy(list + answer->n_containers, placed, n * sizeof *list);
+    answer->containers = list;
+    answer->n_containers += n;
+    return 0;
+}
+
+static int answer_allocate(struct nm_distribute *d, struct nm_stage_call *c, const ProtobufCMessage **answer)
+{
+    const Masters__DistributedAllocateAnswer *m = (const Masters__DistributedAllocateAnswer *)*answer;
+    const Masters__DistributedAllocateRequest *request = (const Masters__DistributedAllocateRequest *)c->request;
+    Masters__AllocateAnswer *copy = nm_arena_alloc(&c->arena, sizeof *copy);
+    int r;
+
+    if (!copy || !m->answer)
+        return copy ? -EBADMSG : -ENOMEM;
+    *copy = *m->answer;
+    nm_distribute_note_tokens(d, copy);
+    r = nm_distribute_add_node_tokens(d, c, request->placed, request->n_placed, copy);
+    if (r == 0)
+        r = add_placed(c, request->placed, request->n_placed, copy);
+    if (r == 0)
+        r = nm_distribute_set_nodes(d, &c->arena, m->nodes, m->n_nodes);
+    if (r == 0)
+        *answer = &copy->base;
+    return r;
+}
+
+/* ---- the stage -------------------------------------------------------------------------------- */
+
+static int distribute_request(void *stage, struct nm_stage_call *c, struct nm_exception *why)
+{
+    return c->method == NM_MASTERS_ALLOCATE ? request_allocate(stage, c, why) : 0;
+}
+
+static int distribute_answer(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer,
+                             struct nm_exception *why)
+{
+    (void)why;
+    switch (c->method) {
+    case NM_MASTERS_REGISTER:
+        return answer_register(stage, c, answer);
+    case NM_MASTERS_ALLOCATE:
+        return answer_allocate(stage, c, answer);
+    default:
+        return 0;
+    }
+}
+
+static struct nm_yarn_alloc_figures distribute_figures(const void *stage)
+{
+    const struct nm_distribute *d = stage;
+
+    return nm_yarn_allocator_figures(d->allocator);
+}
+
+static void distribute_close(void *stage)
+{
+    nm_distribute_free(stage);
+}
+
+static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_kept_master *kept, void **ret)
+{
+    struct nm_distribute *d = calloc(1, sizeof *d);
+    int r = 0;
+
+    if (!d)
+        return -ENOMEM;
+    d->m = m;
+    d->response_id = -1;
+    if (kept)
+        r = nm_distribute_restore(d, kept);
+    if (r == 0 && !d->allocator)
+        r = nm_yarn_allocator_new(&d->allocator);
+    if (r < 0) {
+        nm_distribute_free(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+const struct nm_stage_type nm_stage_distribute = {
+    .name = "distribute",
+    .class_name = "org.apache.hadoop.yarn.server.nodemanager.scheduler.DistributedScheduler",
+    .distributed = true,
+    .open = distribute_open,
+    .close = distribute_close,
+    .request = distribute_request,
+    .answer = distribute_answer,
+    .keep = nm_distribute_keep,
+    .figures = distribute_figures,
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "yarn/proxy/stage.h"
+
+/*
+ * Distributed scheduling: takes the opportunistic asks out of a master's calls, and places them on the nodes that the
+ * ResourceManager lists (allocator/). The ResourceManager hears of what was placed with the same call, and the master
+ * with its answer.
+ */
+extern const struct nm_stage_type nm_stage_distribute;

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See stage-forward.h. A call has a slot until it is answered. One that was under way when its connection ended is sent
+ * again on the next: the ResourceManager knows a response id that it has answered already, and repeats its answer.
+ */
+
+#include "yarn/proxy/stage-forward.h"
+
+#include <errno.h>
+#include <netdb.h>
+
+#include "rpc/hadoop/client.h"
+#include "util/clock.h"
+#include "yarn/resolve.h"
+
+#define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+#define DISTRIBUTED_PROTOCOL "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
+#define STANDBY "org.apache.hadoop.ipc.StandbyException"
+
+/* A master has one call under way at a time, and another one after it has given that up. */
+#define SLOTS 8u
+/* Well below the time after which masters give the ResourceManager up for good, and long enough for its restart. */
+#define HOLD_USEC (20 * NM_USEC_PER_SEC)
+#define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
+#define RETRY_MAX_USEC (2 * NM_USEC_PER_SEC)
+
+struct slot {
+    struct forward *f;
+    struct nm_stage_call *c; /* NULL: it is free */
+    bool sent;               /* on the connection that is there */
+    int retries;
+};
+
+struct forward {
+    struct nm_stage_master *m;
+    struct slot slots[SLOTS];
+    sd_event_source *timer;
+    struct nm_resolve *resolve; /* under way, or NULL */
+    struct nm_hadoop_client *client;
+    unsigned token_changes; /* the master's when the client was made */
+    unsigned attempts, failures;
+    unsigned tried; /* the world's scheduler, when the last connection was begun */
+    struct nm_exception trouble; /* why the last connection ended, or didn't come about */
+};
+
+static const struct {
+    const char *name, *distributed_name;
+    const ProtobufCMessageDescriptor *answer, *distributed_answer;
+} methods[NM_MASTERS_N_METHODS] = {
+    [NM_MASTERS_REGISTER] = {"registerApplicationMaster", "registerApplicationMasterForDistributedScheduling",
+                             &masters__register_master_answer__descriptor,
+                             &masters__distributed_register_answer__descriptor},
+    [NM_MASTERS_ALLOCATE] = {"allocate", "allocateForDistributedScheduling", &masters__allocate_answer__descriptor,
+                             &masters__distributed_allocate_answer__descriptor},
+    [NM_MASTERS_FINISH] = {"finishApplicationMaster", "finishApplicationMaster", &masters__anything__descriptor,
+                           &masters__anything__descriptor},
+};
+
+static void connect_now(struct forward *f);
+
+/* ---- slots ------------------------------------------------------------------------------------ */
+
+static bool is_waiting(const struct forward *f)
+{
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (f->slots[i].c)
+            return true;
+    return false;
+}
+
+static bool is_sent(const struct forward *f)
+{
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (f->slots[i].c && f->slots[i].sent)
+            return true;
+    return false;
+}
+
+static struct nm_stage_call *take(struct slot *s)
+{
+    struct nm_stage_call *c = s->c;
+
+    s->c = NULL;
+    return c;
+}
+
+static void refuse(struct slot *s)
+{
+    struct nm_exception why;
+
+    nm_exception_set(&why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY,
+                     "The ResourceManager can't be reached from this node: %s",
+                     *s->f->trouble.message ? s->f->trouble.message : "it doesn't answer");
+    nm_stage_answer(take(s), NULL, &why);
+}
+
+/* ---- when ------------------------------------------------------------------------------------- */
+
+static void set_timer(struct forward *f, uint64_t after_usec)
+{
+    (void)sd_event_source_set_time_relative(f->timer, after_usec);
+    (void)sd_event_source_set_enabled(f->timer, SD_EVENT_ONESHOT);
+}
+
+static void try_later(struct forward *f)
+{
+    uint64_t after_usec = RETRY_MIN_USEC << NM_MIN(f->failures, 5u);
+
+    f->failures++;
+    for (unsigned i = 0; i < SLOTS; i++)
+        f->slots[i].sent = false;
+    set_timer(f, NM_MIN(after_usec, RETRY_MAX_USEC));
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    const uint64_t now = nm_now_usec();
+    struct forward *f = userdata;
+
+    (void)source, (void)usec;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (f->slots[i].c && now - f->slots[i].c->came_usec >= HOLD_USEC)
+            refuse(&f->slots[i]);
+    if (is_waiting(f) && !f->client && !f->resolve)
+        connect_now(f);
+    return 0;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+/* The next ResourceManager, for all attempts: they share it, and the first one that fails says so for all. */
+static void choose_another(struct forward *f)
+{
+    if (f->m->world->scheduler == f->tried)
+        f->m->world->scheduler++;
+}
+
+static void give_up_this_one(struct forward *f)
+{
+    choose_another(f);
+    f->client = nm_hadoop_client_free(f->client);
+    try_later(f);
+}
+
+static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct slot *s = userdata;
+    struct forward *f = s->f;
+
+    s->sent = false;
+    if (why)
+        f->trouble = *why;
+    if (error == 0) {
+        f->failures = 0;
+        nm_stage_answer(take(s), answer, NULL);
+    } else if (why && nm_exception_is(why, STANDBY)) {
+        give_up_this_one(f);
+    } else if (error == -EREMOTEIO || (error == -EACCES && why)) {
+        nm_stage_answer(take(s), NULL, why);
+    } else if (error == -ETIMEDOUT) {
+        give_up_this_one(f);
+    }
+    /* else the connection has ended, which on_closed() hears of */
+}
+
+static void on_closed(void *userdata, int error, const struct nm_exception *why)
+{
+    struct forward *f = userdata;
+
+    f->client = nm_hadoop_client_free(f->client);
+    if (!is_waiting(f))
+        return;
+    if (!why)
+        nm_exception_set(&f->trouble, 0, "connection", "%s", error ? strerror(-error) : "it has closed the connection");
+    choose_another(f);
+    try_later(f);
+}
+
+/* What can't even be sent is refused at once: nothing would come of it later. */
+static void send_slot(struct forward *f, struct slot *s)
+{
+    const bool distributed = f->m->distributed;
+    const struct nm_stage_call *c = s->c;
+    const char *name = distributed ? methods[c->method].distributed_name : methods[c->method].name;
+    int r = nm_hadoop_client_call_for(f->client, nm_hadoop_call_context(c->call), name, c->request,
+                                      distributed ? methods[c->method].distributed_answer : methods[c->method].answer,
+                                      s->retries++, f->m->world->settings->rpc_timeout_usec ?: UINT64_MAX, on_reply, s);
+
+    s->sent = r == 0;
+    if (r < 0 && r != -ENOTCONN) {
+        nm_exception_set(&f->trouble, 0, "connection", "%s", strerror(-r));
+        refuse(s);
+    }
+}
+
+static void send_all(struct forward *f)
+{
+    for (unsigned i = 0; i < SLOTS && f->client; i++)
+        if (f->slots[i].c && !f->slots[i].sent)
+            send_slot(f, &f->slots[i]);
+}
+
+/* ---- connections ------------------------------------------------------------------------------ */
+
+static int connect_to(struct forward *f, const struct nm_resolved *rm)
+{
+    const unsigned i = f->attempts++ % rm->n;
+    const struct nm_hadoop_client_options o = {
+        .address = (const struct sockaddr *)&rm->addresses[i], .address_size = rm->sizes[i],
+        .protocol = f->m->distributed ? DISTRIBUTED_PROTOCOL : PROTOCOL, .version = 1, .token = f->m->token,
+        .closed = on_closed, .userdata = f, .connect_usec = f->m->world->settings->connect_usec};
+
+    f->token_changes = f->m->token_changes;
+    return nm_hadoop_client_new(f->m->world->event, &o, &f->client);
+}
+
+static void on_resolved(const struct nm_resolved *rm, void *userdata)
+{
+    struct forward *f = userdata;
+    int r = 0;
+
+    f->resolve = nm_resolve_free(f->resolve);
+    if (rm->error != 0 || rm->n == 0) {
+        nm_exception_set(&f->trouble, 0, "name services", "%s", gai_strerror(rm->error ?: EAI_NONAME));
+        choose_another(f);
+    } else {
+        r = connect_to(f, rm);
+    }
+    if (r < 0)
+        nm_exception_set(&f->trouble, 0, "connection", "%s", strerror(-r));
+    if (f->client)
+        send_all(f);
+    else
+        try_later(f);
+}
+
+static void connect_now(struct forward *f)
+{
+    const struct nm_yarn_settings *s = f->m->world->settings;
+    const struct nm_yarn_address *a =
+        s->n_schedulers > 0 ? &s->schedulers[f->m->world->scheduler % s->n_schedulers] : &s->scheduler;
+    int r;
+
+    f->tried = f->m->world->scheduler;
+    r = nm_resolve_new(f->m->world->event, a->host, a->port, on_resolved, f, &f->resolve);
+    if (r < 0) {
+        nm_exception_set(&f->trouble, 0, "name services", "%s", strerror(-r));
+        try_later(f);
+    }
+}
+
+/* ---- the stage -------------------------------------------------------------------------------- */
+
+static int forward_request(void *stage, struct nm_stage_call *c, struct nm_exception *why)
+{
+    struct forward *f = stage;
+    struct slot *s = f->slots;
+
+    while (s < f->slots + SLOTS && s->c)
+        s++;
+    if (s == f->slots + SLOTS) {
+        nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_RETRY, "%u calls of %s wait already.", SLOTS,
+                         f->m->name);
+        return NM_STAGE_E_REFUSED;
+    }
+    *s = (struct slot){.f = f, .c = c};
+    /* The ResourceManager goes by the token that a connection began with, and sends a new one until it sees it. */
+    if (f->client && f->token_changes != f->m->token_changes && !is_sent(f))
+        f->client = nm_hadoop_client_free(f->client);
+    if (f->client)
+        send_slot(f, s);
+    else if (!f->resolve)
+        set_timer(f, 0);
+    return NM_STAGE_E_TAKEN;
+}
+
+static int forward_open(struct nm_stage_master *m, const struct nm_yarn_kept_master *kept, void **ret)
+{
+    struct forward *f = calloc(1, sizeof *f);
+    int r;
+
+    (void)kept;
+    if (!f)
+        return -ENOMEM;
+    f->m = m;
+    r = sd_event_add_time_relative(m->world->event, &f->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC, on_timer, f);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
+    if (r < 0) {
+        sd_event_source_disable_unref(f->timer);
+        free(f);
+        return r;
+    }
+    *ret = f;
+    return 0;
+}
+
+static void forward_close(void *stage)
+{
+    struct forward *f = stage;
+
+    nm_hadoop_client_free(f->client);
+    nm_resolve_free(f->resolve);
+    sd_event_source_disable_unref(f->timer);
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (f->slots[i].c)
+            refuse(&f->slots[i]);
+    free(f);
+}
+
+const struct nm_stage_type nm_stage_forward = {
+    .name = "forward",
+    .class_name = "org.apache.hadoop.yarn.server.nodemanager.amrmproxy.DefaultRequestInterceptor",
+    .open = forward_open,
+    .close = forward_close,
+    .request = forward_request,
+};

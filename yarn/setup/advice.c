@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See plan.h. Sentences about decisions that are the administrator's, and about what would keep jobs from running. */
+
+#include <netdb.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "yarn/launch/text.h"
+#include "yarn/setup/plan.h"
+
+#define ADVICE_MAX 64u
+#define NM "yarn.nodemanager."
+#define NONSECURE NM "linux-container-executor.nonsecure-mode."
+
+struct advice {
+    struct nm_arena *arena;
+    struct nm_setup_advice *list;
+    size_t n;
+    bool is_lost; /* memory ran out */
+};
+
+nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
+{
+    char text[900];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (v->n == ADVICE_MAX)
+        return;
+    v->list[v->n] = (struct nm_setup_advice){subject, nm_yarn_print(v->arena, "%s", text)};
+    v->is_lost |= !v->list[v->n++].text;
+}
+
+#define say(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
+#define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
+
+static void say_hosts(struct advice *v, const struct nm_setup_facts *f)
+{
+    for (size_t i = 0; i < f->n_hosts; i++) {
+        char shown[200];
+
+        if (f->hosts[i].role == NM_SETUP_RESOURCE_MANAGER && nm_streq(f->hosts[i].name, "0.0.0.0"))
+            say(v, "yarn.resourcemanager.hostname isn't set in these files, so that the ResourceManager is looked for "
+                "on this host. Are they the cluster's?");
+        if (f->hosts[i].unresolved != 0)
+            say(v, "%s can't be resolved here (%s), so that the unit doesn't let nmd talk to it. When it can be, run "
+                "this again.",
+                nm_yarn_conf_shown(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved));
+    }
+}
+
+#define NOT_YET \
+    "Application masters, reducers and data nodes on other hosts: the unit doesn't let them and nmd reach each other " \
+    "yet. "
+
+static void say_network(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+{
+    if (w->allow[0])
+        return;
+    if (f->network)
+        add(v, NM_SETUP_NETWORK,
+            NOT_YET "Run this again with --allow and the cluster's network; that of this host's %s, which the "
+                    "ResourceManager is in, is --allow %s.",
+            f->interface, f->network);
+    else
+        add(v, NM_SETUP_NETWORK,
+            NOT_YET "Where there are others, run this again with --allow ADDRESS/BITS, the cluster's network.");
+}
+
+static bool has_service(const struct nm_yarn_settings *s, const char *name)
+{
+    for (size_t i = 0; s->aux_services && s->aux_services[i]; i++)
+        if (nm_streq(s->aux_services[i], name))
+            return true;
+    return false;
+}
+
+static void say_ports(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
+{
+    char ports[200];
+    size_t n = 0;
+
+    if (s->node.port > 0)
+        n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (" NM "address)", (unsigned)s->node.port);
+    if (s->serves_web && s->web.port > 0)
+        n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (pages)", (unsigned)s->web.port);
+    if (has_service(s, "mapreduce_shuffle"))
+        n += (size_t)snprintf(ports + n, sizeof ports - n, ", %u (shuffle)", (unsigned)s->shuffle_port);
+    if (n > 0)
+        remind(v, "A firewall, if the host has one, must let the cluster in at TCP port %s.", ports + 2);
+    if (s->node.port == 0)
+        say(v, NM "address has no port of its own, so that nmd takes any that is free, another at each start: a "
+            "firewall needs a fixed one.");
+    remind(v, "The ResourceManager and all nodes must be able to resolve the name %s to this host (" NM "hostname).",
+           f->node_name);
+}
+
+static void say_users(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
+{
+    const struct nm_yarn_executor *e = &s->executor_rules;
+
+    if (s->limit_users) {
+        say(v, NONSECURE "limit-users is true: all containers run as %s. MapReduce, and whatever else reads files of "
+            "its submitter's, needs it to be false in yarn-site.xml, and accounts of the submitters on this node.",
+            s->local_user);
+        if (!f->has_local_user)
+            remind(v, "The user %s (" NONSECURE "local-user) has no account here, and nothing can run without.",
+                s->local_user);
+        return;
+    }
+    remind(v, NONSECURE "limit-users is false: each submitter needs an account on this node.");
+    if (e->file)
+        remind(v, "No account with a uid below %ju runs containers (min.user.id in %s): see that the submitters' are "
+            "not below that.",
+            (uintmax_t)e->min_uid, e->file);
+    else
+        say(v, "No uid is too small for containers (but root's): a container-executor.cfg beside yarn-site.xml sets "
+            "min.user.id, and keeps the accounts of the system out. [containers] min-uid of nmd.conf is for local "
+            "users.");
+}
+
+static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
+{
+    if (s->queue_max_length == 0)
+        say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends this node no opportunistic "
+            "container, and nothing is over-subscribed for it. Try 10 to begin with.");
+    if (!s->pauses)
+        say(v, NM "opportunistic-containers-use-pause-for-preemption is false: where CPU is short, opportunistic "
+            "containers are killed. With true they are paused and lose no work.");
+    if (!s->recovery || !s->supervised)
+        say(v, NM "recovery.enabled and recovery.supervised aren't both true: when nmd is stopped or upgraded it signs "
+            "off, and the cluster's containers end. With true they go on.");
+    if (!has_service(s, "mapreduce_shuffle"))
+        say(v, NM "aux-services has no mapreduce_shuffle: MapReduce's reducers get nothing from this node.");
+}
+
+static void say_programs(struct advice *v, const struct nm_setup_facts *f)
+{
+    if (!f->java_home)
+        say(v, "No Java was found, which most jobs need: install one, or give --java-home DIR.");
+    if (!f->hadoop_home)
+        say(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
+            "jobs must bring their own, as with mapreduce.application.framework.path, or fetch commands and class "
+            "paths with $HADOOP_COMMON_HOME in them fail.");
+}
+
+static void say_dirs(struct advice *v, const struct nm_setup_facts *f)
+{
+    for (size_t i = 0; i < f->n_dirs; i++) {
+        const char *path = f->dirs[i].path;
+
+        if (strncmp(path, "/tmp/", 5) == 0 || strncmp(path, "/var/tmp/", 9) == 0)
+            say(v, "%s: files there are removed by age, or at a boot. " NM "local-dirs and log-dirs, if they aren't "
+                "set, are below hadoop.tmp.dir.",
+                path);
+    }
+}
+
+int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+                    struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n)
+{
+    struct advice v = {.arena = a, .list = nm_arena_alloc(a, ADVICE_MAX * sizeof *v.list)};
+
+    if (!v.list)
+        return -ENOMEM;
+    say_hosts(&v, f);
+    say_network(&v, w, f);
+    say_ports(&v, s, f);
+    say_users(&v, s, f);
+    say_opportunistic(&v, s);
+    say_programs(&v, f);
+    say_dirs(&v, f);
+    if (v.is_lost)
+        return -ENOMEM;
+    *ret = v.list;
+    *ret_n = v.n;
+    return 0;
+}

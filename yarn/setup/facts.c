@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See facts.h. */
+
+#include "yarn/setup/facts.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "yarn/launch/text.h"
+#include "yarn/launch/user.h"
+#include "yarn/setup/plan.h"
+#include "yarn/setup/programs.h"
+#include "yarn/setup/reach.h"
+
+static int look_at_dirs(const struct nm_setup_wish *w, char *const *names, struct nm_arena *a,
+                        struct nm_setup_facts *f, char **ret_message)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && names[i]; i++) {
+        const char *path = nm_setup_tidy(a, names[i]);
+
+        if (!path)
+            return -ENOMEM;
+        if (!nm_setup_is_plain(path))
+            return nm_fail(ret_message, -EINVAL,
+                           "the directory '%s' of the cluster's files can't be set up: its name must be absolute, of "
+                           "letters, digits and characters of '/._+@-', without '..' as a part", names[i]);
+        r = nm_setup_spot_look(a, w->root, path, &f->dirs[f->n_dirs]);
+        f->n_dirs += r == 0;
+    }
+    return r;
+}
+
+static size_t count(char *const *names)
+{
+    size_t n = 0;
+
+    while (names[n])
+        n++;
+    return n;
+}
+
+static int look_at_all(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+                       struct nm_setup_facts *f, char **ret_message)
+{
+    int r;
+
+    f->dirs = nm_arena_alloc(a, (count(s->local_dirs) + count(s->log_dirs) + 1) * sizeof *f->dirs);
+    if (!f->dirs)
+        return -ENOMEM;
+    r = nm_setup_spot_look(a, w->root, w->config_path, &f->config);
+    if (r == 0)
+        r = nm_setup_spot_look(a, w->root, w->unit_path, &f->unit);
+    if (r == 0)
+        r = nm_setup_spot_look(a, w->root, w->state_dir, &f->state);
+    if (r == 0)
+        r = look_at_dirs(w, s->local_dirs, a, f, ret_message);
+    return r == 0 ? look_at_dirs(w, s->log_dirs, a, f, ret_message) : r;
+}
+
+/* Finds the name that the node registers with, without asking a name service. */
+static int name_node(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f)
+{
+    char own[HOST_NAME_MAX + 1] = "localhost";
+
+    (void)gethostname(own, sizeof own);
+    own[sizeof own - 1] = '\0';
+    f->node_name = nm_yarn_print(a, "%s", nm_streq(s->node.host, "0.0.0.0") ? own : s->node.host);
+    return f->node_name ? 0 : -ENOMEM;
+}
+
+int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+                          struct nm_setup_facts *ret, char **ret_message)
+{
+    struct nm_setup_facts f = {.uid = geteuid(), .gid = getegid()};
+    _cleanup_free_ char *manifest = NULL;
+    uid_t uid;
+    gid_t gid;
+    int r = asprintf(&manifest, "%s%s", w->root, w->manifest_path) < 0 ? -ENOMEM : 0;
+
+    if (r < 0)
+        manifest = NULL;
+    if (r == 0)
+        r = nm_setup_manifest_load(a, manifest, &f.manifest, ret_message);
+    if (r == 0)
+        r = look_at_all(w, s, a, &f, ret_message);
+    if (r == 0)
+        r = nm_setup_find_programs(w, a, &f, ret_message);
+    if (r == 0)
+        r = name_node(s, a, &f);
+    if (r == 0)
+        r = nm_setup_list_hosts(s, a, &f);
+    if (r == 0)
+        r = nm_setup_resolve(w->root, a, &f);
+    if (r < 0)
+        return r;
+    nm_setup_try_hosts(&f);
+    r = nm_yarn_user_find(s->local_user, &uid, &gid);
+    f.has_local_user = r == 0;
+    if (r == -ENOMEM)
+        return r;
+    *ret = f;
+    return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The facts that `nmd --yarn-setup` finds on this host, from which plan.h makes a plan. All texts are in an arena.
+ * Paths are relative to the root directory, which is the host's own unless --root names another one.
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "rpc/hadoop/arena.h"
+#include "yarn/conf/settings.h"
+#include "yarn/setup/manifest.h"
+
+enum nm_setup_kind {
+    NM_SETUP_NOTHING,
+    NM_SETUP_FILE,
+    NM_SETUP_DIR,
+    NM_SETUP_LINK,  /* a part of the path is a symbolic link; nothing is written through one */
+    NM_SETUP_OTHER, /* a device, a pipe; or it can't be examined: `error` */
+};
+
+/* What exists at a path. */
+struct nm_setup_spot {
+    const char *path;
+    enum nm_setup_kind kind;
+    uid_t uid; /* of a file or directory, as the next two */
+    gid_t gid;
+    mode_t mode;
+    const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be ours */
+    const char **missing; /* if nothing exists: the directories above it that don't either, the outermost first */
+    size_t n_missing;
+    const char **weak; /* the directories above it in which others than root can replace it, the outermost first */
+    size_t n_weak;
+    bool is_private; /* a directory in which only root can make entries */
+    bool is_usable;  /* by nmd: only root can change it and the directories above it; links are followed */
+    int error;       /* negative errno */
+};
+
+enum nm_setup_role {
+    NM_SETUP_RESOURCE_MANAGER,
+    NM_SETUP_SCHEDULER, /* the ResourceManager's port for application masters, which the proxy connects to */
+    NM_SETUP_NAME_NODE,
+};
+
+/* A host that the cluster's files name. */
+struct nm_setup_host {
+    enum nm_setup_role role;
+    const char *name;
+    unsigned port;
+    const char **addresses; /* numeric */
+    size_t n_addresses;
+    int unresolved;       /* of getaddrinfo(): 0, or EAI_... */
+    int error;            /* of connecting to the port: 0, or a negative errno */
+    const char *answered; /* the address that accepted the connection, or NULL */
+};
+
+struct nm_setup_facts {
+    uid_t uid; /* the owner that directories shall have: root, or with --root the user who runs this */
+    gid_t gid;
+    struct nm_setup_host *hosts; /* ResourceManagers first, else in the order of the files */
+    size_t n_hosts;
+    const char **name_servers; /* their addresses */
+    size_t n_name_servers;
+    const char *network, *interface; /* the network of this host that a ResourceManager is in; or NULL */
+    const char *java_home, *java_version, *java_from; /* NULL: none was found; java_from: where its path comes from */
+    const char *hadoop_home, *hadoop_from;
+    const char *node_name; /* the name that the node registers with */
+    bool has_local_user;
+    struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
+    struct nm_setup_spot *dirs;               /* the settings' local directories, then those for logs */
+    size_t n_dirs;
+    struct nm_setup_manifest manifest; /* empty: there was no setup yet */
+};
+
+/* The request. */
+struct nm_setup_wish {
+    const char *root;     /* without a slash at its end; "": the host's own */
+    const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
+    const char *config_path, *unit_path, *state_dir, *manifest_path;
+    const char *java_home;    /* NULL: one is looked for */
+    const char *const *allow; /* more addresses for the unit, NULL-terminated */
+};
+
+/* Examines paths, resolves names and connects to hosts, which may take some seconds. -EINVAL and *ret_message: the
+ * request can't be carried out. */
+int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
+                          struct nm_setup_facts *ret, char **ret_message);
+
+/* Returns the path without empty parts and "." as parts, and without a slash at its end. NULL: no memory. */
+const char *nm_setup_tidy(struct nm_arena *a, const char *path);
+/* Examines one path. A failure to do so is a value of *ret. */
+int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
+/* Returns the SHA-256 of a text in hexadecimal, as nm_setup_spot has it. */
+const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See plan.h. */
+
+#include "yarn/setup/plan.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "yarn/launch/text.h"
+#include "yarn/setup/files.h"
+
+#define DIR_MODE 0755   /* containers of all users must be able to enter it */
+#define STATE_MODE 0700 /* StateDirectoryMode= of nmd.service */
+#define TMP_MODE 01777
+
+struct planner {
+    const struct nm_setup_facts *facts;
+    struct nm_arena *arena;
+    struct nm_setup_plan *plan;
+    size_t room;
+};
+
+static int add(struct planner *p, const struct nm_setup_step *step)
+{
+    if (p->plan->n_steps == p->room) {
+        const size_t room = p->room ? 2 * p->room : 32;
+        struct nm_setup_step *larger = nm_arena_alloc(p->arena, room * sizeof *larger);
+
+        if (!larger)
+            return -ENOMEM;
+        if (p->room)
+            memcpy(larger, p->plan->steps, p->room * sizeof *larger);
+        p->plan->steps = larger;
+        p->room = room;
+    }
+    p->plan->steps[p->plan->n_steps++] = *step;
+    p->plan->n_changes += step->act == NM_SETUP_MAKE || step->act == NM_SETUP_CHANGE;
+    p->plan->n_left += step->act == NM_SETUP_LEAVE;
+    return 0;
+}
+
+static bool is_planned(const struct planner *p, const char *path)
+{
+    for (size_t i = 0; i < p->plan->n_steps; i++)
+        if (nm_streq(p->plan->steps[i].path, path))
+            return true;
+    return false;
+}
+
+/* Adds a directory that is made, unless it is in the plan already, as part of another path. */
+static int add_new_dir(struct planner *p, const char *path, mode_t mode)
+{
+    const struct nm_setup_step step = {.act = NM_SETUP_MAKE, .is_dir = true, .path = path, .mode = mode,
+                                       .uid = p->facts->uid, .gid = p->facts->gid};
+
+    return is_planned(p, path) ? 0 : add(p, &step);
+}
+
+static int add_way(struct planner *p, const struct nm_setup_spot *spot)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < spot->n_missing; i++) {
+        const char *path = spot->missing[i];
+
+        r = add_new_dir(p, path, nm_streq(path, "/tmp") || nm_streq(path, "/var/tmp") ? TMP_MODE : DIR_MODE);
+    }
+    return r;
+}
+
+static const char *why_not(const struct nm_setup_spot *s)
+{
+    switch (s->kind) {
+    case NM_SETUP_LINK:
+        return "a symbolic link is there or on the way, and nothing is written through one";
+    case NM_SETUP_FILE:
+        return "it is a file";
+    case NM_SETUP_DIR:
+        return "it is a directory";
+    case NM_SETUP_NOTHING:
+    case NM_SETUP_OTHER:
+        break;
+    }
+    return s->error < 0 ? strerror(-s->error) : "it is neither file nor directory";
+}
+
+static bool is_mended(const struct planner *p, const char *path)
+{
+    for (size_t i = 0; i < p->plan->n_steps; i++)
+        if (p->plan->steps[i].act == NM_SETUP_CHANGE && nm_streq(p->plan->steps[i].path, path))
+            return true;
+    return false;
+}
+
+/* Returns a directory above it in which others than root can replace it even after the steps that are planned by now;
+ * or NULL. */
+static const char *weak_above(const struct planner *p, const struct nm_setup_spot *s)
+{
+    for (size_t i = 0; i < s->n_weak; i++)
+        if (!is_mended(p, s->weak[i]))
+            return s->weak[i];
+    return NULL;
+}
+
+/* Nothing is written below a directory that others than root can change: they could replace the file. */
+static const char *why_weak(struct planner *p, const char *weak)
+{
+    return nm_yarn_print(p->arena, "others than root can change %s, which is above it (chown root and chmod go-w "
+                         "mend that, if it is to be root's)", weak);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static const char *why_leave(struct planner *p, const struct nm_setup_spot *spot, bool is_noted)
+{
+    const char *weak = weak_above(p, spot);
+
+    if (weak)
+        return why_weak(p, weak);
+    if (spot->kind != NM_SETUP_FILE || spot->error < 0)
+        return why_not(spot);
+    return is_noted ? "somebody has changed it since it was written"
+                    : "it is somebody else's: no setup has written it";
+}
+
+static int add_file(struct planner *p, const struct nm_setup_spot *spot, const char *text)
+{
+    const struct nm_setup_entry *e = nm_setup_manifest_find(&p->facts->manifest, NM_SETUP_WROTE_FILE, spot->path);
+    struct nm_setup_step step = {.path = spot->path, .text = text};
+    const char *sum = text ? nm_setup_sum(p->arena, text, strlen(text)) : NULL;
+    const bool is_weak = weak_above(p, spot);
+    int r;
+
+    if (!sum)
+        return -ENOMEM;
+    if (spot->kind == NM_SETUP_NOTHING && !is_weak)
+        step.act = NM_SETUP_MAKE;
+    else if (spot->kind == NM_SETUP_FILE && spot->sha256 && nm_streq(spot->sha256, sum))
+        step.act = NM_SETUP_KEEP;
+    else if (spot->kind == NM_SETUP_FILE && !is_weak && e && nm_setup_entry_has(e, spot->sha256))
+        step.act = NM_SETUP_CHANGE;
+    else
+        step.act = NM_SETUP_LEAVE;
+    if (step.act == NM_SETUP_LEAVE && !(step.why = why_leave(p, spot, e)))
+        return -ENOMEM;
+    r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
+    return r < 0 ? r : add(p, &step);
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+/* Returns why a directory keeps its owner, or NULL. Others than the node use such a directory, and yarn-site.xml may
+ * name it by mistake. */
+static const char *why_shared(const struct nm_setup_spot *s)
+{
+    if (s->mode & S_ISVTX)
+        return "it is for files of all users";
+    if (!strchr(s->path + 1, '/'))
+        return "it is directly below the root directory, where others may depend on its owner and mode";
+    if (strncmp(s->path, "/home/", 6) == 0 && !strchr(s->path + 6, '/'))
+        return "it is somebody's home";
+    return NULL;
+}
+
+/* With Hadoop's NodeManager the directories belong to its user. For nmd only root may be able to write to them. */
+static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
+{
+    struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
+                                 .gid = p->facts->gid, .old_uid = spot->uid, .old_gid = spot->gid,
+                                 .old_mode = spot->mode};
+
+    const bool is_weak = weak_above(p, spot);
+
+    if (spot->is_usable || (spot->is_private && !is_weak))
+        step.act = NM_SETUP_KEEP;
+    else if (is_weak || (spot->kind == NM_SETUP_DIR ? why_shared(spot) != NULL : spot->kind != NM_SETUP_NOTHING))
+        step.act = NM_SETUP_LEAVE;
+    else
+        step.act = spot->kind == NM_SETUP_DIR ? NM_SETUP_CHANGE : NM_SETUP_MAKE;
+    return step;
+}
+
+static const char *why_leave_dir(struct planner *p, const struct nm_setup_spot *spot)
+{
+    const char *weak = weak_above(p, spot);
+
+    if (weak)
+        return why_weak(p, weak);
+    return spot->kind == NM_SETUP_DIR ? why_shared(spot) : why_not(spot);
+}
+
+/* Those above it come first, whatever the order of the cluster's files is: whether it can be made depends on them. */
+static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
+{
+    struct nm_setup_step step;
+    int r = 0;
+
+    if (is_planned(p, spot->path))
+        return 0;
+    for (size_t i = 0; r == 0 && i < p->facts->n_dirs; i++)
+        if (nm_setup_is_above(p->facts->dirs[i].path, spot->path))
+            r = add_dir(p, &p->facts->dirs[i]);
+    if (r < 0 || is_planned(p, spot->path))
+        return r;
+    step = dir_step(p, spot);
+    if (step.act == NM_SETUP_LEAVE && !(step.why = why_leave_dir(p, spot)))
+        return -ENOMEM;
+    r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
+    return r < 0 ? r : add(p, &step);
+}
+
+/* Adds nmd's state directory, which will have the manifest. systemd makes it only when it starts nmd for the first
+ * time. */
+static int add_state(struct planner *p)
+{
+    const struct nm_setup_spot *s = &p->facts->state;
+    int r = 0;
+
+    if (s->kind == NM_SETUP_NOTHING)
+        r = add_way(p, s);
+    return r < 0 || s->kind != NM_SETUP_NOTHING ? r : add_new_dir(p, s->path, STATE_MODE);
+}
+
+int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+                       struct nm_arena *a, struct nm_setup_plan *ret)
+{
+    struct nm_setup_plan plan = {};
+    struct planner p = {.facts = f, .arena = a, .plan = &plan};
+    int r = add_state(&p);
+
+    for (size_t i = 0; r == 0 && i < f->n_dirs; i++)
+        r = add_dir(&p, &f->dirs[i]);
+    if (r == 0)
+        r = add_file(&p, &f->unit, nm_setup_unit_text(w, s, f, a));
+    if (r == 0) /* this comes last: with it nmd is a node from its next start on */
+        r = add_file(&p, &f->config, nm_setup_config_text(w, a));
+    if (r == 0)
+        r = nm_setup_advise(w, s, f, a, &plan.advice, &plan.n_advice);
+    if (r == 0)
+        *ret = plan;
+    return r;
+}
+
+/* ---- the manifest ------------------------------------------------------------------------- */
+
+/* Adds an entry for the step. An existing entry keeps the former owner and mode, which undo restores. */
+static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, bool done, struct nm_arena *a)
+{
+    const enum nm_setup_entry_kind kind = !step->is_dir               ? NM_SETUP_WROTE_FILE
+                                          : step->act == NM_SETUP_MAKE ? NM_SETUP_MADE_DIR
+                                                                       : NM_SETUP_CHANGED_DIR;
+    struct nm_setup_entry *e = (struct nm_setup_entry *)nm_setup_manifest_find(m, kind, step->path);
+    const char *sum;
+
+    if (!e) {
+        e = &m->entries[m->n++];
+        *e = (struct nm_setup_entry){.kind = kind, .path = step->path, .uid = step->old_uid, .gid = step->old_gid,
+                                     .mode = step->old_mode};
+    }
+    if (step->is_dir)
+        return 0;
+    sum = nm_setup_sum(a, step->text, strlen(step->text));
+    if (!sum)
+        return -ENOMEM;
+    if (done || !e->sums[0] || !nm_streq(e->sums[0], sum))
+        e->sums[1] = done ? NULL : e->sums[0];
+    e->sums[0] = sum;
+    return 0;
+}
+
+int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
+                       const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret)
+{
+    struct nm_setup_manifest m = {
+        .conf_dir = w->conf_dir,
+        .entries = nm_arena_alloc(a, (before->n + p->n_steps + 1) * sizeof *m.entries),
+        .n = before->n,
+    };
+    int r = 0;
+
+    if (!m.entries)
+        return -ENOMEM;
+    if (before->n > 0)
+        memcpy(m.entries, before->entries, before->n * sizeof *m.entries);
+    for (size_t i = 0; r == 0 && i < p->n_steps; i++)
+        if (p->steps[i].act == NM_SETUP_MAKE || p->steps[i].act == NM_SETUP_CHANGE)
+            r = note(&m, &p->steps[i], done, a);
+    if (r == 0)
+        *ret = m;
+    return r;
+}

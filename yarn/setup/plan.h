@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The steps that make this host a node of the cluster, decided from the cluster's settings and the facts; pure. There
+ * is a step also for what is right already, so that the output shows it. Files and directories of others are left as
+ * they are, and reported.
+ */
+
+#include "yarn/setup/facts.h"
+
+enum nm_setup_act {
+    NM_SETUP_KEEP,   /* nothing to do: it is as it should be */
+    NM_SETUP_MAKE,   /* create it */
+    NM_SETUP_CHANGE, /* replace the text of a file that we wrote; set owner and mode of a directory */
+    NM_SETUP_LEAVE,  /* it should be different, but isn't ours */
+};
+
+struct nm_setup_step {
+    enum nm_setup_act act;
+    bool is_dir;
+    const char *path;
+    const char *text; /* of a file: all of it; its mode is 0644 */
+    uid_t uid;        /* of a directory: the owner to set; gid and mode likewise */
+    gid_t gid;
+    mode_t mode;
+    uid_t old_uid; /* of a changed directory: before the change */
+    gid_t old_gid;
+    mode_t old_mode;
+    const char *why; /* NM_SETUP_LEAVE: the reason; else NULL */
+};
+
+/* Advice on decisions that are the administrator's: a sentence or two. */
+enum nm_setup_subject {
+    NM_SETUP_LACK,     /* something is missing, or has a value that few clusters want */
+    NM_SETUP_NETWORK,  /* the addresses of the cluster's other nodes */
+    NM_SETUP_REMINDER, /* applies also if nothing is wrong, or --check-config warns of it itself (launch/doubts.h) */
+};
+
+struct nm_setup_advice {
+    enum nm_setup_subject subject;
+    const char *text;
+};
+
+struct nm_setup_plan {
+    struct nm_setup_step *steps; /* in the order of execution: a directory before its contents */
+    size_t n_steps;
+    size_t n_changes; /* steps that change something */
+    size_t n_left;    /* steps that are NM_SETUP_LEAVE */
+    struct nm_setup_advice *advice;
+    size_t n_advice;
+};
+
+int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+                       struct nm_arena *a, struct nm_setup_plan *ret);
+
+/* Makes the manifest for the time while the plan is carried out, or with `done` for afterwards. */
+int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
+                       const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret);
+
+/* Return the texts of the two files (texts.c). NULL: no memory. */
+const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+                               const struct nm_setup_facts *f, struct nm_arena *a);
+const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a);
+
+/* Makes the advice (advice.c). Reasons of steps are not part of it. */
+int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
+                    struct nm_arena *a, struct nm_setup_advice **ret, size_t *ret_n);
+
+/* Returns whether the path can be written to a unit file and to nmd.conf without quoting, and leads down from the root
+ * directory only. */
+bool nm_setup_is_plain(const char *path);

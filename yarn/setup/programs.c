@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See programs.h. The cluster's own scripts have precedence, then the environment, then the usual directories. */
+
+#include "yarn/setup/programs.h"
+
+#include <ctype.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+#include "yarn/launch/text.h"
+#include "yarn/setup/plan.h"
+
+#define JVMS "/usr/lib/jvm"
+#define JVMS_MAX 256
+#define SCRIPT_MAX ((size_t)256 << 10)
+
+struct search {
+    struct nm_arena *arena;
+    const struct nm_setup_wish *wish;
+    int root_fd;
+    bool *is_lost; /* memory ran out: the result may be incomplete */
+};
+
+/* Returns dir/name. NULL: no memory. */
+static char *join(const struct search *s, const char *dir, const char *name)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/%s", dir, name) >= 0)
+        return path;
+    *s->is_lost = true;
+    return NULL;
+}
+
+static const char *keep(const struct search *s, const char *text, size_t size)
+{
+    const char *copy = nm_yarn_print(s->arena, "%.*s", (int)size, text);
+
+    *s->is_lost |= !copy;
+    return copy;
+}
+
+/* Returns whether everybody may execute that program. */
+static bool has_program(const struct search *s, const char *home, const char *program)
+{
+    _cleanup_free_ char *bin = join(s, home, "bin"), *path = bin ? join(s, bin, program) : NULL;
+    _cleanup_close_ int fd = path ? nm_open_in_root(s->root_fd, path, O_PATH) : -ENOMEM;
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IXOTH);
+}
+
+static bool is_home(const struct search *s, const char *home, const char *program)
+{
+    return home && nm_setup_is_plain(home) && has_program(s, home, program);
+}
+
+/* ---- the cluster's scripts ---------------------------------------------------------------- */
+
+/* Returns the value of NAME=/a/path, with or without "export" and quotes. Lines that only a shell can evaluate are
+ * skipped. */
+static const char *value_of_line(const struct search *s, const char *line, size_t size, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *end = line + size, *start;
+
+    while (line < end && isblank((unsigned char)*line))
+        line++;
+    if (end - line > 7 && strncmp(line, "export", 6) == 0 && isblank((unsigned char)line[6]))
+        for (line += 7; line < end && isblank((unsigned char)*line); line++) {}
+    if ((size_t)(end - line) <= n + 1 || strncmp(line, name, n) != 0 || line[n] != '=')
+        return NULL;
+    start = line + n + 1;
+    while (end > start && isspace((unsigned char)end[-1]))
+        end--;
+    if (end - start >= 2 && (*start == '"' || *start == '\'') && end[-1] == *start) {
+        start++;
+        end--;
+    }
+    return keep(s, start, (size_t)(end - start));
+}
+
+/* Returns the value of the last line that names an existing home, as the last assignment counts in a shell. */
+static const char *value_in_script(const struct search *s, const char *script, const char *name, const char *program)
+{
+    _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
+    _cleanup_close_ int fd = path ? nm_open_in_root(s->root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
+    const char *found = NULL;
+    size_t size;
+
+    *s->is_lost |= !text;
+    if (!text || fd < 0 || nm_pread_file(fd, text, SCRIPT_MAX, &size) < 0)
+        return NULL;
+    for (const char *line = text; line < text + size; line += strcspn(line, "\n") + 1) {
+        const char *value = value_of_line(s, line, strcspn(line, "\n"), name);
+
+        found = is_home(s, value, program) ? value : found;
+    }
+    return found;
+}
+
+static const char *find_home(const struct search *s, const char *name, const char *program, const char **ret_from)
+{
+    static const char *const scripts[] = {"hadoop-env.sh", "yarn-env.sh"};
+    const char *value = getenv(name);
+
+    for (size_t i = NM_ARRAY_SIZE(scripts); i-- > 0;) { /* Hadoop reads the second one last */
+        const char *found = value_in_script(s, scripts[i], name, program);
+
+        if (found) {
+            *ret_from = scripts[i];
+            return found;
+        }
+    }
+    if (!is_home(s, value, program))
+        return NULL;
+    *ret_from = "the environment of this command";
+    return keep(s, value, strlen(value));
+}
+
+/* ---- Java --------------------------------------------------------------------------------- */
+
+/* Returns the version from the file `release`, which each JVM since Java 7 has. */
+static const char *version_of(const struct search *s, const char *home)
+{
+    static const char key[] = "JAVA_VERSION=\"";
+    _cleanup_free_ char *path = join(s, home, "release");
+    _cleanup_close_ int fd = path ? nm_open_in_root(s->root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
+    char text[8192];
+    const char *at;
+
+    if (fd < 0 || nm_pread_file(fd, text, sizeof text, NULL) < 0 || !(at = strstr(text, key)))
+        return NULL;
+    at += strlen(key);
+    return keep(s, at, NM_MIN(strspn(at, "0123456789._-+abcdefghijklmnopqrstuvwxyz"), 40u));
+}
+
+/* Returns the JVM with the highest version of those that are installed. */
+static const char *last_of_jvms(const struct search *s)
+{
+    _cleanup_closedir_ DIR *d = NULL;
+    const struct dirent *e;
+    const char *best = NULL;
+
+    if (nm_fdopendir(nm_open_in_root(s->root_fd, JVMS, O_RDONLY | O_DIRECTORY), &d) < 0)
+        return NULL;
+    for (unsigned n = 0; n < JVMS_MAX && (e = readdir(d)); n++) {
+        const char *home = NULL;
+
+        if (*e->d_name != '.' && !(home = nm_yarn_print(s->arena, JVMS "/%s", e->d_name)))
+            *s->is_lost = true;
+
+        if (is_home(s, home, "java") && (!best || strverscmp(home, best) > 0))
+            best = home;
+    }
+    return best;
+}
+
+static const char *usual_java(const struct search *s)
+{
+    static const char *const homes[] = {JVMS "/default-java", JVMS "/default", JVMS "/java", JVMS "/jre"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(homes); i++)
+        if (has_program(s, homes[i], "java"))
+            return homes[i];
+    return last_of_jvms(s);
+}
+
+static int find_java(const struct search *s, struct nm_setup_facts *f, char **ret_message)
+{
+    const char *told = s->wish->java_home;
+
+    if (told && !is_home(s, told, "java"))
+        return nm_fail(ret_message, -EINVAL, "--java-home '%s': it must be an absolute path of letters, digits and "
+                       "characters of '/._+@-' with a bin/java in it that everybody may run", told);
+    f->java_from = "--java-home";
+    f->java_home = told ?: find_home(s, "JAVA_HOME", "java", &f->java_from);
+    if (!f->java_home) {
+        f->java_home = usual_java(s);
+        f->java_from = "where it is usual";
+    }
+    f->java_version = f->java_home ? version_of(s, f->java_home) : NULL;
+    return 0;
+}
+
+static void find_hadoop(const struct search *s, struct nm_setup_facts *f)
+{
+    static const char *const homes[] = {"/usr/lib/hadoop", "/opt/hadoop", "/usr/local/hadoop"};
+
+    f->hadoop_home = find_home(s, "HADOOP_HOME", "hadoop", &f->hadoop_from);
+    for (size_t i = 0; !f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
+        if (has_program(s, homes[i], "hadoop")) {
+            f->hadoop_home = homes[i];
+            f->hadoop_from = "where it is usual";
+        }
+}
+
+int nm_setup_find_programs(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f,
+                           char **ret_message)
+{
+    _cleanup_close_ int root_fd = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    bool is_lost = false;
+    const struct search s = {.arena = a, .wish = w, .root_fd = root_fd, .is_lost = &is_lost};
+    int r = root_fd < 0 ? root_fd : find_java(&s, f, ret_message);
+
+    if (r == 0)
+        find_hadoop(&s, f);
+    return is_lost ? -ENOMEM : r;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See say.h. */
+
+#include "yarn/setup/say.h"
+
+#include <netdb.h>
+#include <string.h>
+
+#define WIDTH 100
+
+/* Prints a sentence as a list item, broken into lines. */
+static void say_wrapped(FILE *out, const char *text)
+{
+    size_t column = 4;
+
+    fputs("  * ", out);
+    for (const char *p = text; *p;) {
+        const size_t n = strcspn(p, " ");
+
+        if (column > 4 && column + 1 + n > WIDTH) {
+            fputs("\n    ", out);
+            column = 4;
+        } else if (column > 4) {
+            fputc(' ', out);
+            column++;
+        }
+        (void)fwrite(p, 1, n, out);
+        column += n;
+        p += n + (p[n] == ' ');
+    }
+    fputc('\n', out);
+}
+
+const char *nm_setup_role(enum nm_setup_role role)
+{
+    switch (role) {
+    case NM_SETUP_RESOURCE_MANAGER:
+        return "ResourceManager";
+    case NM_SETUP_SCHEDULER:
+        return "ResourceManager for masters";
+    case NM_SETUP_NAME_NODE:
+        break;
+    }
+    return "name node";
+}
+
+/* ---- the cluster -------------------------------------------------------------------------- */
+
+/* Returns whether another ResourceManager answers. A standby one doesn't listen, so its failure is normal then. A
+ * standby name node listens. */
+static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
+{
+    if (h->role == NM_SETUP_NAME_NODE)
+        return false;
+    for (size_t i = 0; i < f->n_hosts; i++)
+        if (f->hosts[i].role == h->role && f->hosts[i].answered)
+            return true;
+    return false;
+}
+
+static const char *advice_for(enum nm_setup_role role, int error)
+{
+    switch (error) {
+    case -ECONNREFUSED:
+        if (role == NM_SETUP_NAME_NODE)
+            return "nothing listens at that port, so files of jobs can't be fetched from there. Is the NameNode "
+                   "running, and is it the port of its pages (dfs.namenode.http-address or https-address)?";
+        return "nothing listens at that port. Is the ResourceManager running, and is it the port of its nodes "
+               "(yarn.resourcemanager.resource-tracker.address)?";
+    case -ETIMEDOUT:
+        return "no answer came. Is the host up, and does a firewall between here and there let this port through?";
+    case -EHOSTUNREACH:
+    case -ENETUNREACH:
+        return "there is no way to it. Is that its address, and is this host's network set up?";
+    case -EACCES:
+    case -EPERM:
+        return "this host's own firewall forbids it.";
+    }
+    return strerror(-error);
+}
+
+const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,
+                                   size_t size)
+{
+    if (h->answered)
+        return NULL;
+    if (h->unresolved != 0)
+        (void)snprintf(buf, size, "its name can't be resolved: %s", gai_strerror(h->unresolved));
+    else if (another_answers(f, h) && h->error == -ECONNREFUSED)
+        (void)snprintf(buf, size, "nothing listens at that port, which is usual for one that stands by");
+    else if (h->error == 0)
+        (void)snprintf(buf, size, "it has no address that can be tried");
+    else
+        (void)snprintf(buf, size, "can't be reached: %s", advice_for(h->role, h->error));
+    return buf;
+}
+
+static void say_host(FILE *out, const struct nm_setup_facts *f, const struct nm_setup_host *h)
+{
+    char name[200], why[400];
+
+    fprintf(out, "  %s %s:%u", nm_setup_role(h->role), nm_yarn_conf_shown(h->name, name, sizeof name), h->port);
+    for (size_t i = 0; i < h->n_addresses; i++)
+        fprintf(out, "%s%s", i == 0 ? " (" : ", ", h->addresses[i]);
+    fputs(h->n_addresses > 0 ? ")" : "", out);
+    if (nm_setup_why_unreached(f, h, why, sizeof why))
+        fprintf(out, ": %s\n", why);
+    else
+        fprintf(out, ": answers at %s\n", h->answered);
+}
+
+static void say_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+{
+    fprintf(out, "The cluster of %s\n", w->conf_dir);
+    for (size_t i = 0; i < f->n_hosts; i++)
+        say_host(out, f, &f->hosts[i]);
+    if (f->java_home)
+        fprintf(out, "  Java%s%s: %s (%s)\n", f->java_version ? " " : "", f->java_version ?: "", f->java_home,
+                f->java_from);
+    if (f->hadoop_home)
+        fprintf(out, "  Hadoop: %s (%s)\n", f->hadoop_home, f->hadoop_from);
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+static const char *const acts[] = {
+    [NM_SETUP_KEEP] = "keep",
+    [NM_SETUP_MAKE] = "make",
+    [NM_SETUP_CHANGE] = "change",
+    [NM_SETUP_LEAVE] = "leave",
+};
+
+static void say_text(FILE *out, const char *text)
+{
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        if (*text != '#')
+            fprintf(out, "            %.*s\n", (int)n, text);
+    }
+}
+
+static void say_step(FILE *out, const struct nm_setup_step *s)
+{
+    fprintf(out, "  %-7s %s", acts[s->act], s->path);
+    if (s->act == NM_SETUP_LEAVE)
+        fprintf(out, ": %s\n", s->why);
+    else if (s->act == NM_SETUP_KEEP)
+        fprintf(out, ": as it should be\n");
+    else if (s->is_dir && s->act == NM_SETUP_CHANGE)
+        fprintf(out, ": a directory, from owner %u:%u and mode %04o to %u:%u and %04o\n", s->old_uid, s->old_gid,
+                (unsigned)s->old_mode, s->uid, s->gid, (unsigned)s->mode);
+    else if (s->is_dir)
+        fprintf(out, ": a directory, owner %u:%u, mode %04o\n", s->uid, s->gid, (unsigned)s->mode);
+    else
+        fputs(":\n", out);
+    if (!s->is_dir && s->act != NM_SETUP_KEEP)
+        say_text(out, s->text);
+}
+
+static void say_left(FILE *out, const struct nm_setup_plan *p)
+{
+    char text[600];
+
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const struct nm_setup_step *s = &p->steps[i];
+
+        if (s->act != NM_SETUP_LEAVE)
+            continue;
+        (void)snprintf(text, sizeof text, "%s is left as it is, since %s. %s", s->path, s->why,
+                       s->is_dir ? "Make it a directory of root's with mode 0755 yourself, or choose another."
+                                 : "Put the lines above into a drop-in yourself, or move that file away and run this "
+                                   "again.");
+        say_wrapped(out, text);
+    }
+}
+
+void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+                  const struct nm_setup_plan *p)
+{
+    say_found(out, w, f);
+    fputs("\nWhat a node needs\n", out);
+    for (size_t i = 0; i < p->n_steps; i++)
+        say_step(out, &p->steps[i]);
+    if (p->n_advice + p->n_left > 0)
+        fputs("\nYours to decide\n", out);
+    say_left(out, p);
+    for (size_t i = 0; i < p->n_advice; i++)
+        say_wrapped(out, p->advice[i].text);
+    fprintf(out,
+            "\nThen stop Hadoop's own NodeManager on this host, and\n"
+            "  systemctl daemon-reload && nmd --check-config && systemctl restart nmd.service\n"
+            "The way back is\n"
+            "  nmd --yarn-setup %s --undo\n",
+            w->conf_dir);
+}
+
+void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
+{
+    static const char *const names[] = {
+        [NM_SETUP_REMOVE] = "remove",
+        [NM_SETUP_RESTORE] = "restore",
+        [NM_SETUP_GONE] = "gone",
+        [NM_SETUP_STAY] = "leave",
+    };
+
+    if (!m->conf_dir) {
+        fputs("Nothing was set up, and nothing is to be taken back.\n", out);
+        return;
+    }
+    fprintf(out, "What was set up for the cluster of %s\n", m->conf_dir);
+    for (size_t i = 0; i < u->n; i++) {
+        const struct nm_setup_undo_step *s = &u->steps[i];
+
+        fprintf(out, "  %-7s %s", names[s->act], s->entry->path);
+        if (s->act == NM_SETUP_RESTORE)
+            fprintf(out, ": to owner %u:%u and mode %04o\n", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
+        else
+            fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
+    }
+    fputs("\nBefore this command, or now at the latest, decommission the node in the ResourceManager, wait until its\n"
+          "containers have ended, and\n"
+          "  systemctl stop nmd.service\n"
+          "After it, before Hadoop's own NodeManager starts:\n"
+          "  systemctl daemon-reload && systemctl restart nmd.service\n",
+          out);
+}

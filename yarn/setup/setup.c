@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See setup.h. The order is: facts, plan, output, changes. */
+
+#include "yarn/setup/setup.h"
+
+#include <limits.h>
+#include <stdarg.h>
+
+#include "util/fileio.h"
+#include "yarn/launch/text.h"
+#include "yarn/setup/act.h"
+#include "yarn/setup/facts.h"
+#include "yarn/setup/plan.h"
+#include "yarn/setup/say.h"
+#include "yarn/setup/undo.h"
+#include "yarn/setup/unit.h"
+
+#define UNIT_DIR "/etc/systemd/system/nmd.service.d"
+#define ARENA_MAX ((size_t)8 << 20)
+
+static const char *const nothing_more[] = {NULL};
+
+struct setup {
+    struct nm_arena arena;
+    struct nm_setup_wish wish;
+    char root[PATH_MAX]; /* resolved; "" for the host's own */
+};
+
+static void setup_done(struct setup *s)
+{
+    nm_arena_done(&s->arena);
+}
+
+static int take_path(const char *option, const char *path, struct nm_arena *a, const char **ret, char **ret_message)
+{
+    const char *tidy = nm_setup_tidy(a, path);
+
+    if (!tidy)
+        return -ENOMEM;
+    if (!nm_setup_is_plain(tidy))
+        return nm_fail(ret_message, -EINVAL,
+                       "%s '%s': it must be an absolute path of letters, digits and characters of '/._+@-' without "
+                       "'..' as a part, since it goes into files", option, path);
+    *ret = tidy;
+    return 0;
+}
+
+static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
+{
+    const char *config = NULL, *state = NULL, *conf = NULL;
+    struct nm_setup_net nets[2];
+    int r = take_path("--yarn-setup", p->conf_dir, &s->arena, &conf, ret_message);
+
+    if (r == 0)
+        r = take_path("--config", p->config_path, &s->arena, &config, ret_message);
+    if (r == 0)
+        r = take_path("--state-dir", p->state_dir, &s->arena, &state, ret_message);
+    for (size_t i = 0; r == 0 && p->allow && p->allow[i]; i++)
+        if (nm_setup_net_parse(p->allow[i], nets) == 0)
+            return nm_fail(ret_message, -EINVAL,
+                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16", p->allow[i]);
+    if (r < 0)
+        return r;
+    s->wish = (struct nm_setup_wish){
+        .root = s->root,
+        .conf_dir = conf,
+        .config_path = nm_yarn_print(&s->arena, "%s.d/50-yarn.conf", config),
+        .unit_path = UNIT_DIR "/50-yarn.conf",
+        .state_dir = state,
+        .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", state),
+        .java_home = p->java_home,
+        .allow = p->allow ?: nothing_more,
+    };
+    return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
+}
+
+static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
+{
+    int r = take_wish(p, s, ret_message);
+
+    if (r < 0)
+        return r;
+    if (p->root && !realpath(p->root, s->root))
+        return nm_fail(ret_message, -errno, "--root '%s' can't be used: %s", p->root, strerror(errno));
+    if (nm_streq(s->root, "/"))
+        s->root[0] = '\0';
+    return 0;
+}
+
+/* Resolves the directory of the cluster's files: links below the root directory stay below it. */
+static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_message)
+{
+    _cleanup_close_ int root = RET_NERRNO(open(*s->root ? s->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    _cleanup_close_ int fd = root < 0 ? root : nm_open_in_root(root, s->wish.conf_dir, O_PATH | O_DIRECTORY);
+    char link[40];
+    ssize_t n;
+
+    if (fd < 0)
+        return nm_fail(ret_message, fd, "the cluster's files can't be read: %s%s: %s", s->root, s->wish.conf_dir,
+                       strerror(-fd));
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, ret, PATH_MAX - 1);
+    if (n < 0)
+        return -errno;
+    ret[n] = '\0';
+    return 0;
+}
+
+static int decide(struct setup *s, const struct nm_yarn_settings *settings, struct nm_setup_facts *f,
+                  struct nm_setup_plan *plan, char **ret_message)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = nm_setup_facts_gather(&s->wish, settings, &s->arena, f, &message);
+
+    if (r < 0 && r != -ENOMEM && !message)
+        return nm_fail(ret_message, r, "this host can't be looked at: %s", strerror(-r));
+    if (r < 0 && ret_message)
+        *ret_message = STEAL_PTR(message);
+    if (r < 0)
+        return r;
+    return nm_setup_plan_make(&s->wish, settings, f, &s->arena, plan);
+}
+
+int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message)
+{
+    _cleanup_(setup_done) struct setup s = {};
+    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *settings = NULL;
+    struct nm_setup_facts facts;
+    struct nm_setup_plan plan;
+    char dir[PATH_MAX];
+    int r;
+
+    nm_arena_init(&s.arena, ARENA_MAX, NULL);
+    r = begin(p, &s, ret_message);
+    if (r == 0)
+        r = find_conf_dir(&s, dir, ret_message);
+    if (r == 0)
+        r = nm_yarn_settings_load(dir, p->warn, p->userdata, &settings, ret_message);
+    if (r == 0)
+        r = decide(&s, settings, &facts, &plan, ret_message);
+    if (r < 0)
+        return r;
+    nm_setup_say(out, &s.wish, &facts, &plan);
+    if (!p->is_dry)
+        r = nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
+    return r == 0 && plan.n_left > 0 ? -EEXIST : r;
+}
+
+int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message)
+{
+    _cleanup_(setup_done) struct setup s = {};
+    struct nm_setup_manifest manifest = {};
+    struct nm_setup_left *left = NULL;
+    struct nm_setup_undo undo = {};
+    const char *path = NULL;
+    int r;
+
+    nm_arena_init(&s.arena, ARENA_MAX, NULL);
+    r = begin(p, &s, ret_message);
+    if (r == 0 && !(path = nm_yarn_print(&s.arena, "%s%s", s.root, s.wish.manifest_path)))
+        r = -ENOMEM;
+    if (r == 0)
+        r = nm_setup_manifest_load(&s.arena, path, &manifest, ret_message);
+    if (r == 0)
+        r = nm_setup_undo_look(s.root, &manifest, &s.arena, &left, ret_message);
+    if (r == 0)
+        r = nm_setup_undo_plan(&manifest, left, geteuid(), getegid(), s.wish.manifest_path, &s.arena, &undo);
+    if (r < 0)
+        return r;
+    nm_setup_say_undo(out, &manifest, &undo);
+    if (!p->is_dry && manifest.conf_dir)
+        r = nm_setup_undo_act(s.root, &undo, s.wish.manifest_path, ret_message);
+    return r == 0 && undo.n_staying > 0 ? -EEXIST : r;
+}
+
+/* ---- what is missing ---------------------------------------------------------------------- */
+
+nm_printf(2, 3) static void warn(const struct nm_yarn_setup_params *p, const char *format, ...)
+{
+    char text[1200];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    p->warn(text, p->userdata);
+}
+
+static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_setup_facts *f,
+                        const struct nm_setup_unit *u)
+{
+    for (size_t i = 0; i < f->n_hosts; i++) {
+        const struct nm_setup_host *h = &f->hosts[i];
+        char name[200], why[400];
+
+        nm_yarn_conf_shown(h->name, name, sizeof name);
+        for (size_t k = 0; k < h->n_addresses; k++)
+            if (!nm_setup_unit_allows(u, h->addresses[k]))
+                warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
+                     "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other names are in the advice */
+            warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
+    }
+}
+
+static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_setup_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct nm_setup_step *s = &plan->steps[i];
+
+        if (!s->is_dir || nm_streq(s->path, p->state_dir))
+            continue;
+        if (s->act == NM_SETUP_CHANGE)
+            warn(p, "the directory %s has owner %u:%u and mode %04o, and must be root's alone", s->path, s->old_uid,
+                 s->old_gid, (unsigned)s->old_mode);
+        else if (s->act == NM_SETUP_LEAVE)
+            warn(p, "the directory %s can't be used: %s", s->path, s->why);
+    }
+}
+
+int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *settings)
+{
+    _cleanup_(setup_done) struct setup s = {};
+    _cleanup_free_ struct nm_setup_unit *unit = calloc(1, sizeof *unit);
+    _cleanup_free_ char *message = NULL, *dir = NULL;
+    struct nm_setup_facts f;
+    struct nm_setup_plan plan;
+    int r;
+
+    nm_arena_init(&s.arena, ARENA_MAX, NULL);
+    r = unit ? begin(p, &s, &message) : -ENOMEM;
+    if (r == 0 && asprintf(&dir, "%s" UNIT_DIR, s.root) < 0) {
+        dir = NULL;
+        r = -ENOMEM;
+    }
+    if (r == 0)
+        r = decide(&s, settings, &f, &plan, &message);
+    if (r < 0) {
+        warn(p, "this host can't be checked: %s", message ?: strerror(-r));
+        return r == -ENOMEM ? r : 0;
+    }
+    nm_setup_unit_read(dir, unit);
+    check_hosts(p, &f, unit);
+    check_dirs(p, &plan);
+    if (!unit->has_java)
+        warn(p, "JAVA_HOME isn't set for containers: no drop-in of nmd.service has Environment=JAVA_HOME=...%s%s",
+             f.java_home ? "; Java is in " : "", f.java_home ?: "");
+    for (size_t i = 0; i < plan.n_advice; i++)
+        if (plan.advice[i].subject == NM_SETUP_LACK ||
+            (plan.advice[i].subject == NM_SETUP_NETWORK && !nm_setup_unit_has_network(unit)))
+            warn(p, "%s", plan.advice[i].text);
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what that would change, or
+ * reverts it. It runs without nmd's event loop, and may wait for name services and hosts. HACKING describes its files.
+ */
+
+#include <stdio.h>
+
+#include "yarn/conf/settings.h"
+
+struct nm_yarn_setup_params {
+    const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf shall name it */
+    const char *config_path;  /* nmd.conf; the drop-in is written to the directory beside it */
+    const char *state_dir;    /* absolute; it has the manifest */
+    const char *root;         /* all paths are below it; NULL: the host's own */
+    const char *java_home;    /* NULL: it is searched for */
+    const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
+    bool is_dry;              /* change nothing; the output is the same */
+    nm_yarn_warn_t warn;
+    void *userdata;
+};
+
+/* Prints to `out`. Returns 0 if all is as it should be, also with open decisions of the administrator or a
+ * ResourceManager that doesn't answer. -EEXIST: something isn't ours and was left as it is; `out` says what. Other
+ * -errno, with sentences in *ret_message, a line each: nothing was done, or not everything. */
+int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
+/* Returns 0 if everything was reverted. -EEXIST: something stays, since it was changed or is in use. */
+int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
+
+/* Calls p->warn for each thing that this host lacks to be a node with these settings, also if it was set up by hand.
+ * Changes nothing. */
+int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *s);

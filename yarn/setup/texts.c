@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See plan.h. The texts of the files. */
+
+#include <string.h>
+
+#include "yarn/launch/text.h"
+#include "yarn/setup/plan.h"
+
+#define HOSTS_OWN "127." /* nmd.service itself allows localhost */
+
+static bool goes_up(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "/..")); p++)
+        if (p[3] == '/' || p[3] == '\0')
+            return true;
+    return false;
+}
+
+bool nm_setup_is_plain(const char *path)
+{
+    const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-";
+
+    return path[0] == '/' && path[1] && path[strspn(path, allowed)] == '\0' && !goes_up(path);
+}
+
+/* Appends to *text, which becomes NULL when memory runs out, and stays so. */
+nm_printf(3, 4) static void append(char **text, struct nm_arena *a, const char *format, ...)
+{
+    char line[600];
+    va_list ap;
+
+    va_start(ap, format);
+    (void)vsnprintf(line, sizeof line, format, ap);
+    va_end(ap);
+    *text = *text ? nm_yarn_print(a, "%s%s", *text, line) : NULL;
+}
+
+static bool is_own(const char *address)
+{
+    return strncmp(address, HOSTS_OWN, strlen(HOSTS_OWN)) == 0 || nm_streq(address, "::1");
+}
+
+static const char *role_text(enum nm_setup_role role)
+{
+    return role == NM_SETUP_NAME_NODE ? "a name node" : "a ResourceManager";
+}
+
+/* Returns whether an earlier host has the address: one machine may have several roles. */
+static bool was_allowed(const struct nm_setup_facts *f, size_t host, const char *address)
+{
+    for (size_t i = 0; i < host; i++)
+        for (size_t k = 0; k < f->hosts[i].n_addresses; k++)
+            if (nm_streq(f->hosts[i].addresses[k], address))
+                return true;
+    return false;
+}
+
+static void append_addresses(char **text, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+                             struct nm_arena *a)
+{
+    for (size_t i = 0; i < f->n_hosts; i++)
+        for (size_t k = 0; k < f->hosts[i].n_addresses; k++) {
+            const struct nm_setup_host *h = &f->hosts[i];
+            char shown[200];
+
+            if (!is_own(h->addresses[k]) && !was_allowed(f, i, h->addresses[k]))
+                append(text, a, "# %s: %s\nIPAddressAllow=%s\n", role_text(h->role),
+                       nm_yarn_conf_shown(h->name, shown, sizeof shown), h->addresses[k]);
+        }
+    for (size_t i = 0; i < f->n_name_servers; i++)
+        if (!is_own(f->name_servers[i]))
+            append(text, a, "# a name server\nIPAddressAllow=%s\n", f->name_servers[i]);
+    for (size_t i = 0; w->allow[i]; i++)
+        append(text, a, "# as --allow said\nIPAddressAllow=%s\n", w->allow[i]);
+}
+
+static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
+{
+    for (size_t i = 0; s->env_whitelist && s->env_whitelist[i]; i++)
+        if (nm_streq(s->env_whitelist[i], name))
+            return true;
+    return false;
+}
+
+/* Appends the variables that Hadoop's scripts set before they start a NodeManager and that containers inherit. */
+static void append_environment(char **text, const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+                               const struct nm_setup_facts *f, struct nm_arena *a)
+{
+    static const char *const homes[] = {"HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
+                                        "HADOOP_MAPRED_HOME"};
+
+    if (f->java_home)
+        append(text, a, "Environment=JAVA_HOME=%s\n", f->java_home);
+    for (size_t i = 0; f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
+        if (i == 0 || is_passed_on(s, homes[i]))
+            append(text, a, "Environment=%s=%s\n", homes[i], f->hadoop_home);
+    append(text, a, "Environment=HADOOP_CONF_DIR=%s\n", w->conf_dir);
+}
+
+/* Returns whether nmd.service can't write there: it has ProtectSystem=full. */
+static bool is_read_only(const char *path)
+{
+    static const char *const tops[] = {"/usr/", "/boot/", "/efi/", "/etc/"};
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(tops); i++)
+        if (strncmp(path, tops[i], strlen(tops[i])) == 0)
+            return true;
+    return false;
+}
+
+const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
+                               const struct nm_setup_facts *f, struct nm_arena *a)
+{
+    char *text = nm_yarn_print(a, "%s", "");
+
+    append(&text, a, "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[Service]\n", w->conf_dir);
+    append_addresses(&text, w, f, a);
+    append_environment(&text, w, s, f, a);
+    for (size_t i = 0; i < f->n_dirs; i++)
+        if (is_read_only(f->dirs[i].path)) /* '-': without it the unit would not start while a disk is missing */
+            append(&text, a, "ReadWritePaths=-%s\n", f->dirs[i].path);
+    return text;
+}
+
+const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a)
+{
+    return nm_yarn_print(a,
+                         "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[yarn]\nenabled = yes\n"
+                         "conf-dir = %s\n",
+                         w->conf_dir, w->conf_dir);
+}

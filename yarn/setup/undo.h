@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Reverts what a setup has written, and nothing else. A file that was changed since, and a directory that isn't empty
+ * or has got another owner, are left and reported.
+ */
+
+#include "yarn/setup/facts.h"
+
+enum nm_setup_undo_act {
+    NM_SETUP_REMOVE,
+    NM_SETUP_RESTORE, /* set the former owner and mode */
+    NM_SETUP_GONE,    /* nothing is left to do */
+    NM_SETUP_STAY,
+};
+
+struct nm_setup_undo_step {
+    enum nm_setup_undo_act act;
+    const struct nm_setup_entry *entry;
+    const struct nm_setup_spot *spot;
+    const char *why; /* NM_SETUP_STAY: the reason; else NULL */
+};
+
+/* What exists at the path of an entry now. */
+struct nm_setup_left {
+    struct nm_setup_spot spot;
+    const char **names; /* contents of a directory that was made, NULL-terminated; not all of them if they are many */
+};
+
+struct nm_setup_undo {
+    struct nm_setup_undo_step *steps; /* in the order of execution */
+    size_t n;
+    size_t n_staying;
+};
+
+/* Plans the undo; pure. left: one for each entry of the manifest. The file manifest_path is removed after all other
+ * files. */
+int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
+                       const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
+
+/* Examines the path of each entry. -errno and *ret_message: a path can't be examined. */
+int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
+                       struct nm_setup_left **ret, char **ret_message);
+/* Continues after a step that fails, with a sentence for each in *ret_message. The manifest then stays, so that undo
+ * can be run again. Directories above the manifest are removed after it, so a failure there is only reported. */
+int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message);

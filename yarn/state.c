@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See state.h. */
+
+#include "yarn/state.h"
+
+#include <stdio.h>
+
+#include "util/error.h"
+
+#define FIRST_RETRY_USEC NM_USEC_PER_SEC
+#define INTERVAL_DEFAULT_USEC NM_USEC_PER_SEC
+/* More often is nobody's wish; and after the longest, an RM of that mind can still be told of its mistake. */
+#define INTERVAL_MIN_USEC (10 * NM_USEC_PER_MSEC)
+#define INTERVAL_MAX_USEC (600 * NM_USEC_PER_SEC)
+
+void nm_yarn_state_init(struct nm_yarn_state *s, uint64_t retry_max_usec)
+{
+    *s = (struct nm_yarn_state){.phase = NM_YARN_REGISTERING, .retry_max_usec = retry_max_usec,
+                                .interval_usec = INTERVAL_DEFAULT_USEC, .queue_max_length = -1,
+                                .queue_max_wait_msec = -1};
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+/* Twice as long each time, and up to a quarter less. */
+static uint64_t backoff(const struct nm_yarn_state *s, uint32_t random)
+{
+    uint64_t usec = FIRST_RETRY_USEC;
+
+    for (unsigned i = 1; i < s->failures && usec < s->retry_max_usec; i++)
+        usec *= 2;
+    usec = NM_MIN(usec, s->retry_max_usec);
+    return usec - usec / 4 * (random % 1024) / 1024;
+}
+
+/* Its words are shown to people. */
+static void note(struct nm_yarn_state *s, const char *what, const char *words)
+{
+    struct nm_exception clean;
+
+    nm_exception_receive(&clean, 0, NULL, words);
+    (void)snprintf(s->trouble, sizeof s->trouble, "%s%s%.200s", what, *clean.message ? ": " : "", clean.message);
+}
+
+static struct nm_yarn_step retry(struct nm_yarn_state *s, bool reconnect, uint32_t random)
+{
+    s->failures++;
+    s->retries++;
+    return (struct nm_yarn_step){s->phase == NM_YARN_RUNNING ? NM_YARN_BEAT : NM_YARN_REGISTER, backoff(s, random),
+                                 reconnect};
+}
+
+static struct nm_yarn_step garbage(struct nm_yarn_state *s, const char *what, uint32_t random)
+{
+    note(s, "the ResourceManager answers what makes no sense", what);
+    return retry(s, true, random);
+}
+
+static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
+{
+    s->phase = NM_YARN_STOPPED;
+    s->rm_identifier = 0;
+    note(s, "the ResourceManager shut this node out", words);
+    return (struct nm_yarn_step){.task = NM_YARN_REST};
+}
+
+/* Once at once, for that is how it takes up a node again; a second time it may be one that always says so. */
+static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words, uint32_t random)
+{
+    s->phase = NM_YARN_REGISTERING;
+    s->rm_identifier = 0;
+    s->retries = 0;
+    note(s, "the ResourceManager wants the node to register again", words);
+    if (s->resyncs++ == 0)
+        return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
+    s->failures = NM_MAX(s->failures, s->resyncs - 1);
+    return (struct nm_yarn_step){NM_YARN_REGISTER, backoff(s, random), false};
+}
+
+/* ---- what an answer brings ---------------------------------------------------------------- */
+
+Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key)
+{
+    Yarn__MasterKey m = YARN__MASTER_KEY__INIT;
+
+    m.has_id = m.has_key = 1;
+    m.id = key->id;
+    m.key = (ProtobufCBinaryData){key->size, (uint8_t *)key->bytes};
+    return m;
+}
+
+static bool is_key(const Yarn__MasterKey *m)
+{
+    return m && m->has_id && m->has_key && m->key.len > 0 && m->key.len <= NM_YARN_KEY_MAX;
+}
+
+bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret)
+{
+    if (!is_key(m))
+        return false;
+    *ret = (struct nm_yarn_master_key){.id = m->id, .size = m->key.len};
+    (void)memcpy(ret->bytes, m->key.data, m->key.len);
+    return true;
+}
+
+/* It is told again for as long as it is the next one. */
+static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
+{
+    struct nm_yarn_master_key key;
+
+    if (!nm_yarn_key_from_message(m, &key) ||
+        (keys->current.id == key.id && keys->current.size == key.size &&
+         memcmp(keys->current.bytes, key.bytes, key.size) == 0))
+        return;
+    keys->previous = keys->current;
+    keys->current = key;
+}
+
+static void take_resource(struct nm_yarn_state *s, const Hadoop__Resource *r)
+{
+    if (!r || !r->has_memory || !r->has_vcores || r->memory < 0 || r->vcores < 0)
+        return;
+    s->sized = true;
+    s->memory_mib = NM_MIN(r->memory, (int64_t)NM_YARN_MEMORY_MIB_MAX);
+    s->vcores = NM_MIN(r->vcores, NM_YARN_VCORES_MAX);
+}
+
+struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn__RegisterResponse *r,
+                                             uint32_t random)
+{
+    if (r->has_action && r->action == YARN__ACTION__SHUTDOWN)
+        return stop(s, r->diagnostics);
+    if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_rm_identifier ||
+        !is_key(r->container_token_key) || !is_key(r->nm_token_key))
+        return garbage(s, "to a registration", random);
+    s->phase = NM_YARN_RUNNING;
+    s->response_id = 0;
+    s->retries = 0;
+    s->token_sequence = 0;
+    s->queue_max_length = s->queue_max_wait_msec = -1;
+    s->rm_identifier = r->rm_identifier;
+    take_key(&s->container_keys, r->container_token_key);
+    take_key(&s->nm_keys, r->nm_token_key);
+    take_resource(s, r->resource);
+    (void)snprintf(s->rm_version, sizeof s->rm_version, "%s", r->rm_version ?: "");
+    return (struct nm_yarn_step){.task = NM_YARN_BEAT};
+}
+
+/* A clean slate but for what was said while all went well. */
+static void take_beat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
+{
+    s->response_id = r->response_id;
+    s->retries = s->failures = s->resyncs = 0;
+    s->trouble[0] = '\0';
+    take_key(&s->container_keys, r->container_token_key);
+    take_key(&s->nm_keys, r->nm_token_key);
+    take_resource(s, r->resource);
+    if (r->has_token_sequence)
+        s->token_sequence = r->token_sequence;
+    if (r->queuing_limit) {
+        s->queue_max_length = r->queuing_limit->has_max_length ? r->queuing_limit->max_length : -1;
+        s->queue_max_wait_msec = r->queuing_limit->has_max_wait_msec ? r->queuing_limit->max_wait_msec : -1;
+    }
+    if (r->has_next_msec && r->next_msec > 0 && r->next_msec < INT32_MAX)
+        s->interval_usec = NM_MIN(NM_MAX((uint64_t)r->next_msec * NM_USEC_PER_MSEC, INTERVAL_MIN_USEC),
+                                  INTERVAL_MAX_USEC);
+}
+
+struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r,
+                                           uint32_t random)
+{
+    if (r->has_action && r->action == YARN__ACTION__SHUTDOWN)
+        return stop(s, r->diagnostics);
+    if (r->has_action && r->action == YARN__ACTION__RESYNC)
+        return begin_anew(s, r->diagnostics, random);
+    if (!r->has_action || r->action != YARN__ACTION__NORMAL || !r->has_response_id)
+        return garbage(s, "to a heartbeat", random);
+    if (r->response_id != (int32_t)(((uint32_t)s->response_id + 1) & INT32_MAX))
+        return begin_anew(s, "its answer has a number that doesn't follow", random);
+    take_beat(s, r);
+    return (struct nm_yarn_step){NM_YARN_BEAT, s->interval_usec, false};
+}
+
+struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s)
+{
+    s->phase = NM_YARN_REGISTERING;
+    s->rm_identifier = 0;
+    s->retries = 0;
+    return (struct nm_yarn_step){.task = NM_YARN_REGISTER};
+}
+
+struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s)
+{
+    s->sized = false;
+    s->memory_mib = 0;
+    s->vcores = 0;
+    return nm_yarn_state_anew(s);
+}
+
+struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
+                                         uint32_t random)
+{
+    if (why)
+        note(s, why->class_name, why->message);
+    else
+        note(s, strerror(-error), NULL);
+    /* After a refusal of this one call the connection is as good as before. */
+    return retry(s, error != -EREMOTEIO, random);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A step is due: where names and a connection are missing, they are found and made first. */
+
+#include "yarn/yarn-state.h"
+
+#include <errno.h>
+#include <netdb.h>
+
+#define PROTOCOL "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+#define USER "yarn" /* what every daemon of a cluster without Kerberos may call itself */
+
+static void on_closed(void *userdata, int error, const struct nm_exception *why)
+{
+    struct nm_yarn *y = userdata;
+
+    (void)error, (void)why; /* who waited for an answer has heard; else the next request makes another one */
+    y->client = nm_hadoop_client_free(y->client);
+}
+
+static int connect_to(struct nm_yarn *y, const struct nm_resolved *rm)
+{
+    unsigned i = y->attempts++ % rm->n;
+    struct nm_hadoop_client_options o = {
+        .address = (const struct sockaddr *)&rm->addresses[i], .address_size = rm->sizes[i], .protocol = PROTOCOL,
+        .version = 1, .user = USER, .client_id = y->client_id, .closed = on_closed, .userdata = y,
+        .connect_usec = y->settings->connect_usec};
+
+    return nm_hadoop_client_new(y->event, &o, &y->client);
+}
+
+static void fail_to_resolve(struct nm_yarn *y, const char *host, int error)
+{
+    struct nm_exception why;
+
+    nm_exception_set(&why, 0, "name services", "%s: %s", host, gai_strerror(error));
+    nm_yarn_step_failed(y, -EHOSTUNREACH, &why);
+}
+
+static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
+{
+    struct nm_yarn *y = userdata;
+    int r;
+
+    y->resolve = nm_resolve_free(y->resolve);
+    if (y->left)
+        return;
+    if (rm->error != 0 || rm->n == 0) {
+        fail_to_resolve(y, nm_yarn_tracker(y)->host, rm->error ?: EAI_NONAME);
+        return;
+    }
+    r = connect_to(y, rm);
+    if (r < 0)
+        nm_yarn_step_failed(y, r, NULL);
+    else
+        nm_yarn_request_due(y);
+}
+
+/* Each time anew: a ResourceManager may have moved, and that is a reason why it doesn't answer. */
+static void find_rm(struct nm_yarn *y)
+{
+    const struct nm_yarn_address *rm = nm_yarn_tracker(y);
+    int r = nm_resolve_new(y->event, rm->host, rm->port, on_rm_resolved, y, &y->resolve);
+
+    if (r < 0)
+        nm_yarn_step_failed(y, r, NULL);
+}
+
+void nm_yarn_connect_tell_name(struct nm_yarn *y)
+{
+    nm_yarn_node_set_address(y->hosting->node, y->host, y->id.port, y->web_port);
+    nm_yarn_manage_set_node(y->hosting->manage, y->host, y->id.port);
+}
+
+/* A host that name services don't know still has the name that it gives itself. */
+static void on_own_name(const struct nm_resolved *own, void *userdata)
+{
+    struct nm_yarn *y = userdata;
+
+    y->resolve = nm_resolve_free(y->resolve);
+    (void)snprintf(y->host, sizeof y->host, "%s", *own->name ? own->name : "localhost");
+    nm_yarn_connect_tell_name(y);
+    if (!y->left)
+        find_rm(y);
+}
+
+int nm_yarn_connect_on_due(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct nm_yarn *y = userdata;
+    int r = 0;
+
+    (void)source, (void)usec;
+    y->due_usec = 0;
+    if (y->step.reconnect)
+        y->client = nm_hadoop_client_free(y->client);
+    if (y->client)
+        nm_yarn_request_due(y);
+    else if (*y->host)
+        find_rm(y);
+    else
+        r = nm_resolve_new(y->event, NULL, 0, on_own_name, y, &y->resolve);
+    if (r < 0)
+        nm_yarn_step_failed(y, r, NULL);
+    return 0;
+}

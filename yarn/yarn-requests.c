@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The two requests that a node lives by, registration and heartbeat, and what comes of their answers. */
+
+#include "yarn/yarn-state.h"
+
+#include <limits.h>
+
+#include "util/clock.h"
+#include "yarn/orders.h"
+
+/* What the structures of a request take that tells of as many containers as there can be. Their words stay where they
+ * are, and are rationed. */
+#define REPORT_BYTES (32 * NM_MIB)
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+/* Returns whether there is an answer to act on: a call may have failed, or its answer may come after the node has
+ * signed off. */
+static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
+{
+    if (y->left)
+        return false;
+    if (error < 0) {
+        nm_yarn_step_failed(y, error, why);
+        return false;
+    }
+    y->shown.round_trip_usec = nm_now_usec() - y->sent_usec;
+    nm_histogram_add(&y->shown.rpc, y->shown.round_trip_usec);
+    return true;
+}
+
+/* What the ResourceManager allows to wait here. */
+static void limit_queue(struct nm_yarn *y)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(y->manager, &s);
+    nm_manager_set_queue_limit(y->manager, NM_YARN_OWNER,
+                               nm_report_queue_limit(&y->memory, y->state.queue_max_length,
+                                                     y->state.queue_max_wait_msec, s.opportunistic_running));
+}
+
+/* What the ResourceManager makes of the registration. Its health isn't heeded by all of them; and one that has a size
+ * of its own for the node, and says so, counts on that. */
+static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
+{
+    const int64_t limit = y->limit_told_mib;
+
+    y->empty_beats = 0;
+    nm_yarn_node_set_out(y->hosting->node, false);
+    nm_yarn_node_set_counted_on(y->hosting->node, limit > 0 && r->resource && r->resource->memory > limit);
+}
+
+static void on_registered(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct nm_yarn *y = userdata;
+
+    if (!accept_answer(y, error, why))
+        return;
+    begin_to_beat(y, (const Yarn__RegisterResponse *)answer);
+    nm_yarn_step_take(
+        y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_any_number()));
+}
+
+static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
+{
+    if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
+        /* The answer to one that was sent twice may be to the first, which knew less. */
+        if (!y->repeats) {
+            nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
+            nm_yarn_node_reported(y->hosting->node);
+            y->empty_beats = nm_yarn_node_is_empty(y->hosting->node) ? y->empty_beats + 1 : 0;
+        }
+        nm_yarn_obey(y->hosting->node, y->hosting->manage, answer);
+        limit_queue(y);
+    } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
+        nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM,
+                             "The ResourceManager was started anew, and doesn't recover what ran.");
+    }
+}
+
+static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct nm_yarn *y = userdata;
+    const Yarn__HeartbeatResponse *r = (const Yarn__HeartbeatResponse *)answer;
+    uint64_t now = nm_now_usec();
+    struct nm_yarn_step step;
+
+    if (!accept_answer(y, error, why))
+        return;
+    if (y->beat_usec > 0)
+        nm_histogram_add(&y->shown.heartbeat, now - y->beat_usec);
+    y->beat_usec = now;
+    y->shown.heartbeats++;
+    y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
+    step = nm_yarn_state_answered(&y->state, r, nm_yarn_any_number());
+    obey(y, r);
+    nm_yarn_step_take(y, step);
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+/* To be had by the cluster is what its own files say; what waits here beyond that is the node's own business. */
+static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *s)
+{
+    return NM_MIN((uint32_t)y->settings->queue_max_length, s->settings.queue_max_length);
+}
+
+/* The launcher knows when disks are to be looked at; what it has found by itself meanwhile counts as well. */
+static void check_disks(struct nm_yarn *y, struct nm_status *s)
+{
+    if (nm_yarn_launcher_is_healthy(y->hosting->launcher, y->disks_trouble, sizeof y->disks_trouble))
+        y->disks_trouble[0] = '\0';
+    if (!s->healthy || !*y->disks_trouble)
+        return;
+    s->healthy = false;
+    (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
+}
+
+/* Where every start fails the ResourceManager mustn't go on sending them: without a directory to put containers in, and
+ * on a draining node, but there only when there are none that it would kill. */
+static void check_use(struct nm_yarn *y, bool is_draining)
+{
+    if (!nm_yarn_launcher_has_place(y->hosting->launcher))
+        nm_report_set_out(&y->report, y->disks_trouble);
+    else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
+        nm_report_set_out(&y->report, "draining: it was asked for on the node (nmctl drain), which has none of the "
+                                      "cluster's containers any more; nmctl undrain ends it");
+}
+
+static void make_report(struct nm_yarn *y)
+{
+    struct nm_status s;
+    bool is_draining;
+
+    nm_manager_get_status(y->manager, &s);
+    is_draining = s.state == NM_NODE_DRAINING;
+    check_disks(y, &s);
+    nm_report_make(&y->report, &y->memory, &s, queue_capacity(y, &s), nm_now_usec(), nm_realtime_usec());
+    check_use(y, is_draining);
+    y->report.status.node = &y->id;
+    y->report.status.has_response_id = 1;
+    y->report.status.response_id = y->state.phase == NM_YARN_RUNNING ? y->state.response_id : 0;
+    if (y->step.task == NM_YARN_REGISTER)
+        nm_yarn_size_offer(y);
+    if (y->state.sized) {
+        y->report.offered.memory = y->state.memory_mib;
+        y->report.offered.vcores = y->state.vcores;
+    }
+    nm_yarn_size_limit(y, is_draining);
+    if (y->limit_mib > 0)
+        y->report.offered.memory = NM_MIN(y->report.offered.memory, y->limit_mib);
+}
+
+static int call(struct nm_yarn *y, const char *method, const ProtobufCMessage *request,
+                const ProtobufCMessageDescriptor *answer, nm_hadoop_reply reply)
+{
+    uint64_t timeout = y->settings->rpc_timeout_usec ?: UINT64_MAX;
+
+    y->sent_usec = nm_now_usec();
+    return nm_hadoop_client_call(y->client, method, request, answer, (int)NM_MIN(y->state.retries, (unsigned)INT_MAX),
+                                 timeout, reply, y);
+}
+
+static int send_registration(struct nm_yarn *y)
+{
+    Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
+    struct nm_arena a;
+    int r;
+
+    y->own_memory_mib = y->report.own_memory_mib;
+    y->own_vcores = y->report.own_vcores;
+    y->limit_told_mib = y->limit_mib;
+    request.node = &y->id;
+    request.has_http_port = 1;
+    request.http_port = y->web_port;
+    request.resource = &y->report.offered;
+    request.physical = &y->report.physical;
+    request.version = (char *)NM_YARN_VERSION;
+    request.status = &y->report.status;
+    nm_arena_init(&a, REPORT_BYTES, NULL);
+    r = nm_yarn_node_report_all(y->hosting->node, &a, &request);
+    if (r == 0)
+        r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor, on_registered);
+    nm_arena_done(&a);
+    return r;
+}
+
+static Yarn__MasterKey *name_key(Yarn__MasterKey *message, const struct nm_yarn_keys *keys)
+{
+    *message = (Yarn__MasterKey)YARN__MASTER_KEY__INIT;
+    message->has_id = 1;
+    message->id = keys->current.id;
+    return message;
+}
+
+static int send_beat(struct nm_yarn *y)
+{
+    Yarn__HeartbeatRequest request = YARN__HEARTBEAT_REQUEST__INIT;
+    Yarn__MasterKey container_key, nm_key;
+    struct nm_arena a;
+    int r;
+
+    y->news = false;
+    y->repeats = y->state.retries > 0;
+    request.status = &y->report.status;
+    request.last_container_token_key = name_key(&container_key, &y->state.container_keys);
+    request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
+    request.has_token_sequence = 1;
+    request.token_sequence = y->state.token_sequence;
+    /* All containers or nothing: those that are missing would be taken for lost. */
+    nm_arena_init(&a, REPORT_BYTES, NULL);
+    r = nm_yarn_node_report(y->hosting->node, &a, &y->report.status);
+    if (r == 0)
+        r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_beat);
+    nm_arena_done(&a);
+    return r;
+}
+
+/* nmd's configuration was read anew: the cluster counts on another size than there is. */
+static bool is_resized(const struct nm_yarn *y)
+{
+    return y->report.own_memory_mib != y->own_memory_mib || y->report.own_vcores != y->own_vcores;
+}
+
+/* Instead of a heartbeat, if need be. */
+static bool must_register(struct nm_yarn *y)
+{
+    if (y->step.task != NM_YARN_BEAT || (!is_resized(y) && y->limit_mib == y->limit_told_mib))
+        return false;
+    y->step = is_resized(y) ? nm_yarn_state_resized(&y->state) : nm_yarn_state_anew(&y->state);
+    return true;
+}
+
+void nm_yarn_request_due(struct nm_yarn *y)
+{
+    int r;
+
+    make_report(y);
+    if (must_register(y)) {
+        nm_yarn_manage_set_rm(y->hosting->manage, 0);
+        make_report(y);
+    }
+    r = y->step.task == NM_YARN_BEAT ? send_beat(y) : send_registration(y);
+
+    if (r < 0)
+        nm_yarn_step_failed(y, r, NULL);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The node's size as the ResourceManager wants it (rmadmin -updateNodeResource, dynamic-resources.xml): passed on to
+ * the manager, and kept in a file of the state directory, since the ResourceManager doesn't say it again to a node that
+ * registers with its configured size. It holds until that changes, or until the node has signed off.
+ */
+
+#include "yarn/yarn-state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "util/fileio.h"
+
+#define FILE_NAME "yarn-size"
+
+static int open_state_dir(const struct nm_yarn *y)
+{
+    return RET_NERRNO(open(y->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* What is told to a node that is being decommissioned may be 0: it gives out next to nothing then. */
+static void pass_on(struct nm_yarn *y)
+{
+    const struct nm_yarn_state *s = &y->state;
+
+    if (s->sized)
+        nm_manager_set_size(y->manager, (uint64_t)NM_MAX(s->memory_mib, (int64_t)1) * NM_MIB,
+                            (uint32_t)NM_MAX(s->vcores, 1));
+    else
+        nm_manager_set_size(y->manager, 0, 0);
+}
+
+/* If it can't be written, a restarted nmd registers with the configured size, as Hadoop's NodeManager does. */
+static void save(struct nm_yarn *y)
+{
+    _cleanup_close_ int dir_fd = open_state_dir(y);
+    char text[120];
+
+    if (dir_fd < 0)
+        return;
+    (void)snprintf(text, sizeof text, "%" PRId64 " %" PRId32 " %" PRId64 " %" PRId32 "\n", y->own_memory_mib,
+                   y->own_vcores, y->state.memory_mib, y->state.vcores);
+    if (!y->state.sized)
+        (void)unlinkat(dir_fd, FILE_NAME, 0);
+    else
+        (void)nm_write_file_atomic_at(dir_fd, FILE_NAME, text, 0600);
+}
+
+void nm_yarn_size_follow(struct nm_yarn *y)
+{
+    const struct nm_yarn_state *s = &y->state;
+
+    if (s->sized == y->size_passed_on.sized && s->memory_mib == y->size_passed_on.memory_mib &&
+        s->vcores == y->size_passed_on.vcores)
+        return;
+    y->size_passed_on = (struct nm_yarn_size){s->sized, s->memory_mib, s->vcores};
+    pass_on(y);
+    save(y);
+}
+
+/* Offers the configured size at a registration if the ResourceManager's size is 0: it refuses nodes that offer nothing,
+ * and shuts down Java's NodeManager, which offers the size that it was told. The ResourceManager then uses the offered
+ * size unless its answer has another one. */
+void nm_yarn_size_offer(struct nm_yarn *y)
+{
+    struct nm_yarn_state *s = &y->state;
+
+    if (!s->sized || (s->memory_mib > 0 && s->vcores > 0))
+        return;
+    s->sized = false;
+    s->memory_mib = 0;
+    s->vcores = 0;
+    nm_yarn_size_follow(y);
+}
+
+/*
+ * A node that drains must not have its containers killed, so it can't be unhealthy; and it refuses what is sent, so
+ * that the room that it seems to have would draw masters and tasks here to fail. It offers what its guaranteed
+ * containers have: the ResourceManager takes that in from a registration, keeps what runs, and does the same by itself
+ * to a node that is decommissioned gracefully. As they end it offers less, before their end is told. It is never less
+ * than a scheduler's minimum, for each of them has as much, and a node that offers less is shut down; so with the last
+ * one gone it stays. vcores stay, too: without memory nothing is placed, and many schedulers count nothing else.
+ */
+void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
+{
+    const int64_t mib = is_draining ? (int64_t)nm_yarn_node_promised_mib(y->hosting->node) : 0;
+
+    if (!is_draining || mib > 0)
+        y->limit_mib = mib;
+}
+
+static bool is_size(int64_t memory_mib, int32_t vcores)
+{
+    return memory_mib >= 0 && memory_mib <= NM_YARN_MEMORY_MIB_MAX && vcores >= 0 && vcores <= NM_YARN_VCORES_MAX;
+}
+
+void nm_yarn_size_load(struct nm_yarn *y)
+{
+    _cleanup_close_ int dir_fd = open_state_dir(y);
+    int64_t own_memory_mib, memory_mib;
+    int32_t own_vcores, vcores;
+    struct nm_status s;
+    char text[120];
+
+    if (dir_fd < 0 || nm_read_file_at(dir_fd, FILE_NAME, text, sizeof text, NULL) < 0)
+        return;
+    nm_manager_get_status(y->manager, &s);
+    if (sscanf(text, "%" SCNd64 " %" SCNd32 " %" SCNd64 " %" SCNd32, &own_memory_mib, &own_vcores, &memory_mib,
+               &vcores) != 4 ||
+        !is_size(memory_mib, vcores) || own_memory_mib != (int64_t)(s.configured.memory_bytes / NM_MIB) ||
+        own_vcores != (int32_t)(s.configured_vcores_milli / 1000)) {
+        (void)unlinkat(dir_fd, FILE_NAME, 0);
+        return;
+    }
+    y->own_memory_mib = own_memory_mib;
+    y->own_vcores = own_vcores;
+    y->state.sized = true;
+    y->state.memory_mib = memory_mib;
+    y->state.vcores = vcores;
+    y->size_passed_on = (struct nm_yarn_size){true, memory_mib, vcores};
+    pass_on(y);
+}
+
+void nm_yarn_size_forget(struct nm_yarn *y)
+{
+    _cleanup_close_ int dir_fd = open_state_dir(y);
+
+    if (dir_fd >= 0)
+        (void)unlinkat(dir_fd, FILE_NAME, 0);
+}

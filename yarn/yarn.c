@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See yarn.h, and yarn-state.h for what is where. */
+
+#include "yarn/yarn.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/peer.h"
+#include "util/refusals.h"
+#include "yarn/launch/dirs.h"
+#include "yarn/launch/doubts.h"
+#include "yarn/listeners.h"
+#include "yarn/port.h"
+#include "yarn/yarn-state.h"
+
+#define LEAVE_USEC (2 * NM_USEC_PER_SEC)
+
+static void on_event(const struct nm_event *e, void *userdata)
+{
+    struct nm_yarn *y = userdata;
+    const struct nm_container *c = e->container;
+
+    if (e->kind == NM_EVENT_STATE && e->to == NM_RUNNING && c->view.type == NM_OPPORTUNISTIC)
+        nm_report_note_start(&y->memory);
+    if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->exit_cause == NM_REASON_WAITED_TOO_LONG)
+        nm_report_note_given_back(&y->memory, nm_now_usec(), nm_manager_config(y->manager)->give_back_usec);
+    if (e->kind == NM_EVENT_STATE && e->to == NM_COMPLETED && c->view.type == NM_OPPORTUNISTIC &&
+        c->started_realtime_usec > 0 && (c->exit_reason == NM_EXIT_EXITED || c->exit_reason == NM_EXIT_SIGNALED))
+        nm_report_note_run(&y->memory, nm_sub_u64(c->finished_realtime_usec, c->started_realtime_usec));
+}
+
+static bool on_no_room(void *userdata)
+{
+    struct nm_yarn *y = userdata;
+
+    return nm_report_note_refused(&y->memory, nm_now_usec());
+}
+
+/* Whether nmd's own HTTP server has the port of the node's pages. The cluster is told that port then. */
+static bool is_served_already(const struct nm_yarn_params *p)
+{
+    return p->settings->serves_web && p->settings->web.port != 0 &&
+           p->settings->web.port == nm_yarn_http_port(p->http_address);
+}
+
+static void tell_private_web(const struct nm_yarn_params *p)
+{
+    char sentence[300];
+
+    if (!nm_peer_is_loopback(p->http_address))
+        return;
+    (void)snprintf(sentence, sizeof sentence,
+                   "[interface] http-address has port %u of this host's own address, so that the cluster doesn't reach "
+                   "the node's page, which is to be at that port (" NM_YARN_WEB_ADDRESS "); choose another port for "
+                   "http-address, or leave it out", p->settings->web.port);
+    p->tell(LOG_WARNING, sentence);
+}
+
+/* After the ports that it can't do without. A node is one without its pages too: there is a warning, and the cluster is
+ * told where they would have been. */
+static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    _cleanup_free_ char *message = NULL;
+
+    y->web_port = s->web.port;
+    if (is_served_already(p))
+        tell_private_web(p);
+    else if (s->serves_web &&
+             nm_yarn_port_open(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
+                               &y->web_fd, &y->web_port, &message) < 0)
+        nm_yarn_tell_no_web(p->tell, message);
+}
+
+static void check_web(const struct nm_yarn_params *p, bool may_be_ours)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    _cleanup_free_ char *message = NULL;
+
+    if (is_served_already(p))
+        tell_private_web(p);
+    else if (s->serves_web &&
+             nm_yarn_port_check(nm_yarn_web_bind_host(s), s->web.port, NM_YARN_WEB_ADDRESS, NM_YARN_WEB_ADDRESS,
+                                may_be_ours, &message) < 0)
+        nm_yarn_tell_no_web(p->tell, message);
+}
+
+int nm_yarn_take_web(struct nm_yarn *y)
+{
+    return STEAL_FD(y->web_fd);
+}
+
+#define BIND_HOST "yarn.nodemanager.bind-host"
+
+int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message)
+{
+    *ret_message = NULL;
+    return nm_yarn_dirs_lock(settings->local_dirs, ret_message);
+}
+
+int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_hosting_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
+                                                  .shuffle_program = p->shuffle_program, .tell = p->tell};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS,
+                               may_be_ours, &message);
+    const bool has_host = r != -EADDRNOTAVAIL;
+
+    *ret_message = NULL;
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_yarn_hosting_check(&params, may_be_ours, &message);
+    r = nm_refusals_add(&refusals, r, message);
+    if (has_host) /* else both ports fail for the same reason, which the refusal says already */
+        check_web(p, may_be_ours);
+    if (r == 0)
+        r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, char **ret_message)
+{
+    const struct nm_yarn_hosting_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .state = &y->state,
+        .localizer_program = p->localizer_program, .shuffle_program = p->shuffle_program, .state_dir = p->state_dir,
+        .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .no_room = on_no_room,
+        .userdata = y};
+    int fd, r;
+
+    y->id = (Hadoop__NodeId)HADOOP__NODE_ID__INIT;
+    y->id.host = y->host;
+    y->id.has_port = 1;
+    r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd,
+                          &y->id.port, ret_message);
+    if (r == 0)
+        r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
+    if (r < 0)
+        return r;
+    open_web(y, p);
+    if (!nm_streq(p->settings->node.host, "0.0.0.0")) {
+        (void)snprintf(y->host, sizeof y->host, "%s", p->settings->node.host);
+        nm_yarn_connect_tell_name(y);
+    }
+    return 0;
+}
+
+int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret_message)
+{
+    _cleanup_(nm_yarn_freep) struct nm_yarn *y = calloc(1, sizeof *y);
+    int r;
+
+    *ret_message = NULL;
+    if (!y)
+        return -ENOMEM;
+    y->event = sd_event_ref(p->event);
+    y->settings = p->settings;
+    y->tell = p->tell;
+    y->state_dir = p->state_dir;
+    y->web_fd = -EBADF;
+    nm_yarn_state_init(&y->state, p->settings->retry_usec);
+    if (getrandom(y->client_id, sizeof y->client_id, 0) != sizeof y->client_id)
+        return -EIO;
+    r = sd_event_add_time_relative(p->event, &y->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_MSEC,
+                                   nm_yarn_connect_on_due, y);
+    if (r >= 0)
+        r = host_containers(y, p, ret_message);
+    if (r >= 0)
+        r = nm_manager_subscribe(p->manager, on_event, y, &y->subscription);
+    if (r < 0)
+        return r;
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
+    y->manager = p->manager;
+    nm_yarn_size_load(y);
+    nm_manager_set_upstream(y->manager, &nm_yarn_upstream_ops, y);
+    *ret = STEAL_PTR(y);
+    return 0;
+}
+
+struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
+{
+    if (!y)
+        return NULL;
+    if (y->manager)
+        nm_manager_set_upstream(y->manager, NULL, NULL);
+    nm_subscription_free(y->subscription);
+    nm_resolve_free(y->resolve);
+    nm_hadoop_client_free(y->client);
+    sd_event_source_disable_unref(y->timer);
+    nm_yarn_hosting_free(y->hosting);
+    nm_close(y->web_fd);
+    sd_event_unref(y->event);
+    free(y);
+    return NULL;
+}
+
+/* Whether it is heard or not: nobody waits any longer. */
+static void on_signed_off(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
+{
+    struct nm_yarn *y = userdata;
+
+    (void)error, (void)answer, (void)why;
+    y->left(y->left_userdata);
+}
+
+bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
+{
+    Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
+    bool comes_back = y->settings->recovery && y->settings->supervised;
+
+    if (y->left)
+        return true;
+    if (comes_back || y->state.phase != NM_YARN_RUNNING || !y->client)
+        return false;
+    request.node = &y->id;
+    nm_yarn_size_forget(y);
+    if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
+                              &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
+        return false;
+    nm_yarn_manage_set_rm(y->hosting->manage, 0);
+    nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
+    (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
+    y->left = done;
+    y->left_userdata = userdata;
+    return true;
+}
