@@ -70,60 +70,65 @@ libnm_agent_la_SOURCES += \
 	%D%/store/store-decision.c \
 	%D%/store/store-open.c \
 	%D%/store/store-value.c
-# who may use whom in there: manager-state.h
 libnm_agent_la_SOURCES += \
-	%D%/manager/container-files.c %D%/manager/container-files.h \
-	%D%/manager/glance.c %D%/manager/glance.h \
-	%D%/manager/long-history.c %D%/manager/long-history.h \
+	%D%/state/manager-state.h \
+	%D%/state/round-schedule.c %D%/state/round-schedule.h \
+	%D%/state/run-phase.c %D%/state/run-phase.h \
+	%D%/state/slice-claim.c %D%/state/slice-claim.h \
+	%D%/state/usage.c %D%/state/usage.h
+libnm_agent_la_SOURCES += \
+	%D%/journal/container-files.c %D%/journal/container-files.h \
+	%D%/journal/decision-record.c %D%/journal/decision-record.h \
+	%D%/journal/durable.c %D%/journal/durable.h \
+	%D%/journal/ended-apps.c %D%/journal/ended-apps.h \
+	%D%/journal/event-file.c %D%/journal/event-file.h \
+	%D%/journal/event-ring.c %D%/journal/event-ring.h \
+	%D%/journal/journal.c %D%/journal/journal.h \
+	%D%/journal/lists.c %D%/journal/lists.h \
+	%D%/journal/long-history.c %D%/journal/long-history.h \
+	%D%/journal/past.c %D%/journal/past.h \
+	%D%/journal/persist.c %D%/journal/persist.h \
+	%D%/journal/slot-file.c %D%/journal/slot-file.h
+libnm_agent_la_SOURCES += \
+	%D%/node/container-limits.c %D%/node/container-limits.h \
+	%D%/node/growth-probe.c %D%/node/growth-probe.h \
+	%D%/node/helper-cgroup.c %D%/node/helper-cgroup.h \
+	%D%/node/manager-settings.c %D%/node/manager-settings.h \
+	%D%/node/node-slice.c %D%/node/node-slice.h \
+	%D%/node/output-share.c %D%/node/output-share.h \
+	%D%/node/over-beta.c %D%/node/over-beta.h \
+	%D%/node/preflight.c %D%/node/preflight.h \
+	%D%/node/pressure.c %D%/node/pressure.h \
+	%D%/node/removable.c %D%/node/removable.h \
+	%D%/node/sample.c %D%/node/sample.h \
+	%D%/node/slice-note.c %D%/node/slice-note.h \
+	%D%/node/swap-reclaim.c %D%/node/swap-reclaim.h
+libnm_agent_la_SOURCES += \
+	%D%/lifecycle/actions.c %D%/lifecycle/actions.h \
+	%D%/lifecycle/container-end.c %D%/lifecycle/container-end.h \
+	%D%/lifecycle/container-events.c %D%/lifecycle/container-events.h \
+	%D%/lifecycle/container-freeze.c %D%/lifecycle/container-freeze.h \
+	%D%/lifecycle/container-kill.c %D%/lifecycle/container-kill.h \
+	%D%/lifecycle/container-reclaim.c %D%/lifecycle/container-reclaim.h \
+	%D%/lifecycle/container-start.c %D%/lifecycle/container-start.h
+libnm_agent_la_SOURCES += \
+	%D%/requests/access.c %D%/requests/access.h \
+	%D%/requests/change.c %D%/requests/change.h \
+	%D%/requests/container-requests.c \
+	%D%/requests/drain.c %D%/requests/drain.h \
+	%D%/requests/exec-session.c %D%/requests/exec-session.h \
+	%D%/requests/owner-requests.c \
+	%D%/requests/rerun.c %D%/requests/rerun.h \
+	%D%/requests/submit.c %D%/requests/submit.h \
+	%D%/requests/user-limits.c %D%/requests/user-limits.h
+libnm_agent_la_SOURCES += \
+	%D%/recovery/recovery.c %D%/recovery/recovery.h \
+	%D%/recovery/recovery-decide.c %D%/recovery/recovery-decide.h
+libnm_agent_la_SOURCES += \
 	%D%/manager/manager.c \
-	%D%/manager/run-phase.c %D%/manager/run-phase.h \
-	%D%/manager/manager-access.c %D%/manager/manager-access.h \
-	%D%/manager/manager-act.c %D%/manager/manager-act.h \
-	%D%/manager/manager-drain.c %D%/manager/manager-drain.h \
-	%D%/manager/manager-durable.c %D%/manager/manager-durable.h \
-	%D%/manager/manager-end.c %D%/manager/manager-end.h \
-	%D%/manager/manager-freeze.c %D%/manager/manager-freeze.h \
-	%D%/manager/manager-journal.c %D%/manager/manager-journal.h \
-	%D%/manager/manager-keep.c %D%/manager/manager-keep.h \
-	%D%/manager/manager-kick.c %D%/manager/manager-kick.h \
-	%D%/manager/manager-kill.c %D%/manager/manager-kill.h \
-	%D%/manager/manager-life.c %D%/manager/manager-life.h \
-	%D%/manager/slice-claim.c %D%/manager/slice-claim.h \
-	%D%/manager/slice-note.c %D%/manager/slice-note.h \
-	%D%/manager/slot-file.c %D%/manager/slot-file.h \
-	%D%/manager/manager-slice.c %D%/manager/manager-slice.h \
-	%D%/manager/manager-helper.c %D%/manager/manager-helper.h \
-	%D%/manager/manager-limits.c %D%/manager/manager-limits.h \
-	%D%/manager/manager-lists.c %D%/manager/manager-lists.h \
-	%D%/manager/manager-output.c %D%/manager/manager-output.h \
-	%D%/manager/manager-owner.c \
-	%D%/manager/manager-pressure.c %D%/manager/manager-pressure.h \
-	%D%/manager/manager-ready.c %D%/manager/manager-ready.h \
-	%D%/manager/manager-reclaim.c %D%/manager/manager-reclaim.h \
-	%D%/manager/over-beta.c %D%/manager/over-beta.h \
-	%D%/manager/push-out.c %D%/manager/push-out.h \
-	%D%/manager/ended-apps.c %D%/manager/ended-apps.h \
-	%D%/manager/event-file.c %D%/manager/event-file.h \
-	%D%/manager/manager-events.c %D%/manager/manager-events.h \
-	%D%/manager/manager-past.c %D%/manager/manager-past.h \
-	%D%/manager/manager-record.c %D%/manager/manager-record.h \
-	%D%/manager/manager-removable.c %D%/manager/manager-removable.h \
-	%D%/manager/manager-change.c %D%/manager/manager-change.h \
-	%D%/manager/manager-again.c %D%/manager/manager-again.h \
-	%D%/manager/manager-request.c \
 	%D%/manager/manager-round.c %D%/manager/manager-round.h \
-	%D%/manager/manager-sample.c %D%/manager/manager-sample.h \
-	%D%/manager/manager-session.c %D%/manager/manager-session.h \
-	%D%/manager/manager-settings.c %D%/manager/manager-settings.h \
-	%D%/manager/manager-share.c %D%/manager/manager-share.h \
-	%D%/manager/manager-start.c %D%/manager/manager-start.h \
-	%D%/manager/manager-state.h \
 	%D%/manager/manager-status.c \
-	%D%/manager/manager-submit.c %D%/manager/manager-submit.h \
-	%D%/manager/manager-use.c %D%/manager/manager-use.h \
-	%D%/manager/recorder.c %D%/manager/recorder.h \
-	%D%/manager/recovery.c %D%/manager/recovery.h \
-	%D%/manager/recovery-decide.c %D%/manager/recovery-decide.h
+	%D%/manager/recorder.c %D%/manager/recorder.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
 

@@ -119,7 +119,7 @@ static uint64_t weight_of(const struct nm_sim_container *c)
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* nmd divides a squeeze by requests (agent/manager/manager-limits.c), and leaves each the floor, without
+/* nmd divides a squeeze by requests (agent/node/container-limits.c), and leaves each the floor, without
  * which it would not get on at all; so the parts may be more than the whole. */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
@@ -293,7 +293,7 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Would nmd look now, though no sample is due? As in agent/manager/glance.c: while there is somebody to
+ * Would nmd look now, though no sample is due? As in agent/node/growth-probe.c: while there is somebody to
  * take memory back from, by how much it has grown since the newest sample. Here it is asked at the end
  * of each step with growth, where nmd glances every 20 ms, and a sample costs nothing. That nmd also
  * glances at the CPU is left out: between two samples only memory calls for a round.

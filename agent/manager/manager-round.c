@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round: sample, decide (policy.c), hand the actions out (manager-act.c). The policy has its workspace, so
+ * One round: sample, decide (policy.c), hand the actions out (actions.c). The policy has its workspace, so
  * that a round on a node in trouble needs no memory of its own.
  */
 
@@ -10,21 +10,21 @@
 #include <assert.h>
 
 #include "agent/message-ids.h"
-#include "agent/manager/glance.h"
-#include "agent/manager/manager-act.h"
-#include "agent/manager/manager-durable.h"
-#include "agent/manager/manager-end.h"
-#include "agent/manager/manager-freeze.h"
-#include "agent/manager/manager-journal.h"
-#include "agent/manager/manager-keep.h"
-#include "agent/manager/manager-limits.h"
-#include "agent/manager/manager-reclaim.h"
-#include "agent/manager/manager-past.h"
-#include "agent/manager/manager-record.h"
-#include "agent/manager/manager-sample.h"
-#include "agent/manager/manager-slice.h"
-#include "agent/manager/manager-start.h"
-#include "agent/manager/manager-use.h"
+#include "agent/node/growth-probe.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/journal/durable.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/container-freeze.h"
+#include "agent/journal/journal.h"
+#include "agent/journal/persist.h"
+#include "agent/node/container-limits.h"
+#include "agent/lifecycle/container-reclaim.h"
+#include "agent/journal/past.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "agent/node/node-slice.h"
+#include "agent/lifecycle/container-start.h"
+#include "agent/state/usage.h"
 #include "agent/manager/recorder.h"
 #include "util/clock.h"
 #include "util/fault.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/manager/manager-state.h"
+#include "agent/state/manager-state.h"
 
 void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger);
 void nm_round_kicked(struct nm_manager *m); /* the one that nm_kick() has asked for */

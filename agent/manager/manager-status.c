@@ -3,12 +3,12 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
-#include "agent/manager/manager-access.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-past.h"
-#include "agent/manager/manager-state.h"
-#include "agent/manager/manager-use.h"
-#include "agent/manager/over-beta.h"
+#include "agent/requests/access.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/past.h"
+#include "agent/state/manager-state.h"
+#include "agent/state/usage.h"
+#include "agent/node/over-beta.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -2,41 +2,41 @@
 
 /*
  * Birth and death of the manager, its timers and watches. A round is started by the sampling timer, or by a kick from
- * whoever noticed something (manager-kick.c).
+ * whoever noticed something (round-schedule.c).
  */
 
-#include "agent/manager/manager-helper.h"
-#include "agent/manager/manager-reclaim.h"
-#include "agent/manager/manager-state.h"
+#include "agent/node/helper-cgroup.h"
+#include "agent/lifecycle/container-reclaim.h"
+#include "agent/state/manager-state.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include "agent/message-ids.h"
-#include "agent/manager/glance.h"
-#include "agent/manager/manager-drain.h"
-#include "agent/manager/manager-durable.h"
-#include "agent/manager/manager-end.h"
-#include "agent/manager/manager-journal.h"
-#include "agent/manager/manager-kick.h"
-#include "agent/manager/manager-life.h"
-#include "agent/manager/manager-limits.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-output.h"
-#include "agent/manager/manager-pressure.h"
-#include "agent/manager/manager-ready.h"
-#include "agent/manager/manager-events.h"
-#include "agent/manager/manager-past.h"
-#include "agent/manager/manager-record.h"
+#include "agent/node/growth-probe.h"
+#include "agent/requests/drain.h"
+#include "agent/journal/durable.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/journal.h"
+#include "agent/state/round-schedule.h"
+#include "agent/lifecycle/container-events.h"
+#include "agent/node/container-limits.h"
+#include "agent/journal/lists.h"
+#include "agent/node/output-share.h"
+#include "agent/node/pressure.h"
+#include "agent/node/preflight.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/past.h"
+#include "agent/journal/decision-record.h"
 #include "agent/manager/manager-round.h"
-#include "agent/manager/manager-sample.h"
-#include "agent/manager/manager-session.h"
-#include "agent/manager/manager-settings.h"
-#include "agent/manager/manager-slice.h"
-#include "agent/manager/manager-start.h"
+#include "agent/node/sample.h"
+#include "agent/requests/exec-session.h"
+#include "agent/node/manager-settings.h"
+#include "agent/node/node-slice.h"
+#include "agent/lifecycle/container-start.h"
 #include "agent/manager/recorder.h"
-#include "agent/manager/recovery.h"
+#include "agent/recovery/recovery.h"
 #include "util/clock.h"
 #include "util/fileio.h"
 #include "util/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/manager/manager-state.h"
+#include "agent/state/manager-state.h"
 
 /* A trace for nmsim; begun by nm_manager_record(). */
 struct nm_recorder;

@@ -2,7 +2,7 @@
 
 /* An event as an earlier nmd has left it: what is accepted must come out the same after printing it. */
 
-#include "agent/manager/event-file.h"
+#include "agent/journal/event-file.h"
 #include "tests/fuzz/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

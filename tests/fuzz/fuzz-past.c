@@ -3,8 +3,8 @@
 /* A point of the history, or an application that has ended, as an earlier nmd has left it: what is accepted must come
  * out the same after printing it. */
 
-#include "agent/manager/ended-apps.h"
-#include "agent/manager/long-history.h"
+#include "agent/journal/ended-apps.h"
+#include "agent/journal/long-history.h"
 #include "tests/fuzz/text.h"
 
 static void read_point(const uint8_t *data, size_t size)

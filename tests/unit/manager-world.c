@@ -15,9 +15,9 @@
 
 #include "tests/unit/manager-world.h"
 
-#include "agent/manager/manager-life.h"
-#include "agent/manager/manager-limits.h"
-#include "agent/manager/manager-lists.h"
+#include "agent/lifecycle/container-events.h"
+#include "agent/node/container-limits.h"
+#include "agent/journal/lists.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 #include "util/log.h"

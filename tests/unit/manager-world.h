@@ -6,7 +6,7 @@
  * are the test's own. Its timers aren't started: a round comes when the test asks for one. Needs cmocka.h before it.
  */
 
-#include "agent/manager/manager-state.h"
+#include "agent/state/manager-state.h"
 #include "tests/unit/fake-tree.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/manager/manager-act.h"
-#include "agent/manager/manager-freeze.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-reclaim.h"
-#include "agent/manager/recovery-decide.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/container-freeze.h"
+#include "agent/journal/lists.h"
+#include "agent/lifecycle/container-reclaim.h"
+#include "agent/recovery/recovery-decide.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

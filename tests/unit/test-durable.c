@@ -13,12 +13,12 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "agent/manager/event-file.h"
-#include "agent/manager/manager-durable.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-events.h"
-#include "agent/manager/manager-record.h"
-#include "agent/manager/manager-slice.h"
+#include "agent/journal/event-file.h"
+#include "agent/journal/durable.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/node-slice.h"
 #include "agent/store/store-sql.h"
 #include "agent/store/store-state.h"
 #include "cgroup/backend-fake.h"

@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "agent/manager/container-files.h"
-#include "agent/manager/manager-limits.h"
+#include "agent/journal/container-files.h"
+#include "agent/node/container-limits.h"
 #include "agent/manager/manager-round.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"

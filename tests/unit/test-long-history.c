@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/manager/ended-apps.h"
-#include "agent/manager/long-history.h"
+#include "agent/journal/ended-apps.h"
+#include "agent/journal/long-history.h"
 #include "tests/unit/remove-tree.h"
 
 #define SECOND NM_USEC_PER_SEC

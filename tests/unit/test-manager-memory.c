@@ -15,11 +15,11 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "agent/manager/manager-end.h"
-#include "agent/manager/manager-events.h"
-#include "agent/manager/manager-kick.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-session.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/event-ring.h"
+#include "agent/state/round-schedule.h"
+#include "agent/journal/lists.h"
+#include "agent/requests/exec-session.h"
 #include "agent/manager/recorder.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/manager-settings.c on the fake backend: a configuration or a node that changes under containers. */
+/* agent/node/manager-settings.c on the fake backend: a configuration or a node that changes under containers. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/manager/manager-keep.h"
-#include "agent/manager/manager-sample.h"
-#include "agent/manager/manager-settings.h"
+#include "agent/journal/persist.h"
+#include "agent/node/sample.h"
+#include "agent/node/manager-settings.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

@@ -16,18 +16,18 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "agent/manager/manager-session.h"
+#include "agent/requests/exec-session.h"
 #include "tests/unit/manager-world.h"
 #include "tests/unit/run-until.h"
-#include "agent/manager/manager-durable.h"
-#include "agent/manager/manager-kick.h"
-#include "agent/manager/manager-kill.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/manager-events.h"
-#include "agent/manager/manager-record.h"
-#include "agent/manager/manager-removable.h"
+#include "agent/journal/durable.h"
+#include "agent/state/round-schedule.h"
+#include "agent/lifecycle/container-kill.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/removable.h"
 #include "agent/manager/manager-round.h"
-#include "agent/manager/manager-sample.h"
+#include "agent/node/sample.h"
 #include "cgroup/backend-fake.h"
 #include "util/clock.h"
 

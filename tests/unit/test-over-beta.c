@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/manager/over-beta.h"
+#include "agent/node/over-beta.h"
 
 #define MIB(n) ((uint64_t)(n) * NM_MIB)
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "agent/manager/push-out.h"
+#include "agent/node/swap-reclaim.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/macros.h"

@@ -12,9 +12,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "agent/manager/manager-act.h"
-#include "agent/manager/manager-events.h"
-#include "agent/manager/manager-keep.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/persist.h"
 #include "agent/manager/manager-round.h"
 #include "agent/manager/recorder.h"
 #include "tests/unit/manager-world.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/recovery.c: what a restarted nmd makes of the journal, of cgroups that outlived the former one, and of
+ * agent/recovery/recovery.c: what a restarted nmd makes of the journal, of cgroups that outlived the former one, and of
  * what shims have left. The test's own process stands for shims that live.
  */
 
@@ -14,9 +14,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "agent/manager/manager-keep.h"
-#include "agent/manager/manager-lists.h"
-#include "agent/manager/recovery.h"
+#include "agent/journal/persist.h"
+#include "agent/journal/lists.h"
+#include "agent/recovery/recovery.h"
 #include "agent/store/copy.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/kept-cgroups.h"

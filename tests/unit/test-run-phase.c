@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/run-phase.h: the phases against a second, independent spelling of their transitions. */
+/* agent/state/run-phase.h: the phases against a second, independent spelling of their transitions. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/manager/run-phase.h"
+#include "agent/state/run-phase.h"
 #include "util/macros.h"
 
 /* One row per phase in the enum's order, one column per phase: may the row become the column? */

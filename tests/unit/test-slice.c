@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/manager-slice.c on the fake backend: what the slice is promised, and whose its memory.low is. */
+/* agent/node/node-slice.c on the fake backend: what the slice is promised, and whose its memory.low is. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/manager/manager-slice.h"
+#include "agent/node/node-slice.h"
 #include "cgroup/backend-fake.h"
 #include "cgroup/backend.h"
 #include "tests/unit/remove-tree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/manager-start.c with real shims: starts that come to nothing, each with its reason. */
+/* agent/lifecycle/container-start.c with real shims: starts that come to nothing, each with its reason. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,10 +11,10 @@
 #include <cmocka.h>
 #include <sys/resource.h>
 
-#include "agent/manager/manager-kick.h"
-#include "agent/manager/manager-lists.h"
+#include "agent/state/round-schedule.h"
+#include "agent/journal/lists.h"
 #include "agent/manager/manager-round.h"
-#include "agent/manager/manager-start.h"
+#include "agent/lifecycle/container-start.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/manager-world.h"
 #include "util/clock.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
-#include "agent/manager/manager-helper.h"
+#include "agent/node/helper-cgroup.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/loopback.h"

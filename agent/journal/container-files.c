@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The directories of containers: <state>/containers/<id>, which is nmd's and the shim's, and
+ * <logs>/<id>. Only names that can be a container's id are ever looked at, let alone removed: an
+ * operator may have pointed log-dir at a place that has other things in it.
+ */
+
+#include "agent/journal/container-files.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <ftw.h>
+#include <limits.h>
+
+#include "util/fileio.h"
+
+void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
+{
+    assert(id);
+    /* the state directory was checked to be short enough when it was opened */
+    (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
+}
+
+int nm_files_foreach(const struct nm_manager *m, nm_files_cb_t cb, void *userdata)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    char path[NM_DIR_SIZE];
+
+    assert(cb);
+    nm_files_container_dir(m, "", path);
+    dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : -errno;
+    for (struct dirent *de; (de = readdir(dir));)
+        if (nm_id_is_valid(de->d_name))
+            cb(de->d_name, userdata);
+    return 0;
+}
+
+static int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* A few small files each, all of them ours and none made by the container, whose user can't even look into them: both
+ * directories are root's with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is
+ * needed for that. */
+void nm_files_forget(struct nm_manager *m, const char *id)
+{
+    char path[NM_DIR_SIZE];
+
+    if (!nm_id_is_valid(id))
+        return;
+    nm_files_container_dir(m, id, path);
+    (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", m->log_dir, id) < sizeof path)
+        (void)nftw(path, unlink_one, 8, FTW_DEPTH | FTW_PHYS);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Decision records. A decision is written to the store when it is taken and again when its outcome is known; who has
+ * subscribed to events hears of it both times.
+ */
+
+#include "agent/journal/decision-record.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pwd.h>
+
+#include "agent/config/settings.h"
+#include "agent/message-ids.h"
+#include "agent/journal/event-ring.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#define NAME_KEPT_USEC (10 * NM_USEC_PER_SEC)
+
+/* Refusals for one reason are one record while none comes so long after the one before it, and for no longer in all. */
+#define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
+#define REFUSALS_TOGETHER_USEC (600 * NM_USEC_PER_SEC)
+
+const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
+    1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000, 30000000,
+};
+
+/* ---- decisions ----------------------------------------------------------- */
+
+/* An unwritable journal makes the node unhealthy, for nothing may begin that can't be journalled. */
+void nm_record_tell_health(struct nm_manager *m)
+{
+    char reason[NM_HEALTH_REASON_SIZE] = "";
+
+    assert(m->health);
+    if (m->journal.error == -EUCLEAN)
+        return; /* that is made good, and told, by nm_journal_replace() */
+    if (m->journal.error < 0)
+        (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)", m->state_dir,
+                       strerror(-m->journal.error));
+    nm_health_set_journal(m->health, reason);
+}
+
+/* Told when it changes, not with each write: a full disk would fill the log as well. */
+void nm_record_store_result(struct nm_manager *m, int r)
+{
+    assert(r <= 0);
+    nm_events_keep(m);
+    if (r == m->journal.error)
+        return;
+    m->journal.error = r;
+    if (r == -EUCLEAN)
+        return;
+    if (r < 0) {
+        const char *advice = nm_store_advice(r);
+
+        nm_log_container(LOG_ERR, NULL, NULL, NM_MESSAGE_STORE,
+                         "the journal in %s can't be written (%s): containers go on, but a restart "
+                         "of nmd now could lose what happens from here%s%s",
+                         m->state_dir, strerror(-r), advice ? "; " : "", advice ?: "");
+    } else {
+        nm_info("the journal can be written again");
+    }
+    if (m->health)
+        nm_record_tell_health(m);
+}
+
+/* A decision that was told of, and lost with its journal, must not lend its number to another one. */
+void nm_record_begin_after(struct nm_manager *m, uint64_t number)
+{
+    m->decisions.next = NM_MAX(m->decisions.next, number + 1);
+}
+
+static void save(struct nm_manager *m, const struct nm_decision *d)
+{
+    nm_record_store_result(m, nm_store_put_decision(m->store, d));
+}
+
+/* What the decision was taken on, as it was then: thresholds may be changed, and records are
+ * read long after. */
+static void fill_node(struct nm_manager *m, struct nm_decision *d)
+{
+    const struct nm_policy_settings *s = &m->settings;
+
+    d->number = m->decisions.next++;
+    d->realtime_usec = nm_realtime_usec();
+    d->decided_usec = nm_now_usec();
+    d->cause_usec = m->round.cause_usec;
+    d->capacity = s->capacity;
+    d->capacity_vcores_milli = nm_settings_millicores_vcores(m->config, &m->sampled.node, s->capacity.cpu_millicores);
+    d->over_allocation_threshold = s->over_allocation_threshold;
+    d->preemption_threshold = s->preemption_threshold;
+    d->cpu_samples = s->cpu_samples;
+    d->queue_max_length = s->queue_policy == NM_QUEUE_BY_LENGTH ? s->queue_max_length : UINT32_MAX;
+    d->victim_order = s->victim_order;
+    for (size_t i = 0; i < m->lives.n; i++) {
+        const struct nm_view *v = m->lives.views[i];
+
+        if (v->state == NM_SCHEDULED && !v->admitted && v->type == NM_OPPORTUNISTIC)
+            d->queue_length++;
+    }
+}
+
+static void fill_container(struct nm_decision *d, const struct nm_container *c)
+{
+    (void)snprintf(d->container_id, sizeof d->container_id, "%s", c->id);
+    (void)snprintf(d->container_name, sizeof d->container_name, "%s", c->name);
+    d->type = c->view.type;
+    d->request = c->view.request;
+}
+
+/* What isn't measured of it, is reserved: for those that warm up, were just resumed, or start in the same round. */
+static void fill_used(struct nm_decision *d, const struct nm_policy_verdict *v, const struct nm_resources *used)
+{
+    d->used = *used;
+    d->measured = v->measured;
+    d->others = v->others;
+    d->reserved.memory_bytes =
+        nm_sub_u64(nm_sub_u64(used->memory_bytes, v->measured.memory_bytes), v->others.memory_bytes);
+    d->reserved.cpu_millicores =
+        nm_sub_u64(nm_sub_u64(used->cpu_millicores, v->measured.cpu_millicores), v->others.cpu_millicores);
+}
+
+static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *v)
+{
+    fill_used(d, v, &v->used);
+    d->resource = v->hold_resource;
+    d->margin_bytes = v->margin_bytes;
+    d->margin_left_usec = nm_sub_u64(v->margin_until_usec, d->decided_usec);
+    d->margin_peak_permille = (uint32_t)v->margin_peak_permille;
+    d->allocated_guaranteed = v->allocated_guaranteed;
+    d->allocated.memory_bytes =
+        v->allocated_guaranteed.memory_bytes + v->allocated_opportunistic.memory_bytes;
+    d->allocated.cpu_millicores =
+        v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
+}
+
+/* The first of them only: on a node of thousands a record would else grow beyond what anybody
+ * reads. How many there were is kept. */
+static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
+                            const struct nm_policy_verdict *v)
+{
+    assert(a->first_candidate + a->n_candidates <= v->n_candidates);
+    d->n_candidates_total = a->n_candidates;
+    for (uint32_t i = 0; i < a->n_candidates && d->n_candidates < NM_DECISION_CANDIDATES_MAX; i++) {
+        const struct nm_policy_candidate *from = &v->candidates[a->first_candidate + i];
+        struct nm_decision_candidate *to = &d->candidates[d->n_candidates++];
+        const struct nm_live *l = from->view->owner;
+
+        (void)snprintf(to->id, sizeof to->id, "%s", l->c->id);
+        (void)snprintf(to->name, sizeof to->name, "%s", l->c->name);
+        to->started_usec = from->view->started_usec;
+        to->use = from->use;
+        to->cpu_usage_usec = from->view->cpu_usage_usec;
+        to->passed_over = from->passed_over;
+    }
+}
+
+static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
+                        const struct nm_policy_verdict *v)
+{
+    fill_used(d, v, &a->used);
+    d->resource = a->resource;
+    d->predicted = a->predicted;
+    d->consecutive_samples = a->consecutive_samples;
+    if (a->on_behalf_of) {
+        const struct nm_live *g = a->on_behalf_of->owner;
+
+        (void)snprintf(d->on_behalf_of, sizeof d->on_behalf_of, "%s", g->c->id);
+    }
+    fill_candidates(d, a, v);
+}
+
+/* What was admitted in the same round stood before it. */
+static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
+{
+    d->resource = v->hold_resource;
+    if (v->hold_used.memory_bytes || v->hold_used.cpu_millicores)
+        fill_used(d, v, &v->hold_used);
+}
+
+/* One record for each container at a time. What is still open can't be measured any more. */
+static void supersede(struct nm_live *l)
+{
+    if (l->decision_open)
+        nm_record_failed(l, "overtaken by the next decision");
+    l->regain_due = false;
+}
+
+/* In the journal before it is carried out: recovery-decide.c closes what a crash leaves open. */
+static void announce(struct nm_live *l)
+{
+    const struct nm_decision *d = &l->decision;
+    char text[400];
+
+    save(l->m, d);
+    nm_events_tell_decision(l->m, l->c, d);
+    nm_log_container(d->kind == NM_DECISION_KILL ? LOG_NOTICE : LOG_INFO, l->c->id,
+                     nm_decision_kind_name(d->kind), nm_message_id_of_decision(d->kind), "%s",
+                     nm_decision_summary(d, text, sizeof text));
+}
+
+void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+                     const struct nm_policy_action *a, const struct nm_policy_verdict *v,
+                     enum nm_reason reason)
+{
+    struct nm_decision *d = &l->decision;
+
+    assert(v && (a || reason != NM_REASON_NONE));
+    supersede(l);
+    *d = (struct nm_decision){.kind = kind, .reason = reason};
+    fill_node(l->m, d);
+    fill_container(d, l->c);
+    fill_verdict(d, v);
+    if (a)
+        fill_action(d, a, v);
+    else
+        fill_hold(d, v);
+    l->decision_open = true;
+    announce(l);
+}
+
+/* By name while there is one: a uid means nothing to who reads it on another host. A drain asks for the same one again
+ * and again, and name services may take their time. */
+static const char *user_name(struct nm_manager *m, uid_t uid)
+{
+    uint64_t now = nm_now_usec();
+    char scratch[4096];
+    struct passwd pw, *found = NULL;
+
+    if (m->decisions.name_usec && uid == m->decisions.name_uid && now - m->decisions.name_usec < NAME_KEPT_USEC)
+        return m->decisions.name;
+    if (getpwuid_r(uid, &pw, scratch, sizeof scratch, &found) == 0 && found)
+        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%s", found->pw_name);
+    else
+        (void)snprintf(m->decisions.name, sizeof m->decisions.name, "%u", uid);
+    m->decisions.name_uid = uid;
+    m->decisions.name_usec = now;
+    return m->decisions.name;
+}
+
+/* A pause gives no memory back; what isn't taken back gives nothing. */
+static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_view *v)
+{
+    struct nm_resources use = v->measured;
+
+    if (kind != NM_DECISION_PAUSE && kind != NM_DECISION_KILL)
+        return (struct nm_resources){0};
+    if (kind == NM_DECISION_PAUSE)
+        use.memory_bytes = 0;
+    if (v->state == NM_PAUSED)
+        use.cpu_millicores = 0;
+    return use;
+}
+
+/* A person is the cause, so the reaction begins with the decision. */
+void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+                  const struct nm_caller *who)
+{
+    struct nm_decision *d = &l->decision;
+
+    assert(reason != NM_REASON_NONE);
+    supersede(l);
+    *d = (struct nm_decision){.kind = kind, .reason = reason};
+    fill_node(l->m, d);
+    d->cause_usec = d->decided_usec;
+    fill_container(d, l->c);
+    fill_verdict(d, &l->m->round.verdict);
+    d->predicted = expected_back(kind, &l->c->view);
+    if (who)
+        (void)snprintf(d->by_user, sizeof d->by_user, "%s", user_name(l->m, who->uid));
+    l->decision_open = true;
+    announce(l);
+}
+
+void nm_record_kernel_kill(struct nm_live *l)
+{
+    struct nm_decision *d = &l->decision;
+
+    supersede(l);
+    *d = (struct nm_decision){.kind = NM_DECISION_KILL, .reason = NM_REASON_KERNEL_OOM};
+    fill_node(l->m, d);
+    d->cause_usec = d->acted_usec = d->decided_usec;
+    fill_container(d, l->c);
+    fill_verdict(d, &l->m->round.verdict);
+    d->resource = NM_MEMORY;
+    d->predicted = l->use_before = l->c->view.measured;
+    l->decision_open = true;
+    announce(l);
+}
+
+/* Written and told as a real one, but never open: nothing follows it. */
+void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+                      const struct nm_policy_action *a, const struct nm_policy_verdict *v)
+{
+    struct nm_decision d = {.kind = kind, .reason = a->reason, .outcome = NM_OUTCOME_SHADOW};
+    char text[400];
+
+    fill_node(l->m, &d);
+    fill_container(&d, l->c);
+    fill_verdict(&d, v);
+    fill_action(&d, a, v);
+    save(l->m, &d);
+    nm_events_tell_decision(l->m, l->c, &d);
+    nm_log_container(LOG_INFO, l->c->id, nm_decision_kind_name(kind), NULL, "shadow: %s",
+                     nm_decision_summary(&d, text, sizeof text));
+}
+
+/* What the request was held against is counted anew: the last round's sums know nothing of what has come since. */
+static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
+{
+    struct nm_policy_claims claims;
+
+    nm_policy_get_claims(m->lives.views, m->lives.n, NULL, &claims);
+    d->allocated_guaranteed = claims.guaranteed;
+    d->waiting = claims.waiting;
+    d->queue_length = claims.queued;
+}
+
+/* Whoever is refused tries again, and a script does so many times a second: that is one record, with a count, so that
+ * pauses and kills stay in sight. The numbers are those of the last one. */
+static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
+{
+    d->n_times = 1;
+    d->first_realtime_usec = d->realtime_usec;
+    if (last->number == 0 || last->reason != d->reason || last->type != d->type ||
+        nm_sub_u64(d->decided_usec, last->decided_usec) > REFUSALS_APART_USEC ||
+        nm_sub_u64(d->realtime_usec, last->first_realtime_usec) > REFUSALS_TOGETHER_USEC)
+        return;
+    d->number = last->number;
+    d->n_times = last->n_times + (last->n_times < UINT32_MAX);
+    d->first_realtime_usec = last->first_realtime_usec;
+}
+
+/* The first, the tenth, the hundredth, ...: events and the log are for what is new. */
+static bool is_worth_telling(uint32_t n_times)
+{
+    while (n_times >= 10 && n_times % 10 == 0)
+        n_times /= 10;
+    return n_times == 1;
+}
+
+/* There is no container: the record has the name that it would have had. */
+void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
+                       const struct nm_resources *request, enum nm_reason reason)
+{
+    struct nm_decision d = {
+        .kind = NM_DECISION_REFUSE, .reason = reason, .outcome = NM_OUTCOME_DONE};
+    char text[400];
+
+    assert(reason != NM_REASON_NONE);
+    fill_node(m, &d);
+    d.cause_usec = d.decided_usec;
+    fill_verdict(&d, &m->round.verdict);
+    fill_claims(m, &d);
+    d.type = s->type;
+    d.request = *request;
+    if (s->name)
+        (void)snprintf(d.container_name, sizeof d.container_name, "%s", s->name);
+    join_refusals(&m->decisions.refusal, &d);
+    if (d.n_times > 1)
+        m->decisions.next--; /* fill_node() took a number for d, which no reader has seen */
+    m->decisions.refusal = d;
+    nm_record_count(m, NM_COUNT_REFUSED, reason);
+    save(m, &d);
+    if (!is_worth_telling(d.n_times))
+        return;
+    nm_events_tell_decision(m, NULL, &d);
+    nm_info("%s", nm_decision_summary(&d, text, sizeof text));
+}
+
+/* About all opportunistic containers, and so none's: `predicted` has the limit, 0 when it is lifted. Everybody hears
+ * of it, but for whom it was done is in the record only, which administrators see. */
+void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
+{
+    struct nm_decision d = {.kind = NM_DECISION_SQUEEZE,
+                            .reason = v->squeeze_reason,
+                            .outcome = NM_OUTCOME_DONE,
+                            .resource = NM_CPU,
+                            .type = NM_OPPORTUNISTIC};
+    char text[400];
+
+    fill_node(m, &d);
+    fill_verdict(&d, v);
+    d.resource = NM_CPU;
+    fill_used(&d, v, &v->in_use);
+    d.acted_usec = d.effective_usec = d.decided_usec;
+    if (v->squeeze_millicores == NM_NO_SQUEEZE)
+        d.reason = NM_REASON_BELOW_THRESHOLD;
+    else
+        d.predicted.cpu_millicores = v->squeeze_millicores;
+    if (v->squeeze_reason == NM_REASON_GUARANTEED_STALLED && v->stall_view) {
+        const struct nm_live *g = v->stall_view->owner;
+
+        (void)snprintf(d.on_behalf_of, sizeof d.on_behalf_of, "%s", g->c->id);
+        d.stall_permille = v->stall_permille;
+        d.stall_base_permille = v->stall_base_permille;
+    }
+    save(m, &d);
+    nm_events_tell_decision(m, NULL, &d);
+    nm_info("%s", nm_decision_summary(&d, text, sizeof text));
+    if (v->squeeze_millicores == NM_NO_SQUEEZE)
+        (void)snprintf(text, sizeof text, "opportunistic containers may use all free CPU again");
+    else
+        (void)snprintf(text, sizeof text, "opportunistic containers together are held to %.2f CPUs: %s",
+                       (double)v->squeeze_millicores / 1000, nm_reason_text(d.reason));
+    nm_events_tell_node(m, text);
+}
+
+void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why)
+{
+    struct nm_counters *c = &m->counters;
+    uint64_t *const sums[NM_COUNTED] = {
+        [NM_COUNT_ADMITTED] = &c->admitted, [NM_COUNT_REFUSED] = &c->refused, [NM_COUNT_PAUSED] = &c->paused,
+        [NM_COUNT_RESUMED] = &c->resumed,   [NM_COUNT_KILLED] = &c->killed,   [NM_COUNT_SHED] = &c->shed,
+    };
+
+    assert((size_t)what < NM_COUNTED && (size_t)why < NM_REASON_COUNT);
+    ++*sums[what];
+    c->by_reason[what][why]++;
+}
+
+void nm_record_acted(struct nm_live *l)
+{
+    if (l->decision_open && !l->decision.acted_usec)
+        l->decision.acted_usec = nm_now_usec();
+}
+
+void nm_record_told(struct nm_live *l)
+{
+    if (!l->decision_open)
+        return;
+    nm_record_acted(l);
+    save(l->m, &l->decision);
+}
+
+void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
+{
+    size_t i = 0;
+
+    while (i < NM_HISTOGRAM_BUCKETS && usec > nm_histogram_bounds_usec[i])
+        i++;
+    h->count[i]++;
+    h->sum_usec += usec;
+    h->n++;
+}
+
+/* Pauses and kills by people and owners, and the kernel's, are left out of the figures: what they measure is how fast
+ * nmd brings the node back below its threshold. Reclaimed memory shows with the next sample. */
+void nm_record_effective(struct nm_live *l)
+{
+    struct nm_decision *d = &l->decision;
+    uint64_t reaction;
+
+    if (!l->decision_open)
+        return;
+    l->decision_open = false;
+    d->effective_usec = nm_now_usec();
+    d->outcome = NM_OUTCOME_DONE;
+    reaction = nm_sub_u64(d->effective_usec, d->cause_usec);
+    if (d->kind == NM_DECISION_PAUSE && d->reason != NM_REASON_USER)
+        nm_histogram_add(&l->m->decisions.reaction_pause, reaction);
+    else if (d->kind == NM_DECISION_KILL && d->reason != NM_REASON_USER && d->reason != NM_REASON_OWNER &&
+             d->reason != NM_REASON_KERNEL_OOM)
+        nm_histogram_add(&l->m->decisions.reaction_kill, reaction);
+    save(l->m, d);
+    if (d->kind == NM_DECISION_RECLAIM)
+        l->regain_due = true;
+}
+
+void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
+{
+    if (l->decision.number == 0) /* an earlier nmd's, which was lost with its journal */
+        return;
+    l->decision.regained = *regained;
+    l->decision.regained_known = true;
+    save(l->m, &l->decision);
+}
+
+/* A failure is an outcome like any other: it is told to whoever asks why. */
+void nm_record_failed(struct nm_live *l, const char *why)
+{
+    struct nm_decision *d = &l->decision;
+
+    assert(why);
+    if (!l->decision_open)
+        return;
+    l->decision_open = false;
+    d->outcome = NM_OUTCOME_FAILED;
+    (void)snprintf(d->error, sizeof d->error, "%s", why);
+    save(l->m, d);
+}

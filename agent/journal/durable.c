@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What outlives a restart beside containers and decisions: counters, the policy's memory of its
+ * kills, what was learnt about applications, and whether the node drains. All of it goes into the
+ * journal as small texts, in the transaction of the round (or of the container's end) that changed
+ * it, so that none of it can be out of step with what was done.
+ */
+
+#include "agent/journal/durable.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "agent/journal/lists.h"
+#include "agent/journal/decision-record.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+#define KEY_COUNTERS "counters"
+#define KEY_REASONS "counters-by-reason"
+#define KEY_POLICY "policy"
+#define KEY_MARGIN "policy-margin"
+#define KEY_DRAIN "drain"
+#define KEY_REMOVABLE "removable"
+
+/* An application that nobody has heard of for so long is forgotten: names are often made up anew
+ * for each job. */
+#define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
+
+/* As they are in the journal. */
+struct nm_durable {
+    struct nm_counters counters;
+    struct nm_policy_memory memory;
+    uint64_t removable_usec;
+};
+
+struct nm_durable *nm_durable_new(void)
+{
+    return calloc(1, sizeof(struct nm_durable));
+}
+
+struct nm_durable *nm_durable_free(struct nm_durable *d)
+{
+    free(d);
+    return NULL;
+}
+
+/* ---- counters ------------------------------------------------------------ */
+
+#define COUNTER(name) {#name, offsetof(struct nm_counters, name)}
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+    COUNTER(submitted),       COUNTER(admitted),
+    COUNTER(refused),         COUNTER(completed),
+    COUNTER(paused),          COUNTER(resumed),
+    COUNTER(killed),          COUNTER(shed),
+    COUNTER(reclaimed_bytes), COUNTER(running_reclaims), COUNTER(kernel_oom_kills),
+    COUNTER(wasted_cpu_usec), COUNTER(drift_repairs),
+};
+
+static uint64_t *counter(struct nm_counters *c, size_t i)
+{
+    return (uint64_t *)(void *)((char *)c + counters[i].offset);
+}
+
+static void put_counters(struct nm_manager *m)
+{
+    char text[1024];
+    size_t n = 0;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %" PRIu64 "\n", counters[i].name,
+                              *counter(&m->counters, i));
+    m->durable->counters = m->counters;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_COUNTERS, text));
+}
+
+static const char *const counted[NM_COUNTED] = {
+    [NM_COUNT_ADMITTED] = "admitted", [NM_COUNT_REFUSED] = "refused", [NM_COUNT_PAUSED] = "paused",
+    [NM_COUNT_RESUMED] = "resumed",   [NM_COUNT_KILLED] = "killed",   [NM_COUNT_SHED] = "shed",
+};
+#define REASONS_TEXT_BYTES 8192 /* of some fifty reasons the few that a kind has */
+
+/* Beside the sums, for which an earlier nmd has no more room: "killed memory-over-beta 3" a line. */
+static void put_reasons(struct nm_manager *m)
+{
+    char text[REASONS_TEXT_BYTES];
+    size_t n = 0;
+
+    for (size_t k = 0; k < NM_COUNTED; k++)
+        for (size_t r = 0; r < NM_REASON_COUNT && n < sizeof text; r++)
+            if (m->counters.by_reason[k][r] > 0)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %" PRIu64 "\n", counted[k],
+                                      nm_reason_name((enum nm_reason)r), m->counters.by_reason[k][r]);
+    if (n > 0 && n < sizeof text)
+        nm_record_store_result(m, nm_store_put_value(m->store, KEY_REASONS, text));
+}
+
+static void load_reason(struct nm_manager *m, const char *line)
+{
+    char kind[16], name[48], number[24];
+    enum nm_reason reason;
+
+    if (sscanf(line, "%15s %47s %23s", kind, name, number) != 3 || nm_reason_from_string(name, &reason) < 0)
+        return;
+    for (size_t k = 0; k < NM_COUNTED; k++)
+        if (nm_streq(counted[k], kind))
+            (void)nm_parse_u64(number, &m->counters.by_reason[k][reason]);
+}
+
+static void load_reasons(struct nm_manager *m)
+{
+    char text[REASONS_TEXT_BYTES], *save = NULL;
+
+    if (nm_store_get_value(m->store, KEY_REASONS, text, sizeof text) < 0)
+        return;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        load_reason(m, line);
+}
+
+static void save_counters(struct nm_manager *m)
+{
+    if (memcmp(m->counters.by_reason, m->durable->counters.by_reason, sizeof m->counters.by_reason) != 0)
+        put_reasons(m);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+        if (*counter(&m->counters, i) != *counter(&m->durable->counters, i)) {
+            put_counters(m);
+            return;
+        }
+}
+
+static void load_counters(struct nm_manager *m)
+{
+    char text[1024], *save = NULL;
+
+    load_reasons(m);
+    if (nm_store_get_value(m->store, KEY_COUNTERS, text, sizeof text) < 0)
+        return;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *space = strchr(line, ' ');
+
+        if (!space)
+            continue;
+        *space = '\0';
+        for (size_t i = 0; i < NM_ARRAY_SIZE(counters); i++)
+            if (nm_streq(counters[i].name, line))
+                (void)nm_parse_u64(space + 1, counter(&m->counters, i));
+    }
+    m->durable->counters = m->counters;
+}
+
+/* ---- the policy's memory --------------------------------------------------- */
+
+#define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
+
+/* Beside the rest, whose words are counted: an earlier nmd has none of it. */
+static void put_margin(struct nm_manager *m, const struct nm_policy_margin *margin)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64, margin->until_usec,
+                   margin->hold_usec, margin->peak_permille);
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_MARGIN, text));
+}
+
+static void load_margin(const struct nm_manager *m, struct nm_policy_margin *ret)
+{
+    char text[96], *save = NULL;
+    uint64_t v[3];
+
+    if (nm_store_get_value(m->store, KEY_MARGIN, text, sizeof text) < 0)
+        return;
+    for (size_t n = 0; n < NM_ARRAY_SIZE(v); n++) {
+        const char *word = strtok_r(n == 0 ? text : NULL, " ", &save);
+
+        if (!word || nm_parse_u64(word, &v[n]) < 0)
+            return;
+    }
+    *ret = (struct nm_policy_margin){v[0], v[1], v[2]};
+}
+
+static void put_policy(struct nm_manager *m, const struct nm_policy_memory *memory)
+{
+    char text[32 * (N_KILLS + 2)];
+    int n = snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, memory->breaker_until_usec,
+                     memory->breaker_hold_usec);
+
+    for (size_t i = 0; i < N_KILLS; i++)
+        if (memory->kills_usec[i])
+            n += snprintf(text + n, sizeof text - (size_t)n, " %" PRIu64, memory->kills_usec[i]);
+    put_margin(m, &memory->margin);
+    m->durable->memory = *memory;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_POLICY, text));
+}
+
+static void save_policy(struct nm_manager *m)
+{
+    struct nm_policy_memory memory;
+
+    nm_policy_get_memory(m->policy, &memory);
+    if (memcmp(&memory, &m->durable->memory, sizeof memory) != 0)
+        put_policy(m, &memory);
+}
+
+/* Its times are of this boot's clock: after a reboot nothing of it means anything. */
+static void load_policy(struct nm_manager *m)
+{
+    struct nm_policy_memory memory = {0};
+    char text[32 * (N_KILLS + 2)], *save = NULL;
+    size_t n = 0;
+
+    if (!m->journal.opened.same_boot || nm_store_get_value(m->store, KEY_POLICY, text, sizeof text) < 0)
+        return;
+    for (char *word = strtok_r(text, " ", &save); word && n < N_KILLS + 2;
+         word = strtok_r(NULL, " ", &save), n++) {
+        uint64_t *to = n == 0   ? &memory.breaker_until_usec
+                       : n == 1 ? &memory.breaker_hold_usec
+                                : &memory.kills_usec[n - 2];
+
+        if (nm_parse_u64(word, to) < 0)
+            return;
+    }
+    load_margin(m, &memory.margin);
+    nm_policy_set_memory(m->policy, &memory);
+    m->durable->memory = memory;
+}
+
+/* ---- applications -------------------------------------------------------- */
+
+void nm_durable_save_app(struct nm_manager *m, uint32_t app)
+{
+    char key[NM_STORE_KEY_SIZE], text[128];
+
+    assert(app < m->apps.n);
+    m->apps.all[app].seen_usec = nm_realtime_usec();
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[app].name);
+    (void)snprintf(text, sizeof text, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64,
+                   m->apps.views[app].completed, m->apps.all[app].n_runs, m->apps.all[app].mean_run_usec,
+                   m->apps.all[app].seen_usec);
+    nm_record_store_result(m, nm_store_put_value(m->store, key, text));
+}
+
+static void load_app(const char *key, const char *value, void *userdata)
+{
+    struct nm_manager *m = userdata;
+    const char *name = key + strlen(NM_APP_KEY);
+    uint64_t mean, seen;
+    uint32_t completed, n_runs, app;
+
+    if (sscanf(value, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &completed, &n_runs, &mean,
+               &seen) != 4 ||
+        seen + APP_KEPT_USEC < nm_realtime_usec() || (*name && !nm_name_is_valid(name)) ||
+        m->apps.n == NM_APPS_MAX) {
+        (void)nm_store_delete_value(m->store, key);
+        return;
+    }
+    app = nm_lists_app(m, name);
+    if (app == 0 &&
+        *name) /* no room for one more: they share a slot, which belongs to none of them */
+        return;
+    m->apps.views[app].completed = completed;
+    m->apps.all[app].n_runs = n_runs;
+    m->apps.all[app].mean_run_usec = mean;
+    m->apps.all[app].seen_usec = seen;
+}
+
+/* ---- drain --------------------------------------------------------------- */
+
+void nm_durable_save_drain(struct nm_manager *m)
+{
+    char text[32] = "0";
+
+    if (m->drain.is_on)
+        (void)snprintf(text, sizeof text, "%" PRIu64 " %d", m->drain.deadline_usec,
+                       m->drain.opportunistic);
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_DRAIN, text));
+}
+
+static void load_drain(struct nm_manager *m)
+{
+    uint64_t deadline;
+    char text[32];
+    int opportunistic = 0;
+
+    if (nm_store_get_value(m->store, KEY_DRAIN, text, sizeof text) < 0 || nm_streq(text, "0") ||
+        sscanf(text, "%" SCNu64 " %d", &deadline, &opportunistic) < 1)
+        return;
+    m->drain.is_on = true;
+    m->drain.opportunistic = opportunistic != 0;
+    m->drain.deadline_usec = m->journal.opened.same_boot ? deadline : UINT64_MAX;
+}
+
+/* ---- since when nothing holds the node ------------------------------------- */
+
+static void put_removable(struct nm_manager *m)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, m->removable_since_usec);
+    m->durable->removable_usec = m->removable_since_usec;
+    nm_record_store_result(m, nm_store_put_value(m->store, KEY_REMOVABLE, text));
+}
+
+static void save_removable(struct nm_manager *m)
+{
+    if (m->removable_since_usec != m->durable->removable_usec)
+        put_removable(m);
+}
+
+static void load_removable(struct nm_manager *m)
+{
+    char text[24];
+
+    if (nm_store_get_value(m->store, KEY_REMOVABLE, text, sizeof text) >= 0)
+        (void)nm_parse_u64(text, &m->removable_since_usec);
+    m->durable->removable_usec = m->removable_since_usec;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+void nm_durable_save(struct nm_manager *m)
+{
+    save_counters(m);
+    save_policy(m);
+    save_removable(m);
+}
+
+void nm_durable_save_all(struct nm_manager *m)
+{
+    struct nm_policy_memory memory;
+
+    nm_policy_get_memory(m->policy, &memory);
+    put_counters(m);
+    put_policy(m, &memory);
+    put_removable(m);
+    for (uint32_t i = 0; i < m->apps.n; i++)
+        if (m->apps.views[i].completed)
+            nm_durable_save_app(m, i);
+    nm_durable_save_drain(m);
+}
+
+void nm_durable_load(struct nm_manager *m)
+{
+    load_counters(m);
+    load_policy(m);
+    load_removable(m);
+    (void)nm_store_load_values(m->store, NM_APP_KEY, load_app, m);
+    load_drain(m);
+}

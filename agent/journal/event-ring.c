@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Events: the newest are in a ring in memory and in a file beside the journal; who has subscribed hears of each. */
+
+#include "agent/journal/event-ring.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/journal/event-file.h"
+#include "agent/journal/past.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+struct nm_subscription {
+    struct nm_manager *m;
+    nm_event_cb_t cb;
+    void *userdata;
+    struct nm_subscription *next;
+};
+
+struct nm_events {
+    struct nm_event_record ring[NM_EVENT_RING];
+    uint64_t next;         /* its number */
+    uint64_t next_to_keep; /* in the file */
+    int fd, error;         /* of event-file.c; what its newest write returned */
+    struct nm_subscription *subscriptions;
+};
+
+struct nm_events *nm_events_new(void)
+{
+    struct nm_events *e = calloc(1, sizeof *e);
+
+    if (!e)
+        return NULL;
+    e->next = 1;
+    e->fd = -EBADF;
+    return e;
+}
+
+struct nm_events *nm_events_free(struct nm_events *e)
+{
+    if (!e)
+        return NULL;
+    while (e->subscriptions)
+        (void)nm_subscription_free(e->subscriptions);
+    (void)nm_close(e->fd);
+    free(e);
+    return NULL;
+}
+
+bool nm_events_have_subscribers(const struct nm_events *e)
+{
+    return e->subscriptions;
+}
+
+const struct nm_event_record *nm_events_newest(const struct nm_events *e)
+{
+    return &e->ring[(e->next - 1) % NM_EVENT_RING];
+}
+
+/* The oldest of the ring gives way. Numbers go on, so that a reader can tell how many it has
+ * missed. */
+static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
+{
+    struct nm_event_record *e = &m->events->ring[m->events->next % NM_EVENT_RING];
+
+    *e = (struct nm_event_record){
+        .number = m->events->next++, .realtime_usec = nm_realtime_usec(), .kind = kind, .is_unsaved = true};
+    return e;
+}
+
+/* Logs a failure to write the file when it begins and when it ends. Nothing else depends on the file. */
+static void tell_error(struct nm_manager *m, int r)
+{
+    if (r == m->events->error)
+        return;
+    m->events->error = r;
+    if (r < 0)
+        nm_notice("events can't be kept in %s (%s): a restart of nmd would lose those that come now", m->state_dir,
+                  strerror(-r));
+    else
+        nm_info("events can be kept again");
+}
+
+uint64_t nm_events_load(struct nm_manager *m)
+{
+    struct nm_events *e = m->events;
+    uint64_t last = 0;
+
+    assert(e->next > 0 && e->fd < 0);
+    e->fd = nm_event_file_open(m->state_dir, e->ring, &e->next);
+    e->next_to_keep = e->next;
+    for (size_t i = 0; i < NM_EVENT_RING; i++)
+        if (e->ring[i].decision_number < INT64_MAX)
+            last = NM_MAX(last, e->ring[i].decision_number);
+    if (e->fd < 0)
+        tell_error(m, e->fd);
+    return last;
+}
+
+void nm_events_keep(struct nm_manager *m)
+{
+    uint64_t first = m->events->next > NM_EVENT_RING ? m->events->next - NM_EVENT_RING : 1;
+
+    if (nm_store_in_transaction(m->store))
+        return;
+    for (uint64_t n = NM_MAX(first, m->events->next_to_keep); n < m->events->next && m->events->fd >= 0; n++) {
+        struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
+        int r = nm_event_file_put(m->events->fd, e);
+
+        tell_error(m, r);
+        if (r < 0)
+            return;
+        e->is_unsaved = false;
+        m->events->next_to_keep = n + 1;
+    }
+}
+
+static void publish(struct nm_manager *m, const struct nm_event *e)
+{
+    struct nm_subscription *next;
+
+    assert(e->number != 0);
+    nm_events_keep(m);
+    for (struct nm_subscription *s = m->events->subscriptions; s; s = next) {
+        next = s->next; /* a subscriber may end itself */
+        s->cb(e, s->userdata);
+    }
+}
+
+/* With who submitted it: events outlive their container, and who may read them is still to be
+ * told. */
+static void name_container(struct nm_event_record *e, const struct nm_container *c)
+{
+    (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
+    (void)snprintf(e->container_name, sizeof e->container_name, "%s", c->name);
+    e->submitter_uid = c->submitter_uid;
+    e->type = c->view.type;
+}
+
+/* Only what has an entry in the catalog (journalctl -x) has an id. */
+static const char *end_message_id(const struct nm_container *c, enum nm_state to)
+{
+    if (to != NM_COMPLETED)
+        return NULL;
+    return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
+}
+
+/* The ends are what a log is read for; every other change of state is there at debug. */
+void nm_events_tell_state(struct nm_live *l, enum nm_state from, enum nm_state to)
+{
+    struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_STATE,
+                         .container = l->c,
+                         .from = from,
+                         .to = to};
+    char label[160], end[64];
+
+    name_container(r, l->c);
+    r->from = from;
+    r->to = to;
+    nm_container_label(l->c, label, sizeof label);
+    if (to == NM_COMPLETED)
+        (void)snprintf(r->text, sizeof r->text, "%s%s%s",
+                       nm_container_end_text(l->c, end, sizeof end), l->c->message[0] ? ": " : "",
+                       l->c->message);
+    if (to == NM_COMPLETED)
+        nm_past_add_end(l->m, l->c);
+    nm_log_container(to == NM_COMPLETED ? LOG_INFO : LOG_DEBUG, l->c->id, NULL,
+                     end_message_id(l->c, to), "%s: %s%s%s", label, nm_state_word(to),
+                     r->text[0] ? ", " : "", r->text);
+    publish(l->m, &e);
+}
+
+void nm_events_tell_node(struct nm_manager *m, const char *text)
+{
+    nm_events_tell_node_at(m, LOG_INFO, text);
+}
+
+void nm_events_tell_node_at(struct nm_manager *m, int level, const char *text)
+{
+    struct nm_event_record *r = next_record(m, NM_EVENT_NODE);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_NODE,
+                         .text = text};
+
+    assert(text && *text);
+    (void)snprintf(r->text, sizeof r->text, "%s", text);
+    nm_log(level, "%s", text);
+    publish(m, &e);
+}
+
+void nm_events_tell_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d)
+{
+    struct nm_event_record *r = next_record(m, NM_EVENT_DECISION);
+    struct nm_event e = {.number = r->number,
+                         .realtime_usec = r->realtime_usec,
+                         .kind = NM_EVENT_DECISION,
+                         .container = c,
+                         .decision = d};
+
+    if (c)
+        name_container(r, c);
+    r->decision_number = d->number;
+    r->decision_kind = d->kind;
+    nm_decision_summary(d, r->text, sizeof r->text);
+    publish(m, &e);
+}
+
+int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
+                         struct nm_subscription **ret)
+{
+    struct nm_subscription *s = calloc(1, sizeof *s);
+
+    assert(cb);
+    if (!s)
+        return -ENOMEM;
+    *s = (struct nm_subscription){.m = m, .cb = cb, .userdata = userdata, .next = m->events->subscriptions};
+    m->events->subscriptions = s;
+    *ret = s;
+    return 0;
+}
+
+struct nm_subscription *nm_subscription_free(struct nm_subscription *s)
+{
+    struct nm_subscription **p;
+
+    if (!s)
+        return NULL;
+    for (p = &s->m->events->subscriptions; *p != s; p = &(*p)->next)
+        ;
+    *p = s->next;
+    free(s);
+    return NULL;
+}
+
+static bool may_see(const struct nm_caller *who, const struct nm_event_record *e)
+{
+    return !who || who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
+}
+
+void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
+                              uint64_t after_number, nm_manager_event_cb_t cb, void *userdata)
+{
+    uint64_t first = m->events->next > NM_EVENT_RING ? m->events->next - NM_EVENT_RING : 1;
+
+    for (uint64_t n = NM_MAX(first, after_number + 1); n < m->events->next; n++) {
+        const struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
+
+        if (e->number == n && may_see(who, e)) /* an earlier nmd may have been unable to keep it */
+            cb(e, userdata);
+    }
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Who is there: the containers that live, in the order of their arrival, those that have ended, the index over
+ * both, and the applications that they belong to. The policy's workspaces follow the sizes of the lists.
+ */
+
+#include "agent/journal/lists.h"
+
+#include <assert.h>
+#include <search.h>
+
+#include "agent/journal/container-files.h"
+#include "agent/journal/decision-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+#define FORGET_PER_TURN 32u
+
+static int by_id_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct nm_container *)a)->id, ((const struct nm_container *)b)->id);
+}
+
+static void by_id_keep(void *node)
+{
+    (void)node; /* containers are owned by the two lists */
+}
+
+void nm_lists_index(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->id[0]);
+    (void)tsearch(c, &m->lives.by_id, by_id_cmp);
+}
+
+struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
+{
+    struct nm_container key, **found;
+
+    if ((size_t)snprintf(key.id, sizeof key.id, "%s", id) >= sizeof key.id)
+        return NULL;
+    found = tfind(&key, &m->lives.by_id, by_id_cmp);
+    return found ? *found : NULL;
+}
+
+struct nm_live *nm_lists_live_of(const struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED || c->view.owner);
+    return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
+}
+
+static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
+{
+    size_t n_views = NM_MAX(live_size, (size_t)1), n_apps = NM_MAX(apps_size, (size_t)1);
+    int r = nm_policy_reserve(m->policy, n_views, n_apps);
+
+    return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
+}
+
+/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
+int nm_lists_reserve(struct nm_manager *m)
+{
+    return reserve(m, m->lives.size, m->apps.size);
+}
+
+static int grow_apps(struct nm_manager *m)
+{
+    size_t n = m->apps.size ? m->apps.size * 2 : 16;
+    struct nm_policy_app *views;
+    struct nm_app *apps;
+    int r;
+
+    assert(n <= NM_APPS_MAX);
+    apps = reallocarray(m->apps.all, n, sizeof *apps);
+    if (apps)
+        m->apps.all = apps;
+    views = reallocarray(m->apps.views, n, sizeof *views);
+    if (views)
+        m->apps.views = views;
+    if (!apps || !views)
+        return -ENOMEM;
+    r = m->policy ? reserve(m, m->lives.size, n) : 0;
+    if (r >= 0)
+        m->apps.size = n;
+    return r;
+}
+
+/* The one that was heard of least lately and has nobody alive. 0: all have; that is the one of those without a name. */
+static uint32_t least_wanted_app(const struct nm_manager *m)
+{
+    _cleanup_free_ bool *wanted = calloc(m->apps.n, sizeof *wanted);
+    uint32_t least = 0;
+
+    if (!wanted)
+        return 0;
+    for (size_t i = 0; i < m->lives.n; i++)
+        wanted[m->lives.views[i]->app] = true;
+    for (uint32_t a = 1; a < m->apps.n; a++)
+        if (!wanted[a] && (least == 0 || m->apps.all[a].seen_usec < m->apps.all[least].seen_usec))
+            least = a;
+    return least;
+}
+
+static void tell_apps_full(struct nm_manager *m, const char *name)
+{
+    if (!m->apps.full_told)
+        nm_notice("containers of %u applications live at a time, as many as are told apart: those of %s and of other "
+                  "new ones count as of none, so how long they run isn't learnt",
+                  NM_APPS_MAX - 1, name);
+    m->apps.full_told = true;
+}
+
+/* Where a new one goes; 0: nowhere. What was learnt of the one that makes room is forgotten. */
+static uint32_t find_slot(struct nm_manager *m, const char *name)
+{
+    char key[NM_STORE_KEY_SIZE];
+    uint32_t slot;
+
+    if (m->apps.n < m->apps.size || (m->apps.size < NM_APPS_MAX && grow_apps(m) >= 0))
+        return (uint32_t)m->apps.n++;
+    slot = least_wanted_app(m);
+    if (slot == 0) {
+        if (m->apps.n == NM_APPS_MAX)
+            tell_apps_full(m, name);
+        return 0;
+    }
+    m->apps.full_told = false;
+    (void)snprintf(key, sizeof key, NM_APP_KEY "%s", m->apps.all[slot].name);
+    (void)nm_store_delete_value(m->store, key);
+    return slot;
+}
+
+uint32_t nm_lists_app(struct nm_manager *m, const char *name)
+{
+    uint32_t slot;
+
+    assert(name);
+    assert(m->apps.n == 0 || m->apps.all[0].name[0] == '\0');
+    for (size_t i = 0; i < m->apps.n; i++)
+        if (nm_streq(m->apps.all[i].name, name)) {
+            m->apps.all[i].seen_usec = nm_realtime_usec();
+            return (uint32_t)i;
+        }
+    slot = find_slot(m, name);
+    if (slot == 0 && (*name || m->apps.n == 0))
+        return 0; /* strangers share the slot of those without a name */
+    m->apps.all[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
+    m->apps.views[slot] = (struct nm_policy_app){0};
+    (void)snprintf(m->apps.all[slot].name, NM_NAME_SIZE, "%s", name);
+    return slot;
+}
+
+static int grow_live(struct nm_manager *m)
+{
+    size_t n = m->lives.size ? m->lives.size * 2 : 32;
+    struct nm_live **live;
+    struct nm_view **views;
+    int r;
+
+    live = reallocarray(m->lives.all, n, sizeof *live);
+    if (!live)
+        return -ENOMEM;
+    m->lives.all = live;
+    views = reallocarray(m->lives.views, n, sizeof *views);
+    if (!views)
+        return -ENOMEM;
+    m->lives.views = views;
+    r = reserve(m, n, m->apps.size);
+    if (r >= 0)
+        m->lives.size = n;
+    return r;
+}
+
+int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret)
+{
+    struct nm_live *l;
+    int r = 0;
+
+    assert(c->view.state != NM_COMPLETED);
+    if (m->lives.n == m->lives.size)
+        r = grow_live(m);
+    if (r < 0)
+        return r;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->m = m;
+    l->c = c;
+    l->command_bytes = nm_command_bytes(&c->command) + c->blob.bytes;
+    c->view.owner = l;
+    c->view.limited = nm_streq(c->owner, m->owners.limited);
+    m->lives.all[m->lives.n] = l;
+    m->lives.views[m->lives.n++] = &c->view;
+    nm_lists_index(m, c);
+    *ret = l;
+    return 0;
+}
+
+/* A worker that is still at its reclaim ends by itself, and is nobody's then: only its status is fetched. */
+static void leave_worker(struct nm_live *l)
+{
+    if (l->reclaim_child) {
+        (void)sd_event_source_set_userdata(l->reclaim_child, NULL);
+        (void)sd_event_source_set_floating(l->reclaim_child, true);
+    }
+    l->reclaim_child = sd_event_source_unref(l->reclaim_child);
+    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+}
+
+static void live_done(struct nm_live *l)
+{
+    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    l->end_source = sd_event_source_disable_unref(l->end_source);
+    leave_worker(l);
+    l->events_watch = nm_cgroup_watch_free(l->events_watch);
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    l->sampler = nm_cgroup_sampler_free(l->sampler);
+    l->launch = nm_launch_free(l->launch);
+    if (l->input_fd > 0)
+        l->input_fd = nm_close(l->input_fd);
+    l->cg = nm_cgroup_free(l->cg);
+}
+
+static void drop_blob(struct nm_manager *m, struct nm_container *c)
+{
+    if (c->blob.bytes == 0)
+        return;
+    (void)nm_container_set_blob(c, NULL, 0);
+    nm_record_store_result(m, nm_store_put_blob(m->store, c));
+}
+
+int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED);
+    if (m->ended.n == m->ended.size) {
+        size_t n = m->ended.size ? m->ended.size * 2 : 64;
+        struct nm_container **p = reallocarray(m->ended.all, n, sizeof *p);
+
+        if (!p)
+            return -ENOMEM;
+        m->ended.all = p;
+        m->ended.size = n;
+    }
+    nm_command_shorten(&c->command, NM_ENDED_COMMAND_BYTES);
+    c->view.owner = NULL;
+    m->ended.all[m->ended.n++] = c;
+    if (c->keep_result) {
+        m->ended.n_results++;
+        m->ended.results_bytes += c->blob.bytes;
+    } else {
+        drop_blob(m, c);
+    }
+    return 0;
+}
+
+void nm_lists_release(struct nm_manager *m, struct nm_container *c)
+{
+    assert(c->view.state == NM_COMPLETED && c->keep_result && m->ended.n_results > 0);
+    c->keep_result = false;
+    m->ended.n_results--;
+    m->ended.results_bytes -= c->blob.bytes;
+    drop_blob(m, c);
+}
+
+void nm_lists_tell_unkillable(struct nm_manager *m)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += m->lives.all[i]->run.unkillable;
+    nm_health_set_unkillable(m->health, n);
+}
+
+void nm_lists_remove_live(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+    bool was_unkillable = l->run.unkillable;
+    size_t i = 0;
+
+    assert(l->phase != NM_RUN_REMOVED && c->view.state == NM_COMPLETED);
+    while (i < m->lives.n && m->lives.all[i] != l)
+        i++;
+    memmove(&m->lives.all[i], &m->lives.all[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.all);
+    memmove(&m->lives.views[i], &m->lives.views[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.views);
+    m->lives.n--;
+    live_done(l);
+    if (m->round.verdict.hold_view == &c->view)
+        m->round.verdict.hold_view = NULL;
+    if (m->round.verdict.guaranteed_hold_view == &c->view)
+        m->round.verdict.guaranteed_hold_view = NULL;
+    l->c = NULL;
+    nm_run_phase_set(&l->phase, NM_RUN_REMOVED);
+    if (!l->limits_in_flight)
+        free(l);
+    if (nm_lists_add_ended(m, c) < 0) {
+        (void)tdelete(c, &m->lives.by_id, by_id_cmp);
+        nm_container_free(c);
+    }
+    if (was_unkillable)
+        nm_lists_tell_unkillable(m);
+}
+
+/* What is kept for an owner is bounded when it is submitted (user-limits.c), and not here.
+ *
+ * How many of each user's are too many: at most NM_ENDED_MAX / NM_ENDED_PER_USER users can have that
+ * many, and a few more that came since the last look. */
+struct excess {
+    struct {
+        uid_t uid;
+        size_t n;
+    } of[2 * NM_ENDED_MAX / NM_ENDED_PER_USER];
+    size_t n;
+};
+
+static int by_uid(const void *a, const void *b)
+{
+    uid_t x = *(const uid_t *)a, y = *(const uid_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void find_excess(const struct nm_manager *m, struct excess *ret)
+{
+    _cleanup_free_ uid_t *uids =
+        m->ended.n > NM_ENDED_PER_USER ? reallocarray(NULL, m->ended.n, sizeof *uids) : NULL;
+    size_t n = 0;
+
+    ret->n = 0;
+    if (!uids)
+        return;
+    for (size_t i = 0; i < m->ended.n; i++)
+        if (!m->ended.all[i]->keep_result)
+            uids[n++] = m->ended.all[i]->submitter_uid;
+    qsort(uids, n, sizeof *uids, by_uid);
+    for (size_t i = 0, end; i < n && ret->n < NM_ARRAY_SIZE(ret->of); i = end) {
+        for (end = i; end < n && uids[end] == uids[i];)
+            end++;
+        if (uids[i] == 0 || end - i <= NM_ENDED_PER_USER)
+            continue;
+        ret->of[ret->n].uid = uids[i];
+        ret->of[ret->n++].n = end - i - NM_ENDED_PER_USER;
+    }
+}
+
+static bool is_excess(struct excess *e, uid_t uid)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (e->of[i].uid == uid && e->of[i].n > 0) {
+            e->of[i].n--;
+            return true;
+        }
+    return false;
+}
+
+static void forget(struct nm_manager *m, struct nm_container *const *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        (void)nm_store_delete_container(m->store, c[i]->id);
+        NM_FAULT("row-deleted");
+        (void)tdelete(c[i], &m->lives.by_id, by_id_cmp);
+        nm_files_forget(m, c[i]->id);
+        nm_container_free(c[i]);
+    }
+}
+
+void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
+{
+    size_t i = 0;
+
+    assert(c->view.state == NM_COMPLETED && !c->keep_result);
+    while (m->ended.all[i] != c)
+        i++;
+    memmove(m->ended.all + i, m->ended.all + i + 1, (--m->ended.n - i) * sizeof *m->ended.all);
+    forget(m, &c, 1);
+}
+
+/* Oldest first, and not many at a time: each has files to be removed, and somebody may have run
+ * thousands. */
+bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
+{
+    struct nm_container *gone[FORGET_PER_TURN];
+    struct excess excess;
+    size_t n_gone = 0, kept = 0;
+
+    find_excess(m, &excess);
+    for (size_t i = 0; i < m->ended.n; i++) {
+        struct nm_container *c = m->ended.all[i];
+        bool over = c->finished_usec + m->config->keep_ended_usec <= now_usec ||
+                    m->ended.n - n_gone > NM_ENDED_MAX;
+
+        if (!c->keep_result && (over || is_excess(&excess, c->submitter_uid)) && n_gone < FORGET_PER_TURN)
+            gone[n_gone++] = c;
+        else
+            m->ended.all[kept++] = c;
+    }
+    m->ended.n = kept;
+    if (n_gone > 0)
+        forget(m, gone, n_gone);
+    return n_gone == FORGET_PER_TURN;
+}
+
+void nm_lists_done(struct nm_manager *m)
+{
+    tdestroy(m->lives.by_id, by_id_keep);
+    for (size_t i = 0; i < m->lives.n; i++) {
+        live_done(m->lives.all[i]);
+        nm_container_free(m->lives.all[i]->c);
+        free(m->lives.all[i]);
+    }
+    for (size_t i = 0; i < m->ended.n; i++)
+        nm_container_free(m->ended.all[i]);
+    free(m->lives.all);
+    free(m->lives.views);
+    free(m->ended.all);
+    free(m->apps.all);
+    free(m->apps.views);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "agent/journal/past.h"
+
+#include "agent/journal/long-history.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+struct nm_past {
+    struct nm_history *history;
+    struct nm_long_history *long_history;
+    struct nm_ended_apps *ended_apps;
+    int error; /* why the last two can't be kept on disk, or 0 */
+};
+
+/* Logs a failure to write the files when it begins and when it ends. The figures stay in memory meanwhile. */
+static void tell_error(struct nm_manager *m, int r)
+{
+    if (r == m->past->error)
+        return;
+    m->past->error = r;
+    if (r < 0)
+        nm_notice("the node's history can't be kept in %s (%s): a restart of nmd would lose what comes now",
+                  m->state_dir, strerror(-r));
+    else
+        nm_info("the node's history can be kept again");
+}
+
+int nm_past_load(struct nm_manager *m)
+{
+    struct nm_past *p = m->past = calloc(1, sizeof *p);
+    int history_error = 0, apps_error = 0;
+    int r = p ? nm_history_new(m->config->history_usec, &p->history) : -ENOMEM;
+
+    if (r >= 0)
+        r = nm_long_history_new(m->state_dir, nm_realtime_usec(), &p->long_history, &history_error);
+    if (r >= 0)
+        r = nm_ended_apps_new(m->state_dir, &p->ended_apps, &apps_error);
+    if (r >= 0)
+        tell_error(m, history_error < 0 ? history_error : apps_error);
+    return r;
+}
+
+struct nm_past *nm_past_free(struct nm_past *p)
+{
+    if (!p)
+        return NULL;
+    nm_history_free(p->history);
+    nm_long_history_free(p->long_history);
+    nm_ended_apps_free(p->ended_apps);
+    free(p);
+    return NULL;
+}
+
+void nm_past_set_span(struct nm_past *p, uint64_t span_usec)
+{
+    (void)nm_history_set_span(p->history, span_usec);
+}
+
+void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *point)
+{
+    int r = nm_long_history_add(m->past->long_history, point);
+
+    nm_history_add(m->past->history, point);
+    if (r != 0)
+        tell_error(m, NM_MIN(r, 0));
+}
+
+/* Events wait until the journal has the end. This count doesn't: an end that is counted twice after a crash harms
+ * nobody. */
+void nm_past_add_end(struct nm_manager *m, const struct nm_container *c)
+{
+    int r = nm_ended_apps_add(m->past->ended_apps, c);
+
+    if (r != 0)
+        tell_error(m, NM_MIN(r, 0));
+}
+
+const struct nm_history *nm_past_history(const struct nm_manager *m, uint64_t span_usec)
+{
+    return span_usec <= m->config->history_usec ? m->past->history
+                                                : nm_long_history_get(m->past->long_history, span_usec);
+}
+
+const struct nm_ended_app *nm_past_ended_app(const struct nm_past *p, unsigned i, uint64_t since_usec)
+{
+    return nm_ended_apps_get(p->ended_apps, i, since_usec);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is kept of a container while it lives: its row in the journal, the copy of it beside its shim's records
+ * (copy.h), and its state, which is journalled and told with each change.
+ */
+
+#include "agent/journal/persist.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/store/copy.h"
+#include "agent/journal/container-files.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+int nm_keep_journal(struct nm_live *l)
+{
+    int r = nm_store_put_container(l->m->store, l->c);
+
+    nm_record_store_result(l->m, r);
+    return r;
+}
+
+int nm_keep_write_copy(struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+    int r;
+
+    assert(l->c->view.state != NM_COMPLETED);
+    nm_files_container_dir(l->m, l->c->id, dir);
+    r = nm_copy_write(dir, l->m->journal.boot_id, l->c);
+    l->has_copy = l->has_copy || r >= 0;
+    if (r < 0)
+        nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
+    return r;
+}
+
+int nm_keep_copy(struct nm_live *l)
+{
+    int r;
+
+    if (l->c->shim_pid == 0 && !l->has_copy)
+        return 0; /* the round sees to it, if it is going to wait */
+    r = nm_keep_write_copy(l);
+    NM_FAULT("copy-written");
+    return r;
+}
+
+void nm_keep_copy_waiting(struct nm_live *l)
+{
+    if (l->has_copy || !nm_view_is_waiting(&l->c->view))
+        return;
+    (void)nm_keep_write_copy(l);
+    NM_FAULT("waiting-copied");
+}
+
+void nm_keep_set_state(struct nm_live *l, enum nm_state to)
+{
+    enum nm_state from = l->c->view.state;
+
+    assert(l->phase != NM_RUN_REMOVED);
+    if (from == to)
+        return;
+    if (nm_container_set_state(l->c, to) < 0) {
+        nm_err("%s can't go from %s to %s; ignoring", l->c->id, nm_state_name(from),
+               nm_state_name(to));
+        return;
+    }
+    l->c->view.state_usec = nm_now_usec();
+    l->c->view.state_samples = 0;
+    (void)nm_keep_journal(l);
+    nm_events_tell_state(l, from, to);
+}
+
+int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
+{
+    const char *advice = nm_store_advice(error);
+
+    assert(error < 0);
+    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-error),
+                          "Nothing was changed: the journal in %s can't be written (%s)%s%s.",
+                          m->state_dir, strerror(-error), advice ? ": " : "", advice ?: "");
+}
+
+int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
+{
+    int r = m->journal.error;
+
+    if (r < 0)
+        r = nm_store_flush(m->store);
+    nm_record_store_result(m, r);
+    if (r >= 0 || r == -EUCLEAN) /* that is made good in a moment, with all that is known */
+        return 0;
+    return nm_keep_refuse(m, r, ret_problem);
+}
+
+int nm_keep_answer(const struct nm_manager *m, const char *id, const char *done, struct nm_problem *ret_problem)
+{
+    int r = m->journal.error;
+
+    if (r >= 0 || r == -EUCLEAN)
+        return 0;
+    return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "journal", strerror(-r),
+                          "%s %s, but that isn't kept as yet: the journal in %s can't be written (%s), and an nmd "
+                          "that is restarted before it can may not know of it.", id, done, m->state_dir, strerror(-r));
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Carrying actions out. Each action has two halves. The first sets the state that is meant and
+ * journals it; the second touches the kernel. Between them lies the journal's commit, so that after
+ * a crash the journal is ahead of the kernel and never behind it. What really happened is heard
+ * later, in container-events.c.
+ */
+
+#include "agent/lifecycle/actions.h"
+
+#include <assert.h>
+
+#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/container-freeze.h"
+#include "agent/lifecycle/container-reclaim.h"
+#include "agent/journal/persist.h"
+#include "agent/lifecycle/container-kill.h"
+#include "agent/journal/decision-record.h"
+#include "agent/lifecycle/container-start.h"
+#include "util/clock.h"
+
+/* ---- the second half ------------------------------------------------------- */
+
+void nm_act_carry_out(struct nm_live *l)
+{
+    enum nm_todo todo = l->todo;
+
+    assert(l->phase != NM_RUN_REMOVED);
+    l->todo = NM_TODO_NOTHING;
+    switch (todo) {
+    case NM_TODO_NOTHING:
+        break;
+    case NM_TODO_LAUNCH:
+        nm_start_soon(l);
+        break;
+    case NM_TODO_FREEZE:
+        nm_freeze_set(l, true);
+        break;
+    case NM_TODO_THAW:
+        nm_freeze_set(l, false);
+        break;
+    case NM_TODO_RECLAIM:
+        nm_reclaim_start(l);
+        break;
+    case NM_TODO_TERMINATE:
+        nm_kill_terminate(l);
+        break;
+    case NM_TODO_KILL:
+        if (l->cg)
+            nm_kill_all(l);
+        else
+            nm_end_check(l);
+        break;
+    }
+}
+
+/* ---- the first half -------------------------------------------------------- */
+
+/* A round carries out what it has decided once all of it is in the journal; anything else is carried out at once. */
+static void schedule(struct nm_live *l, enum nm_todo todo)
+{
+    l->todo = todo;
+    if (!l->m->round.is_on)
+        nm_act_carry_out(l);
+}
+
+void nm_act_admit(struct nm_live *l)
+{
+    struct nm_view *v = &l->c->view;
+
+    assert(v->state == NM_SCHEDULED && !v->admitted);
+    v->admitted = true;
+    v->started_usec = nm_now_usec();
+    l->c->started_realtime_usec = nm_realtime_usec();
+    nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
+    (void)nm_keep_journal(l);
+    assert(l->m->round.is_on); /* the round launches what it admits, or has it wait */
+    schedule(l, NM_TODO_LAUNCH);
+}
+
+void nm_act_pause(struct nm_live *l, bool by_user)
+{
+    struct nm_view *v = &l->c->view;
+
+    assert(v->state == NM_RUNNING);
+    v->paused_usec = nm_now_usec();
+    v->pause_deadline_usec = v->paused_usec + l->m->settings.pause_deadline_usec;
+    v->last_cpu_millicores = v->measured.cpu_millicores;
+    v->user_paused = by_user;
+    v->reclaimed = false;
+    l->use_before = v->measured;
+    nm_keep_set_state(l, NM_PAUSING);
+    if (by_user)
+        (void)nm_keep_copy(l); /* a person's wish is not to be lost with the journal */
+    schedule(l, NM_TODO_FREEZE);
+}
+
+void nm_act_resume(struct nm_live *l)
+{
+    struct nm_view *v = &l->c->view;
+    bool by_user = v->user_paused;
+
+    assert(v->state == NM_PAUSED || v->state == NM_PAUSING);
+    v->user_paused = false;
+    l->use_before = v->measured;
+    nm_keep_set_state(l, NM_RESUMING);
+    if (by_user)
+        (void)nm_keep_copy(l);
+    schedule(l, NM_TODO_THAW);
+}
+
+void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
+{
+    struct nm_view *v = &l->c->view;
+
+    assert(bytes > 0);
+    if (v->state == NM_PAUSED) {
+        v->reclaimed = true;
+    } else {
+        v->reclaimed_usec = nm_now_usec();
+        l->m->counters.running_reclaims++;
+    }
+    l->reclaim_bytes = bytes;
+    l->reclaim_within_usec = within_usec;
+    l->use_before = l->c->view.measured;
+    (void)nm_keep_journal(l);
+    schedule(l, NM_TODO_RECLAIM);
+}
+
+/* Whoever takes a container has told why, and the first one counts. */
+static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
+{
+    assert(l->c->kill_reason == NM_EXIT_NONE);
+    l->c->kill_reason = reason;
+    if (reason == NM_EXIT_LOCALIZATION_FAILED)
+        return; /* nobody has decided that */
+    l->c->exit_cause = l->decision.reason;
+    l->c->exit_decision = l->decision.number;
+}
+
+void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
+{
+    assert(!l->cg && !l->launch && l->phase == NM_RUN_NONE && !nm_start_is_due(l));
+    assert(reason != NM_EXIT_NONE);
+    note_cause(l, reason);
+    nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
+    if (reason == NM_EXIT_SHED)
+        nm_record_count(l->m, NM_COUNT_SHED, l->decision.reason);
+    nm_record_acted(l);
+    nm_keep_set_state(l, NM_KILLING);
+    schedule(l, NM_TODO_KILL);
+}
+
+/* The caller has it journalled. */
+void nm_act_rerun(struct nm_live *l)
+{
+    uint64_t grace = l->m->config->kill_grace_usec;
+
+    assert(l->c->rerun && l->c->view.state == NM_RUNNING && !l->m->round.is_on);
+    schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
+}
+
+void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
+{
+    struct nm_view *v = &l->c->view;
+    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
+     * is no room. */
+    bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
+    uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
+
+    assert(v->state != NM_COMPLETED && reason != NM_EXIT_NONE);
+    if (nm_view_is_waiting(v) || nm_start_cancel(l)) {
+        nm_act_discard(l, reason);
+        return;
+    }
+    if (nm_end_is_over(l))
+        return;
+    if (v->state != NM_KILLING) {
+        l->c->rerun = false;
+        note_cause(l, reason);
+        l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
+        l->use_before = v->measured;
+        nm_keep_set_state(l, NM_KILLING);
+        if (grace)
+            (void)nm_keep_copy(l);
+    }
+    if (l->phase == NM_RUN_CREATING)
+        nm_run_phase_set(&l->phase, NM_RUN_KILL_PENDING);
+    if (l->phase == NM_RUN_KILL_PENDING)
+        return; /* created() goes on from here */
+    schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
+}

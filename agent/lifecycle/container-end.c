@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * How containers end.
+ *
+ * A container has ended when two things are true: its command is over (or never ran) and its cgroup is empty. Only
+ * then are its resources free. Whatever the command left running is killed in between.
+ */
+
+#include "agent/lifecycle/container-end.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <signal.h>
+
+#include "agent/message-ids.h"
+#include "agent/store/copy.h"
+#include "agent/journal/container-files.h"
+#include "agent/journal/durable.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/journal/lists.h"
+#include "agent/node/output-share.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/removable.h"
+#include "agent/node/sample.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+#define STOP_WORD_USEC (250 * NM_USEC_PER_MSEC)
+
+static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
+{
+    switch (r->failed_stage) {
+    case NM_LAUNCH_STAGE_USER:
+        return NM_EXIT_BAD_USER;
+    case NM_LAUNCH_STAGE_WORKDIR:
+        return NM_EXIT_BAD_WORKDIR;
+    case NM_LAUNCH_STAGE_EXEC:
+        if (r->failed_errno == ENOENT || r->failed_errno == ENOTDIR)
+            return NM_EXIT_NOT_FOUND;
+        if (r->failed_errno == EACCES || r->failed_errno == EPERM || r->failed_errno == ENOEXEC)
+            return NM_EXIT_NOT_EXECUTABLE;
+        return NM_EXIT_LAUNCH_FAILED;
+    case NM_LAUNCH_STAGE_NONE:
+    case NM_LAUNCH_STAGE_SHIM:
+    case NM_LAUNCH_STAGE_LOGS:
+    case NM_LAUNCH_STAGE_CONFINE:
+    case NM_LAUNCH_STAGE_COUNT:
+        break;
+    }
+    return NM_EXIT_LAUNCH_FAILED;
+}
+
+static const char shim_killed_early[] = "its shim was killed from outside nmd before it started the "
+                                        "command";
+
+static void explain_failure(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    const char *error = strerror(l->end.failed_errno);
+
+    if (c->message[0])
+        return;
+    if (l->end.failed_stage == NM_LAUNCH_STAGE_LOGS && (l->end.failed_errno == ELOOP || l->end.failed_errno == ENXIO))
+        error = "what is there is a link or a pipe, and not the plain file that nmd makes";
+    switch (c->exit_reason) {
+    case NM_EXIT_NOT_FOUND:
+        (void)snprintf(c->message, sizeof c->message, "command not found: %s", c->command.argv[0]);
+        break;
+    case NM_EXIT_NOT_EXECUTABLE:
+        (void)snprintf(c->message, sizeof c->message,
+                       "permission denied or not executable: %s (%s)", c->command.argv[0], error);
+        break;
+    case NM_EXIT_BAD_WORKDIR:
+        (void)snprintf(c->message, sizeof c->message, "can't enter the working directory %s: %s",
+                       c->command.workdir, error);
+        break;
+    case NM_EXIT_BAD_USER:
+        (void)snprintf(c->message, sizeof c->message, "can't become user %s: %s", c->command.user,
+                       error);
+        break;
+    default:
+        if (l->end.failed_stage == NM_LAUNCH_STAGE_SHIM && l->end.failed_errno == EPIPE) {
+            (void)snprintf(c->message, sizeof c->message, "%s", shim_killed_early);
+            break;
+        }
+        (void)snprintf(c->message, sizeof c->message, "%s: %s",
+                       nm_launch_stage_name(l->end.failed_stage), error);
+        break;
+    }
+}
+
+static void end_of_command(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+
+    c->exit_signal = l->end.exit_signal;
+    if (l->end.exit_signal) {
+        c->exit_code = 128 + l->end.exit_signal;
+        c->exit_reason =
+            l->end.exit_signal == SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_SIGNALED;
+    } else {
+        c->exit_code = l->end.exit_code;
+        /* A shell whose child was taken by the OOM killer reports 137 itself. */
+        c->exit_reason =
+            l->end.exit_code == 128 + SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_EXITED;
+    }
+}
+
+/* The cgroup may be seen empty before the shim's end is heard; what it wrote last is there all the
+ * same. */
+static void read_last_words(struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+    struct nm_launch_record r;
+
+    if (l->has_end || l->c->shim_pid == 0)
+        return;
+    nm_files_container_dir(l->m, l->c->id, dir);
+    if (nm_launch_record_read(dir, &r) < 0)
+        return;
+    if (l->c->pid == 0)
+        l->c->pid = r.pid;
+    if (r.phase == NM_LAUNCH_ENDED) {
+        l->end = r;
+        l->has_end = true;
+    }
+}
+
+/*
+ * A shim that goes without a last word was killed. What it left tells how far it had come. Without
+ * the file of its gate it has run nothing; with it, the command was killed together with it, or had
+ * ended in the same instant, which nobody can know any more and nobody is told otherwise. If this
+ * nmd finds it so, it can't even tell who did it: an earlier one may have, which could not write its
+ * journal. And if the whole directory has gone, somebody removed it, and nothing is known.
+ */
+static const char *how_shim_was_killed(const struct nm_live *l)
+{
+    if (l->run.adopted && !l->launch)
+        return "its shim was killed before it saw the command end, and the journal doesn't say that "
+               "nmd did it; what still ran was killed with it";
+    if (l->c->pid == 0)
+        return "its shim was killed from outside nmd while it started the command";
+    return "its shim was killed from outside nmd, before it saw the command end; what still ran was "
+           "killed with it";
+}
+
+static void end_without_record(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    char dir[NM_DIR_SIZE];
+    const char *message;
+
+    nm_files_container_dir(l->m, c->id, dir);
+    if (nm_launch_gate_was_open(dir)) {
+        c->exit_signal = SIGKILL;
+        c->exit_code = 128 + SIGKILL;
+        c->exit_reason = NM_EXIT_SIGNALED;
+        message = how_shim_was_killed(l);
+    } else if (c->pid == 0 && access(dir, F_OK) == 0) {
+        c->exit_code = 125;
+        c->exit_reason = NM_EXIT_LAUNCH_FAILED;
+        message = shim_killed_early;
+    } else {
+        c->exit_code = -1;
+        c->exit_reason = NM_EXIT_LOST;
+        message = "its shim's records were removed, so how it ended is not known";
+    }
+    if (!c->message[0])
+        (void)snprintf(c->message, sizeof c->message, "%s", message);
+}
+
+/* One that programs don't get for what they did wrong. */
+static bool is_peoples_signal(int signal)
+{
+    return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGHUP;
+}
+
+/* By what this nmd has seen, or by the shim's last word to an earlier one. */
+static bool was_starved(const struct nm_live *l)
+{
+    return l->run.starved || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
+}
+
+/* What was announced is not always what happened: the kernel's OOM killer may have been quicker. */
+static void settle_cause(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    bool told = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
+
+    if (c->exit_reason == c->kill_reason)
+        return;
+    c->exit_cause = c->exit_reason == NM_EXIT_OOM && was_starved(l) ? NM_REASON_KERNEL_OOM : NM_REASON_NONE;
+    c->exit_decision = c->exit_cause != NM_REASON_NONE && told ? l->decision.number : 0;
+}
+
+void nm_end_judge(struct nm_live *l)
+{
+    struct nm_container *c = l->c;
+    char peak[32];
+
+    assert(l->c->exit_reason == NM_EXIT_NONE);
+    read_last_words(l);
+    if (l->has_end) {
+        nm_sample_count_oom_kills(l, l->end.oom_kills, l->end.ooms);
+        c->memory_peak_bytes = NM_MAX(c->memory_peak_bytes, l->end.memory_peak_bytes);
+    }
+    if (l->has_end && l->end.failed_stage != NM_LAUNCH_STAGE_NONE) {
+        c->exit_reason = launch_failure(&l->end);
+        c->exit_code = c->exit_reason == NM_EXIT_NOT_FOUND        ? 127
+                       : c->exit_reason == NM_EXIT_NOT_EXECUTABLE ? 126
+                                                                  : 125;
+        explain_failure(l);
+    } else if (l->has_end && l->end.phase == NM_LAUNCH_ENDED) {
+        end_of_command(l);
+    } else if (c->oom_kills > 0) {
+        c->exit_signal = SIGKILL;
+        c->exit_code = 128 + SIGKILL;
+        c->exit_reason = NM_EXIT_OOM;
+    } else if (c->kill_reason != NM_EXIT_NONE) {
+        bool ran = c->pid > 0;
+
+        c->exit_signal = ran ? SIGKILL : 0;
+        c->exit_code = ran ? 128 + SIGKILL : -1;
+    } else {
+        end_without_record(l);
+    }
+    /* A command that ends by itself while a kill is on its way was still killed, unless it was done
+     * before. */
+    if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
+        c->exit_reason = c->kill_reason;
+    if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
+        c->exit_reason = NM_EXIT_STOPPED;
+        (void)snprintf(c->message, sizeof c->message,
+                       "systemd stopped its scope, which nmd hadn't asked for (systemctl stop, or the host went down)");
+    }
+    settle_cause(l);
+    if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_peoples_signal(c->exit_signal))
+        (void)snprintf(c->message, sizeof c->message,
+                       "the SIG%s wasn't nmd's: it came from outside (kill, systemctl kill), or from the container",
+                       sigabbrev_np(c->exit_signal));
+    if (c->exit_reason == NM_EXIT_OOM && !c->message[0])
+        (void)snprintf(c->message, sizeof c->message, "the kernel's OOM killer took it%s; its memory peaked at %s",
+                       was_starved(l) ? ", because memory had run out in the slice or on the node and not for its own "
+                                        "limit"
+                                      : "",
+                       nm_format_size(c->memory_peak_bytes, peak, sizeof peak));
+    if (l->has_end && l->end.output_lost_bytes > 0 && !c->message[0])
+        (void)snprintf(c->message, sizeof c->message, "%llu bytes of its output could not be written to its log",
+                       (unsigned long long)l->end.output_lost_bytes);
+}
+
+/* ---- when it is over ------------------------------------------------------- */
+
+/* Of what never ran nothing is kept: a copy that still says that it waits would start it after all,
+ * should the journal be lost. */
+static void forget_what_never_ran(const struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+
+    nm_files_container_dir(l->m, l->c->id, dir);
+    if (l->c->pid || l->c->shim_pid || nm_launch_gate_was_open(dir))
+        return;
+    nm_files_forget(l->m, l->c->id);
+    NM_FAULT("waiting-forgotten");
+}
+
+static void learn(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    const struct nm_container *c = l->c;
+    struct nm_app *app = &m->apps.all[c->view.app];
+    int64_t run = (int64_t)nm_sub_u64(c->finished_usec, c->view.started_usec), mean;
+
+    assert(c->view.app < m->apps.n);
+    m->counters.completed++;
+    m->apps.views[c->view.app].completed++;
+    if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0 && app->name[0]) {
+        app->n_runs++;
+        /* A mean that forgets: the newest 16 runs weigh most. */
+        mean = (int64_t)app->mean_run_usec;
+        app->mean_run_usec = (uint64_t)(mean + (run - mean) / NM_MIN((int64_t)app->n_runs, 16));
+    }
+    if (c->exit_reason == NM_EXIT_PREEMPTED || c->exit_reason == NM_EXIT_PAUSE_DEADLINE) {
+        nm_record_count(m, NM_COUNT_KILLED, c->exit_cause);
+        m->counters.wasted_cpu_usec += c->view.cpu_usage_usec;
+    }
+}
+
+static void remove_cgroup(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+
+    if (l->cg && m->backend->ops->remove(m->backend, l->cg) < 0)
+        nm_debug("%s: its cgroup could not be removed", l->c->id);
+}
+
+/* The end, what it did to decisions and counters, and what was learnt from it are one transaction.
+ * The cgroup goes last: until the journal has the end, it may be a witness. */
+static void finish(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+
+    assert(nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_COMPLETED);
+    assert(!m->round.is_on);
+    (void)nm_store_begin(m->store);
+    if (c->exit_reason == NM_EXIT_NONE)
+        nm_end_judge(l);
+    forget_what_never_ran(l);
+    c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
+    c->finished_realtime_usec =
+        l->has_end && l->end.ended_realtime_usec ? l->end.ended_realtime_usec : nm_realtime_usec();
+    c->view.measured = (struct nm_resources){0};
+    if (l->decision_open && l->decision.kind == NM_DECISION_KILL) {
+        nm_record_effective(l);
+        nm_record_regained(l, &l->use_before);
+    } else if (l->decision_open && l->decision.kind == NM_DECISION_ADMIT && c->pid == 0) {
+        nm_record_failed(l, c->message);
+    } else {
+        nm_record_effective(l);
+    }
+    learn(l);
+    nm_keep_set_state(l, NM_COMPLETED);
+    nm_durable_save(m);
+    nm_durable_save_app(m, c->view.app);
+    NM_FAULT("end-before-commit");
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("end-journalled");
+    nm_output_ended(m, c);
+    remove_cgroup(l);
+    NM_FAULT("cgroup-removed");
+    nm_lists_remove_live(l);
+    nm_removable_look(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* Nothing of it has run. */
+static bool never_ran(const struct nm_live *l)
+{
+    char dir[NM_DIR_SIZE];
+    struct nm_launch_record r;
+
+    if (l->phase != NM_RUN_REQUEUEING || l->has_end || l->c->view.state != NM_SCHEDULED)
+        return false;
+    nm_files_container_dir(l->m, l->c->id, dir);
+    return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
+}
+
+/* All that l has of a start that ran nothing. */
+static void forget_start(struct nm_live *l)
+{
+    bool was_unkillable = l->run.unkillable;
+
+    nm_run_phase_set(&l->phase, NM_RUN_NONE);
+    l->run = (struct nm_run){0};
+    l->c->view.unread_usec = 0;
+    l->launch = nm_launch_free(l->launch);
+    remove_cgroup(l);
+    l->events_watch = nm_cgroup_watch_free(l->events_watch);
+    l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
+    l->sampler = nm_cgroup_sampler_free(l->sampler);
+    l->cg = nm_cgroup_free(l->cg);
+    if (was_unkillable)
+        nm_lists_tell_unkillable(l->m);
+}
+
+/* What hindered this nmd (a full disk, systemd on its way down) is there in the next turn as well, and the round that
+ * is kicked here, for its room, would try again at once and come back here for as long as that lasts. */
+static void back_into_queue(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+
+    assert(l->c->view.state == NM_SCHEDULED && l->c->view.admitted);
+    l->retry_usec = l->run.adopted ? 0 : m->timers.sample_due_usec;
+    forget_start(l);
+    nm_container_forget_start(l->c);
+    (void)nm_keep_journal(l);
+    NM_FAULT("queued-again");
+    (void)nm_keep_write_copy(l);
+    nm_record_failed(l, "it could not be started then, and waits again");
+    m->drain.due = m->drain.is_on; /* the next round drains the container that waits again */
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* Somebody else's kill, and systemd's stop of its scope, are ends whatever its owner wants. */
+static bool is_to_run_again(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    struct nm_container *c = l->c;
+
+    if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->run.stopped)
+        return false;
+    if (!c->rerun && m->owners.ask && nm_streq(c->owner, m->owners.asked)) {
+        nm_end_judge(l);
+        nm_run_phase_set(&l->phase, NM_RUN_ASKING_OWNER);
+        m->owners.ask(c, m->owners.ask_userdata);
+        nm_run_phase_set(&l->phase, NM_RUN_ENDING);
+    }
+    return c->rerun;
+}
+
+/* The shim's files go before the journal says NEW: they are no witnesses of the next run. Until it does, the journal
+ * says that it is to run again, and a restarted nmd comes back here. */
+static int run_again(struct nm_live *l)
+{
+    struct nm_manager *m = l->m;
+    enum nm_state from = l->c->view.state;
+    char dir[NM_DIR_SIZE];
+    int r;
+
+    nm_files_container_dir(m, l->c->id, dir);
+    r = nm_launch_forget(dir);
+    if (r < 0)
+        return r;
+    NM_FAULT("rerun-forgotten");
+    l->has_end = false;
+    l->retry_usec = 0;
+    forget_start(l);
+    (void)nm_container_set_state(l->c, NM_NEW);
+    nm_container_forget_run(l->c);
+    l->c->view.state_usec = nm_now_usec();
+    l->c->view.state_samples = 0;
+    (void)nm_store_begin(m->store);
+    (void)nm_keep_journal(l);
+    nm_record_effective(l);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("rerun-new");
+    (void)nm_keep_write_copy(l);
+    nm_events_tell_state(l, from, NM_NEW);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return 0;
+}
+
+static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    (void)s, (void)usec;
+    l->end_source = sd_event_source_disable_unref(l->end_source);
+    if (never_ran(l))
+        back_into_queue(l);
+    else if (!is_to_run_again(l) || run_again(l) < 0)
+        finish(l);
+    return 0;
+}
+
+/*
+ * An end that looks as if somebody had systemd stop the scope. Its word of that is sent before the SIGTERM, but by way
+ * of the bus, so that the end may be heard first.
+ */
+static bool may_have_been_stopped(const struct nm_live *l)
+{
+    if (!l->m->backend->tells_of_stops || l->run.stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
+        l->c->pid == 0)
+        return false;
+    return !l->has_end || l->end.exit_signal == SIGTERM || l->end.exit_signal == SIGKILL ||
+           l->end.exit_code == 128 + SIGTERM;
+}
+
+/* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a
+ * request, a round) may still hold pointers to the container. */
+static bool finish_soon(struct nm_live *l)
+{
+    uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
+
+    assert(!l->end_source);
+    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    if (sd_event_add_time_relative(l->m->event, &l->end_source, CLOCK_BOOTTIME, delay, 1, on_end, l) >= 0)
+        return true;
+    nm_err("%s: out of memory while ending it; that is tried again soon", l->c->id);
+    return false;
+}
+
+bool nm_end_is_over(const struct nm_live *l)
+{
+    return nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_SCHEDULED;
+}
+
+/* ---- kills ----------------------------------------------------------------- */
+
+/* A process can slip into the cgroup just after a kill (another one moves it there), so it is looked at again and
+ * killed again for as long as something lives: soon at first, for that is all it takes as a rule. */
+#define FIRST_LOOK_USEC (100 * NM_USEC_PER_MSEC)
+#define LAST_LOOK_USEC (5 * NM_USEC_PER_SEC)
+/* What has not gone after this long, nor let go of memory meanwhile, is told. */
+#define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
+
+static void tell_unkillable(struct nm_live *l)
+{
+    struct nm_cgroup_survivors s = {0};
+    char who[160];
+
+    if (l->cg)
+        (void)nm_cgroup_survivors(l->cg, &s);
+    nm_cgroup_survivors_print(&s, who, sizeof who);
+    l->run.unkillable = true;
+    l->m->counters.unkillable++;
+    nm_lists_tell_unkillable(l->m);
+    nm_log_container(LOG_ERR, l->c->id, NULL, NM_MESSAGE_UNKILLABLE,
+                     "%s can't be killed: 10 s after SIGKILL, and after %u more, %s; it is killed again and again",
+                     l->c->id, l->n_kills - 1, who);
+}
+
+static bool gets_on(const struct nm_live *l, uint64_t now)
+{
+    return now - NM_MAX(l->kill_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
+}
+
+static void look_again(struct nm_live *l);
+
+static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_live *l = userdata;
+    uint64_t now = nm_now_usec();
+
+    (void)s, (void)usec;
+    nm_end_check(l);
+    if (nm_run_phase_is_ending(l->phase))
+        return 0;
+    nm_sample_live(l, now);
+    if (l->cg)
+        (void)nm_cgroup_kill(l->cg);
+    l->n_kills++;
+    if (!l->run.unkillable && !gets_on(l, now))
+        tell_unkillable(l);
+    look_again(l);
+    return 0;
+}
+
+static void look_again(struct nm_live *l)
+{
+    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_look_usec, 1000, on_look,
+                                   l) < 0)
+        nm_err("%s: out of memory while it is killed; that is tried again soon", l->c->id);
+    l->kill_look_usec = NM_MIN(2 * l->kill_look_usec, LAST_LOOK_USEC);
+}
+
+int nm_end_kill(struct nm_live *l)
+{
+    int r = l->cg ? nm_cgroup_kill(l->cg) : -ENOENT;
+
+    nm_run_phase_note_sigkill(&l->phase);
+    l->n_kills = 1;
+    l->kill_usec = nm_now_usec();
+    l->kill_look_usec = FIRST_LOOK_USEC;
+    look_again(l);
+    return r;
+}
+
+/* ---- is it over? ----------------------------------------------------------- */
+
+static void check_end(struct nm_live *l, bool empty)
+{
+    assert(l->phase != NM_RUN_REMOVED);
+    if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) || nm_view_is_waiting(&l->c->view))
+        return;
+    /* The shim is in the cgroup, too: where that is empty, there is none. */
+    if (!nm_run_phase_is_shim_gone(l->phase) &&
+        !(empty && l->cg && (nm_run_phase_is_killed(l->phase) || !l->launch)))
+        return;
+    if (!empty) {
+        /* The command is over, but it left processes behind. */
+        if (!nm_run_phase_is_killed(l->phase))
+            (void)nm_end_kill(l);
+        return;
+    }
+    if (finish_soon(l))
+        nm_run_phase_note_empty(&l->phase);
+}
+
+void nm_end_check(struct nm_live *l)
+{
+    struct nm_cgroup_events e = {0};
+    int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
+
+    check_end(l, r == -ENOENT || (r >= 0 && !e.populated));
+}
+
+void nm_end_is_empty(struct nm_live *l)
+{
+    check_end(l, true);
+}
+
+/* Nobody else comes back to what has ended, or is killed, and found no memory for its next turn. */
+void nm_end_check_all(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
+
+        if (!nm_run_phase_is_shim_gone(l->phase) && !nm_run_phase_is_killed(l->phase))
+            continue;
+        nm_end_check(l);
+        if (nm_run_phase_is_killed(l->phase) && !l->kill_timer)
+            look_again(l);
+    }
+}
+
+/* Before anything ran: the container ends here, and says why. */
+void nm_end_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,
+                         const char *message)
+{
+    assert(stage != NM_LAUNCH_STAGE_NONE && error > 0);
+    l->end = (struct nm_launch_record){
+        .phase = NM_LAUNCH_ENDED, .failed_stage = stage, .failed_errno = error};
+    l->has_end = true;
+    if (message)
+        (void)snprintf(l->c->message, sizeof l->c->message, "%s", message);
+    nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
+    l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
+    nm_end_check(l);
+}
+
+void nm_end_hold_launch(struct nm_live *l)
+{
+    assert(l->c->view.admitted);
+    nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);
+    l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
+    nm_end_check(l);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What containers do by themselves, heard from the shim (started, ended), from cgroup.events (frozen, empty) and from
+ * memory.events (out of memory).
+ */
+
+#include "agent/lifecycle/container-events.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/node/container-limits.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+/* ---- freezing, emptiness --------------------------------------------------- */
+
+static void now_paused(struct nm_live *l)
+{
+    assert(l->c->view.state == NM_PAUSING);
+    nm_keep_set_state(l, NM_PAUSED);
+    if (!l->c->view.user_paused)
+        nm_record_count(l->m, NM_COUNT_PAUSED, l->decision.reason);
+    nm_record_effective(l);
+    l->regain_due = true;
+    nm_kick(l->m, NM_TRIGGER_CHANGE);
+}
+
+static void now_resumed(struct nm_live *l)
+{
+    struct nm_view *v = &l->c->view;
+
+    assert(l->c->view.state == NM_RESUMING);
+    v->pause_deadline_usec = UINT64_MAX;
+    v->paused_usec = 0;
+    nm_keep_set_state(l, NM_RUNNING);
+    if (l->decision.reason != NM_REASON_USER && l->decision.reason != NM_REASON_FREEZE_HANGS)
+        nm_record_count(l->m, NM_COUNT_RESUMED, l->decision.reason);
+    nm_record_effective(l);
+    nm_kick(l->m, NM_TRIGGER_CHANGE);
+}
+
+/* Only what is written in the container's own cgroup.freeze: somebody may have frozen the whole
+ * slice, and knows why. */
+static void put_back_freeze(struct nm_live *l, bool frozen)
+{
+    bool is;
+
+    if (nm_cgroup_read_freeze(l->cg, &is) < 0 || is == frozen)
+        return;
+    l->m->counters.drift_repairs++;
+    nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
+                     "%s was %s by something else than nmd; put back (nmctl %s does it for good)",
+                     l->c->id, is ? "frozen" : "thawed", is ? "pause" : "resume");
+    (void)nm_cgroup_freeze(l->cg, frozen);
+}
+
+void nm_life_observe(struct nm_live *l)
+{
+    struct nm_cgroup_events e = {0};
+    int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
+
+    assert(l->phase != NM_RUN_REMOVED);
+    if (r < 0 && r != -ENOENT)
+        nm_debug("%s: cgroup.events: %s", l->c->id, strerror(-r));
+    if (r >= 0 && e.frozen && l->c->view.state == NM_PAUSING)
+        now_paused(l);
+    else if (r >= 0 && !e.frozen && l->c->view.state == NM_RESUMING)
+        now_resumed(l);
+    else if (r >= 0 && e.frozen && l->c->view.state == NM_RUNNING)
+        put_back_freeze(l, false);
+    else if (r >= 0 && !e.frozen && l->c->view.state == NM_PAUSED)
+        put_back_freeze(l, true);
+    if (r == -ENOENT || (r >= 0 && !e.populated))
+        nm_end_is_empty(l);
+}
+
+/* Near its limit or over it: the node may be in trouble as well. But one that reads files at its own limit is told of
+ * as often as it is looked at, and takes nothing from anybody; where the node's memory goes is for glances to see. */
+static void on_memory_events(struct nm_live *l)
+{
+    uint64_t now = nm_now_usec();
+
+    if (nm_sample_find_oom_kill(l)) {
+        nm_sample_live(l, now);
+        (void)nm_keep_journal(l);
+        nm_kick(l->m, NM_TRIGGER_PRESSURE);
+    } else if (nm_sample_is_affordable(l->m, now)) {
+        nm_kick(l->m, NM_TRIGGER_PRESSURE);
+    }
+}
+
+static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    if (kind == NM_CGROUP_WATCH_MEMORY_EVENTS && !gone)
+        on_memory_events(l);
+    else
+        nm_life_observe(l);
+}
+
+/* Only a shim that is held by a pidfd: the number alone may be a process of the container by now. */
+void nm_life_tell_shim(struct nm_live *l)
+{
+    if (l->sampler)
+        nm_cgroup_sampler_set_shim(
+            l->sampler, l->launch && !nm_launch_is_gone(l->launch) ? nm_launch_shim_pid(l->launch) : 0);
+}
+
+int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
+{
+    struct nm_manager *m = l->m;
+    bool memory = m->backend->feature[NM_CGROUP_MEMORY_LIMITS];
+    int r;
+
+    assert(cg && !l->cg && !l->events_watch);
+    l->cg = cg;
+    l->c->cgroup_inode = cg->inode;
+    r = nm_cgroup_watch_new(m->event, cg, NM_CGROUP_WATCH_EVENTS, on_watch, l, &l->events_watch);
+    if (r < 0)
+        return r;
+    if (memory)
+        (void)nm_cgroup_watch_new(m->event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, l,
+                                  &l->memory_watch);
+    r = nm_cgroup_sampler_new(cg, memory, m->proc_root, &l->sampler);
+    if (r < 0)
+        return r;
+    nm_limits_set_network(l);
+    nm_life_tell_shim(l);
+    nm_sample_live(l, nm_now_usec());
+    return 0;
+}
+
+/* ---- start ----------------------------------------------------------------- */
+
+static void started(struct nm_live *l, const struct nm_launch_record *r)
+{
+    l->c->pid = r->pid;
+    l->run.output_max_bytes = r->output_max_bytes; /* by an earlier nmd, perhaps */
+    if (l->phase == NM_RUN_AT_GATE)
+        nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
+    if (l->c->view.state != NM_SCHEDULED)
+        return; /* killed meanwhile, or adopted further on */
+    /* view.started_usec stays the time of admission: those of one round start side by side, and
+     * which of them was scheduled first must not turn the order in which they give way. */
+    l->c->started_realtime_usec =
+        r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
+    nm_limits_started(l);
+    nm_keep_set_state(l, NM_RUNNING);
+    NM_FAULT("running-journalled");
+    nm_record_effective(l);
+}
+
+void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
+                      const struct nm_launch_record *r, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    (void)launch;
+    if (r && r->phase >= NM_LAUNCH_STARTED && r->failed_stage == NM_LAUNCH_STAGE_NONE)
+        started(l, r);
+    if (phase != NM_LAUNCH_ENDED)
+        return;
+    NM_FAULT("end-heard");
+    nm_run_phase_note_shim_end(&l->phase, r);
+    nm_life_tell_shim(l);
+    if (r) {
+        l->end = *r;
+        l->has_end = true;
+    }
+    nm_sample_live(l, nm_now_usec());
+    /* Not here: the launch can't be freed inside its own callback. The event loop comes back
+     * through the cgroup's emptiness or, when that was already seen, through this round. */
+    nm_end_check(l);
+}
+
+/* ---- stopped by others ----------------------------------------------------- */
+
+/* The command may ignore SIGTERM: until systemd's patience is over (TimeoutStopSec=, 90 s as it comes) the container
+ * goes on, and says so. */
+void nm_life_stopped(const char *container_id, void *userdata)
+{
+    struct nm_manager *m = userdata;
+    struct nm_container *c = container_id ? nm_lists_by_id(m, container_id) : NULL;
+    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
+    char text[200];
+
+    assert(m);
+    if (!container_id) {
+        (void)snprintf(text, sizeof text,
+                       "systemd stops %s and all containers in it; nmd hasn't asked for it (systemctl stop, or the "
+                       "host goes down)", m->backend->slice);
+        nm_events_tell_node(m, text);
+        return;
+    }
+    if (!l || !l->cg || l->run.stopped || c->kill_reason != NM_EXIT_NONE)
+        return;
+    l->run.stopped = true;
+    (void)snprintf(c->message, sizeof c->message,
+                   "systemd is stopping its scope, which nmd hasn't asked for: SIGKILL follows SIGTERM");
+    if (!nm_run_phase_is_ending(l->phase))
+        (void)nm_keep_journal(l);
+    (void)snprintf(text, sizeof text, "systemd stops the scope of %s; nmd hasn't asked for it (systemctl stop, or the "
+                                      "host goes down)", c->id);
+    nm_events_tell_node(m, text);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The second half of a pause and of a resume. */
+
+#include "agent/lifecycle/container-freeze.h"
+
+#include <assert.h>
+
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/lifecycle/container-events.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+void nm_freeze_set(struct nm_live *l, bool frozen)
+{
+    int r;
+
+    assert(l->c->view.state == (frozen ? NM_PAUSING : NM_RESUMING));
+    NM_FAULT(frozen ? "before-freeze" : "before-thaw");
+    r = l->cg ? nm_cgroup_freeze(l->cg, frozen) : -ENOENT;
+    NM_FAULT(frozen ? "after-freeze" : "after-thaw");
+    nm_record_acted(l);
+    if (r == -ENOENT) {
+        nm_end_check(l);
+        return;
+    }
+    if (r < 0) {
+        nm_warning("%s: can't be %s: %s", l->c->id, frozen ? "paused" : "resumed", strerror(-r));
+        nm_record_failed(l, strerror(-r));
+        if (frozen) {
+            l->c->view.pause_deadline_usec = UINT64_MAX;
+            l->c->view.freeze_failed_usec = nm_now_usec();
+        }
+        nm_keep_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
+        return;
+    }
+    /* Small cgroups are frozen before the write returns; the event would only come a turn later. */
+    nm_life_observe(l);
+}
+
+void nm_freeze_given_up(struct nm_live *l)
+{
+    struct nm_cgroup_survivors s = {0};
+    char why[160] = "it was not frozen within 10 s";
+
+    l->c->view.freeze_failed_usec = nm_now_usec();
+    if (l->cg && nm_cgroup_survivors(l->cg, &s) >= 0 && s.n_hanging > 0)
+        (void)snprintf(why, sizeof why,
+                       "it was not frozen within 10 s: process %d (%s) hangs in the kernel (state D)",
+                       (int)s.hanging, s.comm);
+    nm_warning("%s: can't be paused: %s; it runs on", l->c->id, why);
+    if (l->decision_open && l->decision.kind == NM_DECISION_PAUSE)
+        nm_record_failed(l, why);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The second half of a kill, or of an end that another run follows: SIGTERM with its time of grace, SIGKILL to all. */
+
+#include "agent/lifecycle/container-kill.h"
+
+#include <assert.h>
+#include <signal.h>
+
+#include "agent/lifecycle/container-end.h"
+#include "agent/lifecycle/container-events.h"
+#include "agent/node/container-limits.h"
+#include "agent/node/output-share.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/log.h"
+
+/* The dying give their memory back on their own CPU time: background work is let to the front for it. */
+static void hasten(struct nm_live *l)
+{
+    struct nm_priority p = nm_limits_priority_of(l);
+
+    if (l->c->view.type != NM_OPPORTUNISTIC)
+        return;
+    nm_cgroup_hasten(l->cg);
+    p.background = false;
+    if (p.schedule)
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+}
+
+void nm_kill_all(struct nm_live *l)
+{
+    int r;
+
+    assert(l->c->view.state == NM_KILLING || l->c->rerun);
+    NM_FAULT("before-kill");
+    nm_sample_live(l, nm_now_usec()); /* what it really held, a moment before it lets go */
+    l->use_before = l->c->view.measured;
+    if (l->cg)
+        hasten(l);
+    nm_output_keep_last(l);
+    r = nm_end_kill(l);
+    NM_FAULT("after-kill");
+    nm_record_acted(l);
+    if (r < 0 && r != -ENOENT) {
+        nm_err("%s: can't be killed: %s", l->c->id, strerror(-r));
+        nm_record_failed(l, strerror(-r));
+    }
+    nm_life_observe(l);
+}
+
+static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    (void)s, (void)usec;
+    nm_kill_all(userdata);
+    return 0;
+}
+
+/* By an earlier nmd, which has left word of it. Many programs take a second SIGTERM as "never mind
+ * the tidying up". */
+static bool was_told_to_end(const struct nm_live *l)
+{
+    return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
+           (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
+}
+
+static int tell_to_end(struct nm_live *l)
+{
+    int r;
+
+    if (was_told_to_end(l))
+        return 0;
+    NM_FAULT("before-term");
+    r = nm_cgroup_signal(l->cg, SIGTERM, l->c->shim_pid);
+    NM_FAULT("after-term");
+    if (r >= 0)
+        nm_record_told(l);
+    NM_FAULT("term-journalled");
+    return r;
+}
+
+void nm_kill_terminate(struct nm_live *l)
+{
+    uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
+
+    assert(l->c->view.state == NM_KILLING || l->c->rerun);
+    if (!l->cg || now >= deadline || tell_to_end(l) < 0) {
+        nm_kill_all(l);
+        return;
+    }
+    l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
+    if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
+                                   l) < 0)
+        nm_kill_all(l); /* nobody would come back to it */
+}

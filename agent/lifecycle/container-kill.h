@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/state/manager-state.h"
+
+void nm_kill_all(struct nm_live *l); /* SIGKILL, now */
+void nm_kill_terminate(struct nm_live *l); /* SIGTERM, and SIGKILL when the time of grace is over */

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The second half of a reclaim: a container's memory is pushed out to swap. Writing memory.reclaim blocks until the
+ * kernel has done it, which swapping can make seconds: a worker does it, which ends by itself when its time is over
+ * and is killed when it doesn't.
+ *
+ * memory.high would slow a growing container down as well, but it makes the container itself do the reclaiming, which
+ * idle-class work on a busy node does too late; and it would stay behind if nmd died.
+ */
+
+#include "agent/lifecycle/container-reclaim.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "agent/state/round-schedule.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "agent/node/swap-reclaim.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/inherited.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+/* A worker that is late hangs in the kernel, in a write to a slow disk mostly. */
+#define LATE_USEC (500 * NM_USEC_PER_MSEC)
+/* What came in less says nothing about a disk: it may have had no time to begin. */
+#define TELLING_USEC (200 * NM_USEC_PER_MSEC)
+/* An older speed says nothing about today's disk; and one that was too slow is tried again then. */
+#define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
+
+/* How fast memory was pushed out lately. */
+struct nm_reclaim {
+    uint64_t bytes_per_sec, measured_usec;
+};
+
+struct nm_reclaim *nm_reclaim_new(void)
+{
+    return calloc(1, sizeof(struct nm_reclaim));
+}
+
+struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
+{
+    free(r);
+    return NULL;
+}
+
+/* ---- the worker ------------------------------------------------------------ */
+
+/* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
+static _Noreturn void worker(const struct nm_live *l, pid_t nmd)
+{
+    struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
+
+    nm_inherited_end_with(nmd);
+    if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
+        _exit(errno & 0xff);
+    closefrom(cg.dir_fd + 1);
+    _exit(-nm_push_out(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
+}
+
+/* ---- its end --------------------------------------------------------------- */
+
+static void measure_speed(struct nm_live *l, uint64_t gained)
+{
+    struct nm_manager *m = l->m;
+    uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_begun_usec, NM_USEC_PER_MSEC);
+    uint64_t speed = gained * NM_USEC_PER_SEC / took, old = nm_reclaim_bytes_per_sec(m);
+
+    m->reclaim->bytes_per_sec = NM_MAX(old ? (old + speed) / 2 : speed, UINT64_C(1));
+    m->reclaim->measured_usec = now;
+}
+
+uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
+{
+    bool known = m->reclaim->measured_usec > 0 && nm_now_usec() - m->reclaim->measured_usec < SPEED_AGE_USEC;
+
+    return known ? m->reclaim->bytes_per_sec : 0;
+}
+
+/* What it brought counts, whether it is all or a part, and whether it came to its own end. */
+static uint64_t note_gain(struct nm_live *l)
+{
+    uint64_t gained;
+
+    nm_sample_live(l, nm_now_usec());
+    gained = nm_sub_u64(l->use_before.memory_bytes, l->c->view.measured.memory_bytes);
+    l->m->counters.reclaimed_bytes += gained;
+    measure_speed(l, gained);
+    return gained;
+}
+
+/* People see a slow disk in it, which no errno would tell them. */
+static void note_lateness(struct nm_live *l)
+{
+    char got[32], asked[32], took[32], why[160];
+
+    (void)snprintf(why, sizeof why, "swap is too slow: %s of %s in %s",
+                   nm_format_size(note_gain(l), got, sizeof got),
+                   nm_format_size(l->reclaim_bytes, asked, sizeof asked),
+                   nm_format_duration(nm_now_usec() - l->reclaim_begun_usec, took, sizeof took));
+    nm_record_failed(l, why);
+}
+
+static void kill_worker(struct nm_live *l)
+{
+    pid_t pid;
+
+    if (l->reclaim_child && sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0)
+        (void)kill(pid, SIGKILL);
+}
+
+void nm_reclaim_overtaken(struct nm_live *l)
+{
+    bool open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM;
+
+    if (!l->reclaim_child || !open)
+        return;
+    if (nm_now_usec() - l->reclaim_begun_usec >= TELLING_USEC)
+        note_lateness(l);
+    kill_worker(l);
+}
+
+static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+    struct nm_live *l = userdata;
+    bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
+
+    if (!l) { /* its container has gone meanwhile (lists.c); this gives back the reference that floating is */
+        (void)sd_event_source_set_floating(s, false);
+        return 0;
+    }
+    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* else: overtaken by another */
+    l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
+    l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
+    l->c->view.reclaiming = false;
+    if (l->cg) /* it may have been killed before it did so */
+        (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
+    if (open && worked) {
+        (void)note_gain(l);
+        nm_record_effective(l);
+    } else if (open && l->reclaim_late) {
+        note_lateness(l);
+    } else if (open) {
+        measure_speed(l, 0);
+        nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
+    }
+    /* Of a running one's, what is still over the threshold is had by kills, and not a period later. */
+    nm_kick(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
+    return 0;
+}
+
+static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    (void)s, (void)usec;
+    l->reclaim_late = true;
+    kill_worker(l);
+    return 0;
+}
+
+void nm_reclaim_start(struct nm_live *l)
+{
+    const pid_t self = getpid();
+    pid_t pid;
+    int r;
+
+    assert(l->reclaim_bytes > 0);
+    if (!l->cg || l->reclaim_child)
+        return;
+    l->reclaim_late = false;
+    NM_FAULT("before-reclaim");
+    pid = fork();
+    if (pid == 0)
+        worker(l, self);
+    NM_FAULT("after-reclaim");
+    r = pid < 0 ? -errno
+                : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
+    if (pid > 0 && r < 0) { /* nobody would hear of its end; it has hardly begun */
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
+    l->c->view.reclaiming = r >= 0;
+    l->reclaim_begun_usec = nm_now_usec();
+    nm_record_acted(l);
+    if (r < 0)
+        nm_record_failed(l, strerror(-r));
+    else if (l->reclaim_within_usec > 0)
+        (void)sd_event_add_time_relative(l->m->event, &l->reclaim_timer, CLOCK_BOOTTIME,
+                                         l->reclaim_within_usec + LATE_USEC, 1000, on_late, l);
+}

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
-
-#include "agent/manager/manager-state.h"
-
-/* nm_manager_rerun() of one that is its owner's. */
-int nm_again_owned(struct nm_live *l, const struct nm_rerun *rerun, struct nm_problem *ret_problem);

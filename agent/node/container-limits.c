@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What the kernel is told to hold: limits, weights and priorities of each container, as type,
+ * request and capacity call for, changed in place and put back when somebody else has changed them.
+ */
+
+#include "agent/node/container-limits.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/node-slice.h"
+#include "util/fileio.h"
+#include "util/log.h"
+
+int nm_limits_oom_score_adj(const struct nm_container *c)
+{
+    return c->view.type == NM_OPPORTUNISTIC ? 1000 : 0;
+}
+
+/* Of a disk that both want, opportunistic containers get the least there is: a hundred of them as much as one
+ * guaranteed one. They still get on, for they may hold what others wait for (a journal's commit, say). */
+#define GUARANTEED_IO_WEIGHT 100
+#define OPPORTUNISTIC_IO_WEIGHT 1
+
+struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c)
+{
+    struct nm_cgroup_limits limits = NM_CGROUP_LIMITS_NONE;
+    const struct nm_view *v = &c->view;
+    uint64_t weight;
+
+    assert(m->settings.capacity.cpu_millicores > 0);
+    limits.memory_max_bytes = v->request.memory_bytes;
+    limits.oom_group = true;
+    limits.io_weight = GUARANTEED_IO_WEIGHT;
+    limits.pids_max = m->tasks.container;
+    if (v->type == NM_OPPORTUNISTIC) {
+        limits.cpu_idle = true;
+        limits.io_weight = OPPORTUNISTIC_IO_WEIGHT;
+        return limits;
+    }
+    limits.memory_low_bytes = v->request.memory_bytes;
+    /* The whole scale (1 .. 10000) for the whole node, so that shares are in proportion to vcores. */
+    weight = 10000 * v->request.cpu_millicores /
+             NM_MAX(m->settings.capacity.cpu_millicores, (uint64_t)1);
+    limits.cpu_weight = (uint32_t)NM_MIN(NM_MAX(weight, (uint64_t)1), (uint64_t)10000);
+    return limits;
+}
+
+static void limits_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct nm_live *l = userdata;
+
+    assert(l->limits_in_flight > 0);
+    nm_cgroup_free(cg);
+    l->limits_in_flight--;
+    if (l->phase == NM_RUN_REMOVED) {
+        if (!l->limits_in_flight)
+            free(l);
+        return;
+    }
+    if (result < 0 && result != -ENOENT)
+        nm_warning("%s: limits can't be changed: %s; ignoring", l->c->id,
+                   message ? message : strerror(-result));
+}
+
+static void set_limits(struct nm_live *l)
+{
+    int r;
+
+    assert(l->phase != NM_RUN_REMOVED);
+    if (!l->cg) { /* it will be made with its limits, and one that is being made already, with those from before */
+        l->limits_due = nm_run_phase_is_creating(l->phase);
+        return;
+    }
+    l->limits_in_flight++;
+    r = l->m->backend->ops->set_limits(l->m->backend, l->cg, &l->limits, limits_set, l);
+    if (r < 0)
+        limits_set(r, NULL, NULL, l);
+}
+
+void nm_limits_apply(struct nm_live *l)
+{
+    uint64_t quota = l->c->view.type == NM_OPPORTUNISTIC && l->cg ? l->limits.cpu_quota_millicores
+                                                                  : NM_CGROUP_NONE;
+
+    l->limits = nm_limits_for(l->m, l->c);
+    l->limits.cpu_quota_millicores = quota;
+    set_limits(l);
+    nm_limits_set_network(l);
+}
+
+void nm_limits_created(struct nm_live *l)
+{
+    assert(l->cg && !nm_run_phase_is_creating(l->phase));
+    if (l->limits_due)
+        set_limits(l);
+    l->limits_due = false;
+}
+
+/* Not one of the limits: nobody else changes it, and sockets that are there keep what they have. */
+void nm_limits_set_network(struct nm_live *l)
+{
+    const struct nm_cgroup_backend *b = l->m->backend;
+    int r = l->cg && b->feature[NM_CGROUP_NET_PRIORITY]
+                ? nm_cgroup_set_net_background(b, l->cg, l->c->view.type == NM_OPPORTUNISTIC)
+                : 0;
+
+    if (r < 0 && r != -ENOENT)
+        nm_debug("%s: network priority: %s", l->c->id, strerror(-r));
+}
+
+/* An unprivileged process may raise its own score, and that is its affair; but one that still has
+ * what the other type of container begins with was missed when the type changed. */
+static bool has_oom_score_of_other_type(const struct nm_live *l)
+{
+    char path[48], text[16];
+    bool opportunistic = l->c->view.type == NM_OPPORTUNISTIC;
+    long score;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/oom_score_adj", l->c->pid);
+    if (l->c->pid <= 0 || nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) < 0)
+        return false;
+    score = strtol(text, NULL, 10);
+    return opportunistic ? score < nm_limits_oom_score_adj(l->c) : score == 1000;
+}
+
+struct nm_priority nm_limits_priority_of(const struct nm_live *l)
+{
+    return (struct nm_priority){
+        .oom_score_adj = nm_limits_oom_score_adj(l->c),
+        .schedule = !l->m->backend->feature[NM_CGROUP_CPU_WEIGHT],
+        .background = l->c->view.type == NM_OPPORTUNISTIC,
+    };
+}
+
+void nm_limits_set_priority(struct nm_live *l)
+{
+    struct nm_priority p = nm_limits_priority_of(l);
+
+    l->priority_due = l->c->view.state <= NM_SCHEDULED;
+    if (l->cg)
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+}
+
+void nm_limits_started(struct nm_live *l)
+{
+    struct nm_priority p = nm_limits_priority_of(l);
+
+    if (l->cg && (l->priority_due || (p.schedule && p.background)))
+        nm_priority_set_all(l->cg, l->c->shim_pid, &p);
+    l->priority_due = false;
+}
+
+void nm_limits_put_right(struct nm_live *l)
+{
+    if (l->cg) /* a reclaim may have died with its nmd (swap-reclaim.h) */
+        (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
+    l->limits = nm_limits_for(l->m, l->c);
+    if (!l->cg || l->c->view.state == NM_KILLING)
+        return;
+    if (nm_cgroup_check_drift(l->m->backend, l->cg, &l->limits) > 0) {
+        nm_debug("%s: limits put right after the restart", l->c->id);
+        (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
+        set_limits(l);
+    }
+    if (!l->m->backend->feature[NM_CGROUP_CPU_WEIGHT] || l->c->view.state == NM_SCHEDULED ||
+        has_oom_score_of_other_type(l))
+        nm_limits_set_priority(l);
+}
+
+/* ---- squeeze --------------------------------------------------------------- */
+
+static bool differs_much(uint64_t a, uint64_t b)
+{
+    if (a == NM_CGROUP_NONE || b == NM_CGROUP_NONE)
+        return a != b;
+    return a * 20 < b * 19 || a * 19 > b * 20;
+}
+
+static uint64_t sum_of_squeezed(const struct nm_manager *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (m->lives.views[i]->type == NM_OPPORTUNISTIC && m->lives.views[i]->state == NM_RUNNING)
+            sum += m->lives.views[i]->request.cpu_millicores;
+    return sum;
+}
+
+/* Told when it begins, when it ends, and when another reason takes over. */
+static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
+{
+    bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
+                m->round.squeeze_reason == v->squeeze_reason;
+
+    m->round.squeeze_millicores = v->squeeze_millicores;
+    m->round.squeeze_reason = v->squeeze_reason;
+    if (!same)
+        nm_record_squeeze(m, v);
+}
+
+/* What is paused gets no part of a quota, but loses the one that it has together with the others: it is resumed when
+ * nobody is squeezed any more. What is being killed is left as its kill has made it. */
+static bool is_squeezed(const struct nm_live *l, bool lifted)
+{
+    const struct nm_view *v = &l->c->view;
+
+    return l->cg && v->type == NM_OPPORTUNISTIC &&
+           (lifted ? v->state != NM_KILLING : v->state == NM_RUNNING);
+}
+
+/* The quota is shared out in proportion to the requests. Small corrections (under 5 %) aren't worth
+ * a write. */
+void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict)
+{
+    uint64_t total = verdict->squeeze_millicores, sum;
+
+    assert(total > 0);
+    if (total == NM_NO_SQUEEZE && m->round.squeeze_millicores == NM_NO_SQUEEZE)
+        return;
+    sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
+        const struct nm_view *v = &l->c->view;
+        uint64_t quota = NM_CGROUP_NONE;
+
+        if (!is_squeezed(l, total == NM_NO_SQUEEZE))
+            continue;
+        if (total != NM_NO_SQUEEZE)
+            quota = NM_MAX(m->settings.squeeze_floor_millicores,
+                           total * v->request.cpu_millicores / sum);
+        if (!differs_much(quota, l->limits.cpu_quota_millicores))
+            continue;
+        l->limits.cpu_quota_millicores = quota;
+        set_limits(l);
+    }
+    tell_squeeze(m, verdict);
+}
+
+/* ---- drift ----------------------------------------------------------------- */
+
+/* Somebody else may write to our cgroups (an operator's echo, another agent). What differs is
+ * reported and put back. */
+void nm_limits_check_drift(struct nm_manager *m)
+{
+    nm_slice_check_drift(m);
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
+        int drift;
+
+        if (!l->cg || l->limits_in_flight || l->c->view.state == NM_KILLING)
+            continue;
+        drift = nm_cgroup_check_drift(m->backend, l->cg, &l->limits);
+        if (drift <= 0)
+            continue;
+        for (int d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
+            if (!(drift & 1 << d))
+                continue;
+            m->counters.drift_repairs++;
+            nm_log_container(LOG_WARNING, l->c->id, NULL, NM_MESSAGE_DRIFT,
+                             "%s of %s was changed by something else than nmd; put back",
+                             nm_cgroup_drift_file((enum nm_cgroup_drift)d), l->c->id);
+        }
+        (void)nm_cgroup_set_oom_group(l->cg, l->limits.oom_group);
+        set_limits(l);
+    }
+}

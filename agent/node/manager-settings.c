@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The configuration and what follows from it, at the start and when it is read anew. */
+
+#include "agent/node/manager-settings.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/node/helper-cgroup.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/node/container-limits.h"
+#include "agent/node/pressure.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/past.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/node-slice.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+/* What the settings were worked out for. */
+static void note_node(struct nm_manager *m)
+{
+    m->settling.memory_bytes = m->sampled.node.memory_total_bytes;
+    m->settling.cpus = m->sampled.node.n_cpus;
+    m->settling.usec = nm_now_usec();
+}
+
+int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message)
+{
+    struct nm_policy_settings s;
+    bool period_changed, history_changed, pressure_changed;
+    int r = nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, ret_message);
+
+    assert(c && m->backend);
+    if (r < 0)
+        return r;
+    if (m->config && m->config != c) {
+        c->wanted_memory_bytes = m->config->wanted_memory_bytes;
+        c->wanted_vcores = m->config->wanted_vcores;
+        r = nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, ret_message);
+        if (r < 0)
+            return r;
+    }
+    period_changed = m->config && m->config->period_usec != c->period_usec;
+    history_changed = m->config && m->config->history_usec != c->history_usec;
+    pressure_changed = m->config && (m->config->pressure_stall_usec != c->pressure_stall_usec ||
+                                     m->config->pressure_window_usec != c->pressure_window_usec);
+    if (m->config != c)
+        nm_config_free(m->config);
+    m->config = c;
+    m->settings = s;
+    note_node(m);
+    m->round.shed_due = true;
+    if (m->past && history_changed)
+        nm_past_set_span(m->past, c->history_usec);
+    if (m->timers.sample && period_changed) {
+        m->timers.sample_due_usec = nm_now_usec() + c->period_usec;
+        (void)sd_event_source_set_time(m->timers.sample, m->timers.sample_due_usec);
+        (void)sd_event_source_set_enabled(m->timers.sample, SD_EVENT_ONESHOT);
+    }
+    if (m->timers.sample && pressure_changed)
+        nm_pressure_watch(m);
+    return 0;
+}
+
+/* Weights and shares are relative to the capacity, and so every container's change with it. */
+static void refresh_containers(struct nm_manager *m)
+{
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (m->lives.all[i]->cg || nm_run_phase_is_creating(m->lives.all[i]->phase))
+            nm_limits_apply(m->lives.all[i]);
+}
+
+static void refresh_limits(struct nm_manager *m)
+{
+    nm_slice_set_capacity(m);
+    nm_helper_follow(m);
+    refresh_containers(m);
+}
+
+/* ---- vcores ---------------------------------------------------------------- */
+
+bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
+{
+    uint64_t millicores = nm_settings_vcore_millicores(m->config, &m->sampled.node, c->vcores_milli);
+
+    if (c->vcores_milli == 0 || c->view.request.cpu_millicores == millicores)
+        return false;
+    c->view.request.cpu_millicores = millicores;
+    return true;
+}
+
+/* The copies need not be written: whoever takes one of them in scales it. */
+static bool scale_requests(struct nm_manager *m)
+{
+    bool any = false;
+
+    (void)nm_store_begin(m->store);
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (nm_settings_scale(m, m->lives.all[i]->c)) {
+            any = true;
+            (void)nm_keep_journal(m->lives.all[i]);
+        }
+    nm_record_store_result(m, nm_store_commit(m->store));
+    return any;
+}
+
+/* ---- a node that changes ------------------------------------------------- */
+
+/* A balloon takes memory by the page for minutes: small steps are followed now and then. */
+#define SMALL_STEP_SHARE 256
+#define SMALL_STEP_USEC (10 * NM_USEC_PER_SEC)
+
+static bool node_has_changed(const struct nm_manager *m)
+{
+    uint64_t now = m->sampled.node.memory_total_bytes, before = m->settling.memory_bytes;
+    uint64_t step = now > before ? now - before : before - now;
+
+    if (!m->sampled.node_valid || now == 0 || m->sampled.node.n_cpus == 0)
+        return false;
+    return m->sampled.node.n_cpus != m->settling.cpus || step > before / SMALL_STEP_SHARE ||
+           (step > 0 && nm_now_usec() - m->settling.usec >= SMALL_STEP_USEC);
+}
+
+static void tell_node(struct nm_manager *m, const struct nm_policy_settings *before)
+{
+    const struct nm_policy_settings *s = &m->settings;
+    double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, s->capacity.cpu_millicores) / 1000.0;
+    char total[32], capacity[32], text[240];
+
+    nm_format_size(m->sampled.node.memory_total_bytes, total, sizeof total);
+    nm_format_size(s->capacity.memory_bytes, capacity, sizeof capacity);
+    (void)snprintf(text, sizeof text, "the node has %s of memory and %u CPU%s now: capacity is %s and %g vcore%s",
+                   total, (unsigned)m->sampled.node.n_cpus, m->sampled.node.n_cpus == 1 ? "" : "s", capacity, vcores,
+                   vcores > 0.999 && vcores < 1.001 ? "" : "s");
+    if (s->capacity.memory_bytes != before->capacity.memory_bytes ||
+        s->capacity.cpu_millicores != before->capacity.cpu_millicores)
+        nm_events_tell_node(m, text);
+}
+
+void nm_settings_follow_node(struct nm_manager *m)
+{
+    struct nm_policy_settings s, before = m->settings;
+
+    nm_slice_lower(m);
+    if (!node_has_changed(m) || nm_config_follow_node(m->config, &m->sampled.node, m->backend, &s) < 0)
+        return;
+    (void)scale_requests(m);
+    m->settings = s;
+    note_node(m);
+    tell_node(m, &before);
+    refresh_limits(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* ---- an upstream's wish ---------------------------------------------------- */
+
+static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
+{
+    char wanted[32], capacity[32], text[240];
+
+    nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity);
+    if (memory_bytes == 0)
+        (void)snprintf(text, sizeof text, "the node has the configured size again: capacity is %s of memory", capacity);
+    else
+        (void)snprintf(text, sizeof text,
+                       "the upstream wants the node to have %s of memory and %u vcores: capacity is %s of memory",
+                       nm_format_size(memory_bytes, wanted, sizeof wanted), (unsigned)vcores, capacity);
+    nm_events_tell_node(m, text);
+}
+
+void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
+{
+    struct nm_config *c = m->config;
+    struct nm_resources before = m->settings.capacity;
+    _cleanup_free_ char *message = NULL;
+    struct nm_policy_settings s;
+
+    if (c->wanted_memory_bytes == memory_bytes && c->wanted_vcores == vcores)
+        return;
+    c->wanted_memory_bytes = memory_bytes;
+    c->wanted_vcores = vcores;
+    /* as at the start, where the node is still what it was then */
+    if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
+        nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
+        return; /* no sample yet: the one that comes brings it about */
+    m->settings = s;
+    note_node(m);
+    if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
+        refresh_limits(m);
+    tell_size(m, memory_bytes, vcores);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+/* ---- reload -------------------------------------------------------------- */
+
+/* All or nothing: the new settings are complete and checked before the old ones go. Limits are
+ * touched only if the capacity has changed, or what a vcore is. */
+int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
+{
+    _cleanup_(nm_config_freep) struct nm_config *c = NULL;
+    _cleanup_free_ char *message = NULL;
+    struct nm_resources before = m->settings.capacity;
+    char restart[400], text[480];
+    const struct nm_settling *s = &m->settling;
+    int r = s->config_path
+                ? nm_config_load(s->config_path, s->config_must_exist, s->config_defaults, &c, &message)
+                : nm_config_new_defaults(&c);
+
+    if (r >= 0) {
+        (void)nm_config_needs_restart(m->config, c, restart, sizeof restart);
+        r = nm_settings_resettle(m, c, &message);
+    }
+    if (r < 0) {
+        nm_err("configuration not reloaded, the old one stays in force: %s",
+               message ? message : strerror(-r));
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "configuration",
+                              m->settling.config_path ? m->settling.config_path : "",
+                              "The configuration was refused, the old one stays in force: %s",
+                              message ? message : strerror(-r));
+    }
+    c = NULL;
+    (void)nm_health_reconfigure(m->health, m->config);
+    if (scale_requests(m) || before.memory_bytes != m->settings.capacity.memory_bytes ||
+        before.cpu_millicores != m->settings.capacity.cpu_millicores)
+        refresh_limits(m);
+    (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
+                   restart[0] ? "; only a restart applies: " : "", restart);
+    nm_events_tell_node(m, text);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return 0;
+}

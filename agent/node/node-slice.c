@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The slice's own limits. Its memory.max is the capacity, which the kernel then holds even if nmd is dead. Its
+ * protection is the sum of what its guaranteed containers claim of their promises (slice-claim.c): without it, theirs
+ * counts among siblings only, and a hog elsewhere on the node takes all they have.
+ */
+
+#include "agent/node/node-slice.h"
+
+#include <assert.h>
+
+#include "agent/message-ids.h"
+#include "agent/journal/decision-record.h"
+#include "util/log.h"
+#include "util/parse.h"
+
+struct nm_slice *nm_slice_new(void)
+{
+    return calloc(1, sizeof(struct nm_slice));
+}
+
+struct nm_slice *nm_slice_free(struct nm_slice *s)
+{
+    free(s);
+    return NULL;
+}
+
+/* Of those that have a cgroup, or are about to: of what they were promised, what they lay claim to. */
+static uint64_t claimed(struct nm_manager *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++) {
+        struct nm_live *l = m->lives.all[i];
+
+        if (l->cg || nm_run_phase_is_creating(l->phase))
+            sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes,
+                                  l->run.sample.at_usec);
+    }
+    return sum;
+}
+
+static void set(struct nm_manager *m);
+
+static void on_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    nm_cgroup_free(cg);
+    m->slice->is_busy = false;
+    if (result < 0)
+        nm_warning("could not set the slice's limits: %s; ignoring",
+                   message ? message : strerror(-result));
+    if (!m->slice->again)
+        return;
+    m->slice->again = false;
+    set(m);
+}
+
+/* A slice that was stopped can't be read: then what was known of it stands. */
+static uint64_t learn_own(struct nm_manager *m)
+{
+    uint64_t is;
+
+    if (nm_cgroup_slice_read_low(m->backend, &is) >= 0)
+        (void)nm_slice_note_see(&m->slice->note, is);
+    return m->slice->note.own_bytes;
+}
+
+static void note(struct nm_manager *m, uint64_t bytes)
+{
+    int r;
+
+    nm_slice_note_ask(&m->slice->note, nm_cgroup_round_to_page(bytes));
+    r = nm_slice_note_save(m->runtime_dir, &m->slice->note);
+    if (r < 0)
+        nm_debug("whose the slice's memory.low is can't be noted: %s", strerror(-r));
+}
+
+static void set(struct nm_manager *m)
+{
+    uint64_t own, max = m->slice->limits.memory_max_bytes;
+    int r;
+
+    if (m->slice->is_busy) {
+        m->slice->again = true;
+        return;
+    }
+    own = learn_own(m);
+    m->slice->claimed_bytes = claimed(m);
+    if (!m->slice->limit_due) /* else the one before stays, for now */
+        max = m->settings.capacity.memory_bytes;
+    m->slice->limits = NM_CGROUP_LIMITS_NONE;
+    m->slice->limits.memory_max_bytes = max;
+    m->slice->limits.pids_max = m->tasks.slice;
+    m->slice->limits.memory_low_bytes = NM_MAX(m->slice->claimed_bytes, own);
+    note(m, m->slice->limits.memory_low_bytes);
+    m->slice->is_busy = true;
+    r = m->backend->ops->set_slice_limits(m->backend, &m->slice->limits, on_set, m);
+    if (r < 0)
+        on_set(r, NULL, NULL, m);
+}
+
+static void learn_tasks(struct nm_manager *m)
+{
+    uint64_t node_tasks = 0;
+
+    (void)nm_tasks_max(m->proc_root, &node_tasks); /* unknown: no limit for all together */
+    m->tasks = nm_settings_tasks(m->config, node_tasks);
+}
+
+/* A capacity that was lowered while nmd was away: see nm_slice_set_capacity(). */
+static void learn_max(struct nm_manager *m)
+{
+    _cleanup_close_ int fd = -EBADF;
+    uint64_t is, used;
+
+    if (m->backend->slice_fd >= 0)
+        fd = openat(m->backend->slice_fd, "memory.stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || nm_cgroup_slice_read_max(m->backend, &is) < 0 || nm_cgroup_read_used(fd, &used) < 0)
+        return;
+    m->slice->limits.memory_max_bytes = is;
+    m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
+    if (m->slice->limit_due)
+        m->round.verdict.in_use.memory_bytes = used; /* until the first round knows better */
+}
+
+void nm_slice_begin(struct nm_manager *m)
+{
+    int r = nm_slice_note_load(m->runtime_dir, &m->slice->note);
+
+    if (r < 0)
+        nm_warning("what the slice was promised before can't be read in %s: %s; what it is promised now is taken for "
+                   "an administrator's",
+                   m->runtime_dir, strerror(-r));
+    learn_tasks(m);
+    learn_max(m);
+}
+
+void nm_slice_set(struct nm_manager *m)
+{
+    learn_tasks(m);
+    set(m);
+}
+
+/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
+ * that goes first. A limit that isn't lowered can't do that. */
+void nm_slice_set_capacity(struct nm_manager *m)
+{
+    uint64_t to = m->settings.capacity.memory_bytes;
+
+    m->slice->limit_due = to < m->slice->limits.memory_max_bytes && m->round.verdict.in_use.memory_bytes > to;
+    nm_slice_set(m);
+}
+
+void nm_slice_lower(struct nm_manager *m)
+{
+    if (!m->slice->limit_due || m->round.verdict.in_use.memory_bytes > m->settings.capacity.memory_bytes)
+        return;
+    m->slice->limit_due = false;
+    nm_slice_set(m);
+}
+
+void nm_slice_follow(struct nm_manager *m)
+{
+    if (claimed(m) != m->slice->claimed_bytes)
+        set(m);
+}
+
+static void tell(struct nm_manager *m, int drift)
+{
+    for (int d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
+        if (!(drift & 1 << d))
+            continue;
+        m->counters.drift_repairs++;
+        nm_log_container(LOG_WARNING, NULL, NULL, NM_MESSAGE_DRIFT,
+                         "%s of %s was changed by something else than nmd; put back",
+                         nm_cgroup_drift_file((enum nm_cgroup_drift)d), m->backend->slice);
+    }
+}
+
+void nm_slice_check_drift(struct nm_manager *m)
+{
+    const int low = 1 << NM_CGROUP_DRIFT_MEMORY_LOW;
+    char text[32], claimed_text[32];
+    uint64_t is;
+    int drift;
+
+    if (m->slice->is_busy)
+        return;
+    drift = nm_cgroup_slice_check_drift(m->backend, &m->slice->limits);
+    if (drift <= 0)
+        return;
+    if (drift & low && nm_cgroup_slice_read_low(m->backend, &is) >= 0 && nm_slice_note_see(&m->slice->note, is) &&
+        is > m->slice->claimed_bytes) {
+        nm_info("memory.low of %s is %s by another hand, more than the %s that its guaranteed containers claim; "
+                "it stays",
+                m->backend->slice, nm_format_size(is, text, sizeof text),
+                nm_format_size(m->slice->claimed_bytes, claimed_text, sizeof claimed_text));
+        drift &= ~low;
+    }
+    tell(m, drift);
+    set(m);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The disk's share of all containers' output. It is given away beforehand, as a limit that the shim holds (output.h):
+ * what is looked at now and then would be too late, for a disk is filled in the fraction of a second. A container that
+ * starts is promised output-max for each of its streams (and a sixteenth of that for their times), or a thirty-second
+ * of what is left of the share, so that some is always left for the next. What ended containers' logs take up is not in
+ * the way: they are shortened to their last words, the oldest first, when a promise needs the room, or when the journal
+ * is about to run out of it.
+ */
+
+#include "agent/node/output-share.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "agent/launch/output-read.h"
+#include "agent/journal/decision-record.h"
+#include "util/log.h"
+
+#define SHARE_OF_REST 32      /* of what is left, each stream: a sixteenth for both */
+#define KEPT_BYTES (16 << 10) /* of a stream that is shortened */
+#define LEAST_GAIN (48 << 10) /* shorter logs are left alone */
+#define SHORTEN_AT_ONCE 16    /* logs that are shortened in one turn of the loop, and measured */
+#define MEASURE_AT_ONCE 100
+
+static int open_dir(const struct nm_manager *m, const char *id)
+{
+    _cleanup_close_ int root = open(m->log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return root < 0 ? -errno : RET_NERRNO(openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static uint64_t measure(const struct nm_manager *m, const char *id)
+{
+    _cleanup_close_ int dir = open_dir(m, id);
+
+    return dir < 0 ? 0 : nm_output_disk_bytes(dir);
+}
+
+void nm_output_ended(struct nm_manager *m, struct nm_container *c)
+{
+    c->log_bytes = measure(m, c->id);
+    c->log_measured = true;
+}
+
+/* How much may be taken off all that have ended, and what the living were promised. */
+static uint64_t held_by_ended(const struct nm_manager *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->ended.n; i++)
+        sum += m->ended.all[i]->log_bytes;
+    return sum;
+}
+
+/* With the times of what is in it. */
+static uint64_t whole_log(uint64_t output_max_bytes)
+{
+    return NM_OUTPUT_N_STREAMS * (output_max_bytes + output_max_bytes / NM_OUTPUT_TIMES_SHARE);
+}
+
+static uint64_t promised(const struct nm_manager *m)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++)
+        sum += whole_log(m->lives.all[i]->run.output_max_bytes);
+    return sum;
+}
+
+/* Returns by how much. */
+static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
+{
+    uint64_t before = c->log_bytes;
+    _cleanup_close_ int dir = open_dir(m, c->id);
+    int64_t r = dir < 0 ? dir : nm_output_shorten(dir, KEPT_BYTES);
+
+    if (r < 0 && r != -ENOENT)
+        nm_debug("%s: its log could not be shortened: %s", c->id, strerror((int)-r));
+    if (r > 0)
+        nm_info("%s has ended, and its log was shortened to its last words: the disk's share for output is wanted",
+                c->id);
+    /* One that can't be shortened isn't tried again and again. */
+    c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);
+    return nm_sub_u64(before, c->log_bytes);
+}
+
+/* The oldest first, until `bytes` are free or there is nothing left to be had at once. */
+static void shorten(struct nm_manager *m, uint64_t bytes)
+{
+    uint64_t gained = 0;
+
+    for (size_t i = 0, n = 0; i < m->ended.n && n < SHORTEN_AT_ONCE && gained < bytes; i++)
+        if (m->ended.all[i]->log_bytes > LEAST_GAIN) {
+            gained += shorten_one(m, m->ended.all[i]);
+            n++;
+        }
+}
+
+static uint64_t share_bytes(const struct nm_manager *m, struct nm_disk_sample *ret_disk)
+{
+    *ret_disk = (struct nm_disk_sample){0};
+    if (nm_disk_sample(m->log_dir, ret_disk) < 0 && nm_disk_sample(m->state_dir, ret_disk) < 0)
+        return 0;
+    return (uint64_t)((double)ret_disk->total_bytes * m->config->output_share);
+}
+
+uint64_t nm_output_allowance(struct nm_manager *m)
+{
+    struct nm_disk_sample disk;
+    uint64_t share = share_bytes(m, &disk), taken = promised(m), rest = nm_sub_u64(share, taken), all;
+    uint64_t each = NM_MIN(m->config->output_max_bytes, rest / SHARE_OF_REST);
+
+    each = NM_MAX(each, (uint64_t)NM_OUTPUT_MIN_BYTES);
+    all = taken + whole_log(each) + held_by_ended(m);
+    if (all > share)
+        shorten(m, all - share);
+    return each;
+}
+
+static bool shares_disk_with_journal(const struct nm_manager *m)
+{
+    struct stat logs, state;
+
+    return stat(m->log_dir, &logs) == 0 && stat(m->state_dir, &state) == 0 && logs.st_dev == state.st_dev;
+}
+
+/* Less than half of what the node's health asks for is left, or the journal has no room already and logs are in its
+ * way. */
+static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample *disk)
+{
+    double least = (double)disk->total_bytes * m->config->disk_min_free / 2;
+
+    return (disk->total_bytes > 0 && (double)disk->available_bytes < least) ||
+           ((m->journal.error == -ENOSPC || m->journal.error == -EDQUOT) && shares_disk_with_journal(m));
+}
+
+void nm_output_tidy(struct nm_manager *m)
+{
+    struct nm_disk_sample disk;
+    uint64_t share = share_bytes(m, &disk), all;
+
+    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* found by this nmd when it started */
+        if (!m->ended.all[i]->log_measured) {
+            nm_output_ended(m, m->ended.all[i]);
+            n++;
+        }
+    all = promised(m) + held_by_ended(m);
+    if (has_no_room(m, &disk))
+        shorten(m, UINT64_MAX);
+    else if (all > share)
+        shorten(m, all - share);
+}
+
+void nm_output_keep_last(struct nm_live *l)
+{
+    char dir[PATH_MAX];
+
+    if (l->launch && (size_t)snprintf(dir, sizeof dir, "%s/%s", l->m->log_dir, l->c->id) < sizeof dir)
+        nm_launch_keep_output(l->launch, dir);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See preflight.h. nmd --check-config is run beside an nmd that works, and before a start on which a node depends:
+ * so it says what the start would say, and leaves everything as it is. What only the deed can show is not found here
+ * (a disk that fails, a journal that is damaged, a slice that systemd won't start); none of it makes a check fail that
+ * a start would pass.
+ */
+
+#include "agent/node/preflight.h"
+
+#include <assert.h>
+#include <limits.h>
+
+#include "agent/agent.h"
+#include "agent/config/settings.h"
+#include "agent/health-script.h"
+#include "agent/store/store.h"
+#include "monitor/monitor.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/log.h"
+#include "util/refusals.h"
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+static int check_private(const char *path)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : nm_check_private_dir(fd);
+}
+
+/* Whoever can put a file or a link into these could make nmd, which is root, write and remove where they like. */
+int nm_ready_dir(const char *what, const char *path, bool make, char **ret_message)
+{
+    int r = make ? nm_mkdir_p(path, 0700) : nm_check_mkdir_p(path);
+
+    assert(path && *path);
+    if (r >= 0)
+        r = check_private(path);
+    if (r == -ENOENT && !make)
+        r = 0; /* it can be made */
+    if (r == -EPERM)
+        return nm_fail(ret_message, r,
+                       "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "
+                       "root's, without write permission for group and others",
+                       what, path);
+    return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be used: %s", what, path, strerror(-r))
+                 : r;
+}
+
+int nm_ready_script(const char *path, bool warn, char **ret_message)
+{
+    int r = path && *path ? nm_health_script_check(path) : 0;
+
+    if (r == -EPERM)
+        return nm_fail(ret_message, r,
+                       "the health script %s, or a directory above it, belongs to somebody else, or others may write "
+                       "to it: they could have nmd run what they like; make it root's, without write permission for "
+                       "group and others",
+                       path);
+    if (warn && r < 0 && r != -ENOMEM)
+        nm_warning("the health script %s can't be run: %s; without it the node counts as healthy", path, strerror(-r));
+    return r == -ENOMEM ? r : 0;
+}
+
+int nm_ready_refuse_journal(const char *state_dir, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "can't open the journal in %s: %s", state_dir, strerror(-r));
+}
+
+int nm_ready_refuse_figures(const char *proc_root, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", proc_root, strerror(-r));
+}
+
+/* ---- a look ---------------------------------------------------------------------------------- */
+
+/* A file that is damaged, or none at all, is replaced; one that nmd may not write to is not. */
+static int check_journal(const char *state_dir, char **ret_message)
+{
+    char path[PATH_MAX];
+    int r;
+
+    (void)snprintf(path, sizeof path, "%.4080s/" NM_STORE_FILE, state_dir);
+    r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
+    return r == -EACCES || r == -EROFS ? nm_ready_refuse_journal(state_dir, r, ret_message) : 0;
+}
+
+/* What lies in the state directory is looked at only where that can be used: it couldn't be used either. */
+static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *refusals)
+{
+    const bool configured = p->config->log_dir && p->config->log_dir[0];
+    _cleanup_free_ char *logs = NULL;
+    char *message = NULL;
+    int q = p->state_dir ? nm_ready_dir("state", p->state_dir, false, &message) : -ENOENT;
+    const bool has_state = q >= 0;
+    int r = p->state_dir ? nm_refusals_add(refusals, q, STEAL_PTR(message)) : 0;
+
+    if (configured)
+        logs = strdup(p->config->log_dir);
+    else if (has_state && asprintf(&logs, "%s/logs", p->state_dir) < 0)
+        logs = NULL;
+    if (!logs && (configured || has_state))
+        return -ENOMEM;
+    if (r == 0 && logs) {
+        q = nm_ready_dir("log", logs, false, &message);
+        r = nm_refusals_add(refusals, q, STEAL_PTR(message));
+    }
+    if (r == 0 && has_state) {
+        q = check_journal(p->state_dir, &message);
+        r = nm_refusals_add(refusals, q, STEAL_PTR(message));
+    }
+    return r;
+}
+
+/* With what the node has, but not what its kernel can do: no setting is refused for that. */
+static int check_settings(const struct nm_manager_params *p, char **ret_message)
+{
+    static const struct nm_cgroup_backend none;
+    _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *sampler = NULL;
+    struct nm_node_sample node = {0};
+    struct nm_policy_settings s;
+    int r = nm_node_sampler_new(p->node_proc_root, &sampler);
+
+    if (r < 0)
+        return nm_ready_refuse_figures(p->node_proc_root, r, ret_message);
+    r = nm_node_sampler_sample(sampler, nm_now_usec(), &node);
+    return r < 0 ? r : nm_config_policy_settings(p->config, &node, &none, &s, ret_message);
+}
+
+int nm_manager_check(const struct nm_manager_params *p, char **ret_message)
+{
+    const struct nm_cgroup_backend_params backend = {.kind = p->backend, .slice = p->slice, .event = p->event};
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r;
+
+    assert(p->event && p->config && ret_message);
+    *ret_message = NULL;
+    r = check_dirs(p, &refusals);
+    if (r == 0)
+        r = nm_cgroup_backend_check(&backend, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = check_settings(p, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0)
+        r = nm_ready_script(p->config->health_script, true, &message);
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && (r = RET_NERRNO(faccessat(AT_FDCWD, p->shim_path, X_OK, AT_EACCESS))) < 0)
+        r = nm_fail(&message, r, NM_READY_NO_SHIM, p->shim_path, strerror(-r));
+    r = nm_refusals_add(&refusals, r, message);
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Reclaiming in pieces that the swap device takes in a moment.
+ *
+ * The kernel counts as reclaimed only what has been written, and until that is as much as it was asked for it sends
+ * more: with a slow device all that the cgroup has, in one write to memory.reclaim that nothing can interrupt. As long
+ * as that lasts the cgroup can't be removed; and whoever tries to (systemd, as soon as a scope is empty) holds up
+ * everybody else who makes, ends or freezes a cgroup on this host. So memory.swap.max lets only a piece more go to swap
+ * at a time, and the next one waits until most of it is written.
+ */
+
+#include "agent/node/swap-reclaim.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "monitor/monitor.h"
+#include "util/clock.h"
+
+#define PIECE_MIN_BYTES NM_MIB
+#define PIECE_MAX_BYTES (16 * NM_MIB)
+/* A piece is what was written in such a time. */
+#define PIECE_USEC (100 * NM_USEC_PER_MSEC)
+#define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
+/* Page cache goes first, of which a container that reads can have any amount. */
+#define MAX_PIECES 8192
+/* Looks without any movement, and then there won't be any: what is left is locked or in use all the time. */
+#define MAX_IDLE 200
+
+struct push {
+    const struct nm_cgroup *cg;
+    struct nm_cgroup_sampler *sampler;
+    uint64_t begun_usec, before_bytes, swap_before_bytes;
+    uint64_t gained_bytes, swap_bytes; /* by now; less in use, and more in swap or on its way */
+    unsigned n_pieces, n_idle;
+};
+
+static int look(struct push *p)
+{
+    uint64_t had = p->gained_bytes, sent = p->swap_bytes, swap;
+    struct nm_cgroup_sample s;
+    int r = nm_cgroup_sampler_sample(p->sampler, nm_now_usec(), &s);
+
+    if (r >= 0)
+        r = nm_cgroup_read_swap(p->cg, &swap);
+    if (r < 0)
+        return r;
+    p->gained_bytes = nm_sub_u64(p->before_bytes, s.memory_bytes);
+    p->swap_bytes = nm_sub_u64(swap, p->swap_before_bytes);
+    p->n_idle = p->gained_bytes > had || p->swap_bytes > sent ? 0 : p->n_idle + 1;
+    return 0;
+}
+
+static int begin(struct push *p)
+{
+    struct nm_cgroup_sample s;
+    int r = nm_cgroup_sampler_new(p->cg, true, "/proc", &p->sampler);
+
+    p->begun_usec = nm_now_usec();
+    if (r >= 0)
+        r = nm_cgroup_sampler_sample(p->sampler, p->begun_usec, &s);
+    if (r >= 0)
+        r = nm_cgroup_read_swap(p->cg, &p->swap_before_bytes);
+    if (r >= 0)
+        p->before_bytes = s.memory_bytes;
+    return r;
+}
+
+static uint64_t piece_of(const struct push *p)
+{
+    uint64_t took = NM_MAX(nm_now_usec() - p->begun_usec, UINT64_C(1));
+    uint64_t piece = (uint64_t)((unsigned __int128)p->gained_bytes * PIECE_USEC / took);
+
+    return NM_MIN(NM_MAX(piece, PIECE_MIN_BYTES), PIECE_MAX_BYTES);
+}
+
+/* 0: done, or a part of it; -EAGAIN isn't an error here. */
+static int send(struct push *p, uint64_t bytes)
+{
+    int r = nm_cgroup_set_swap_max(p->cg, nm_add_u64(nm_add_u64(p->swap_before_bytes, p->swap_bytes), bytes));
+
+    if (r < 0)
+        return r;
+    p->n_pieces++;
+    r = nm_cgroup_reclaim(p->cg, bytes);
+    if (r >= 0) /* page cache, perhaps: that is a movement as well */
+        p->n_idle = 0;
+    return r == -EAGAIN ? 0 : r;
+}
+
+static int push(struct push *p, uint64_t bytes, uint64_t within_usec)
+{
+    const struct timespec again = {.tv_nsec = (long)(LOOK_AGAIN_USEC * NM_NSEC_PER_USEC)};
+
+    while (p->n_pieces < MAX_PIECES && p->n_idle < MAX_IDLE) {
+        uint64_t piece = piece_of(p);
+        int r = 0;
+
+        if (p->gained_bytes >= bytes)
+            return 0;
+        if (within_usec > 0 && nm_now_usec() - p->begun_usec >= within_usec)
+            break;
+        if (nm_sub_u64(p->swap_bytes, p->gained_bytes) < piece)
+            r = send(p, NM_MIN(bytes - p->gained_bytes, piece));
+        if (r >= 0)
+            r = look(p);
+        if (r < 0)
+            return r;
+        if (p->n_idle > 0)
+            (void)nanosleep(&again, NULL);
+    }
+    return -EAGAIN;
+}
+
+int nm_push_out(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
+{
+    struct push p = {.cg = cg};
+    int r;
+
+    assert(bytes > 0);
+    r = begin(&p);
+    if (r >= 0)
+        r = push(&p, bytes, within_usec);
+    (void)nm_cgroup_set_swap_max(cg, NM_CGROUP_NONE);
+    nm_cgroup_sampler_free(p.sampler);
+    return r;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A decision is written when it is taken, and again when its outcome is known. An nmd that dies in
+ * between leaves it open; the next one sees by the container's state what became of it, and goes on
+ * with it or closes it, so that no record stays without an outcome.
+ */
+
+#include "agent/recovery/recovery-decide.h"
+
+#include <assert.h>
+
+#include "agent/journal/decision-record.h"
+#include "util/clock.h"
+
+static void take(const struct nm_decision *d, void *userdata)
+{
+    *(struct nm_decision *)userdata = *d;
+}
+
+static bool load_newest(struct nm_manager *m, const char *id, struct nm_decision *ret)
+{
+    *ret = (struct nm_decision){0};
+    return nm_store_load_decisions(m->store, id, UINT64_MAX, 1, take, ret) >= 0 && ret->number > 0;
+}
+
+enum fate { FATE_GOES_ON, FATE_DONE, FATE_NOT_DONE };
+
+static enum fate done_if(bool done)
+{
+    return done ? FATE_DONE : FATE_NOT_DONE;
+}
+
+static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
+{
+    bool was_paused = v->state == NM_PAUSED;
+
+    switch (d->kind) {
+    case NM_DECISION_ADMIT:
+        if (v->state == NM_SCHEDULED)
+            return v->admitted ? FATE_GOES_ON : FATE_NOT_DONE;
+        return FATE_DONE;
+    case NM_DECISION_PAUSE:
+        return v->state == NM_PAUSING ? FATE_GOES_ON : done_if(was_paused);
+    case NM_DECISION_RESUME:
+        return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
+    case NM_DECISION_KILL:
+    case NM_DECISION_SHED:
+        if (d->reason == NM_REASON_KERNEL_OOM) /* the end, which is on the way, closes it */
+            return FATE_GOES_ON;
+        return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
+    case NM_DECISION_RESTART:
+        return nm_view_is_waiting(v) ? FATE_DONE : FATE_GOES_ON;
+    case NM_DECISION_PROMOTE:
+        return done_if(v->type == NM_GUARANTEED);
+    case NM_DECISION_DEMOTE:
+        return done_if(v->type == NM_OPPORTUNISTIC);
+    case NM_DECISION_UPDATE: /* written together with what it changes */
+        return FATE_DONE;
+    default:
+        return FATE_NOT_DONE;
+    }
+}
+
+void nm_recovery_reopen_decision(struct nm_live *l)
+{
+    const struct nm_view *v = &l->c->view;
+    struct nm_decision *d = &l->decision;
+
+    assert(!l->decision_open);
+    if (!load_newest(l->m, l->c->id, d))
+        return;
+    l->use_before = d->predicted;
+    if (d->kind == NM_DECISION_QUEUE) { /* else the same reason would be recorded once more */
+        l->queue_told = d->reason;
+        l->queue_told_usec = d->decided_usec;
+    }
+    /* Frozen, but the sample that shows what came of it was still to come. */
+    if (d->outcome == NM_OUTCOME_DONE && !d->regained_known && d->kind == NM_DECISION_PAUSE &&
+        v->state == NM_PAUSED)
+        l->regain_due = true;
+    if (d->outcome != NM_OUTCOME_PENDING)
+        return;
+    l->decision_open = true;
+    switch (fate_of(d, v)) {
+    case FATE_GOES_ON:
+        break;
+    case FATE_DONE:
+        nm_record_effective(l);
+        break;
+    case FATE_NOT_DONE:
+        nm_record_failed(l, "nmd was restarted before it was carried out");
+        if (d->kind == NM_DECISION_RECLAIM) /* nothing is lost by doing it again, but by not doing it */
+            l->c->view.reclaimed = false;
+        break;
+    }
+}
+
+void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why)
+{
+    struct nm_decision d;
+
+    assert(id && why);
+    if (!load_newest(m, id, &d) || d.outcome != NM_OUTCOME_PENDING)
+        return;
+    d.outcome = NM_OUTCOME_FAILED;
+    (void)snprintf(d.error, sizeof d.error, "%s", why);
+    nm_record_store_result(m, nm_store_put_decision(m->store, &d));
+}

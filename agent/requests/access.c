@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who may see and touch what: containers are found here for whoever asks, and only those that are theirs. */
+
+#include "agent/requests/access.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/journal/lists.h"
+
+bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container *c)
+{
+    return !who || who->admin || who->uid == c->submitter_uid;
+}
+
+static bool all_digits(const char *s)
+{
+    return *s && s[strspn(s, "0123456789")] == '\0';
+}
+
+/* A number is short for the id that ends in it, as people say it: "kill 42". */
+static bool answers_to(const struct nm_container *c, const char *ref)
+{
+    return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));
+}
+
+/* By id, by number, or by name: the one live container of that name, else the newest ended one. */
+int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char *ref,
+                struct nm_container **ret, struct nm_problem *p)
+{
+    struct nm_container *c = nm_lists_by_id(m, ref), *found = NULL;
+
+    assert(ref && ret && p);
+    if (c && nm_access_may_touch(who, c)) {
+        *ret = c;
+        return 0;
+    }
+    for (size_t i = 0; i < m->lives.n; i++) {
+        c = m->lives.all[i]->c;
+        if (!answers_to(c, ref) || !nm_access_may_touch(who, c))
+            continue;
+        if (found)
+            return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", ref,
+                                  "More than one live container is called '%s' (%s and %s, for "
+                                  "instance). Use the id.",
+                                  ref, found->id, c->id);
+        found = c;
+    }
+    for (size_t i = m->ended.n; i-- > 0 && !found;)
+        if (answers_to(m->ended.all[i], ref) && nm_access_may_touch(who, m->ended.all[i]))
+            found = m->ended.all[i];
+    if (!found)
+        return nm_problem_set(
+            p, NM_AGENT_E_NOT_FOUND, "id", ref,
+            "There is no container '%s' here%s. 'nmctl list --all' shows those that there are.",
+            ref, who && !who->admin ? " that you may see" : "");
+    *ret = found;
+    return 0;
+}
+
+int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                    const struct nm_container **ret, struct nm_problem *ret_problem)
+{
+    struct nm_container *c;
+    int r = nm_access_find(m, who, id, &c, ret_problem);
+
+    if (r == 0)
+        *ret = c;
+    return r;
+}
+
+/* What has ended, or is about to, can't be changed: the state is told, since it is the reason. */
+int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_live **ret, struct nm_problem *p)
+{
+    struct nm_container *c;
+    char end[NM_STATE_TEXT_SIZE];
+    int r = nm_access_find(m, who, id, &c, p);
+
+    if (r != 0)
+        return r;
+    *ret = nm_lists_live_of(c);
+    if (!*ret)
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s has ended (%s). 'nmctl explain %s' tells how, and 'nmctl run' starts "
+                              "another.", c->id, nm_container_state_text(c, end, sizeof end), c->id);
+    if (c->view.state == NM_KILLING)
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s is being killed (KILLING). 'nmctl wait %s' waits for its end.", c->id,
+                              c->id);
+    return 0;
+}
+
+int nm_access_want_admin(const struct nm_caller *who, const char *thing, struct nm_problem *p)
+{
+    assert(thing && p);
+    if (!who || who->admin)
+        return 0;
+    return nm_problem_set(p, NM_AGENT_E_FORBIDDEN, thing, "",
+                          "Only root and members of the administrators' group may do this: %s. Ask one of them; the "
+                          "group is what [interface] admin-group in nmd.conf names.", thing);
+}

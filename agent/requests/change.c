@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Another type, size or blob for a container that is there, by people or its owner. All that is asked for at once is
+ * looked at before any of it is done. It is done in place: the limits of the cgroup change, and no process is moved.
+ */
+
+#include "agent/requests/change.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/requests/access.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/node/container-limits.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/decision-record.h"
+#include "agent/node/sample.h"
+#include "agent/requests/user-limits.h"
+#include "agent/requests/submit.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/parse.h"
+
+/* How it is to be, and which of that is to be another one. */
+struct wish {
+    const struct nm_caller *who; /* NULL: its owner */
+    enum nm_execution_type type;
+    struct nm_resources request;
+    uint32_t vcores_milli;
+    const struct nm_blob *blob;
+    bool moves, sized; /* another type; another size, or the same said once more */
+};
+
+static struct wish wish_of(const struct nm_live *l, const struct nm_caller *who)
+{
+    return (struct wish){.who = who, .type = l->c->view.type, .request = l->c->view.request,
+                         .vcores_milli = l->c->vcores_milli};
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct nm_problem *p)
+{
+    char want[32], has[32];
+
+    /* A limit that isn't lowered makes nothing worse, however much is used. */
+    if (memory_bytes >= l->c->view.request.memory_bytes || memory_bytes >= l->c->view.measured.memory_bytes)
+        return 0;
+    nm_format_size(memory_bytes, want, sizeof want);
+    return nm_problem_set(
+        p, NM_AGENT_E_CONFLICT, "memory", want,
+        "Container %s uses %s now: with a limit of %s the kernel would kill it at once. Choose a limit above that.",
+        l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
+}
+
+/* Says what to do instead of the refused change. For a container that exists that differs from the advice for a new
+ * request. */
+static void advise(const struct nm_live *l, const struct wish *w, char *buf, size_t size)
+{
+    const char *id = l->c->id;
+
+    if (w->moves && w->type == NM_GUARANTEED)
+        (void)snprintf(buf, size,
+                       "It stays opportunistic. Promote it when some have ended ('nmctl list' shows them), or make it "
+                       "smaller first ('nmctl update --memory SIZE --vcores N %s').", id);
+    else if (w->moves)
+        (void)snprintf(buf, size,
+                       "It stays guaranteed. Demote it when the queue is shorter ('nmctl list --state queued').");
+    else
+        (void)snprintf(buf, size,
+                       "It keeps what it has. Ask for less, try again when some have ended, or make it opportunistic "
+                       "first ('nmctl demote %s').", id);
+}
+
+/* As a new request would be, without what it holds already. The queue's length is a reason for what comes into it only:
+ * to another size it has its place. */
+static int check_room(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+{
+    static const struct nm_caller owner = {.admin = true};
+    struct nm_manager *m = l->m;
+    bool queues = w->moves && w->type == NM_OPPORTUNISTIC && nm_view_is_waiting(&l->c->view);
+    enum nm_reason reason = NM_REASON_NONE;
+    char instead[256];
+
+    advise(l, w, instead, sizeof instead);
+    if (w->sized || queues || (w->moves && w->type == NM_GUARANTEED))
+        reason = nm_policy_check_request(&m->settings, m->lives.views, m->lives.n, w->type, &w->request,
+                                         l->c->view.cpu_is_share, &l->c->view);
+    if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
+        return nm_submit_refuse(m, reason, &w->request, &l->c->view, instead, p);
+    return queues ? nm_share_check_queue(m, w->who ?: &owner, p) : 0;
+}
+
+static int check_blob(const struct nm_live *l, const struct nm_blob *blob, struct nm_problem *p)
+{
+    int r = nm_submit_check_blob(blob, p);
+
+    if (r == 0 && blob->bytes > l->c->blob.bytes)
+        r = nm_share_check_bytes(l->m, blob->bytes - l->c->blob.bytes, p);
+    return r;
+}
+
+static int check(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+{
+    int r = check_room(l, w, p);
+
+    if (r == 0 && w->sized) {
+        nm_sample_live(l, nm_now_usec());
+        r = check_shrink(l, w->request.memory_bytes, p);
+    }
+    if (r == 0 && w->blob)
+        r = check_blob(l, w->blob, p);
+    return r;
+}
+
+/* ---- what is done ------------------------------------------------------------------------- */
+
+static int take_blob(struct nm_live *l, const struct nm_blob *blob)
+{
+    int r;
+
+    l->command_bytes -= l->c->blob.bytes;
+    r = nm_container_set_blob(l->c, blob->data, blob->bytes);
+    l->command_bytes += l->c->blob.bytes;
+    return r;
+}
+
+static void record(struct nm_live *l, enum nm_decision_kind kind, const struct wish *w)
+{
+    nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
+}
+
+/* A container has one record at a time, so of two the size's is closed first. */
+static void keep(struct nm_live *l, const struct wish *w)
+{
+    struct nm_manager *m = l->m;
+
+    (void)nm_store_begin(m->store);
+    if (w->sized)
+        record(l, NM_DECISION_UPDATE, w);
+    if (w->sized && w->moves) {
+        nm_record_acted(l);
+        nm_record_effective(l);
+    }
+    if (w->moves)
+        record(l, w->type == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, w);
+    if (w->sized || w->moves)
+        (void)nm_keep_journal(l);
+    if (w->blob)
+        (void)nm_store_put_blob(m->store, l->c);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    (void)nm_keep_copy(l);
+    if (w->moves)
+        NM_FAULT("type-journalled");
+    if (w->sized)
+        NM_FAULT("update-journalled");
+}
+
+static void carry_out(struct nm_live *l, const struct wish *w)
+{
+    struct nm_view *v = &l->c->view;
+
+    nm_limits_apply(l);
+    if (w->moves)
+        nm_limits_set_priority(l);
+    nm_record_acted(l);
+    nm_record_effective(l);
+    /* What was paused to give way has the right of way now. */
+    if (w->moves && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
+        record(l, NM_DECISION_RESUME, &(struct wish){.who = w->who});
+        nm_act_resume(l);
+    }
+    nm_kick(l->m, NM_TRIGGER_CHANGE);
+}
+
+/* All of it or nothing. What can fail for want of memory comes first. */
+static int change(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+{
+    int r = check(l, w, p);
+
+    if (r == 0 && w->blob)
+        r = take_blob(l, w->blob);
+    if (r != 0)
+        return r;
+    l->c->view.type = w->type;
+    l->c->view.request = w->request;
+    l->c->vcores_milli = w->vcores_milli;
+    keep(l, w);
+    if (w->sized || w->moves)
+        carry_out(l, w);
+    return 0;
+}
+
+/* ---- for people --------------------------------------------------------------------------- */
+
+static int find(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live **ret,
+                struct nm_problem *p)
+{
+    int r = nm_access_find_live(m, who, id, ret, p);
+
+    assert(p);
+    return r == 0 ? nm_keep_check(m, p) : r;
+}
+
+/* A promise that can't be kept is refused, as at submission; to give one up is always possible, but for what still
+ * waits: it needs a place in the queue. */
+static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       enum nm_execution_type to, struct nm_problem *p)
+{
+    struct nm_live *l;
+    struct wish w;
+    int r = find(m, who, id, &l, p);
+
+    if (r != 0)
+        return r;
+    w = wish_of(l, who);
+    if (w.type == to)
+        return nm_problem_set(p, NM_AGENT_E_CONFLICT, "execution_type", nm_execution_type_name(to),
+                              "Container %s is %s already.", l->c->id, nm_execution_type_name(to));
+    w.type = to;
+    w.moves = true;
+    r = change(l, &w, p);
+    return r == 0 ? nm_keep_answer(m, l->c->id, to == NM_GUARANTEED ? "is promoted" : "is demoted", p) : r;
+}
+
+int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                       struct nm_problem *ret_problem)
+{
+    return change_type(m, who, id, NM_GUARANTEED, ret_problem);
+}
+
+int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
+{
+    return change_type(m, who, id, NM_OPPORTUNISTIC, ret_problem);
+}
+
+static int set_size(struct nm_manager *m, struct wish *w, uint64_t memory_bytes, uint32_t vcores_milli,
+                    struct nm_problem *p)
+{
+    int r = memory_bytes ? nm_submit_check_memory(memory_bytes, p) : 0;
+
+    if (r != 0)
+        return r;
+    if (memory_bytes)
+        w->request.memory_bytes = memory_bytes;
+    if (vcores_milli) {
+        w->request.cpu_millicores = nm_submit_millicores(m, vcores_milli);
+        w->vcores_milli = vcores_milli;
+    }
+    w->sized = memory_bytes || vcores_milli;
+    return 0;
+}
+
+int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem)
+{
+    struct nm_live *l;
+    struct wish w;
+    int r = find(m, who, id, &l, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (!memory_bytes && !vcores_milli)
+        return nm_problem_set(ret_problem, NM_AGENT_E_INVALID, "memory_bytes", "",
+                              "Nothing to change: give memory, vcores, or both.");
+    w = wish_of(l, who);
+    r = set_size(m, &w, memory_bytes, vcores_milli, ret_problem);
+    if (r == 0)
+        r = change(l, &w, ret_problem);
+    return r == 0 ? nm_keep_answer(m, l->c->id, "is updated", ret_problem) : r;
+}
+
+/* ---- for owners --------------------------------------------------------------------------- */
+
+/* No word of a journal that can't be written now: an answer that isn't 0 would mean that nothing has changed. */
+int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_problem *ret_problem)
+{
+    struct wish w = wish_of(l, NULL);
+    int r = nm_keep_check(l->m, ret_problem);
+
+    if (r != 0)
+        return r;
+    w.blob = c->blob;
+    if (c->type) {
+        w.type = *c->type;
+        w.moves = w.type != l->c->view.type;
+    }
+    r = set_size(l->m, &w, c->memory_bytes, c->vcores_milli, ret_problem);
+    if (r == 0 && (w.moves || w.sized) && l->c->view.state == NM_KILLING)
+        r = nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
+                           "Container %s is being killed.", l->c->id);
+    return r == 0 ? change(l, &w, ret_problem) : r;
+}
+
+/* Allocates everything before it changes the container, so that a lack of memory changes nothing. */
+static int take_place(struct nm_live *l, const struct nm_move *move)
+{
+    _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);
+    int r = workdir && log_dir ? take_blob(l, &move->blob) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    free(l->c->command.workdir);
+    l->c->command.workdir = STEAL_PTR(workdir);
+    free(l->c->log_dir);
+    l->c->log_dir = STEAL_PTR(log_dir);
+    l->command_bytes = nm_command_bytes(&l->c->command) + l->c->blob.bytes;
+    return 0;
+}
+
+int nm_change_place(struct nm_live *l, const struct nm_move *move, struct nm_problem *ret_problem)
+{
+    struct nm_manager *m = l->m;
+    int r = nm_keep_check(m, ret_problem);
+
+    if (r == 0)
+        r = nm_submit_check_dirs(move->workdir, move->log_dir, ret_problem);
+    if (r == 0)
+        r = check_blob(l, &move->blob, ret_problem);
+    if (r == 0)
+        r = take_place(l, move);
+    if (r != 0)
+        return r;
+    (void)nm_store_begin(m->store);
+    (void)nm_keep_journal(l);
+    (void)nm_store_put_command(m->store, l->c);
+    (void)nm_store_put_blob(m->store, l->c);
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("moved-journalled");
+    (void)nm_keep_copy(l);
+    return 0;
+}

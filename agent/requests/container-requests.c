@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What people ask for containers that are there: pause, resume, kill, remove; change.c has the rest. */
+
+#include "agent/state/manager-state.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/requests/access.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/persist.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/decision-record.h"
+
+/* Says what to do where the state doesn't allow a pause or a resumption. */
+static const char *state_advice(enum nm_state s)
+{
+    switch (s) {
+    case NM_NEW:
+    case NM_LOCALIZING:
+    case NM_SCHEDULED:
+        return "It has not started: 'nmctl explain' tells why, and 'nmctl kill' takes it out of the queue.";
+    case NM_RUNNING:
+        return "It is not paused, so there is nothing to do.";
+    default:
+        return "Try again in a moment; 'nmctl show' has its state.";
+    }
+}
+
+static int wrong_state(const struct nm_container *c, const char *what, const char *allowed,
+                       struct nm_problem *p)
+{
+    assert(c->view.state != NM_COMPLETED);
+    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                          "Container %s is %s and can't be %s: it must be %s. %s", c->id,
+                          nm_state_word(c->view.state), what, allowed, state_advice(c->view.state));
+}
+
+/* A person's pause of what the policy had paused makes it theirs: it then outlives the cause of the
+ * first. */
+int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                     struct nm_problem *ret_problem)
+{
+    struct nm_live *l;
+    int r = nm_access_find_live(m, who, id, &l, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (!m->backend->feature[NM_CGROUP_FREEZE])
+        return nm_problem_set(ret_problem, NM_AGENT_E_UNAVAILABLE, "freeze", "",
+                              "Containers can't be paused here: %s.",
+                              m->backend->missing[NM_CGROUP_FREEZE]);
+    if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
+        l->c->view.user_paused =
+            true; /* policy had paused it: now it stays until a person resumes it */
+        (void)nm_keep_journal(l);
+        (void)nm_keep_copy(l);
+        return nm_keep_answer(m, l->c->id, "is paused", ret_problem);
+    }
+    if (l->c->view.state != NM_RUNNING)
+        return wrong_state(l->c, "paused", "RUNNING", ret_problem);
+    nm_record_by(l, NM_DECISION_PAUSE, NM_REASON_USER, who);
+    nm_act_pause(l, true);
+    return nm_keep_answer(m, l->c->id, "is paused", ret_problem);
+}
+
+/* Also what is still being paused; the policy may pause it again, when CPU is short. */
+int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_live *l;
+    int r = nm_access_find_live(m, who, id, &l, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (l->c->view.state != NM_PAUSED && l->c->view.state != NM_PAUSING)
+        return wrong_state(l->c, "resumed", "PAUSED", ret_problem);
+    nm_record_by(l, NM_DECISION_RESUME, NM_REASON_USER, who);
+    nm_act_resume(l);
+    return nm_keep_answer(m, l->c->id, "is resumed", ret_problem);
+}
+
+/* Twice is not an error: the second time, with `now`, ends the time of grace. */
+int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
+                    struct nm_problem *ret_problem)
+{
+    struct nm_container *c;
+    struct nm_live *l;
+    char end[NM_STATE_TEXT_SIZE];
+    int r = nm_access_find(m, who, id, &c, ret_problem);
+
+    if (r != 0)
+        return r;
+    l = nm_lists_live_of(c);
+    if (!l)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
+                              "Container %s has ended already (%s). 'nmctl explain' tells how, and 'nmctl rm' removes "
+                              "its record and its logs.", c->id, nm_container_state_text(c, end, sizeof end));
+    if ((c->view.state == NM_KILLING && !now) || nm_end_is_over(l))
+        return 0;
+    if (c->view.state != NM_KILLING)
+        nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
+    nm_act_kill(l, NM_EXIT_KILLED, now);
+    return nm_keep_answer(m, c->id, "is being killed", ret_problem);
+}
+
+int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_container *c;
+    int r = nm_access_find(m, who, id, &c, ret_problem);
+
+    if (r != 0)
+        return r;
+    if (c->view.state != NM_COMPLETED || nm_lists_live_of(c))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                              "Container %s is %s, and only what has ended can be removed. 'nmctl kill' ends it, "
+                              "'nmctl rm --force' does both.", c->id, nm_state_word(c->view.state));
+    if (c->keep_result)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "id", id,
+                              "How container %s ended is kept until its owner (%s) has acknowledged it.", c->id,
+                              c->owner);
+    nm_lists_remove_ended(m, c);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Emptying the node: nothing is admitted any more, what waits is discarded, what runs may finish until the deadline. */
+
+#include "agent/requests/drain.h"
+
+#include <assert.h>
+
+#include "agent/problem.h"
+#include "agent/requests/access.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/journal/durable.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/parse.h"
+
+static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
+                       enum nm_reason reason, const struct nm_caller *who)
+{
+    for (size_t i = m->lives.n; i-- > 0;) {
+        struct nm_live *l = m->lives.all[i];
+        const struct nm_view *v = &l->c->view;
+
+        if (v->state == NM_KILLING || nm_end_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
+            continue;
+        nm_record_by(l, NM_DECISION_KILL, reason, who);
+        nm_act_kill(l, NM_EXIT_DRAINED, now);
+    }
+}
+
+static int on_drain_deadline(sd_event_source *s, uint64_t usec, void *userdata)
+{
+    struct nm_manager *m = userdata;
+
+    (void)s, (void)usec;
+    nm_events_tell_node(m, "the deadline of draining has come: what still runs is ended");
+    kill_where(m, false, false, NM_REASON_DRAIN_DEADLINE, NULL);
+    return 0;
+}
+
+int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec)
+{
+    sd_event_source *timer = NULL;
+    int r = 0;
+
+    assert(m->event);
+    if (deadline_usec != UINT64_MAX)
+        r = sd_event_add_time(m->event, &timer, CLOCK_BOOTTIME, deadline_usec, 1000, on_drain_deadline, m);
+    if (r < 0)
+        return r;
+    (void)sd_event_source_disable_unref(m->drain.timer);
+    m->drain.timer = timer;
+    m->drain.deadline_usec = deadline_usec;
+    return 0;
+}
+
+/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
+void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
+{
+    assert(m->drain.is_on);
+    /* What waits would wait for ever. */
+    for (size_t i = m->lives.n; i-- > 0;)
+        if (nm_view_is_waiting(m->lives.views[i])) {
+            nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
+            nm_act_kill(m->lives.all[i], NM_EXIT_DRAINED, true);
+        }
+    if (m->drain.opportunistic)
+        kill_where(m, true, false, NM_REASON_DRAINING, who);
+}
+
+static size_t count_waiting(const struct nm_manager *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->lives.n; i++)
+        n += nm_view_is_waiting(m->lives.views[i]);
+    return n;
+}
+
+static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
+{
+    char text[220], when[32], discarded[64] = "";
+    size_t n = count_waiting(m);
+
+    if (n > 0)
+        (void)snprintf(discarded, sizeof discarded, "; what waits is discarded: %zu container%s", n, n == 1 ? "" : "s");
+    if (m->drain.deadline_usec == UINT64_MAX)
+        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what runs may finish%s", discarded);
+    else
+        (void)snprintf(text, sizeof text, "draining: nothing is admitted any more; what still runs in %s is ended%s",
+                       nm_format_duration(deadline_usec, when, sizeof when), discarded);
+    nm_events_tell_node(m, text);
+}
+
+/* Journalled before anything is done: a restart in between must not admit again. To drain anew
+ * changes the deadline. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
+                     bool kill_opportunistic, struct nm_problem *ret_problem)
+{
+    uint64_t now = nm_now_usec();
+    int r = nm_access_want_admin(who, "drain", ret_problem);
+
+    if (r == 0)
+        r = nm_drain_arm(m, deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec);
+    if (r != 0)
+        return r;
+    m->drain.is_on = true;
+    m->drain.opportunistic = kill_opportunistic;
+    nm_durable_save_drain(m);
+    NM_FAULT("drain-journalled");
+    tell_draining(m, deadline_usec);
+    nm_drain_carry_out(m, who);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, "The node", "is draining", ret_problem);
+}
+
+int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
+                       struct nm_problem *ret_problem)
+{
+    int r = nm_access_want_admin(who, "undrain", ret_problem);
+
+    if (r != 0)
+        return r;
+    if (!m->drain.is_on)
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
+                              "The node is not draining: it admits containers.");
+    m->drain.is_on = false;
+    m->drain.deadline_usec = UINT64_MAX;
+    m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
+    nm_durable_save_drain(m);
+    nm_events_tell_node(m, "no longer draining: containers are admitted again");
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, "The node", "no longer drains", ret_problem);
+}
+
+/* The policy's memory is in the journal: saved here, since a round may find nothing to do. */
+int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
+                             struct nm_problem *ret_problem)
+{
+    int r = nm_access_want_admin(who, "close the breaker", ret_problem);
+
+    if (r != 0)
+        return r;
+    if (nm_policy_close_breaker(m->policy, nm_now_usec()))
+        nm_events_tell_node(m, "breaker closed by an administrator: opportunistic containers are admitted again");
+    nm_durable_save(m);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, "The breaker", "is closed", ret_problem);
+}

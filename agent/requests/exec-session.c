@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Other commands in containers that run (nmctl exec): sessions. The container is what is journalled, limited and
+ * killed; a session is some more processes in its cgroup, with nothing to be done about them after nmd or they have
+ * ended. So nothing of it is kept, and nmd has no part in one once it has begun (shim-session.c): all that it knows is
+ * how many there are, since each costs it a child to reap. A restarted nmd counts anew.
+ */
+
+#include "agent/requests/exec-session.h"
+
+#include <assert.h>
+
+#include "agent/launch/shim.h"
+#include "agent/requests/access.h"
+#include "agent/node/container-limits.h"
+#include "agent/lifecycle/container-start.h"
+#include "agent/problem.h"
+#include "util/log.h"
+
+#define SESSIONS_MAX 256u
+#define SESSIONS_PER_CONTAINER 16u
+#define SESSIONS_PER_USER 64u /* administrators excepted */
+
+struct nm_sessions {
+    struct nm_session *first;
+    unsigned n;
+    uint64_t last; /* its number */
+};
+
+struct nm_session {
+    struct nm_manager *m;
+    struct nm_session *next;
+    uint64_t number;
+    char container_id[NM_ID_SIZE];
+    uid_t uid;
+    struct nm_launch *launch;
+    sd_event_source *over; /* the turn in which it is forgotten */
+};
+
+static void forget(struct nm_session *s)
+{
+    struct nm_session **p = &s->m->sessions->first;
+
+    while (*p != s)
+        p = &(*p)->next;
+    *p = s->next;
+    s->m->sessions->n--;
+    sd_event_source_disable_unref(s->over);
+    nm_launch_free(s->launch); /* one at its gate leaves */
+    free(s);
+}
+
+struct nm_sessions *nm_sessions_new(void)
+{
+    return calloc(1, sizeof(struct nm_sessions));
+}
+
+struct nm_sessions *nm_sessions_free(struct nm_sessions *all)
+{
+    while (all && all->first)
+        forget(all->first);
+    free(all);
+    return NULL;
+}
+
+unsigned nm_sessions_count(const struct nm_sessions *all)
+{
+    return all->n;
+}
+
+static struct nm_session *find(struct nm_manager *m, uint64_t number)
+{
+    struct nm_session *s = m->sessions->first;
+
+    while (s && s->number != number)
+        s = s->next;
+    return s;
+}
+
+static int on_over(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    forget(userdata);
+    return 0;
+}
+
+/* Its launch can't be freed inside of its own callback. */
+static void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r, void *userdata)
+{
+    struct nm_session *s = userdata;
+
+    (void)l, (void)r;
+    if (phase == NM_LAUNCH_ENDED && !s->over &&
+        sd_event_add_defer(s->m->event, &s->over, on_over, s) < 0)
+        nm_err("%s: out of memory while a session ends", s->container_id);
+}
+
+/* ---- bounds ----------------------------------------------------------------------------------- */
+
+static int refuse(struct nm_problem *p, unsigned n, const char *whose)
+{
+    return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "exec", "",
+                          "%u commands were started in %s by 'exec' and still run, and no more are. Try again when "
+                          "some have ended.", n, whose);
+}
+
+static int check_room(const struct nm_manager *m, const struct nm_caller *who, const struct nm_container *c,
+                      struct nm_problem *p)
+{
+    unsigned in_container = 0, of_user = 0;
+    uint64_t limit;
+
+    for (const struct nm_session *s = m->sessions->first; s; s = s->next) {
+        in_container += nm_streq(s->container_id, c->id);
+        of_user += s->uid == who->uid;
+    }
+    if (in_container >= SESSIONS_PER_CONTAINER)
+        return refuse(p, in_container, "this container");
+    if (!who->admin && of_user >= SESSIONS_PER_USER)
+        return refuse(p, of_user, "your containers");
+    if (m->sessions->n >= SESSIONS_MAX)
+        return refuse(p, m->sessions->n, "all containers");
+    if (!nm_launch_has_descriptors(&limit))
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "descriptors", "",
+                              "nmd has hardly any of its file descriptors left; try again when others have ended.");
+    return 0;
+}
+
+/* What is frozen would only seem to hang. */
+static int check_state(const struct nm_live *l, struct nm_problem *p)
+{
+    const struct nm_container *c = l->c;
+
+    if (c->view.state == NM_RUNNING && l->cg && l->launch && c->pid > 0 && c->shim_pid > 0)
+        return 0;
+    return nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                          "Container %s is %s, and no command can be started in it: it must be %s.%s", c->id,
+                          nm_state_word(c->view.state), nm_state_word(NM_RUNNING),
+                          c->view.state == NM_PAUSED       ? " 'nmctl resume' lets it go on."
+                          : nm_view_is_waiting(&c->view) ? " 'nmctl explain' tells what it waits for."
+                                                         : "");
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+static size_t count(const char *const *v)
+{
+    size_t n = 0;
+
+    while (v && v[n])
+        n++;
+    return n;
+}
+
+/* The container's and what comes on top, as one vector; the strings are theirs. */
+static char **join_env(const struct nm_container *c, const struct nm_exec *e)
+{
+    const char *const *own = (const char *const *)c->command.env;
+    size_t n = count(own), n_more = count(e->env);
+    char **env = calloc(n + n_more + 1, sizeof *env);
+
+    if (env && n > 0)
+        memcpy(env, own, n * sizeof *env);
+    if (env && n_more > 0)
+        memcpy(env + n, e->env, n_more * sizeof *env);
+    return env;
+}
+
+static int launch(struct nm_session *s, struct nm_live *l, const struct nm_exec *e, int client_fd)
+{
+    struct nm_manager *m = s->m;
+    struct nm_container *c = l->c;
+    _cleanup_free_ char **env = join_env(c, e);
+    struct nm_command command = c->command;
+    const struct nm_launch_params p = {
+        .shim_fd = nm_start_open_shim(m),
+        .container_id = c->id,
+        .command = &command,
+        .cgroup_fd = l->cg->dir_fd,
+        .oom_score_adj = nm_limits_oom_score_adj(c),
+        .confine = m->config->confine && m->confinement == 0,
+        .private_ipc = m->config->private_ipc,
+        .rows = e->rows,
+        .columns = e->columns,
+        .event = m->event,
+    };
+    const struct nm_shim_session session = {
+        .shim_pid = c->shim_pid,
+        .command_pid = c->pid,
+        .n_more = (uint32_t)count(e->env),
+        .input = e->input,
+    };
+    int r;
+
+    if (!env)
+        return -ENOMEM;
+    command.argv = (char **)e->argv;
+    command.env = env;
+    r = nm_launch_session_new(&p, &session, nm_launch_shim_pidfd(l->launch), client_fd, on_launch, s, &s->launch);
+    if (r < 0 || nm_launch_was_born_inside(s->launch))
+        return r;
+    return nm_cgroup_move_in(l->cg, nm_launch_shim_pid(s->launch));
+}
+
+/* Where it isn't the cgroup's: the command inherits its shim's. */
+static void set_priority(const struct nm_session *s, const struct nm_live *l)
+{
+    const struct nm_priority p = nm_limits_priority_of(l);
+
+    if (p.schedule && p.background)
+        (void)nm_priority_set(nm_launch_shim_pid(s->launch), &p);
+}
+
+int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
+                    int client_fd, uint64_t *ret_number, struct nm_problem *p)
+{
+    struct nm_session *s;
+    struct nm_live *l;
+    int r = nm_access_find_live(m, who, id, &l, p);
+
+    assert(e->argv && e->argv[0] && client_fd >= 0);
+    if (r == 0)
+        r = check_state(l, p);
+    if (r == 0)
+        r = check_room(m, who, l->c, p);
+    if (r != 0)
+        return r;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    *s = (struct nm_session){.m = m, .next = m->sessions->first, .number = ++m->sessions->last, .uid = who->uid};
+    memcpy(s->container_id, l->c->id, sizeof s->container_id);
+    m->sessions->first = s;
+    m->sessions->n++;
+    r = launch(s, l, e, client_fd);
+    if (r < 0) {
+        forget(s);
+        return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "exec", "", "No process could be started in container %s: %s.",
+                              l->c->id, strerror(-r));
+    }
+    set_priority(s, l);
+    nm_log_container(LOG_INFO, l->c->id, NULL, NULL, "%s: user %u runs %s in it", l->c->id, who->uid, e->argv[0]);
+    *ret_number = s->number;
+    return 0;
+}
+
+void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
+{
+    struct nm_session *s = find(m, number);
+
+    if (s)
+        (void)nm_launch_open_gate(s->launch); /* that its shim has gone is heard by both ends */
+}
+
+void nm_manager_exec_drop(struct nm_manager *m, uint64_t number)
+{
+    struct nm_session *s = find(m, number);
+
+    if (s && !s->over)
+        forget(s);
+}

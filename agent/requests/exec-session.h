@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/state/manager-state.h"
+
+struct nm_sessions *nm_sessions_new(void); /* NULL: no memory */
+/* When nmd ends: what has begun goes on without it. */
+struct nm_sessions *nm_sessions_free(struct nm_sessions *all);
+unsigned nm_sessions_count(const struct nm_sessions *all);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What owners ask for containers of theirs, beside what people may. An owner is a part of nmd: it is believed, but not
+ * to have no bugs, and its containers may be gone when it comes. */
+
+#include "agent/state/manager-state.h"
+
+#include <assert.h>
+#include <signal.h>
+
+#include "agent/problem.h"
+#include "agent/requests/rerun.h"
+#include "agent/lifecycle/actions.h"
+#include "agent/requests/change.h"
+#include "agent/lifecycle/container-end.h"
+#include "agent/journal/persist.h"
+#include "agent/state/round-schedule.h"
+#include "agent/journal/lists.h"
+#include "agent/journal/event-ring.h"
+#include "agent/journal/decision-record.h"
+#include "util/fault.h"
+
+/* NULL: *p says why. */
+static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_container *c = nm_lists_by_id(m, id);
+
+    assert(owner && *owner && p);
+    if (c && nm_streq(c->owner, owner))
+        return c;
+    (void)nm_problem_set(p, NM_AGENT_E_NOT_FOUND, "id", id, "There is no container '%.63s' of %s here.", id, owner);
+    return NULL;
+}
+
+static struct nm_live *find_live(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_container *c = find(m, owner, id, p);
+    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
+    char end[64];
+
+    if (c && !l)
+        (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "id", id, "Container %s has ended already (%s).", id,
+                             nm_container_end_text(c, end, sizeof end));
+    return l;
+}
+
+int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
+                   struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    assert(e && e->code != 0);
+    if (!l)
+        return ret_problem->outcome;
+    if ((l->c->view.state == NM_KILLING && !e->now) || nm_end_is_over(l))
+        return 0;
+    if (l->c->view.state != NM_KILLING) {
+        l->c->owner_code = e->code;
+        (void)snprintf(l->c->message, sizeof l->c->message, "%s", e->message ? e->message : "");
+        nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
+    }
+    nm_act_kill(l, NM_EXIT_KILLED, e->now);
+    return nm_keep_answer(m, id, "is being killed", ret_problem);
+}
+
+static int kill_now(struct nm_manager *m, struct nm_live *l, struct nm_problem *p)
+{
+    if (nm_end_is_over(l))
+        return 0;
+    if (l->c->view.state != NM_KILLING)
+        nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
+    nm_act_kill(l, NM_EXIT_KILLED, true);
+    return nm_keep_answer(m, l->c->id, "is being killed", p);
+}
+
+/* What is frozen would hear it when it runs again, which may be in an hour; of what is about to start there is nobody
+ * yet. */
+static bool can_hear(const struct nm_live *l)
+{
+    switch (l->c->view.state) {
+    case NM_RUNNING:
+    case NM_RESUMING:
+        return l->cg;
+    case NM_KILLING:
+        return l->cg && !nm_run_phase_is_killed(l->phase) && !nm_end_is_over(l);
+    default:
+        return false;
+    }
+}
+
+/* It changes nothing that nmd goes by, so there is nothing to be journalled. */
+int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    int r;
+
+    assert(signo > 0 && signo < _NSIG);
+    if (!l)
+        return ret_problem->outcome;
+    if (signo == SIGKILL)
+        return kill_now(m, l, ret_problem);
+    if (!can_hear(l))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
+                              "Container %s is %s: no process of it can hear SIG%s now.", id,
+                              nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
+    r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
+    if (r == -ENOENT)
+        return 0; /* they have all ended in this moment */
+    return r;
+}
+
+int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
+                      struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    return l ? nm_change_owned(l, c, ret_problem) : (int)ret_problem->outcome;
+}
+
+int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
+                        struct nm_problem *ret_problem)
+{
+    return nm_manager_change(m, owner, id, &(struct nm_change){.blob = blob}, ret_problem);
+}
+
+static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+{
+    struct nm_live *l = find_live(m, owner, id, p);
+
+    if (!l || nm_view_is_prepared(&l->c->view))
+        return l;
+    (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
+                         "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_word(l->c->view.state));
+    return NULL;
+}
+
+int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
+                        struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    (void)snprintf(l->c->progress, sizeof l->c->progress, "%s", text);
+    nm_keep_set_state(l, NM_LOCALIZING);
+    return 0;
+}
+
+int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    l->c->progress[0] = '\0';
+    nm_keep_set_state(l, NM_SCHEDULED);
+    NM_FAULT("prepared-journalled");
+    nm_kick(m, NM_TRIGGER_CHANGE);
+    return nm_keep_answer(m, id, "is in the queue", ret_problem);
+}
+
+int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
+                              struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    if (!l)
+        return ret_problem->outcome;
+    (void)snprintf(l->c->message, sizeof l->c->message, "%s", why);
+    nm_act_discard(l, NM_EXIT_LOCALIZATION_FAILED);
+    return nm_keep_answer(m, id, "has ended", ret_problem);
+}
+
+int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, const struct nm_move *move,
+                    struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+
+    return l ? nm_change_place(l, move, ret_problem) : (int)ret_problem->outcome;
+}
+
+int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
+                     struct nm_problem *ret_problem)
+{
+    struct nm_live *l = find_live(m, owner, id, ret_problem);
+
+    return l ? nm_again_owned(l, rerun, ret_problem) : (int)ret_problem->outcome;
+}
+
+void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
+                           void (*ask)(const struct nm_container *c, void *userdata), void *userdata)
+{
+    assert(owner && *owner && strlen(owner) < sizeof m->owners.asked);
+    assert(!m->owners.ask || nm_streq(m->owners.asked, owner));
+    (void)snprintf(m->owners.asked, sizeof m->owners.asked, "%s", owner);
+    m->owners.ask = ask;
+    m->owners.ask_userdata = userdata;
+}
+
+void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit)
+{
+    assert(owner && *owner && strlen(owner) < sizeof m->owners.limited);
+    assert(!m->owners.limited[0] || nm_streq(m->owners.limited, owner));
+    (void)snprintf(m->owners.limited, sizeof m->owners.limited, "%s", owner);
+    m->owners.queue_limit = limit;
+    m->owners.limit_due = limit != UINT32_MAX;
+    for (size_t i = 0; i < m->lives.n; i++)
+        m->lives.views[i]->limited = nm_streq(m->lives.all[i]->c->owner, m->owners.limited);
+    nm_kick(m, NM_TRIGGER_CHANGE);
+}
+
+void nm_manager_tell(struct nm_manager *m, int level, const char *text)
+{
+    nm_events_tell_node_at(m, level, text);
+}
+
+int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
+{
+    struct nm_container *c = find(m, owner, id, ret_problem);
+
+    if (!c)
+        return ret_problem->outcome;
+    if (nm_lists_live_of(c))
+        return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "state", nm_state_name(c->view.state),
+                              "Container %s is %s: it has not ended yet.", id, nm_state_word(c->view.state));
+    if (!c->keep_result)
+        return 0;
+    (void)nm_store_begin(m->store);
+    nm_lists_release(m, c);
+    (void)nm_store_put_container(m->store, c);
+    NM_FAULT("acknowledged-before-commit");
+    nm_record_store_result(m, nm_store_commit(m->store));
+    NM_FAULT("acknowledged-journalled");
+    return nm_keep_answer(m, id, "is acknowledged", ret_problem);
+}
+
+void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
+                           void (*cb)(const struct nm_container *c, void *userdata), void *userdata)
+{
+    for (size_t i = 0; i < m->lives.n; i++)
+        if (nm_streq(m->lives.all[i]->c->owner, owner))
+            cb(m->lives.all[i]->c, userdata);
+    for (size_t i = 0; i < m->ended.n; i++)
+        if (nm_streq(m->ended.all[i]->owner, owner))
+            cb(m->ended.all[i], userdata);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See run-phase.h. */
+
+#include "agent/state/run-phase.h"
+
+#include <assert.h>
+
+#include "util/log.h"
+
+#define TO(phase) (1u << NM_RUN_##phase)
+
+/*
+ * From each phase, where to. In words:
+ *
+ *  - A start fails with a reason (SHIM_GONE), or is given up because of something that passes (WITHDRAWN), before its
+ *    cgroup is made or while it is being made.
+ *  - A kill that comes while the cgroup is being made waits for that (KILL_PENDING): the backend can't be interrupted.
+ *  - A restarted nmd takes a run over AT_GATE, LAUNCHED, or where the shim has gone.
+ *  - SIGKILL goes to the whole cgroup, before or after the shim's end is heard. A cgroup that is empty after a SIGKILL
+ *    holds no shim: the end is handled without its word. The same holds for a shim that could not be watched.
+ *  - The end leads out of the lists, or back to NONE: to the queue, or to another run.
+ */
+static const unsigned transitions[NM_RUN_PHASE_COUNT] = {
+    [NM_RUN_NONE] = TO(CREATING) | TO(SHIM_GONE) | TO(WITHDRAWN) | TO(AT_GATE) | TO(LAUNCHED),
+    [NM_RUN_CREATING] = TO(KILL_PENDING) | TO(LAUNCHED) | TO(SHIM_GONE) | TO(WITHDRAWN),
+    [NM_RUN_KILL_PENDING] = TO(LAUNCHED) | TO(SHIM_GONE) | TO(WITHDRAWN),
+    [NM_RUN_AT_GATE] = TO(LAUNCHED) | TO(LAUNCHED_KILLED) | TO(SHIM_GONE) | TO(WITHDRAWN) | TO(REQUEUEING),
+    [NM_RUN_LAUNCHED] = TO(LAUNCHED_KILLED) | TO(SHIM_GONE) | TO(ENDING),
+    [NM_RUN_LAUNCHED_KILLED] = TO(SHIM_GONE_KILLED) | TO(ENDING),
+    [NM_RUN_SHIM_GONE] = TO(SHIM_GONE_KILLED) | TO(ENDING),
+    [NM_RUN_SHIM_GONE_KILLED] = TO(ENDING),
+    [NM_RUN_WITHDRAWN] = TO(WITHDRAWN_KILLED) | TO(REQUEUEING),
+    [NM_RUN_WITHDRAWN_KILLED] = TO(REQUEUEING),
+    [NM_RUN_ENDING] = TO(NONE) | TO(ASKING_OWNER) | TO(REMOVED),
+    [NM_RUN_REQUEUEING] = TO(NONE) | TO(REMOVED),
+    [NM_RUN_ASKING_OWNER] = TO(ENDING),
+    [NM_RUN_REMOVED] = 0,
+};
+
+static const char *const names[NM_RUN_PHASE_COUNT] = {
+    [NM_RUN_NONE] = "none",
+    [NM_RUN_CREATING] = "creating",
+    [NM_RUN_KILL_PENDING] = "kill-pending",
+    [NM_RUN_AT_GATE] = "at-gate",
+    [NM_RUN_LAUNCHED] = "launched",
+    [NM_RUN_LAUNCHED_KILLED] = "launched-killed",
+    [NM_RUN_SHIM_GONE] = "shim-gone",
+    [NM_RUN_SHIM_GONE_KILLED] = "shim-gone-killed",
+    [NM_RUN_WITHDRAWN] = "withdrawn",
+    [NM_RUN_WITHDRAWN_KILLED] = "withdrawn-killed",
+    [NM_RUN_ENDING] = "ending",
+    [NM_RUN_REQUEUEING] = "requeueing",
+    [NM_RUN_ASKING_OWNER] = "asking-owner",
+    [NM_RUN_REMOVED] = "removed",
+};
+
+static bool is_one_of(enum nm_run_phase phase, unsigned set)
+{
+    assert((unsigned)phase < NM_RUN_PHASE_COUNT);
+    return set & (1u << phase);
+}
+
+const char *nm_run_phase_name(enum nm_run_phase phase)
+{
+    assert((unsigned)phase < NM_RUN_PHASE_COUNT);
+    return names[phase];
+}
+
+bool nm_run_phase_may_become(enum nm_run_phase from, enum nm_run_phase to)
+{
+    if ((unsigned)from >= NM_RUN_PHASE_COUNT || (unsigned)to >= NM_RUN_PHASE_COUNT)
+        return false;
+    return is_one_of(to, transitions[from]);
+}
+
+void nm_run_phase_set(enum nm_run_phase *phase, enum nm_run_phase to)
+{
+    if (!nm_run_phase_may_become(*phase, to)) { /* the assertion alone wouldn't say between which two */
+        nm_err("a run can't go from %s to %s", nm_run_phase_name(*phase), nm_run_phase_name(to));
+        assert(!"illegal transition of a run's phase");
+    }
+    *phase = to;
+}
+
+static enum nm_run_phase after_sigkill(enum nm_run_phase phase)
+{
+    switch (phase) {
+    case NM_RUN_AT_GATE:
+    case NM_RUN_LAUNCHED:
+        return NM_RUN_LAUNCHED_KILLED;
+    case NM_RUN_SHIM_GONE:
+        return NM_RUN_SHIM_GONE_KILLED;
+    case NM_RUN_WITHDRAWN:
+        return NM_RUN_WITHDRAWN_KILLED;
+    default:
+        return phase;
+    }
+}
+
+static enum nm_run_phase after_shim_end(enum nm_run_phase phase, bool has_record)
+{
+    switch (phase) {
+    case NM_RUN_AT_GATE:
+        return has_record ? NM_RUN_SHIM_GONE : NM_RUN_WITHDRAWN;
+    case NM_RUN_LAUNCHED:
+        return NM_RUN_SHIM_GONE;
+    case NM_RUN_LAUNCHED_KILLED:
+        return NM_RUN_SHIM_GONE_KILLED;
+    default: /* while the cgroup is being made, whoever made it asks for the shim when it is there */
+        return phase;
+    }
+}
+
+static void change(enum nm_run_phase *phase, enum nm_run_phase to)
+{
+    if (to != *phase)
+        nm_run_phase_set(phase, to);
+}
+
+void nm_run_phase_note_sigkill(enum nm_run_phase *phase)
+{
+    change(phase, after_sigkill(*phase));
+}
+
+void nm_run_phase_note_shim_end(enum nm_run_phase *phase, bool has_record)
+{
+    change(phase, after_shim_end(*phase, has_record));
+}
+
+void nm_run_phase_note_empty(enum nm_run_phase *phase)
+{
+    bool is_withdrawn = is_one_of(*phase, TO(AT_GATE) | TO(WITHDRAWN) | TO(WITHDRAWN_KILLED));
+
+    nm_run_phase_set(phase, is_withdrawn ? NM_RUN_REQUEUEING : NM_RUN_ENDING);
+}
+
+bool nm_run_phase_is_creating(enum nm_run_phase phase)
+{
+    return is_one_of(phase, TO(CREATING) | TO(KILL_PENDING));
+}
+
+bool nm_run_phase_is_killed(enum nm_run_phase phase)
+{
+    return is_one_of(phase, TO(LAUNCHED_KILLED) | TO(SHIM_GONE_KILLED) | TO(WITHDRAWN_KILLED));
+}
+
+bool nm_run_phase_is_shim_gone(enum nm_run_phase phase)
+{
+    return is_one_of(phase, TO(SHIM_GONE) | TO(SHIM_GONE_KILLED) | TO(WITHDRAWN) | TO(WITHDRAWN_KILLED));
+}
+
+bool nm_run_phase_is_ending(enum nm_run_phase phase)
+{
+    return is_one_of(phase, TO(ENDING) | TO(REQUEUEING) | TO(ASKING_OWNER));
+}
