@@ -1,4 +1,4 @@
-# agent/: the core. nmd.c is the one main() that knows every folder; launch/shim.c is a program of its own.
+# agent/: the core. nmd.c is the one main() that knows every folder.
 noinst_LTLIBRARIES += libnm-agent.la
 # what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
@@ -131,34 +131,6 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/recorder.c %D%/manager/recorder.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
-
-# The shim is one process per container: no library but libc (musl where configure finds it), and of ours only what it
-# calls.
-pkglibexec_PROGRAMS += nm-shim
-nm_shim_SOURCES = \
-	%D%/launch/output.c \
-	%D%/launch/output-times.c \
-	%D%/launch/record.c \
-	%D%/launch/shim.c %D%/launch/shim.h \
-	%D%/launch/shim-cgroup.c \
-	%D%/launch/shim-child.c \
-	%D%/launch/shim-confine.c \
-	%D%/launch/shim-env.c \
-	%D%/launch/shim-input.c \
-	%D%/launch/shim-output.c \
-	%D%/launch/shim-session.c \
-	%D%/launch/shim-spec.c \
-	%D%/launch/shim-start.c \
-	%D%/launch/shim-stdio.c \
-	util/become.c \
-	util/fault.c \
-	util/fileio.c \
-	util/frame.c \
-	util/parse.c
-# flags of its own, so that the shared sources are compiled for it apart from the libtool objects
-nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)
-# not by libtool, which has a meaning of its own for -static
-nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM_LDFLAGS) -o $@
 
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd

@@ -2,40 +2,40 @@
 # but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
 noinst_LTLIBRARIES += libnm-localizer.la
 libnm_localizer_la_SOURCES = \
-	%D%/charset.c %D%/charset.h \
-	%D%/copy.c %D%/copy.h \
-	%D%/fetch.c %D%/fetch.h %D%/fetch-schemes.h \
-	%D%/fetch-command.c \
-	%D%/fetch-hdfs.c %D%/fetch-hdfs.h \
-	%D%/fetch-hdfs-tree.c \
-	%D%/fetch-http.c \
-	%D%/fetch-local.c \
-	%D%/fetch-local-tree.c \
-	%D%/fetch-shared.c \
-	%D%/fetch-tree.c \
-	%D%/http.c %D%/http.h \
-	%D%/inside.c %D%/inside.h \
-	%D%/listing.c %D%/listing.h \
-	%D%/place.c %D%/place.h \
+	%D%/worker/charset.c %D%/worker/charset.h \
+	%D%/worker/copy.c %D%/worker/copy.h \
+	%D%/worker/fetch.c %D%/worker/fetch.h %D%/worker/fetch-schemes.h \
+	%D%/worker/fetch-command.c \
+	%D%/worker/fetch-hdfs.c %D%/worker/fetch-hdfs.h \
+	%D%/worker/fetch-hdfs-tree.c \
+	%D%/worker/fetch-http.c \
+	%D%/worker/fetch-local.c \
+	%D%/worker/fetch-local-tree.c \
+	%D%/worker/fetch-shared.c \
+	%D%/worker/fetch-tree.c \
+	%D%/worker/http.c %D%/worker/http.h \
+	%D%/worker/inside.c %D%/worker/inside.h \
+	%D%/worker/listing.c %D%/worker/listing.h \
+	%D%/worker/place.c %D%/worker/place.h \
 	%D%/report.c %D%/report.h \
-	%D%/unpack.c %D%/unpack.h \
-	%D%/uri.c %D%/uri.h \
-	%D%/webhdfs.c %D%/webhdfs.h \
-	%D%/work.c %D%/work.h \
-	%D%/worker.c %D%/worker.h
+	%D%/worker/unpack.c %D%/worker/unpack.h \
+	%D%/worker/uri.c %D%/worker/uri.h \
+	%D%/worker/webhdfs.c %D%/worker/webhdfs.h \
+	%D%/worker/work.c %D%/work.h \
+	%D%/worker/worker.c %D%/worker/worker.h
 libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
 libnm_localizer_la_LIBADD = libnm-pattern.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
 
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LTLIBRARIES += libnm-pattern.la
 libnm_pattern_la_SOURCES = \
-	%D%/java-class.c %D%/java-regex.c %D%/java-regex.h %D%/java-text.c \
-	%D%/pattern.c %D%/pattern.h
+	%D%/pattern/java-class.c %D%/pattern/java-regex.c %D%/pattern/java-regex.h %D%/pattern/java-text.c \
+	%D%/pattern/pattern.c %D%/pattern/pattern.h
 libnm_pattern_la_CFLAGS = $(AM_CFLAGS) $(PCRE2_CFLAGS)
 libnm_pattern_la_LIBADD = libnm-util.la $(PCRE2_LIBS)
 
 pkglibexec_PROGRAMS += nm-localizer
-nm_localizer_SOURCES = %D%/nm-localizer.c
+nm_localizer_SOURCES = %D%/worker/nm-localizer.c
 nm_localizer_LDADD = libnm-localizer.la
 
 # What nmd has of it: who fetches what, and the cache.

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Starting commands. nmd forks one shim per container (agent/launch/shim.c, a small binary of its own).
+ * Starting commands. nmd forks one shim per container (shim/shim.c, a small binary of its own).
  * The shim waits at a gate while nmd puts it into the container's cgroup; when the gate opens it
  * forks the command's process, drops privileges there, execs, waits, and records how it ended in
  * the container's directory. It outlives nmd: a restarted nmd adopts it by pid, start time and that

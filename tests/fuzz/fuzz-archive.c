@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "localize/unpack.h"
+#include "localize/worker/unpack.h"
 #include "util/fileio.h"
 #include "util/tree.h"
 

@@ -2,7 +2,7 @@
 
 /* What nm-localizer is told, in which each word may be a stranger's, and the URIs in it. */
 
-#include "localize/uri.h"
+#include "localize/worker/uri.h"
 #include "localize/work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

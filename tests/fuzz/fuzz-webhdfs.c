@@ -2,7 +2,7 @@
 
 /* What a name node answers, or whoever is there in its place. */
 
-#include "localize/webhdfs.h"
+#include "localize/worker/webhdfs.h"
 #include "util/macros.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,10 +10,10 @@
 
 #include <errno.h>
 
-#include "localize/inside.h"
-#include "localize/unpack.h"
-#include "localize/uri.h"
-#include "localize/webhdfs.h"
+#include "localize/worker/inside.h"
+#include "localize/worker/unpack.h"
+#include "localize/worker/uri.h"
+#include "localize/worker/webhdfs.h"
 #include "localize/work.h"
 #include "util/macros.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/pattern.h: expressions match as in java.util.regex, whose answers these are (40-hdfs asks Java itself), or
+/* localize/pattern/pattern.h: expressions match as in java.util.regex, whose answers these are (40-hdfs asks Java itself), or
  * are refused in words. */
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "localize/pattern.h"
+#include "localize/pattern/pattern.h"
 #include "util/macros.h"
 
 /* Names with blanks between them; of those Java matches the first n. */

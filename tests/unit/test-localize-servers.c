@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker.h: whole runs, each in a process of its own, against web servers and name nodes, some of them
+/* localize/worker/worker.h: whole runs, each in a process of its own, against web servers and name nodes, some of them
  * malicious. */
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/unpack.h: archives of good will, and others. What is refused must leave nothing outside of its directory. */
+/* localize/worker/unpack.h: archives of good will, and others. What is refused must leave nothing outside of its
+ * directory. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "localize/unpack.h"
+#include "localize/worker/unpack.h"
 #include "tests/unit/remove-tree.h"
 #include "util/clock.h"
 #include "util/macros.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker.h: whole runs, each in a process of its own, against files, archives and commands. */
+/* localize/worker/worker.h: whole runs, each in a process of its own, against files, archives and commands. */
 
 #include <setjmp.h>
 #include <stdarg.h>

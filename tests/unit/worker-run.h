@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs localize/worker.h in a process of its own, below a directory that is empty for each test. To be included after
+/* Runs localize/worker/worker.h in a process of its own, below a directory that is empty for each test. To be included after
  * cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "localize/worker.h"
+#include "localize/worker/worker.h"
 #include "tests/unit/remove-tree.h"
 #include "util/fileio.h"
 #include "util/macros.h"

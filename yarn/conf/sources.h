@@ -16,7 +16,7 @@
  *   nmd.webhdfs.ca-file                          who vouches for them
  *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
  *                                                has such a URI: {uri}, {encoded-uri} and {target} stand
- *                                                for what localize/fetch-command.c says
+ *                                                for what localize/worker/fetch-command.c says
  */
 
 #include <jansson.h>

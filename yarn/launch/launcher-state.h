@@ -9,7 +9,7 @@
 #include "yarn/launch/ended.h"
 #include "yarn/launch/launcher.h"
 #include "yarn/launch/place.h"
-#include "localize/pattern.h"
+#include "localize/pattern/pattern.h"
 #include "util/fair-queue.h"
 
 struct nm_yarn_launcher {

@@ -16,7 +16,7 @@
 
 #include <sys/types.h>
 
-#include "localize/pattern.h"
+#include "localize/pattern/pattern.h"
 #include "util/error.h"
 #include "yarn/conf/properties.h"
 

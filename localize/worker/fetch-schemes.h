@@ -3,9 +3,9 @@
 
 /* The ways to a resource's bytes, for fetch.c. All that fails leaves a sentence's end. */
 
-#include "localize/http.h"
 #include "localize/report.h"
-#include "localize/uri.h"
+#include "localize/worker/http.h"
+#include "localize/worker/uri.h"
 #include "localize/work.h"
 
 #define NM_FETCH_DEAD_NODES 512

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "localize/java-regex.h"
+#include "localize/pattern/java-regex.h"
 #include "util/error.h"
 
 #define MAX_DEPTH 8U

@@ -2,7 +2,7 @@
 
 /* See uri.h. libcurl's own parser takes the URIs apart that we fetch ourselves. */
 
-#include "localize/uri.h"
+#include "localize/worker/uri.h"
 
 #include <ctype.h>
 #include <curl/curl.h>

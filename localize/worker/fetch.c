@@ -2,7 +2,7 @@
 
 /* See fetch.h. */
 
-#include "localize/fetch.h"
+#include "localize/worker/fetch.h"
 
 #include <assert.h>
 

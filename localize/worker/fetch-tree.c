@@ -7,8 +7,8 @@
 
 #include <sys/stat.h>
 
-#include "localize/fetch-schemes.h"
-#include "localize/unpack.h"
+#include "localize/worker/fetch-schemes.h"
+#include "localize/worker/unpack.h"
 #include "util/error.h"
 
 int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directory, unsigned mode, char **ret_message)

@@ -2,15 +2,15 @@
 
 /* See place.h. */
 
-#include "localize/place.h"
+#include "localize/worker/place.h"
 
 #include <assert.h>
 #include <sys/stat.h>
 
-#include "localize/copy.h"
-#include "localize/fetch-schemes.h"
-#include "localize/listing.h"
-#include "localize/unpack.h"
+#include "localize/worker/copy.h"
+#include "localize/worker/fetch-schemes.h"
+#include "localize/worker/listing.h"
+#include "localize/worker/unpack.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"

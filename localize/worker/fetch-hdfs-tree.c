@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "localize/fetch-hdfs.h"
+#include "localize/worker/fetch-hdfs.h"
 #include "util/error.h"
 
 /* A name node tells all of a directory at once: some 10,000 files are 4 MB. */

@@ -7,7 +7,7 @@
  * the next directory. The target's owner may have written anything there; the reader has no more than that owner's
  * rights. */
 
-#include "localize/listing.h"
+#include "localize/worker/listing.h"
 
 #include <inttypes.h>
 #include <limits.h>

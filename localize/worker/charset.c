@@ -2,7 +2,7 @@
 
 /* See charset.h. */
 
-#include "localize/charset.h"
+#include "localize/worker/charset.h"
 
 #include <langinfo.h>
 

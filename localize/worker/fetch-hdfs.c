@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <netdb.h>
 
-#include "localize/fetch-hdfs.h"
+#include "localize/worker/fetch-hdfs.h"
 #include "util/clock.h"
 #include "util/error.h"
 

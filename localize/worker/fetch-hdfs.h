@@ -3,8 +3,8 @@
 
 /* A question to the name nodes of a URI's authority. */
 
-#include "localize/fetch-schemes.h"
-#include "localize/webhdfs.h"
+#include "localize/worker/fetch-schemes.h"
+#include "localize/worker/webhdfs.h"
 
 struct nm_hdfs_question {
     const char *path;

@@ -2,7 +2,7 @@
 
 /* http: and https: to any server. */
 
-#include "localize/fetch-schemes.h"
+#include "localize/worker/fetch-schemes.h"
 #include "util/error.h"
 
 /* Some refusals are said to be for a while: too many requests, and what a server or a proxy can't do now. */

@@ -2,7 +2,7 @@
 
 /* See webhdfs.h. */
 
-#include "localize/webhdfs.h"
+#include "localize/worker/webhdfs.h"
 
 #include <limits.h>
 

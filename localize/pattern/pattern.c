@@ -4,11 +4,11 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 
-#include "localize/pattern.h"
+#include "localize/pattern/pattern.h"
 
 #include <pcre2.h>
 
-#include "localize/java-regex.h"
+#include "localize/pattern/java-regex.h"
 #include "util/error.h"
 #include "util/utf8.h"
 

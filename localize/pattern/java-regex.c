@@ -2,7 +2,7 @@
 
 /* See java-regex.h. The names are those of java.util.regex.Pattern's own parser, where there is one. */
 
-#include "localize/java-regex.h"
+#include "localize/pattern/java-regex.h"
 
 #include <stdlib.h>
 #include <string.h>

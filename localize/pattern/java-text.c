@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "localize/java-regex.h"
+#include "localize/pattern/java-regex.h"
 #include "util/error.h"
 #include "util/utf8.h"
 

@@ -8,8 +8,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "localize/copy.h"
-#include "localize/fetch-schemes.h"
+#include "localize/worker/copy.h"
+#include "localize/worker/fetch-schemes.h"
 #include "util/error.h"
 #include "util/fileio.h"
 

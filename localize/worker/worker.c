@@ -2,15 +2,15 @@
 
 /* See worker.h. */
 
-#include "localize/worker.h"
+#include "localize/worker/worker.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "localize/listing.h"
-#include "localize/place.h"
+#include "localize/worker/listing.h"
+#include "localize/worker/place.h"
 #include "localize/work.h"
 #include "util/clock.h"
 #include "util/error.h"

@@ -7,7 +7,7 @@
  * after a crash of the host nobody may rely on what there is.
  */
 
-#include "localize/fetch.h"
+#include "localize/worker/fetch.h"
 
 /* *ret_bytes is what it takes; *ret_is_listed: it is a directory, and a list of what is in it stands beside it
  * (listing.h). On failure a whole sentence is in *ret_message (freed by the caller), and nothing is left. */

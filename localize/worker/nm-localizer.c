@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "localize/worker.h"
+#include "localize/worker/worker.h"
 
 int main(int argc, char **argv)
 {

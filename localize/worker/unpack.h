@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "localize/pattern.h"
+#include "localize/pattern/pattern.h"
 
 enum nm_archive_kind {
     NM_ARCHIVE_NONE,

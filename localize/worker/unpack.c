@@ -3,7 +3,7 @@
 /* See unpack.h. libarchive takes the archive apart; what is made of it is made here, name by name beneath one
  * descriptor. */
 
-#include "localize/unpack.h"
+#include "localize/worker/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -11,9 +11,9 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "localize/charset.h"
-#include "localize/copy.h"
-#include "localize/inside.h"
+#include "localize/worker/charset.h"
+#include "localize/worker/copy.h"
+#include "localize/worker/inside.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"

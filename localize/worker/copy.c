@@ -2,7 +2,7 @@
 
 /* See copy.h. */
 
-#include "localize/copy.h"
+#include "localize/worker/copy.h"
 
 #include <linux/fs.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 /* Gets hold of a resource's bytes, wherever they are, and makes sure that they are those that were meant. */
 
-#include "localize/fetch-schemes.h"
+#include "localize/worker/fetch-schemes.h"
 
 /*
  * The bytes, in a descriptor that the caller owns, at the beginning of which they are. *ret_is_ours: they are in the

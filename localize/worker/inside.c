@@ -2,7 +2,7 @@
 
 /* See inside.h. */
 
-#include "localize/inside.h"
+#include "localize/worker/inside.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "localize/fetch-schemes.h"
+#include "localize/worker/fetch-schemes.h"
 #include "util/clock.h"
 #include "util/error.h"
 

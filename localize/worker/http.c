@@ -2,7 +2,7 @@
 
 /* See http.h. One request at a time. */
 
-#include "localize/http.h"
+#include "localize/worker/http.h"
 
 #include <assert.h>
 #include <curl/curl.h>

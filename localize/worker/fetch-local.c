@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "localize/fetch-schemes.h"
+#include "localize/worker/fetch-schemes.h"
 #include "util/error.h"
 
 /* Everybody is given what is PUBLIC, so everybody must be able to read it where it is. */

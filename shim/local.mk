@@ -1,0 +1,28 @@
+# shim/: nm-shim, which starts a container's command, waits for it and records how it ended.
+# The shim is one process per container: no library but libc (musl where configure finds it), and of ours only what it
+# calls.
+pkglibexec_PROGRAMS += nm-shim
+nm_shim_SOURCES = \
+	agent/launch/output.c \
+	agent/launch/output-times.c \
+	agent/launch/record.c \
+	%D%/shim.c agent/launch/shim.h \
+	%D%/shim-cgroup.c \
+	%D%/shim-child.c \
+	agent/launch/shim-confine.c \
+	%D%/shim-env.c \
+	%D%/shim-input.c \
+	%D%/shim-output.c \
+	%D%/shim-session.c \
+	agent/launch/shim-spec.c \
+	%D%/shim-start.c \
+	%D%/shim-stdio.c \
+	util/become.c \
+	util/fault.c \
+	util/fileio.c \
+	util/frame.c \
+	util/parse.c
+# flags of its own, so that the shared sources are compiled for it apart from the libtool objects
+nm_shim_CFLAGS = $(AM_CFLAGS) $(SHIM_CFLAGS)
+# not by libtool, which has a meaning of its own for -static
+nm_shim_LINK = $(CC) $(nm_shim_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(SHIM_LDFLAGS) -o $@
