@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/pattern/pattern.h: expressions match as in java.util.regex, whose answers these are (40-hdfs asks Java itself), or
- * are refused in words. */
+/* localize/pattern/pattern.h: expressions match as in java.util.regex, whose answers these are (40-hdfs asks Java
+ * itself), or are refused in words. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs localize/worker/worker.h in a process of its own, below a directory that is empty for each test. To be included after
- * cmocka.h. */
+/* Runs localize/worker/worker.h in a process of its own, below a directory that is empty for each test. To be
+ * included after cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
 #define TESTS_UNIT_WORKER_RUN_H
