@@ -10,6 +10,8 @@
 
 #include "sim/workload.h"
 
+#include "util/array.h"
+
 #define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* what is repeated of a curve that stops short */
 #define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* nobody has ended, nothing was expected */
 #define POINTS_MAX (1 << 17) /* of one curve: against a trace that says little and means a lot */
@@ -51,22 +53,6 @@ struct nm_workload *nm_workload_free(struct nm_workload *w)
     return NULL;
 }
 
-/* Room for one more. */
-static int grow(void *array, size_t n, size_t *size, size_t element)
-{
-    void **where = array, *grown;
-    size_t wanted = NM_MAX(2 * *size, (size_t)8);
-
-    if (n < *size)
-        return 0;
-    grown = reallocarray(*where, wanted, element);
-    if (!grown)
-        return -ENOMEM;
-    *where = grown;
-    *size = wanted;
-    return 0;
-}
-
 int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
 {
     int r;
@@ -77,7 +63,7 @@ int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
             *ret = (uint32_t)i;
             return 0;
         }
-    r = grow(&w->apps, w->n_apps, &w->apps_size, sizeof *w->apps);
+    r = NM_ARRAY_ROOM(w->apps, w->n_apps, w->apps_size);
     if (r < 0)
         return r;
     (void)snprintf(w->apps[w->n_apps], NM_NAME_SIZE, "%s", name);
@@ -87,7 +73,7 @@ int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
 
 int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret)
 {
-    int r = grow(&w->jobs, w->n_jobs, &w->jobs_size, sizeof *w->jobs);
+    int r = NM_ARRAY_ROOM(w->jobs, w->n_jobs, w->jobs_size);
 
     if (r < 0)
         return r;
@@ -98,7 +84,7 @@ int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t 
 
 int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change)
 {
-    int r = grow(&w->changes, w->n_changes, &w->changes_size, sizeof *w->changes);
+    int r = NM_ARRAY_ROOM(w->changes, w->n_changes, w->changes_size);
 
     if (r < 0)
         return r;
@@ -127,7 +113,7 @@ int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
         last->cpu_millicores = use->cpu_millicores;
         return 0;
     }
-    r = grow(&c->points, c->n, &c->size, sizeof *c->points);
+    r = NM_ARRAY_ROOM(c->points, c->n, c->size);
     if (r < 0)
         return r;
     c->points[c->n++] = *use;

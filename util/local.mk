@@ -14,6 +14,7 @@ libnm_util_la_SOURCES = \
 	%D%/fnv1a.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/groups.c \
+	%D%/array.h \
 	%D%/macros.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/peer.c %D%/peer.h \

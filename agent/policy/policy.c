@@ -7,6 +7,7 @@
 
 #include "agent/policy/policy.h"
 #include "agent/policy/round.h"
+#include "util/array.h"
 
 #define CANDIDATE_LISTS 5 /* memory and CPU, each over beta and for guaranteed containers; and for the queue's head */
 
@@ -47,42 +48,30 @@ struct nm_policy *nm_policy_free(struct nm_policy *p)
     return NULL;
 }
 
-/* Grows *array; the old one stays valid on failure. */
-static int grow(void *array, size_t n, size_t size)
-{
-    void **where = array;
-    void *grown = reallocarray(*where, n, size);
-
-    if (!grown)
-        return -ENOMEM;
-    *where = grown;
-    return 0;
-}
-
 static int grow_for_views(struct nm_policy *p, size_t n)
 {
     int r = 0;
 
-    r = r < 0 ? r : grow(&p->estimates, n, sizeof(*p->estimates));
-    r = r < 0 ? r : grow(&p->taken, n, sizeof(*p->taken));
-    r = r < 0 ? r : grow(&p->credits, n, sizeof(*p->credits));
-    r = r < 0 ? r : grow(&p->queue, n, sizeof(*p->queue));
-    r = r < 0 ? r : grow(&p->guaranteed, n, sizeof(*p->guaranteed));
-    r = r < 0 ? r : grow(&p->paused, n, sizeof(*p->paused));
-    r = r < 0 ? r : grow(&p->victims, n, sizeof(*p->victims));
-    r = r < 0 ? r : grow(&p->scratch, n, sizeof(*p->scratch));
-    r = r < 0 ? r : grow(&p->actions, n, sizeof(*p->actions));
-    r = r < 0 ? r : grow(&p->candidates, n * CANDIDATE_LISTS, sizeof(*p->candidates));
-    return r < 0 ? r : grow(&p->app_next, n, sizeof(*p->app_next));
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->estimates, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->taken, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->credits, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->queue, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->guaranteed, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->paused, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->victims, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->scratch, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->actions, n);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->candidates, n * CANDIDATE_LISTS);
+    return r < 0 ? r : NM_ARRAY_RESIZE(p->app_next, n);
 }
 
 static int grow_for_apps(struct nm_policy *p, size_t n)
 {
     int r = 0;
 
-    r = r < 0 ? r : grow(&p->app_held, n + 1, sizeof(*p->app_held));
-    r = r < 0 ? r : grow(&p->app_head, n + 1, sizeof(*p->app_head));
-    return r < 0 ? r : grow(&p->app_heap, n + 1, sizeof(*p->app_heap));
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->app_held, n + 1);
+    r = r < 0 ? r : NM_ARRAY_RESIZE(p->app_head, n + 1);
+    return r < 0 ? r : NM_ARRAY_RESIZE(p->app_heap, n + 1);
 }
 
 int nm_policy_reserve(struct nm_policy *p, size_t n_views, size_t n_apps)

@@ -1,6 +1,11 @@
 # unit tests of util
-check_PROGRAMS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
-TESTS += test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
+check_PROGRAMS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
+TESTS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
+
+test_array_SOURCES = %D%/test-array.c $(fail_nth)
+test_array_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_array_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
+test_array_LDADD = libnm-util.la $(unit_libs)
 
 test_become_SOURCES = %D%/test-become.c
 test_become_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
