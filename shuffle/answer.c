@@ -9,14 +9,11 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
-#include <openssl/evp.h>
-
 #include "rpc/hadoop/digest.h"
 #include "rpc/hadoop/writable.h"
 #include "util/clock.h"
 #include "util/error.h"
 
-#define HASH_TEXT_SIZE 32u /* 20 bytes in base64 are 28 characters */
 /* What ShuffleHandler says by default: reducers plan with it. */
 #define KEEP_ALIVE_SEC 5
 /* Of a file, between two looks at the clock. */
@@ -90,22 +87,22 @@ int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why)
 /* ---- hashes ------------------------------------------------------------------------------- */
 
 /* base64 of the HMAC of some bytes, NUL-terminated. */
-static int sign(const struct nm_shuffle_job *job, struct nm_bytes what, char ret[HASH_TEXT_SIZE])
+static int sign(const struct nm_shuffle_job *job, struct nm_bytes what, char ret[NM_DIGEST_TEXT_SIZE])
 {
     uint8_t digest[NM_DIGEST_SIZE];
     int r = nm_digest_hmac(job->key, job->key_size, what.data, what.size, digest);
 
     if (r < 0)
         return r;
-    EVP_EncodeBlock((unsigned char *)ret, digest, sizeof digest);
+    nm_digest_text(digest, ret);
     return 0;
 }
 
 /* 0 and the hash for the reply; -EKEYREJECTED: somebody else signed it. */
 static int verify(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
-                  const struct nm_shuffle_request *q, char ret_reply[HASH_TEXT_SIZE])
+                  const struct nm_shuffle_request *q, char ret_reply[NM_DIGEST_TEXT_SIZE])
 {
-    char message[NM_SHUFFLE_HEAD_MAX + 8], expected[HASH_TEXT_SIZE];
+    char message[NM_SHUFFLE_HEAD_MAX + 8], expected[NM_DIGEST_TEXT_SIZE];
     int n = snprintf(message, sizeof message, "%u%.*s", s->port, (int)q->target.size, (const char *)q->target.data);
     int r = sign(job, (struct nm_bytes){(const uint8_t *)message, (size_t)n}, expected);
 
@@ -409,7 +406,7 @@ static int send_maps(struct request *t, const char *reply_hash)
 
 int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, struct nm_bytes head)
 {
-    char reply_hash[HASH_TEXT_SIZE];
+    char reply_hash[NM_DIGEST_TEXT_SIZE];
     uint8_t decoded[NM_SHUFFLE_HEAD_MAX];
     struct nm_shuffle_request q;
     struct nm_shuffle_job job;

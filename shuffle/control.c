@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include <jansson.h>
-#include <openssl/crypto.h>
+#include <nettle/base16.h>
 
 #include "util/error.h"
 #include "util/parse.h"
@@ -29,6 +29,21 @@ static bool is_user(const char *user)
     return *user && !strchr(user, '/') && !nm_streq(user, ".") && !nm_streq(user, "..");
 }
 
+/* Nothing else than hexadecimal, and at least one byte that fits. */
+static int parse_key(const char *text, struct nm_shuffle_job *job)
+{
+    struct base16_decode_ctx context;
+    size_t n = strlen(text), size = sizeof job->key;
+
+    if (n == 0 || n % 2 != 0 || n / 2 > sizeof job->key || strspn(text, "0123456789abcdefABCDEF") != n)
+        return -EINVAL;
+    base16_decode_init(&context);
+    if (!base16_decode_update(&context, &size, job->key, n, text) || !base16_decode_final(&context))
+        return -EINVAL;
+    job->key_size = size;
+    return 0;
+}
+
 static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_message)
 {
     const json_t *uid = json_object_get(o, "uid");
@@ -43,7 +58,7 @@ static int parse_job(const json_t *o, struct nm_shuffle_job *ret, char **ret_mes
         return nm_fail(ret_message, -EINVAL, "user: '%s' is none", job.user);
     if (!json_is_integer(uid) || json_integer_value(uid) < 0 || json_integer_value(uid) >= UINT32_MAX)
         return nm_fail(ret_message, -EINVAL, "uid: it is a number, that of the user whose files are sent");
-    if (!key || OPENSSL_hexstr2buf_ex(job.key, sizeof job.key, &job.key_size, key, '\0') != 1 || job.key_size == 0)
+    if (!key || parse_key(key, &job) < 0)
         return nm_fail(ret_message, -EINVAL, "key: it is 1 to %u bytes in hexadecimal", NM_SHUFFLE_KEY_MAX);
     *ret = job;
     return 0;

@@ -13,7 +13,7 @@ libnm_shuffle_la_SOURCES = \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
 	%D%/server.c %D%/server.h
-libnm_shuffle_la_LIBADD = libnm-hadoop.la $(JANSSON_LIBS) $(CRYPTO_LIBS) $(ZLIB_LIBS)
+libnm_shuffle_la_LIBADD = libnm-hadoop.la $(JANSSON_LIBS) $(NETTLE_LIBS) $(ZLIB_LIBS)
 
 pkglibexec_PROGRAMS += nm-shuffle
 nm_shuffle_SOURCES = %D%/nm-shuffle.c

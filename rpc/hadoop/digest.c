@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <nettle/base64.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 
@@ -24,6 +25,13 @@ int nm_digest_hmac(const uint8_t *key, size_t key_size, const uint8_t *data, siz
     hmac_sha1_digest(&ctx, NM_DIGEST_SIZE, ret);
     explicit_bzero(&ctx, sizeof ctx);
     return 0;
+}
+
+void nm_digest_text(const uint8_t digest[NM_DIGEST_SIZE], char ret[NM_DIGEST_TEXT_SIZE])
+{
+    _Static_assert(NM_DIGEST_TEXT_SIZE == BASE64_ENCODE_RAW_LENGTH(NM_DIGEST_SIZE) + 1, "base64 of a digest");
+    base64_encode_raw(ret, NM_DIGEST_SIZE, digest);
+    ret[NM_DIGEST_TEXT_SIZE - 1] = '\0';
 }
 
 bool nm_digest_equal(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size)

@@ -14,6 +14,10 @@
 int nm_digest_hmac(const uint8_t *key, size_t key_size, const uint8_t *data, size_t size,
                    uint8_t ret[NM_DIGEST_SIZE]);
 
+#define NM_DIGEST_TEXT_SIZE 29 /* with its NUL */
+/* In base64. */
+void nm_digest_text(const uint8_t digest[NM_DIGEST_SIZE], char ret[NM_DIGEST_TEXT_SIZE]);
+
 /* Takes as long for wrong bytes as for right ones; of another length is never the same. */
 bool nm_digest_equal(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size);
 /* Is the password the identifier's? 0: yes; -EKEYREJECTED: no. */

@@ -14,7 +14,7 @@ test_hadoop_token_LDADD = libnm-hadoop.la $(unit_libs)
 
 test_hadoop_sasl_SOURCES = %D%/test-hadoop-sasl.c
 test_hadoop_sasl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_hadoop_sasl_LDADD = libnm-hadoop.la $(CRYPTO_LIBS) $(GSASL_LIBS) $(unit_libs)
+test_hadoop_sasl_LDADD = libnm-hadoop.la $(NETTLE_LIBS) $(GSASL_LIBS) $(unit_libs)
 
 hadoop_fixture = %D%/hadoop-fixture.c %D%/hadoop-fixture.h
 test_hadoop_rpc_SOURCES = %D%/test-hadoop-rpc.c $(hadoop_fixture)

@@ -15,7 +15,7 @@ test_shuffle_output_LDADD = libnm-shuffle.la $(ZLIB_LIBS) $(unit_libs)
 
 test_shuffle_range_SOURCES = %D%/test-shuffle-range.c $(shuffle_world)
 test_shuffle_range_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_shuffle_range_LDADD = libnm-shuffle.la $(CRYPTO_LIBS) $(ZLIB_LIBS) $(unit_libs)
+test_shuffle_range_LDADD = libnm-shuffle.la $(NETTLE_LIBS) $(ZLIB_LIBS) $(unit_libs)
 
 test_shuffle_request_SOURCES = %D%/test-shuffle-request.c
 test_shuffle_request_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -25,4 +25,4 @@ test_shuffle_server_SOURCES = %D%/test-shuffle-server.c %D%/refusing-system.h $(
 test_shuffle_server_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_shuffle_server_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=accept4 -Wl,--wrap=pthread_create -Wl,--wrap=poll \
 	-Wl,--wrap=sendfile
-test_shuffle_server_LDADD = libnm-shuffle.la $(CRYPTO_LIBS) $(ZLIB_LIBS) $(unit_libs)
+test_shuffle_server_LDADD = libnm-shuffle.la $(NETTLE_LIBS) $(ZLIB_LIBS) $(unit_libs)

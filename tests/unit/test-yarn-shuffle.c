@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <openssl/evp.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -145,7 +144,7 @@ static int ask(const struct world *w, const char *key)
         return 0;
     (void)snprintf(text, sizeof text, "%u%s", port_of(w), target);
     assert_int_equal(nm_digest_hmac((const uint8_t *)key, strlen(key), (const uint8_t *)text, strlen(text), digest), 0);
-    EVP_EncodeBlock((unsigned char *)hash, digest, sizeof digest);
+    nm_digest_text(digest, hash);
     (void)snprintf(text, sizeof text,
                    "GET %s HTTP/1.1\r\nHost: x\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
                    hash);

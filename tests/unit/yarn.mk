@@ -95,7 +95,7 @@ test_yarn_manage_memory_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
 test_yarn_shuffle_SOURCES = %D%/test-yarn-shuffle.c $(fail_nth) $(fail_files) %D%/remove-tree.h
 test_yarn_shuffle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
-test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la libnm-agent.la $(CRYPTO_LIBS) $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
+test_yarn_shuffle_LDADD = libnm-yarn.la libnm-hadoop.la libnm-agent.la $(NETTLE_LIBS) $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 test_yarn_shuffle_DEPENDENCIES = libnm-yarn.la libnm-agent.la nm-shuffle$(EXEEXT)
 
 test_yarn_shuffle_process_SOURCES = %D%/test-yarn-shuffle-process.c $(fail_nth) $(fail_files) %D%/remove-tree.h

@@ -6,6 +6,8 @@
 
 #include <stdarg.h>
 
+#include <nettle/base64.h>
+
 char *nm_yarn_print(struct nm_arena *arena, const char *format, ...)
 {
     va_list ap;
@@ -27,20 +29,13 @@ char *nm_yarn_print(struct nm_arena *arena, const char *format, ...)
 
 char *nm_yarn_base64(struct nm_arena *arena, struct nm_bytes bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = nm_arena_alloc(arena, (bytes.size + 2) / 3 * 4 + 1), *out = text;
+    const size_t n = BASE64_ENCODE_RAW_LENGTH(bytes.size);
+    char *text = nm_arena_alloc(arena, n + 1);
 
-    for (size_t i = 0; text && i < bytes.size; i += 3) {
-        const size_t n = NM_MIN(bytes.size - i, (size_t)3);
-        const uint32_t v = (uint32_t)bytes.data[i] << 16 | (n > 1 ? (uint32_t)bytes.data[i + 1] << 8 : 0) |
-                           (n > 2 ? (uint32_t)bytes.data[i + 2] : 0);
-
-        *out++ = digits[v >> 18];
-        *out++ = digits[v >> 12 & 63];
-        *out++ = n > 1 ? digits[v >> 6 & 63] : '=';
-        *out++ = n > 2 ? digits[v & 63] : '=';
-    }
-    if (text)
-        *out = '\0';
+    if (!text)
+        return NULL;
+    if (bytes.size > 0) /* protobuf-c has NULL for no bytes */
+        base64_encode_raw(text, bytes.size, bytes.data);
+    text[n] = '\0';
     return text;
 }
