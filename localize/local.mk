@@ -24,7 +24,7 @@ libnm_localizer_la_SOURCES = \
 	%D%/worker/work.c %D%/work.h \
 	%D%/worker/worker.c %D%/worker/worker.h
 libnm_localizer_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(ARCHIVE_CFLAGS) $(PCRE2_CFLAGS)
-libnm_localizer_la_LIBADD = libnm-pattern.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
+libnm_localizer_la_LIBADD = libnm-pattern.la libnm-curl.la libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS)
 
 # Java's regular expressions: nm-localizer matches archive entries by them, and nmd itself user names.
 noinst_LTLIBRARIES += libnm-pattern.la

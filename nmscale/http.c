@@ -4,8 +4,7 @@
 
 #include "nmscale/http.h"
 
-#include <curl/curl.h>
-
+#include "util/curl.h"
 #include "util/error.h"
 
 struct nm_scale_http {
@@ -66,62 +65,26 @@ static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, c
     return h->stop && *h->stop;
 }
 
-/*
- * One handle for all requests, so that the connection is kept: a look at 2,000 applications is 4,000 of them. No
- * signals: the time limit of a name look-up is by alarm() otherwise. No proxy and no redirects: where requests go is in
- * the command line and nowhere else, and a standby's redirect is told, not followed.
- */
+/* One handle for all requests, so that the connection is kept: a look at 2,000 applications is 4,000 of them. Redirects
+ * aren't followed: a standby's is told. */
 int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct nm_scale_http **ret)
 {
     _cleanup_(nm_scale_http_freep) struct nm_scale_http *h = calloc(1, sizeof *h);
     long msec = (long)NM_MIN(timeout_usec / NM_USEC_PER_MSEC + 1, (uint64_t)INT32_MAX);
-    bool ok;
+    int r;
 
-    if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return -ENOMEM;
-    h->curl = curl_easy_init();
-    if (!h->curl)
+    if (!h)
         return -ENOMEM;
     h->stop = stop;
-    ok = curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_PROXY, "") == CURLE_OK && /* nor any of the environment's */
-         curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, msec) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->reason) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_USERAGENT, "nmscale/" NM_VERSION) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, take) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, look_for_stop) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, h) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
-    if (!ok)
+    r = nm_curl_new("nmscale/" NM_VERSION, h->reason, &h->curl);
+    if (r >= 0)
+        r = nm_curl_set_callbacks(h->curl, take, look_for_stop, h);
+    if (r < 0)
+        return r;
+    if (curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, msec) != CURLE_OK)
         return -ENOTSUP;
     *ret = STEAL_PTR(h);
     return 0;
-}
-
-/* curl's codes end here. What is refused is known to be gone; what is late or unreachable may only be slow, and
- * callers make a difference of it. */
-static int to_errno(CURLcode code)
-{
-    switch (code) {
-    case CURLE_OUT_OF_MEMORY:
-        return -ENOMEM;
-    case CURLE_COULDNT_CONNECT:
-        return -ECONNREFUSED;
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return -EHOSTUNREACH;
-    case CURLE_OPERATION_TIMEDOUT:
-        return -ETIMEDOUT;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return -EINVAL;
-    case CURLE_ABORTED_BY_CALLBACK:
-        return -ECANCELED;
-    default:
-        return -EIO;
-    }
 }
 
 /* curl only knows that writing failed; why it did is ours to say. */
@@ -129,7 +92,7 @@ static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_messa
 {
     if (h->too_large)
         return nm_fail(ret_message, -E2BIG, "the answer is larger than %zu MiB", h->most >> 20);
-    return nm_fail(ret_message, to_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
+    return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
 /* A standby ResourceManager sends whoever asks to the active one, or nowhere when it knows none. */

@@ -18,7 +18,7 @@ libnm_scale_la_SOURCES = \
 	%D%/rm.c %D%/rm.h \
 	%D%/run.c %D%/run.h
 libnm_scale_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
-libnm_scale_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(CURL_LIBS)
+libnm_scale_la_LIBADD = libnm-curl.la libnm-util.la $(JANSSON_LIBS)
 
 bin_PROGRAMS += nmscale/nmscale
 nmscale_nmscale_SOURCES = %D%/nmscale.c

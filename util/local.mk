@@ -28,3 +28,9 @@ libnm_util_la_SOURCES = \
 	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)
+
+# for those who fetch something over HTTP: nobody else links libcurl
+noinst_LTLIBRARIES += libnm-curl.la
+libnm_curl_la_SOURCES = %D%/curl.c %D%/curl.h
+libnm_curl_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+libnm_curl_la_LIBADD = $(CURL_LIBS)

@@ -5,10 +5,10 @@
 #include "localize/worker/http.h"
 
 #include <assert.h>
-#include <curl/curl.h>
 #include <inttypes.h>
 
 #include "util/clock.h"
+#include "util/curl.h"
 #include "util/error.h"
 #include "util/fileio.h"
 
@@ -115,7 +115,7 @@ static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_
     return 0;
 }
 
-/* Before anything is set: what curl was built with can't be asked for later. */
+/* Before a request sets another: what curl was built with can't be asked for later. */
 static int keep_store(struct nm_http *h)
 {
     char *file = NULL, *dir = NULL;
@@ -128,62 +128,32 @@ static int keep_store(struct nm_http *h)
 }
 
 /* Redirects go where name nodes and web servers send us, but never to another scheme: what may be read is what the
- * resource's own scheme allows. Each option is checked: one that this curl doesn't know would be a promise that
- * isn't kept. */
+ * resource's own scheme allows. */
 int nm_http_new(const char *agent, struct nm_http **ret)
 {
     _cleanup_(nm_http_freep) struct nm_http *h = calloc(1, sizeof *h);
     bool ok;
+    int r;
 
-    if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (!h)
         return -ENOMEM;
-    h->curl = curl_easy_init();
-    if (!h->curl || keep_store(h) < 0)
-        return -ENOMEM;
-    ok = curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_PROXY, "") == CURLE_OK && /* nor any of the environment's */
-         curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+    r = nm_curl_new(agent, h->reason, &h->curl);
+    if (r >= 0)
+        r = nm_curl_set_callbacks(h->curl, take_body, tell_progress, h);
+    if (r >= 0)
+        r = keep_store(h);
+    if (r < 0)
+        return r;
+    ok = curl_easy_setopt(h->curl, CURLOPT_MAXREDIRS, MAX_REDIRECTS) == CURLE_OK &&
          curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MSEC) == CURLE_OK &&
          curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, LEAST_BYTES_PER_SEC) == CURLE_OK &&
          curl_easy_setopt(h->curl, CURLOPT_FILETIME, 1L) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->reason) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_USERAGENT, agent) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h) == CURLE_OK &&
          curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, count_header) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, tell_progress) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, h) == CURLE_OK &&
-         curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
+         curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h) == CURLE_OK;
     if (!ok)
         return -ENOTSUP;
     *ret = STEAL_PTR(h);
     return 0;
-}
-
-/* curl's codes end here. */
-static int to_errno(CURLcode code)
-{
-    switch (code) {
-    case CURLE_OUT_OF_MEMORY:
-        return -ENOMEM;
-    case CURLE_COULDNT_CONNECT:
-        return -ECONNREFUSED;
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return -EHOSTUNREACH;
-    case CURLE_OPERATION_TIMEDOUT:
-        return -ETIMEDOUT;
-    case CURLE_TOO_MANY_REDIRECTS:
-        return -ELOOP;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return -EINVAL;
-    default:
-        return -EIO;
-    }
 }
 
 /* What a server says clearly is no such failure: asking again would only load it. */
@@ -199,7 +169,7 @@ static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
         return nm_fail(ret_message, -EFBIG, "it sends more than the %" PRIu64 " bytes that it may", h->most_bytes);
     if (h->error < 0)
         return nm_fail(ret_message, h->error, "what it sends can't be kept: %s", strerror(-h->error));
-    return nm_fail(ret_message, to_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
+    return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
 static CURLcode set_store(struct nm_http *h, const char *ca_file)
