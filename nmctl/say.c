@@ -18,7 +18,7 @@
 
 static FILE *sink;
 static unsigned sink_width;
-static unsigned rewritable; /* lines of the message that the next one replaces */
+static char *rewritable; /* the lines of the message that the next one replaces; NULL: there is none */
 
 void nm_say_to(FILE *f, unsigned width)
 {
@@ -26,7 +26,7 @@ void nm_say_to(FILE *f, unsigned width)
     sink_width = width;
 }
 
-/* Asks the terminal for each message: messages are rare, and the window may have been resized since the last one. */
+/* Asks the terminal each time: messages are rare, and the window may have been resized since the last one. */
 static unsigned width_of_stderr(void)
 {
     struct nm_term term;
@@ -35,16 +35,20 @@ static unsigned width_of_stderr(void)
     return term.width;
 }
 
+/* A terminal that has become narrower has broken the lines anew, so that they take more rows by now. */
 void nm_say_no_more(void)
 {
-    if (rewritable > 0)
-        fprintf(stderr, "\033[%uF\033[J", rewritable); /* so many lines up, and all from there on */
-    rewritable = 0;
+    if (rewritable) /* so many rows up, and all from there on */
+        fprintf(stderr, "\033[%uF\033[J", nm_term_rows(rewritable, width_of_stderr()));
+    free(STEAL_PTR(rewritable));
 }
 
-/* Returns how many lines it has become. */
-nm_printf(1, 0) static unsigned say(const char *format, va_list ap)
+/* Returns what has been written, which the caller frees. */
+nm_printf(1, 0) static char *say(const char *format, va_list ap)
 {
+    char *written = NULL;
+    size_t size;
+    FILE *f = open_memstream(&written, &size);
     _cleanup_free_ char *text = NULL, *line = NULL;
 
     (void)setlocale(
@@ -53,8 +57,14 @@ nm_printf(1, 0) static unsigned say(const char *format, va_list ap)
     text = nm_xvasprintf(format, ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_say_oom();
+    if (!f)
+        nm_say_oom();
+    (void)nm_term_wrap(f, line, sink ? sink_width : width_of_stderr(), INDENT);
+    if (fclose(f) != 0)
+        nm_say_oom();
     nm_say_no_more();
-    return nm_term_wrap(sink ? sink : stderr, line, sink ? sink_width : width_of_stderr(), INDENT);
+    (void)fputs(written, sink ? sink : stderr);
+    return written;
 }
 
 void nm_say(const char *format, ...)
@@ -62,7 +72,7 @@ void nm_say(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    (void)say(format, ap);
+    free(say(format, ap));
     va_end(ap);
 }
 

@@ -224,3 +224,25 @@ unsigned nm_term_wrap(FILE *f, const char *text, unsigned width, unsigned indent
     }
     return lines;
 }
+
+unsigned nm_term_rows(const char *text, unsigned width)
+{
+    unsigned rows = 0;
+
+    while (*text) {
+        const char *end = text + strcspn(text, "\n");
+        unsigned columns = 0;
+
+        while (text < end) {
+            size_t n;
+            unsigned w;
+
+            take_element(text, &n, &w);
+            columns += w;
+            text += n;
+        }
+        rows += width > 0 && columns > 0 ? (columns - 1) / width + 1 : 1;
+        text = end + (*end == '\n');
+    }
+    return rows;
+}

@@ -40,6 +40,9 @@ unsigned nm_term_columns(const char *text);
 /* Writes text of lines, each broken between words to fit `width` columns (0: as it is) and going on below itself,
  * behind `indent` blanks. Escape sequences for colours take no room. Returns how many lines it has become. */
 unsigned nm_term_wrap(FILE *f, const char *text, unsigned width, unsigned indent);
+/* Returns how many rows the lines of text take on a terminal of `width` columns (0: not limited), which breaks those
+ * that are longer. */
+unsigned nm_term_rows(const char *text, unsigned width);
 /* Cuts a text to at most `columns`, in place, ending it with an ellipsis; buf must hold 4 bytes
  * more than the text. */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns);

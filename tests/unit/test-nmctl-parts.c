@@ -234,6 +234,23 @@ static void test_nearest(void **state)
                                NM_ARRAY_SIZE(words)));
 }
 
+/* A message of two lines takes more rows once its terminal is narrower, and no fewer once it is wider. */
+static void test_rows(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned width, rows;
+    } cases[] = {
+        {"", 10, 0},           {"\n", 10, 1},      {"0123456789\n", 10, 1}, {"0123456789\n", 9, 2},
+        {"0123456789\n", 5, 2}, {"0123456789\n", 0, 1}, {"0123456789\n  234\n", 4, 5}, {"0123456789\n  234\n", 80, 2},
+        {"\033[1;31m0123\033[0m\n", 4, 1}, {"0123", 3, 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++)
+        assert_int_equal(nm_term_rows(cases[i].text, cases[i].width), cases[i].rows);
+}
+
 static void test_json(void **state)
 {
     json_t *j = json_loads(
@@ -363,7 +380,7 @@ int main(void)
         cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
         cmocka_unit_test(test_wrapping_column),
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
+        cmocka_unit_test(test_rows), cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
     };
 
