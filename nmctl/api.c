@@ -15,6 +15,7 @@
 
 #include "nmctl/json.h"
 #include "nmctl/say.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
 
@@ -119,6 +120,22 @@ int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret)
 {
     return nm_api_call(ctl, "GET", target, NULL, ret);
+}
+
+int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec, json_t **ret)
+{
+    _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
+    const struct nm_client_request q = {ctl->socket_path, "GET", target, NULL};
+    uint64_t left = nm_sub_u64(deadline_usec, nm_now_usec());
+    int r = nm_client_fetch(&q, NM_MIN(NM_API_TIMEOUT_USEC, left), &a);
+
+    if (r == -ETIMEDOUT && left <= NM_API_TIMEOUT_USEC)
+        return NM_CTL_TIMED_OUT;
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    if (a.status >= 300)
+        return nm_api_say_refused(ctl, &a);
+    return nm_api_parse(ctl, &a, ret);
 }
 
 /* For what is an extra (a reason, a candidate): its failure is nobody's concern. */

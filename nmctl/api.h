@@ -22,6 +22,8 @@ static inline void nm_json_freep(json_t **j)
 int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
                 json_t **ret);
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret);
+/* The same with a deadline (CLOCK_BOOTTIME), if that comes first. Returns NM_CTL_TIMED_OUT then, without a word. */
+int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec, json_t **ret);
 
 /* The same without words, for what may fail: 0, -errno of the connection, or -EREMOTEIO when nmd
  * refused. */

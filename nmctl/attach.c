@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "nmctl/api.h"
+#include "nmctl/away.h"
 #include "nmctl/json.h"
 #include "nmctl/narrate.h"
 #include "nmctl/say.h"
@@ -28,8 +29,6 @@
 #include "util/error.h"
 
 #define BUFFER_SIZE 16384 /* at least what one nm_client_process() reads */
-#define RETRY_USEC (250 * NM_USEC_PER_MSEC)
-#define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)  /* without nmd */
 #define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* without a byte after the end */
 #define KILL_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 #define NEVER UINT64_MAX
@@ -58,9 +57,7 @@ struct attach {
     struct nm_narrate narrate;
     int n_signals, signal;
     bool was_connected, kill_sent, until, until_over;
-    uint64_t lost_usec;     /* since when nmd is gone; 0: it is there */
-    uint64_t retry_usec;
-    uint64_t deadline_usec; /* or NEVER */
+    struct nm_away away;
     uint64_t progress_usec; /* when the last byte or the end came */
     int status;             /* NM_CTL_OK while all is well */
 };
@@ -167,14 +164,13 @@ static bool may_return(const struct attach *a, int r)
 
     for (int i = 0; i < 2; i++)
         begins = begins && (!a->streams[i].wanted || a->streams[i].begin != NM_CTL_UNSET);
-    return a->was_connected && a->p->follow && begins &&
-           (r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT);
+    return a->was_connected && a->p->follow && begins && nm_away_is_loss(r);
 }
 
 /* nmd can't be reached, or has gone in the middle. */
 static void lose(struct attach *a, int r)
 {
-    uint64_t now = nm_now_usec();
+    char goes_on[160];
 
     close_calls(a);
     /* An nmd that stops in good order ends the streams; only the container's end makes such an end
@@ -187,15 +183,10 @@ static void lose(struct attach *a, int r)
             nm_say("so %s could not be killed: it may go on", a->p->id);
         return;
     }
-    if (a->lost_usec == 0) {
-        a->lost_usec = now;
-        nm_say("lost nmd at %s; %s goes on without it; waiting for nmd to return",
-               a->ctl->socket_path, a->p->id);
-    } else if (now - a->lost_usec > GIVE_UP_USEC) {
-        a->status = nm_api_say_unreachable(a->ctl, r);
-        nm_say("%s goes on; see 'nmctl show %s' and 'nmctl logs %s'", a->p->id, a->p->id, a->p->id);
-    }
-    a->retry_usec = now + RETRY_USEC;
+    (void)snprintf(goes_on, sizeof goes_on, "%s goes on", a->p->id);
+    a->status = nm_away_lost(&a->away, a->ctl, r, goes_on);
+    if (a->status != NM_CTL_OK)
+        nm_say("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
 }
 
 /* ---- killing --------------------------------------------------------------------------------- */
@@ -235,8 +226,8 @@ static void retry(struct attach *a)
         lose(a, r);
         return;
     }
-    nm_say("nmd is back");
-    a->lost_usec = 0;
+    nm_away_back(&a->away);
+    nm_narrate_resume(&a->narrate);
     if (!a->kill_sent && reader_is_gone(a))
         send_kill(a, false);
 }
@@ -360,7 +351,7 @@ static void on_until(struct attach *a)
     a->until_over = true;
     for (int i = 0; i < 2 && !a->until && r == 0; i++) {
         a->streams[i].wanted = true;
-        if (a->lost_usec == 0)
+        if (a->away.since_usec == 0)
             r = open_stream(a, &a->streams[i]);
     }
     if (r < 0)
@@ -379,7 +370,7 @@ static bool is_finished(const struct attach *a)
 {
     bool output = stream_is_open(&a->streams[0]) || stream_is_open(&a->streams[1]);
 
-    if (a->status != NM_CTL_OK || a->until || nm_now_usec() >= a->deadline_usec)
+    if (a->status != NM_CTL_OK || a->until)
         return true;
     if (a->p->want_end && !a->container)
         return false;
@@ -394,9 +385,8 @@ static int timeout_msec(const struct attach *a)
 {
     uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_narrate_next(&a->narrate) : NEVER;
 
-    if (a->lost_usec > 0)
-        at = a->retry_usec;
-    at = NM_MIN(at, a->deadline_usec);
+    if (a->away.since_usec > 0)
+        at = a->away.retry_usec;
     if (a->container)
         at = NM_MIN(at, a->progress_usec + DRAIN_USEC + NM_USEC_PER_MSEC);
     if (at == NEVER)
@@ -407,8 +397,8 @@ static int timeout_msec(const struct attach *a)
 /* What is due by the clock. */
 static void look(struct attach *a)
 {
-    if (a->lost_usec > 0) {
-        if (nm_now_usec() >= a->retry_usec)
+    if (a->away.since_usec > 0) {
+        if (nm_now_usec() >= a->away.retry_usec)
             retry(a);
     } else if (a->p->narrate && !a->container && nm_now_usec() >= nm_narrate_next(&a->narrate))
         nm_narrate_look(&a->narrate, a->ctl, a->p->id);
@@ -481,11 +471,10 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
-    a->deadline_usec = p->deadline_usec > 0 ? p->deadline_usec : NEVER;
     /* The container comes from an nmd that was there a moment ago. */
     a->was_connected = p->want_end;
     if (p->narrate)
-        nm_narrate_init(&a->narrate, p->waits);
+        nm_narrate_init(&a->narrate, false);
     r = open_calls(a);
     if (r < 0)
         lose(a, r);
@@ -495,8 +484,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         on_signal(a, p->signal);
     while (!is_finished(a))
         round_of(a);
-    if (p->narrate)
-        nm_narrate_done();
+    nm_narrate_done();
     close_calls(a);
     for (int i = 0; i < 2; i++)
         nm_client_answer_done(&a->streams[i].refusal);

@@ -16,8 +16,6 @@ struct nm_attach_params {
     bool timestamps;     /* each line with when it was written */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
     bool narrate;        /* print on stderr that it is queued, started, paused, resumed */
-    bool waits;          /* with narrate: the caller waits for an existing container, whose state is printed first */
-    uint64_t deadline_usec; /* CLOCK_BOOTTIME: return then at the latest; 0 or UINT64_MAX: without a limit */
     int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
                       kills it (the second signal: at once). -EBADF: it is not */
     int signal;          /* one that has come already, or 0 */

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libnm-nmctl.la
 libnm_nmctl_la_SOURCES = \
 	%D%/api.c %D%/api.h \
 	%D%/attach.c %D%/attach.h \
+	%D%/away.c %D%/away.h \
 	%D%/bar.c %D%/bar.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/container.c %D%/container.h \
@@ -33,8 +34,9 @@ libnm_nmctl_la_SOURCES = \
 	%D%/verb-show.c \
 	%D%/verb-status.c \
 	%D%/verb-top.c \
-	%D%/verb-wait.c %D%/wait.h \
-	%D%/verbs.c
+	%D%/verb-wait.c \
+	%D%/verbs.c \
+	%D%/wait.c %D%/wait.h
 libnm_nmctl_la_LIBADD = libnm-client.la libnm-util.la $(JANSSON_LIBS)
 
 bin_PROGRAMS += nmctl/nmctl

@@ -8,6 +8,8 @@
 
 #include "nmctl/narrate.h"
 
+#include <errno.h>
+
 #include "nmctl/api.h"
 #include "nmctl/container.h"
 #include "nmctl/hold.h"
@@ -21,7 +23,8 @@
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define REPEAT_USEC (60 * NM_USEC_PER_SEC)
-#define TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
+#define TIMEOUT_USEC NM_USEC_PER_SEC /* who looks can't do anything else meanwhile */
+#define SILENT_USEC (3 * NM_USEC_PER_SEC) /* without an answer: worth a word */
 
 static bool is_queued(const json_t *c)
 {
@@ -37,12 +40,17 @@ static bool is_paused(const json_t *c)
     return nm_streq(state, "PAUSED") || nm_streq(state, "PAUSING");
 }
 
+static uint64_t patience(const struct nm_narrate *n)
+{
+    return NM_MIN(TIMEOUT_USEC, nm_sub_u64(n->deadline_usec, nm_now_usec()));
+}
+
 /* Says it, with the container's name where the message stands alone: the first one, and those that are said again. */
 nm_printf(4, 5) static void say(struct nm_narrate *n, const json_t *c, bool again, const char *format, ...)
 {
     bool live = again && nm_say_can_rewrite();
     _cleanup_free_ char *text = NULL;
-    char title[160], head[240] = "";
+    char head[240] = "", tail[48] = "";
     va_list ap;
 
     va_start(ap, format);
@@ -50,11 +58,13 @@ nm_printf(4, 5) static void say(struct nm_narrate *n, const json_t *c, bool agai
     va_end(ap);
     if (n->waits && (again || !*n->said_of))
         (void)snprintf(head, sizeof head, "%swaiting for %s, which %s ", again && !live ? "still " : "",
-                       nm_container_title(c, title, sizeof title), again && is_queued(c) ? "has been" : "is");
+                       n->title, again && is_queued(c) ? "has been" : "is");
+    if (*head && n->others > 0)
+        (void)snprintf(tail, sizeof tail, "; and for %u more", n->others);
     if (live)
-        nm_say_again("%s%s", head, text);
+        nm_say_again("%s%s%s", head, text, tail);
     else
-        nm_say("%s%s", head, text);
+        nm_say("%s%s%s", head, text, tail);
 }
 
 /* Figures are fetched only when there is something to tell. again: with how long it has been so. */
@@ -64,7 +74,7 @@ static void say_queued(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c
     uint64_t position = nm_json_u64(c, "queue_position");
     char why[1024], age[32], at[48] = "", waited[48] = "";
 
-    (void)nm_api_try_get(ctl, "/v1/status", TIMEOUT_USEC, &status);
+    (void)nm_api_try_get(ctl, "/v1/status", patience(n), &status);
     nm_hold_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
     if (again)
         (void)snprintf(waited, sizeof waited, " for %s%s", nm_container_age(c, age, sizeof age),
@@ -125,6 +135,7 @@ static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
 {
     bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
     const char *state = nm_json_str(c, "state");
+    bool ended = nm_streq(state, "COMPLETED"); /* who waits is told how, by another message */
     uint64_t now = nm_now_usec();
     char of[sizeof n->said_of];
 
@@ -142,7 +153,7 @@ static void tell(struct nm_narrate *n, struct nm_ctl *ctl, const json_t *c)
         say_queued(n, ctl, c, again);
     else if (paused && (n->waits ? changed || again : !n->paused))
         say_paused(n, c, again);
-    else if (!queued && !paused && n->waits && (again || (changed && !said)))
+    else if (!queued && !paused && !ended && n->waits && (again || (changed && !said)))
         say_state(n, c, again);
     n->paused = paused;
     if (changed || again) {
@@ -156,7 +167,7 @@ static void plan(struct nm_narrate *n)
 {
     uint64_t now = nm_now_usec();
 
-    if (!n->started)
+    if (!n->started || n->silent)
         n->next_usec = now + QUEUED_PERIOD_USEC;
     else
         n->next_usec = n->tty || n->waits ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
@@ -175,6 +186,8 @@ void nm_narrate_init(struct nm_narrate *n, bool waits)
         .waits = waits,
         .tty = isatty(STDERR_FILENO),
         .next_usec = nm_now_usec() + GRACE_USEC,
+        .deadline_usec = UINT64_MAX,
+        .answered_usec = nm_now_usec(),
     };
 }
 
@@ -183,15 +196,56 @@ uint64_t nm_narrate_next(const struct nm_narrate *n)
     return n->next_usec;
 }
 
-/* Silent when nmd doesn't answer: that it has gone is told by whoever follows the streams. */
+/* Tells who waits that nmd hangs: the last message would be taken for how it is now. */
+static void tell_silence(struct nm_narrate *n, const char *id)
+{
+    uint64_t now = nm_now_usec(), passed = nm_sub_u64(now, n->answered_usec);
+    bool live = nm_say_can_rewrite();
+    char text[32], others[32] = "";
+
+    if ((!n->waits && (!n->told_waiting || n->started)) || passed < SILENT_USEC ||
+        (!live && n->silent && now < nm_add_u64(n->said_usec, REPEAT_USEC)))
+        return;
+    n->silent = true;
+    n->said_usec = now;
+    nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text);
+    if (n->others > 0)
+        (void)snprintf(others, sizeof others, " and %u more", n->others);
+    (live ? nm_say_again : nm_say)("waiting for %s%s; nmd has not answered for %s", *n->title ? n->title : id, others,
+                                   text);
+}
+
+void nm_narrate_resume(struct nm_narrate *n)
+{
+    n->silent = false;
+    n->answered_usec = nm_now_usec();
+}
+
+/* On a terminal the message for how it is now replaces the one about nmd. */
+static void tell_answer(struct nm_narrate *n)
+{
+    if (n->silent && !nm_say_can_rewrite())
+        nm_say("nmd answers again");
+    nm_narrate_resume(n);
+}
+
+/* Nothing is said here of an nmd that has gone: whoever follows the streams, or waits for the end, does. */
 void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
     char target[128];
+    int r;
 
     (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
-    if (nm_api_try_get(ctl, target, TIMEOUT_USEC, &c) == 0)
+    r = nm_api_try_get(ctl, target, patience(n), &c);
+    if (r == -ETIMEDOUT)
+        tell_silence(n, id);
+    else
+        tell_answer(n);
+    if (r == 0) {
+        (void)nm_container_title(c, n->title, sizeof n->title);
         tell(n, ctl, c);
+    }
     plan(n);
 }
 

@@ -14,6 +14,11 @@ struct nm_narrate {
     bool told_waiting, started, paused;
     bool waits;              /* the container existed before: tell which one it is, its state, and that it lasts */
     bool tty;
+    unsigned others;         /* waits: so many more containers are waited for */
+    uint64_t deadline_usec;  /* CLOCK_BOOTTIME: no look lasts longer; UINT64_MAX: none */
+    uint64_t answered_usec;  /* when nmd answered last */
+    bool silent;             /* it has been said that nmd doesn't answer */
+    char title[160];         /* of the container; "": not known yet */
 };
 
 void nm_narrate_init(struct nm_narrate *n, bool waits);
@@ -21,6 +26,8 @@ void nm_narrate_init(struct nm_narrate *n, bool waits);
 uint64_t nm_narrate_next(const struct nm_narrate *n);
 /* Asks nmd and tells what is new. */
 void nm_narrate_look(struct nm_narrate *n, struct nm_ctl *ctl, const char *id);
+/* nmd has been away and is back, which has been said. */
+void nm_narrate_resume(struct nm_narrate *n);
 /* Nothing more is to be told: a line that was kept up to date goes. */
 void nm_narrate_done(void);
 /* How it ended, unless it simply exited. */

@@ -59,7 +59,7 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     if (r == NM_CTL_OK)
         r = nm_api_call(ctl, "POST", target, make_body(ctl), &c);
     if (r == NM_CTL_OK && ctl->args.wait)
-        r = nm_wait_for_end(ctl, c, UINT64_MAX, &ended);
+        r = nm_wait_for_end(ctl, c, &ended);
     if (r == NM_CTL_OK)
         report(ctl, ended ? ended : c);
     return r;
@@ -98,7 +98,7 @@ static int end_first(struct nm_ctl *ctl, const char *id)
         if (r == NM_CTL_OK)
             r = nm_api_call(ctl, "POST", target, json_incref(now), &killed);
         if (r == NM_CTL_OK)
-            r = nm_wait_for_end(ctl, c, UINT64_MAX, &ended);
+            r = nm_wait_for_end(ctl, c, &ended);
     }
     json_decref(now);
     return r;

@@ -12,6 +12,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/attach.h"
+#include "nmctl/away.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
@@ -23,7 +24,6 @@
 
 #define LINE_MAX_BYTES 65536
 #define RETRY_MSEC 250
-#define GIVE_UP_USEC (60 * NM_USEC_PER_SEC) /* without nmd */
 
 /* Neither --stdout nor --stderr is both, as is the one with the other. The end is waited for with
  * --follow only: a log that isn't followed ends by itself. */
@@ -252,18 +252,19 @@ static int read_stream(struct events *e, uint64_t after, bool on)
 /* nmd comes back within seconds after an upgrade. What it isn't asked for is whether it is the same: numbers go on. */
 static bool nmd_is_back(struct events *e)
 {
-    uint64_t begun = nm_now_usec();
+    struct nm_away away = {0};
+    int r = -ECONNRESET;
 
-    nm_say("lost nmd at %s; waiting for nmd to return", e->ctl->socket_path);
-    do {
+    while (nm_away_lost(&away, e->ctl, r, "") == NM_CTL_OK) {
         _cleanup_json_ json_t *version = NULL;
 
         (void)poll(NULL, 0, RETRY_MSEC);
-        if (nm_api_try_get(e->ctl, "/v1/version", RETRY_MSEC * NM_USEC_PER_MSEC, &version) == 0) {
-            nm_say("nmd is back");
+        r = nm_api_try_get(e->ctl, "/v1/version", RETRY_MSEC * NM_USEC_PER_MSEC, &version);
+        if (r == 0) {
+            nm_away_back(&away);
             return true;
         }
-    } while (nm_now_usec() - begun < GIVE_UP_USEC);
+    }
     return false;
 }
 
@@ -275,7 +276,7 @@ static int follow_on(struct events *e, uint64_t after)
     e->newest = after;
     while ((r = read_stream(e, e->newest, true)) == NM_CTL_OK && e->lost)
         if (!nmd_is_back(e))
-            return nm_api_say_unreachable(e->ctl, -ECONNREFUSED);
+            return NM_CTL_UNREACHABLE;
     return r;
 }
 

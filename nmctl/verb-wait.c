@@ -1,112 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl wait`, and how other verbs wait (wait.h). It is done as in `run`, but the container doesn't depend on
- * nmctl. */
-
-#include "nmctl/wait.h"
-
-#include <errno.h>
+/* `nmctl wait`. All containers are looked up first: who has mistyped one name doesn't learn it hours later. */
 
 #include "nmctl/api.h"
-#include "nmctl/attach.h"
 #include "nmctl/container.h"
-#include "nmctl/json.h"
 #include "nmctl/say.h"
+#include "nmctl/wait.h"
 #include "util/clock.h"
 
-static bool has_ended(const json_t *c)
-{
-    return nm_streq(nm_json_str(c, "state"), "COMPLETED");
-}
+/* A shorter --timeout still gets this long for the look, or it would be a matter of luck whether the state is known. */
+#define LOOK_USEC NM_USEC_PER_SEC
 
-/* Says in which state the container is at the deadline, and what to do. */
-static int say_timed_out(struct nm_ctl *ctl, const json_t *c)
-{
-    _cleanup_json_ json_t *now = NULL;
-    const char *id = nm_json_str(c, "id");
-    char title[160], target[128], state[64];
-
-    if (nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK)
-        (void)nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &now);
-    nm_say("%s has not ended in time: it is %s, and goes on. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
-           nm_container_title(c, title, sizeof title), nm_container_shown_state(now ? now : c, state, sizeof state), id,
-           id);
-    return NM_CTL_TIMED_OUT;
-}
-
-/* Asks by id: another container may have the name by the time of the next request. */
-int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, uint64_t deadline_usec, json_t **ret)
-{
-    struct nm_attach_params p = {.id = nm_json_str(c, "id"),
-                                 .want_end = true,
-                                 .follow = true,
-                                 .tail = NM_CTL_UNSET,
-                                 .narrate = !ctl->args.json,
-                                 .waits = true,
-                                 .deadline_usec = deadline_usec,
-                                 .signal_fd = -EBADF};
-    struct nm_attach_result result;
-    int r;
-
-    if (has_ended(c)) {
-        *ret = json_incref(c);
-        return NM_CTL_OK;
-    }
-    r = nm_attach_run(ctl, &p, &result);
-    if (result.container) {
-        *ret = result.container;
-        return NM_CTL_OK;
-    }
-    return r == NM_CTL_OK ? say_timed_out(ctl, c) : r;
-}
-
-static void print_end(const struct nm_ctl *ctl, const json_t *c)
+static void print_end(struct nm_ctl *ctl, const json_t *c)
 {
     char title[160], end[512], line[700];
     struct nm_term term;
 
-    nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
-    (void)snprintf(line, sizeof line, "%s %s", nm_container_title(c, title, sizeof title),
-                   nm_container_end(c, end, sizeof end));
-    (void)nm_term_wrap(stdout, nm_term_clean(line), term.width, 2);
+    if (ctl->args.json) {
+        nm_api_print_json(c, true);
+    } else {
+        nm_term_init(&term, STDOUT_FILENO, ctl->args.no_color);
+        (void)snprintf(line, sizeof line, "%s %s", nm_container_title(c, title, sizeof title),
+                       nm_container_end(c, end, sizeof end));
+        (void)nm_term_wrap(stdout, nm_term_clean(line), term.width, 2);
+    }
+    (void)fflush(stdout); /* the next container may end much later */
 }
 
-/* Waits and prints how it ended. *ret_status: the exit status that corresponds to it. */
-static int wait_for(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, int *ret_status)
+/* Returns NM_CTL_UNREACHABLE if there is no use in trying the others. */
+static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, struct nm_waited *x)
 {
-    _cleanup_json_ json_t *c = NULL, *ended = NULL;
     char target[128];
     int r = nm_api_container_target(id, "", target, sizeof target);
 
     if (r == NM_CTL_OK)
-        r = nm_api_get(ctl, target, &c);
-    if (r == NM_CTL_OK)
-        r = nm_wait_for_end(ctl, c, deadline_usec, &ended);
-    if (r != NM_CTL_OK)
-        return r;
-    if (ctl->args.json)
-        nm_api_print_json(ended, true);
-    else
-        print_end(ctl, ended);
-    (void)fflush(stdout); /* the next container may end much later */
-    *ret_status = nm_container_exit_status(ended);
+        r = nm_api_get_by(ctl, target, deadline_usec, &x->c);
+    if (r == NM_CTL_TIMED_OUT)
+        nm_say("nmd at %s has not answered in time: whether %s has ended is not known", ctl->socket_path, id);
+    x->over = r != NM_CTL_OK || nm_wait_has_ended(x->c);
+    x->status = r == NM_CTL_OK && x->over ? nm_container_exit_status(x->c) : r;
+    if (r == NM_CTL_OK && x->over)
+        print_end(ctl, x->c);
+    return r;
+}
+
+static int first_failure(const struct nm_waited *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].status != NM_CTL_OK)
+            return all[i].status;
     return NM_CTL_OK;
 }
 
-/* Waits for one container after the other. They run at the same time, so one deadline holds for all of them. */
+/* They run at the same time, so one deadline holds for all of them. */
 int nm_wait_verb(struct nm_ctl *ctl)
 {
-    uint64_t timeout = ctl->args.timeout_usec;
-    uint64_t deadline = timeout == NM_CTL_UNSET ? UINT64_MAX : nm_add_u64(nm_now_usec(), timeout);
-    int first = NM_CTL_OK;
+    uint64_t timeout = ctl->args.timeout_usec, now = nm_now_usec();
+    uint64_t deadline = timeout == NM_CTL_UNSET ? UINT64_MAX : nm_add_u64(now, timeout);
+    _cleanup_free_ struct nm_waited *all = calloc(ctl->n_operands, sizeof *all);
+    int r = NM_CTL_OK;
 
-    for (unsigned i = 0; i < ctl->n_operands; i++) {
-        int status = NM_CTL_OK, r = wait_for(ctl, ctl->operands[i], deadline, &status);
-
-        if (first == NM_CTL_OK)
-            first = r != NM_CTL_OK ? r : status;
-        if (r == NM_CTL_UNREACHABLE)
-            break;
-    }
-    return first;
+    if (!all)
+        nm_say_oom();
+    for (unsigned i = 0; i < ctl->n_operands && r != NM_CTL_UNREACHABLE; i++)
+        r = find(ctl, ctl->operands[i], NM_MAX(deadline, now + LOOK_USEC), &all[i]);
+    if (r != NM_CTL_UNREACHABLE)
+        nm_wait_for_ends(ctl, all, ctl->n_operands, deadline, print_end);
+    r = first_failure(all, ctl->n_operands);
+    for (unsigned i = 0; i < ctl->n_operands; i++)
+        json_decref(all[i].c);
+    return r;
 }

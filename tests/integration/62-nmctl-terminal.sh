@@ -10,7 +10,8 @@
 nmd_start || exit 1
 
 # on_terminal KEYS WORD...: runs nmctl on a terminal of ${columns:-100} columns and ${rows:-60} lines, types KEYS after two pictures
-# (keys after a '~' two pictures later), and prints whether the terminal is restored. The output is in $seen.
+# (keys after a '~' two pictures later), and prints whether the terminal is restored. The output is in $seen. After $narrow_after
+# seconds the terminal has 40 columns.
 seen=$dir/seen
 on_terminal() {
     python3 - "$seen" "$NMCTL" "$@" <<'END'
@@ -29,12 +30,16 @@ if pid == 0:
     os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
     os.execv(nmctl, [nmctl] + words)
 seen, end, status, due = b"", time.time() + 20, None, 2
+narrow = time.time() + float(os.environ.get("narrow_after", 1000))
 while status is None or select.select([master], [], [], 0)[0]:
     if select.select([master], [], [], 0.05)[0]:
         seen += os.read(master, 65536)
     if keys and seen.count(b"\033[?2026h") >= due:
         due = seen.count(b"\033[?2026h") + 2
         os.write(master, keys.pop(0))
+    if time.time() > narrow:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 40, 0, 0))
+        narrow += 1000
     if status is None and os.waitpid(pid, os.WNOHANG)[0]:
         status = 0
     if time.time() > end:
@@ -151,6 +156,38 @@ at_least "wait, on a terminal: its message is rewritten" "$(grep -oa $'\e\[1F\e\
 like "with how long it has been so" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "
 like "and in the end it is gone" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
     "^nmctl: container_[0-9_]+ \($name\) has not ended in time"
+narrow_after=3 columns=160 on_terminal "" wait --timeout 6s $name >/dev/null
+rows_erased() { # of the message of one line that is there when the terminal gets narrower, and of how many rows that is one
+    python3 - "$seen" <<'END'
+import re, sys
+text = open(sys.argv[1], "rb").read().decode()
+found = re.search(r"(nmctl: waiting for [^\r\n]*)\r\n\033\[([2-9])F\033\[J", text)
+print(found[2], -(-len(found[1]) // 40))
+END
+}
+read -r erased rows_then < <(rows_erased)
+is "narrower by now, all rows of the message are erased" "$erased" "$rows_then"
+nmctl run -D -m 16M -c 0.1 --name meanwhile -- sleep 3 >/dev/null
+(sleep 1.5 && kill -TERM "$nmd_pid") &
+stopper=$!
+columns=160 on_terminal "" wait --timeout 6s meanwhile >/dev/null
+wait $stopper
+at_least "without nmd: for how long is kept up to date" \
+    "$(tr '\r' '\n' <"$seen" | grep -cE 'waiting for nmd to return, for [0-9]+s so far')" 3
+like "and the deadline holds" "$(tr -d '\r\n' <"$seen" | sed 's/.*\x1b\[J//')" \
+    "^nmctl: container_[0-9_]+ \(meanwhile\) has not ended in time, as far as nmctl knows: it was RUNNING when nmd answered last"
+nmd_stop
+nmd_start || exit 1
+nmctl run -D -m 16M -c 0.1 --name frozen -- sleep 100 >/dev/null
+wait_until 10 in_state frozen RUNNING
+(sleep 1.5 && kill -STOP "$nmd_pid" && sleep 7 && kill -CONT "$nmd_pid") &
+stopper=$!
+begun=$SECONDS
+columns=160 on_terminal "" wait --timeout 7s frozen >/dev/null
+at_least "an nmd that hangs doesn't hold up the deadline" 9 $((SECONDS - begun))
+like "and is told of until then" "$(tr '\r' '\n' <"$seen")" 'waiting for container_[0-9_]+ \(frozen\); nmd has not answered for [4-6]s'
+wait $stopper
+nmctl kill --now --wait frozen >/dev/null
 is "a dumb one has it once" "$(columns=200 prose wait --timeout 5s $name | grep -c 'waiting for')" 1
 columns=46
 prose config max-length >"$dir/narrow"

@@ -202,6 +202,119 @@ static void test_wait_tells_ends(void **state)
     fake_nmd_stop(&f);
 }
 
+/* An nmd that hangs holds up neither the deadline nor its exit status: before the container is known, and afterwards. */
+static void test_wait_in_vain(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/", NULL, NULL},
+    };
+    struct nmctl_result r;
+    struct fake_nmd f;
+    uint64_t begun = nm_now_usec();
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    RUN(&r, "wait", "--timeout", "1500ms", "hangs", "too");
+    assert_int_equal(r.status, 124);
+    assert_true(nm_now_usec() - begun >= 1500 * NM_USEC_PER_MSEC);
+    assert_true(nm_now_usec() - begun < 4 * NM_USEC_PER_SEC);
+    nmctl_expect(r.err, " has not answered in time: whether hangs has ended is not known\n");
+    nmctl_expect(r.err, "whether too has ended is not known\n");
+    begun = nm_now_usec();
+    RUN(&r, "wait", "--timeout", "1500ms", "runs", "runs");
+    assert_int_equal(r.status, 124);
+    assert_true(nm_now_usec() - begun >= 1500 * NM_USEC_PER_MSEC);
+    assert_true(nm_now_usec() - begun < 5 * NM_USEC_PER_SEC);
+    nmctl_expect(r.err, "container_1_7 (web) has not ended in time, as far as nmctl knows: it was RUNNING when nmd "
+                        "answered last.");
+    fake_nmd_stop(&f);
+}
+
+/* A name that doesn't exist is said before nmctl waits for the others, and an end when it comes. */
+static void test_wait_for_several(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/container_1_7 HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/good HTTP", OK(RUNNING), NULL},
+        {"GET /v1/containers/" ID "/wait HTTP", OK(ENDED_AS("0", "exited", "Succeeded")), NULL},
+        {"GET /v1/containers/typo HTTP", REFUSED("404", "There is none."), NULL},
+        {"GET /v1/containers/", NULL, NULL},
+    };
+    const char *const argv[] = {"nmctl", "wait", "--timeout", "3s", "runs", "runs", "runs", "good", "typo", NULL};
+    struct nmctl_started s;
+    struct nmctl_result r;
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    nmctl_start(&s, argv);
+    nmctl_await(s.err, "nmctl: There is none.\n");
+    nmctl_await(s.out, ID " exited with status 0\n");
+    nmctl_await(s.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
+    nmctl_await(s.err, " so far; and for 2 more\n");
+    nmctl_finish(&s, &r);
+    assert_int_equal(r.status, 124); /* the first of the command line that failed */
+    assert_true(strstr(r.err, "There is none.") < strstr(r.err, "waiting for"));
+    assert_null(strstr(strstr(r.err, "There is none.") + 1, "There is none."));
+    fake_nmd_stop(&f);
+}
+
+/* An nmd that hangs is told of, once a minute, and that it answers again. */
+static void test_wait_tells_silence(void **state)
+{
+    static const struct fake_exchange x[] = {
+        {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
+        {"GET /v1/containers/ended HTTP", OK(ENDED_AS("0", "exited", "Succeeded")), NULL},
+        {"GET /v1/containers/", NULL, NULL},
+    };
+    static const struct {
+        const char *id, *said;
+        uint64_t silent_usec, later_usec;
+    } looks[] = {
+        {"runs", "nmctl: waiting for container_1_7 (web), which is RUNNING, for ", 0, 0},
+        {"hangs", "", 0, 0},
+        {"hangs", "nmctl: waiting for container_1_7 (web) and 2 more; nmd has not answered for 9s\n",
+         9 * NM_USEC_PER_SEC, 0},
+        {"hangs", "", 19 * NM_USEC_PER_SEC, 10 * NM_USEC_PER_SEC},
+        {"hangs", "nmd has not answered for 1m10s\n", 70 * NM_USEC_PER_SEC, 60 * NM_USEC_PER_SEC},
+        {"runs", "nmctl: nmd answers again\n", 0, 0},
+        {"runs", "", 0, 0},
+        {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* how it ended is another message's */
+    };
+    struct nm_narrate n;
+    struct nm_ctl ctl = {0};
+    struct fake_nmd f;
+
+    (void)state;
+    nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
+    ctl.socket_path = f.path;
+    nm_narrate_init(&n, true);
+    n.others = 2;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+        FILE *said = open_memstream(&text, &size);
+
+        n.said_usec = nm_now_usec() - looks[i].later_usec;
+        n.answered_usec = nm_now_usec() - looks[i].silent_usec;
+        n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC; /* no look lasts longer */
+        if (looks[i].id[0] != 'h')
+            n.deadline_usec = UINT64_MAX;
+        nm_say_to(said, 0);
+        nm_narrate_look(&n, &ctl, looks[i].id);
+        nm_say_to(NULL, 0);
+        assert_true(n.deadline_usec == UINT64_MAX || nm_now_usec() < n.deadline_usec + 900 * NM_USEC_PER_MSEC);
+        assert_int_equal(fclose(said), 0);
+        if (*looks[i].said)
+            nmctl_expect(text, looks[i].said);
+        else
+            assert_string_equal(text, "");
+    }
+    fake_nmd_stop(&f);
+}
+
 /* ---- completion ----------------------------------------------------------------------------- */
 
 static void test_completes_keys(void **state)
@@ -235,6 +348,9 @@ int main(void)
         cmocka_unit_test(test_wait_gives_up),
         cmocka_unit_test(test_wait_tells_again),
         cmocka_unit_test(test_wait_tells_ends),
+        cmocka_unit_test(test_wait_in_vain),
+        cmocka_unit_test(test_wait_for_several),
+        cmocka_unit_test(test_wait_tells_silence),
         cmocka_unit_test(test_completes_keys),
     };
 

@@ -24,7 +24,7 @@
 
 #define READ_SIZE 16384
 #define HEAD_MAX 4096 /* of an answer to an upgrade */
-#define CONNECT_TIMEOUT_SEC 10
+#define CONNECT_TIMEOUT_USEC (10 * NM_USEC_PER_SEC)
 
 struct nm_client {
     int fd;
@@ -38,11 +38,13 @@ struct nm_client {
 
 /* A blocking connect: on a UNIX socket it waits only while the backlog is full, and SO_SNDTIMEO
  * bounds that. */
-static int connect_to(const char *path, int *ret)
+static int connect_to(const char *path, uint64_t timeout_usec, int *ret)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_SEC};
+    /* 0 would be for ever. */
+    uint64_t usec = NM_MAX(NM_MIN(timeout_usec, CONNECT_TIMEOUT_USEC), NM_USEC_PER_MSEC);
+    struct timeval timeout = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC), .tv_usec = (suseconds_t)(usec % NM_USEC_PER_SEC)};
     size_t len = strlen(path);
     int r;
 
@@ -87,8 +89,8 @@ static int print_request(const struct nm_client_request *q, const char *protocol
     return 0;
 }
 
-static int client_new(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
-                      void *userdata, struct nm_client **ret)
+static int client_new(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec,
+                      nm_reply_body_cb_t body_cb, void *userdata, struct nm_client **ret)
 {
     _cleanup_(nm_client_freep) struct nm_client *c = malloc(sizeof *c);
     int r;
@@ -103,7 +105,7 @@ static int client_new(const struct nm_client_request *q, const char *protocol, n
     r = print_request(q, protocol, c);
     if (r < 0)
         return r;
-    r = connect_to(q->socket_path, &c->fd);
+    r = connect_to(q->socket_path, timeout_usec, &c->fd);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(c);
@@ -113,14 +115,20 @@ static int client_new(const struct nm_client_request *q, const char *protocol, n
 int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
                   struct nm_client **ret)
 {
-    return client_new(q, NULL, body_cb, userdata, ret);
+    return client_new(q, NULL, CONNECT_TIMEOUT_USEC, body_cb, userdata, ret);
+}
+
+int nm_client_new_within(const struct nm_client_request *q, uint64_t timeout_usec, nm_reply_body_cb_t body_cb,
+                         void *userdata, struct nm_client **ret)
+{
+    return client_new(q, NULL, timeout_usec, body_cb, userdata, ret);
 }
 
 int nm_client_new_upgrade(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
                           void *userdata, struct nm_client **ret)
 {
     assert(protocol);
-    return client_new(q, protocol, body_cb, userdata, ret);
+    return client_new(q, protocol, CONNECT_TIMEOUT_USEC, body_cb, userdata, ret);
 }
 
 struct nm_client *nm_client_free(struct nm_client *c)
@@ -306,7 +314,7 @@ static int call_whole(const struct nm_client_request *q, const char *protocol, u
     int r = nm_client_answer_gather("", 0, &a); /* an empty body is still a string */
 
     if (r >= 0)
-        r = client_new(q, protocol, nm_client_answer_gather, &a, &c);
+        r = client_new(q, protocol, timeout_usec, nm_client_answer_gather, &a, &c);
     if (r >= 0)
         r = run_to_end(c, timeout_usec);
     if (r == NM_CLIENT_E_SWITCHED)

@@ -35,6 +35,9 @@ struct nm_client;
  */
 int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
                   struct nm_client **ret);
+/* The same, waiting at most so long for room in the daemon's backlog. */
+int nm_client_new_within(const struct nm_client_request *q, uint64_t timeout_usec, nm_reply_body_cb_t body_cb,
+                         void *userdata, struct nm_client **ret);
 /* The same, for a connection that is to speak `protocol` after an answer with status 101. */
 int nm_client_new_upgrade(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
                           void *userdata, struct nm_client **ret);

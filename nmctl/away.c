@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See away.h. */
+
+#include "nmctl/away.h"
+
+#include <errno.h>
+
+#include "nmctl/api.h"
+#include "nmctl/say.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+#define RETRY_USEC (250 * NM_USEC_PER_MSEC)
+#define UPDATE_USEC NM_USEC_PER_SEC
+/* A log, where a message is repeated once a minute, has the first message and the one that ends the wait. */
+#define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)
+
+bool nm_away_is_loss(int r)
+{
+    return r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT;
+}
+
+/* Whole seconds: tenths would only make the message restless. */
+static void say_how_long(struct nm_away *a, uint64_t now)
+{
+    uint64_t passed = now - a->since_usec;
+    char text[32];
+
+    if (now - a->said_usec < UPDATE_USEC || !nm_say_can_rewrite())
+        return;
+    a->said_usec = now;
+    nm_say_again("waiting for nmd to return, for %s so far",
+                 nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text));
+}
+
+int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char *goes_on)
+{
+    uint64_t now = nm_now_usec();
+
+    a->retry_usec = now + RETRY_USEC;
+    if (a->since_usec == 0) {
+        a->since_usec = a->said_usec = now;
+        nm_say("lost nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
+               *goes_on ? " without it; " : "");
+        return NM_CTL_OK;
+    }
+    if (now - a->since_usec > GIVE_UP_USEC)
+        return nm_api_say_unreachable(ctl, r);
+    say_how_long(a, now);
+    return NM_CTL_OK;
+}
+
+void nm_away_back(struct nm_away *a)
+{
+    nm_say("nmd is back");
+    a->since_usec = 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See wait.h. One poll loop over a call per container, each of which nmd answers when its container has ended. Nothing
+ * in it waits for nmd beyond the deadline: an nmd that hangs, or is gone, doesn't hold up the result.
+ */
+
+#include "nmctl/wait.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+
+#include "nmctl/api.h"
+#include "nmctl/away.h"
+#include "nmctl/container.h"
+#include "nmctl/json.h"
+#include "nmctl/narrate.h"
+#include "nmctl/say.h"
+#include "util/clock.h"
+
+/* Of those beyond, the next gets a call as soon as one is answered: nmd has as many connections for all its users as
+ * half of its descriptors. */
+#define MAX_CALLS 64u
+#define CONNECT_USEC NM_USEC_PER_SEC
+#define LATE_USEC NM_USEC_PER_SEC /* how long nmd is asked in all, past the deadline, what has become of them */
+#define MAX_POLL_MSEC 60000
+
+struct wait {
+    struct nm_ctl *ctl;
+    struct nm_waited *all;
+    size_t n;
+    uint64_t deadline_usec;
+    nm_wait_end_cb_t ended_cb;
+    struct nm_narrate narrate;
+    const struct nm_waited *shown; /* whom the messages are about */
+    struct nm_away away;
+    int status; /* NM_CTL_OK while nmd can be reached */
+};
+
+bool nm_wait_has_ended(const json_t *c)
+{
+    return nm_streq(nm_json_str(c, "state"), "COMPLETED");
+}
+
+/* Returns the first that isn't over, or NULL, and the number of all of them in *ret_n. */
+static struct nm_waited *first_left(const struct wait *w, unsigned *ret_n)
+{
+    struct nm_waited *first = NULL;
+
+    *ret_n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (!w->all[i].over) {
+            first = first ? first : &w->all[i];
+            ++*ret_n;
+        }
+    return first;
+}
+
+static void close_call(struct nm_waited *x)
+{
+    x->call = nm_client_free(x->call);
+    nm_client_answer_done(&x->answer);
+}
+
+static void set_over(struct nm_waited *x, int status)
+{
+    close_call(x);
+    x->over = true;
+    x->status = status;
+}
+
+/* The message that is kept up to date makes room for the caller's line, and comes back soon. */
+static void take_end(struct wait *w, struct nm_waited *x)
+{
+    set_over(x, nm_container_exit_status(x->c));
+    nm_narrate_done();
+    w->ended_cb(w->ctl, x->c);
+    w->narrate.next_usec = NM_MIN(w->narrate.next_usec, nm_now_usec());
+}
+
+static void lose(struct wait *w, int r)
+{
+    unsigned n;
+    const struct nm_waited *first = first_left(w, &n);
+    char goes_on[160];
+
+    for (size_t i = 0; i < w->n; i++)
+        close_call(&w->all[i]);
+    (void)snprintf(goes_on, sizeof goes_on, n == 1 ? "%s goes on" : "%s and the others go on",
+                   nm_json_str(first->c, "id"));
+    w->status = nm_away_is_loss(r) ? nm_away_lost(&w->away, w->ctl, r, goes_on) : nm_api_say_unreachable(w->ctl, r);
+    if (w->status != NM_CTL_OK && w->away.since_usec > 0)
+        nm_say("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
+}
+
+/* By id: another container may have the name by now. */
+static int open_call(const struct wait *w, struct nm_waited *x)
+{
+    char target[192];
+    const struct nm_client_request q = {w->ctl->socket_path, "GET", target, NULL};
+    uint64_t timeout = NM_MIN(CONNECT_USEC, nm_sub_u64(w->deadline_usec, nm_now_usec()));
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s/wait", nm_json_str(x->c, "id"));
+    return nm_client_new_within(&q, timeout, nm_client_answer_gather, &x->answer, &x->call);
+}
+
+static int open_calls(struct wait *w)
+{
+    unsigned open = 0;
+
+    for (size_t i = 0; i < w->n && open < MAX_CALLS; i++) {
+        struct nm_waited *x = &w->all[i];
+        int r = x->over || x->call ? 0 : open_call(w, x);
+
+        if (r < 0)
+            return r;
+        open += x->call != NULL;
+    }
+    return 0;
+}
+
+static void on_answer(struct wait *w, struct nm_waited *x)
+{
+    json_t *ended = NULL;
+    int r = nm_client_process(x->call);
+
+    if (r == NM_CLIENT_E_DONE) {
+        x->answer.status = nm_client_status(x->call);
+        r = nm_client_answer_gather("", 0, &x->answer); /* an empty body is still a string */
+        if (r == 0 && x->answer.status == 503)          /* nmd is stopping */
+            r = -ECONNRESET;
+        if (r == 0 && x->answer.status != 200) {
+            set_over(x, nm_api_say_refused(w->ctl, &x->answer));
+            return;
+        }
+        if (r == 0) {
+            w->status = nm_api_parse(w->ctl, &x->answer, &ended);
+            if (w->status != NM_CTL_OK)
+                return;
+            json_decref(x->c);
+            x->c = ended;
+            take_end(w, x);
+        }
+    }
+    if (r < 0)
+        lose(w, r);
+}
+
+static void retry(struct wait *w)
+{
+    int r = open_calls(w);
+
+    if (r < 0) {
+        lose(w, r);
+        return;
+    }
+    nm_away_back(&w->away);
+    nm_narrate_resume(&w->narrate);
+}
+
+/* The messages are about one container, and count the others. */
+static void narrate(struct wait *w)
+{
+    unsigned n;
+    const struct nm_waited *first = first_left(w, &n);
+
+    if (w->ctl->args.json || !first)
+        return;
+    if (first != w->shown) {
+        nm_narrate_init(&w->narrate, true);
+        w->narrate.deadline_usec = w->deadline_usec;
+        w->shown = first;
+    }
+    w->narrate.others = n - 1;
+    if (nm_now_usec() >= nm_narrate_next(&w->narrate))
+        nm_narrate_look(&w->narrate, w->ctl, nm_json_str(first->c, "id"));
+}
+
+/* What is due by the clock. */
+static void look(struct wait *w)
+{
+    int r;
+
+    if (w->away.since_usec > 0) {
+        if (nm_now_usec() >= w->away.retry_usec)
+            retry(w);
+        return;
+    }
+    r = open_calls(w);
+    if (r < 0)
+        lose(w, r);
+    else
+        narrate(w);
+}
+
+/* Until the next thing that no descriptor announces; rounded up, lest the loop spin in the last millisecond. */
+static int timeout_msec(const struct wait *w)
+{
+    uint64_t now = nm_now_usec(), at = w->deadline_usec;
+
+    if (w->away.since_usec > 0)
+        at = NM_MIN(at, w->away.retry_usec);
+    else if (!w->ctl->args.json)
+        at = NM_MIN(at, nm_narrate_next(&w->narrate));
+    return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)MAX_POLL_MSEC);
+}
+
+static void round_of(struct wait *w)
+{
+    struct nm_waited *of[MAX_CALLS];
+    struct pollfd p[MAX_CALLS];
+    unsigned n = 0;
+
+    look(w);
+    for (size_t i = 0; i < w->n && n < MAX_CALLS; i++)
+        if (w->all[i].call) {
+            p[n] = (struct pollfd){nm_client_fd(w->all[i].call), nm_client_events(w->all[i].call), 0};
+            of[n++] = &w->all[i];
+        }
+    if (w->status != NM_CTL_OK || poll(p, n, timeout_msec(w)) <= 0)
+        return;
+    /* A loss closes all calls. */
+    for (unsigned i = 0; i < n && w->status == NM_CTL_OK; i++)
+        if (p[i].revents && of[i]->call)
+            on_answer(w, of[i]);
+}
+
+/* fresh: nmd has just said so. */
+static void say_timed_out(const struct nm_waited *x, bool fresh)
+{
+    const char *id = nm_json_str(x->c, "id");
+    char title[160], state[64];
+
+    nm_say("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
+           nm_container_title(x->c, title, sizeof title), fresh ? "" : ", as far as nmctl knows", fresh ? "is" : "was",
+           nm_container_shown_state(x->c, state, sizeof state),
+           fresh ? ", and goes on" : " when nmd answered last", id, id);
+}
+
+/* Asks what has become of those that are left, unless nmd is known to be gone or not to answer. The message that was
+ * kept up to date stays until there is another. */
+static void give_up(struct wait *w)
+{
+    uint64_t until = nm_now_usec() + LATE_USEC;
+    bool there = w->away.since_usec == 0 && !w->narrate.silent;
+
+    for (size_t i = 0; i < w->n; i++) {
+        struct nm_waited *x = &w->all[i];
+        uint64_t left = nm_sub_u64(until, nm_now_usec());
+        json_t *now = NULL;
+        char target[192];
+
+        if (x->over)
+            continue;
+        (void)snprintf(target, sizeof target, "/v1/containers/%s", nm_json_str(x->c, "id"));
+        if (there && left > 0 && nm_api_try_get(w->ctl, target, left, &now) == 0) {
+            json_decref(x->c);
+            x->c = now;
+        }
+        if (nm_wait_has_ended(x->c)) {
+            take_end(w, x);
+            continue;
+        }
+        set_over(x, NM_CTL_TIMED_OUT);
+        say_timed_out(x, now);
+    }
+}
+
+void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint64_t deadline_usec,
+                      nm_wait_end_cb_t ended_cb)
+{
+    struct wait w = {.ctl = ctl, .all = all, .n = n, .deadline_usec = deadline_usec, .ended_cb = ended_cb,
+                     .status = NM_CTL_OK};
+    unsigned left;
+
+    while (first_left(&w, &left) && w.status == NM_CTL_OK && nm_now_usec() < deadline_usec)
+        round_of(&w);
+    if (w.status == NM_CTL_OK)
+        give_up(&w);
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].over)
+            set_over(&all[i], w.status);
+    nm_narrate_done();
+}
+
+static void say_no_end(struct nm_ctl *ctl, const json_t *ended)
+{
+    (void)ctl;
+    (void)ended;
+}
+
+int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, json_t **ret)
+{
+    struct nm_waited x = {.c = json_incref(c)};
+    bool ended = nm_wait_has_ended(c);
+
+    if (!ended) {
+        nm_wait_for_ends(ctl, &x, 1, UINT64_MAX, say_no_end);
+        ended = nm_wait_has_ended(x.c);
+    }
+    if (!ended) {
+        json_decref(x.c);
+        return x.status;
+    }
+    *ret = x.c;
+    return NM_CTL_OK;
+}
