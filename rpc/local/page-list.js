@@ -113,7 +113,10 @@ function drawList() {
   say($("more").firstChild, `Show ${list.length - shown.length} more`);
 }
 
+/* Over TCP nmd tells neither users nor commands: the page doesn't offer to search for them. */
+const searched = () => `name, id, application, ${view.with_users ? "user, command" : "state"}, reason`;
 function drawHeads() {
+  $("search").placeholder = searched();
   $("list").querySelector("thead tr").replaceChildren(...shownColumns().map(column => {
     const sort = make("button", { type: "button", textContent: column.label }), th = make("th", { className: column.kind || "" }, sort);
     th.dataset.key = column.key;

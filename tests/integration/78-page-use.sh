@@ -100,6 +100,7 @@ for part in desktop phone; do
     is_seen "by memory" "sorted by memory, the largest is first" web-server
     is_seen sorted "which is told to a screen reader" "memory descending"
     is_seen "the other way" "and once more turns it round" ascending
+    is_seen "to be searched" "the field says what can be searched" "name, id, application, user, command, reason"
     is_seen searched "a search takes all words, in any case" '["batch-1", "batch-2"]'
     is_seen told "and says how many there are" "2 of 5 containers"
     is_seen queued "filtered by state" '["batch-2"]'
@@ -121,6 +122,7 @@ is_seen small "no text is too small" 0
 part=tcp
 use tcp "$tcp"
 is_seen heads "over TCP no users are told" "name,app,type,state,memory,cpu,age,exit,why"
+is_seen "to be searched" "nor does the search offer them, or commands" "name, id, application, state, reason"
 detail
 is_seen "output is shown" "and no output is shown" false
 harmless

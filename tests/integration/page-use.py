@@ -57,6 +57,7 @@ def sort_and_filter(b):
     tell("sorted", b.ask("[...document.querySelectorAll('#list th')].filter(e => e.ariaSort !== 'none').map(e => e.dataset.key + ' ' + e.ariaSort).join()"))
     b.click("#list th[data-key=memory] button")
     tell("the other way", b.ask("document.querySelector('#list th[data-key=memory]').ariaSort"))
+    tell("to be searched", b.ask("document.getElementById('search').placeholder"))
     search(b, "application_1410901177871_0001 BATCH")
     tell("searched", sorted(b.ask(NAMES)))
     tell("told", b.ask("document.getElementById('found').textContent"))
@@ -147,6 +148,7 @@ def look_at_past(b):
 
 def look_at_tcp(b):
     tell("heads", b.ask("[...document.querySelectorAll('#list th')].map(e => e.dataset.key).join()"))
+    tell("to be searched", b.ask("document.getElementById('search').placeholder"))
     look_at_detail(b)
     tell("text", "marked" in b.ask("document.body.innerText"))
 
