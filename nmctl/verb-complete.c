@@ -68,6 +68,24 @@ static void offer_states(const char *prefix)
     }
 }
 
+/* Puts the first sentence of text into buf. What is too long ends between two words, with an ellipsis. */
+static void first_sentence(const char *text, char *buf, size_t size)
+{
+    static const char ellipsis[] = "...";
+    const char *end = strstr(text, ". ");
+    size_t n = end ? (size_t)(end - text) : strlen(text);
+    bool fits = n < size;
+
+    if (!fits) {
+        n = size - sizeof ellipsis;
+        while (n > 0 && text[n] != ' ')
+            n--;
+        while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == ',' || text[n - 1] == ';'))
+            n--;
+    }
+    (void)snprintf(buf, size, "%.*s%s", (int)n, text, fits ? "" : ellipsis);
+}
+
 /* Offers keys with and without their section, since `config` finds both. */
 static void offer_keys(struct nm_ctl *ctl, const char *prefix)
 {
@@ -79,11 +97,11 @@ static void offer_keys(struct nm_ctl *ctl, const char *prefix)
         return;
     keys = json_is_array(answer) ? answer : nm_json_at(answer, "config");
     json_array_foreach(keys, i, key) {
-        const char *section = nm_json_str(key, "section"), *all = nm_json_str(key, "meaning"), *end = strstr(all, ". ");
-        char name[160], meaning[160]; /* its first sentence */
+        const char *section = nm_json_str(key, "section");
+        char name[160], meaning[160];
 
         (void)snprintf(name, sizeof name, "%s.%s", section, nm_json_str(key, "key"));
-        (void)snprintf(meaning, sizeof meaning, "%.*s", (int)(end ? (size_t)(end - all) : strlen(all)), all);
+        first_sentence(nm_json_str(key, "meaning"), meaning, sizeof meaning);
         offer(prefix, name, meaning);
         if (*prefix && strncmp(name, prefix, strlen(prefix)) != 0)
             offer(prefix, nm_json_str(key, "key"), meaning);

@@ -202,7 +202,7 @@ static void test_wait_tells_ends(void **state)
     fake_nmd_stop(&f);
 }
 
-/* An nmd that hangs holds up neither the deadline nor its exit status: before the container is known, and afterwards. */
+/* An nmd that hangs holds up neither the deadline nor its exit status, before the container is known and afterwards. */
 static void test_wait_in_vain(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -341,6 +341,32 @@ static void test_completes_keys(void **state)
     fake_nmd_stop(&f);
 }
 
+/* A long meaning ends between two words, at any length of the words before. */
+static void test_completes_long_meanings(void **state)
+{
+    static const char tail[] = "...\n";
+
+    (void)state;
+    for (int n = 1; n < 12; n++) {
+        char reply[2048], meaning[512] = "";
+        const struct fake_exchange x[] = {{"GET /v1/config HTTP", reply, NULL}};
+        struct nmctl_result r;
+        struct fake_nmd f;
+        size_t words;
+
+        while (strlen(meaning) < 300)
+            (void)snprintf(meaning + strlen(meaning), sizeof meaning - strlen(meaning), "%.*s, ", n, "abcdefghijkl");
+        (void)snprintf(reply, sizeof reply, OK("[{\"section\":\"q\",\"key\":\"k\",\"meaning\":\"%s\"}]"), meaning);
+        nmctl_serve(&f, x, 1);
+        RUN(&r, "__complete", "--", "config", "q");
+        fake_nmd_stop(&f);
+        words = strlen(r.out) - strlen("q.k\t") - strlen(tail);
+        nmctl_expect(r.out, tail);
+        assert_true(words > 140 && words < 160);
+        assert_int_equal(words % ((size_t)n + 2), n); /* whole words, without the comma of the last */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_wait_for_several),
         cmocka_unit_test(test_wait_tells_silence),
         cmocka_unit_test(test_completes_keys),
+        cmocka_unit_test(test_completes_long_meanings),
     };
 
     (void)setenv("LC_ALL", "C", 1);
