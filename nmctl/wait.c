@@ -7,7 +7,6 @@
 
 #include "nmctl/wait.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 

@@ -380,7 +380,8 @@ int main(void)
         cmocka_unit_test(test_table),   cmocka_unit_test(test_spared_columns), cmocka_unit_test(test_bar),
         cmocka_unit_test(test_wrapping_column),
         cmocka_unit_test(test_cut),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_rows), cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_hold), cmocka_unit_test(test_hold_beside_use),
         cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_verb_table),
     };
 

@@ -44,7 +44,8 @@ static int connect_to(const char *path, uint64_t timeout_usec, int *ret)
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     /* 0 would be for ever. */
     uint64_t usec = NM_MAX(NM_MIN(timeout_usec, CONNECT_TIMEOUT_USEC), NM_USEC_PER_MSEC);
-    struct timeval timeout = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC), .tv_usec = (suseconds_t)(usec % NM_USEC_PER_SEC)};
+    struct timeval timeout = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC),
+                              .tv_usec = (suseconds_t)(usec % NM_USEC_PER_SEC)};
     size_t len = strlen(path);
     int r;
 
