@@ -232,4 +232,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    progress.run(main)

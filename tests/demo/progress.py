@@ -2,8 +2,10 @@
 """Progress lines for the demos, so that they are never silent for more than two seconds, and waits that last as long as there is
 progress instead of a fixed time. tests/progress.sh is the same for shell scripts."""
 import http.client
+import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -34,6 +36,42 @@ def last_lines(log, count=12):
     except OSError as error:
         lines = [f"({error})"]
     return "\n".join("    " + line for line in lines[-count:]) or "    (nothing)"
+
+
+class Output(io.FileIO):
+    """Standard output, whose reader may go (head, less). That raises BrokenPipeError once; what is printed later, while the
+    program tidies up, goes nowhere."""
+
+    def __init__(self):
+        super().__init__(sys.stdout.fileno(), "w", closefd=False)
+        self.lost = False
+
+    def write(self, data):
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            self.lost = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            raise
+
+
+def run(main):
+    """Calls main(). When the reader of its output goes, it ends without a word, with a shell's status for SIGPIPE."""
+    out = Output()
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(out), encoding=sys.stdout.encoding, errors=sys.stdout.errors,
+                                  line_buffering=sys.stdout.line_buffering)
+    try:
+        try:
+            main()
+        finally:
+            sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        if not out.lost:
+            raise
+    if out.lost:
+        sys.exit(128 + signal.SIGPIPE)
 
 
 class Progress(threading.Thread):
@@ -67,7 +105,11 @@ class Progress(threading.Thread):
         while not self.over.wait(0.1):
             if self.what and time.monotonic() - self.heard_at >= SILENCE:
                 self.heard()
-                self.put(self.line())
+                try:
+                    self.put(self.line())
+                except BrokenPipeError:
+                    os.kill(os.getpid(), signal.SIGINT)  # only the main thread can end the program
+                    return
 
     def stop(self):
         self.over.set()

@@ -344,4 +344,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    progress.run(main)

@@ -119,6 +119,32 @@ r.write()"
 is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
 "$here/../../demo" --replay --plain >"$dir/shipped.out" 2>&1
 is "the recording of the project is replayed" $? 0 || diag "$(tail -n 5 "$dir/shipped.out")"
+# head reads a line and goes; the demo ends as other programs do then, with all of its tidying up.
+pipe() { "$@" 2>"$dir/pipe.err" | head -n 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat "$dir/pipe.err")"; }
+is "its reader may go" "$(pipe "$here/../../demo" --replay --plain)" "141 "
+talk="import progress, sys, time
+def main():
+    gauge = progress.Progress()
+    gauge.step('step')
+    try:
+        print('begun', flush=True)
+        time.sleep(0.5)
+        for i in range(1000 if sys.argv[1] == 'much' else 0):
+            print(i, flush=True)
+        time.sleep(10)
+    except KeyboardInterrupt: # as the demos' own handler of signals
+        sys.exit(130)
+    finally:
+        print('tidying up', flush=True)
+        gauge.stop()
+        print('tidied up', file=sys.stderr)
+progress.run(main)"
+for talk_of in much little; do # little: the thread that says how long it takes finds it out
+    is "and hears of its tidying up ($talk_of)" \
+        "$(PYTHONPATH=$here/../demo pipe env --default-signal=INT /usr/bin/python3 -B -c "$talk" $talk_of)" \
+        "141 tidied up"
+done
+is "all demos are run so" "$(grep -lx '    progress.run(main)' "$here"/../demo/{story,packing,yarn}.py | wc -l)" 3
 like "with a gain" "$(tr -s '\n ' ' ' <"$dir/shipped.out")" \
     'Batch jobs: [0-9.]+ instead of [0-9.]+ were done \([0-9]+% more, ([2-9]|1\.[89])'
 like "and services whose speed is within 2 %" "$(cat "$dir/shipped.out")" \
