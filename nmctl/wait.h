@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "nmctl/nmctl.h"
-#include "rpc/local/client.h"
+#include "rpc/local/client/client.h"
 
 struct nm_waited {
     json_t *c;  /* as nmd described it last; the owner's reference */
