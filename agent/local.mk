@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libnm-agent.la
 # what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
-	%D%/agent.h \
+	%D%/agent.h %D%/caller.h %D%/counters.h %D%/daemon.h %D%/owners.h %D%/status.h %D%/upstream.h \
 	%D%/command.c %D%/command.h \
 	%D%/container.c %D%/container.h \
 	%D%/health.c %D%/health.h \

@@ -15,6 +15,8 @@
 #include <systemd/sd-daemon.h>
 
 #include "agent/agent.h"
+#include "agent/daemon.h"
+#include "agent/status.h"
 #include "agent/instance.h"
 #include "rpc/local/listen.h"
 #include "rpc/local/server.h"

@@ -3,7 +3,8 @@
 
 #include <stdarg.h>
 
-#include "agent/agent.h"
+#include "agent/caller.h"
+#include "util/tell.h"
 
 /*
  * Fills in a refusal and returns its outcome, so that a check reads `return nm_problem_set(...)`.

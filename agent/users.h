@@ -17,7 +17,8 @@
  * and sssd's cache don't). They are made at submission only, never while deciding.
  */
 
-#include "agent/agent.h"
+#include "agent/caller.h"
+#include "agent/config/config.h"
 
 struct nm_user {
     uid_t uid;

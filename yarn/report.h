@@ -3,7 +3,8 @@
 
 /* What a heartbeat says of the node, made of what the manager says of it. Pure. */
 
-#include "agent/agent.h"
+#include "agent/owners.h"
+#include "agent/status.h"
 #include "yarn/tracker.pb-c.h"
 
 /* The manager's health may say no for a moment (a script that hasn't answered yet). To the ResourceManager that is the

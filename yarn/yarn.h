@@ -9,7 +9,8 @@
 
 #include <sys/socket.h>
 
-#include "agent/agent.h"
+#include "agent/status.h"
+#include "agent/upstream.h"
 #include "yarn/conf/settings.h"
 
 struct nm_yarn;

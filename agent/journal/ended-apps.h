@@ -8,7 +8,7 @@
  * restart of nmd keeps them; nothing is decided by it.
  */
 
-#include "agent/agent.h"
+#include "agent/status.h"
 
 #define NM_ENDED_APPS 240
 #define NM_ENDED_APPS_PER_USER 80 /* root's excepted */

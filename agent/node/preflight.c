@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <limits.h>
 
-#include "agent/agent.h"
+#include "agent/daemon.h"
 #include "agent/config/settings.h"
 #include "agent/health-script.h"
 #include "agent/store/store.h"

@@ -19,7 +19,10 @@
  * points back at it, for the time it is in that list.
  */
 
-#include "agent/agent.h"
+#include "agent/daemon.h"
+#include "agent/owners.h"
+#include "agent/status.h"
+#include "agent/upstream.h"
 #include "agent/config/settings.h"
 #include "agent/health.h"
 #include "agent/launch/launch.h"

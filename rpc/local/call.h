@@ -13,6 +13,7 @@
 #include <microhttpd.h>
 
 #include "agent/agent.h"
+#include "agent/status.h"
 #include "rpc/local/answer.h"
 #include "rpc/local/host.h"
 #include "rpc/local/target.h"

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "agent/upstream.h"
 #include "rpc/local/answer-plainly.h"
 #include "rpc/local/connections.h"
 #include "rpc/local/head.h"

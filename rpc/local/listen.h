@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#include "agent/agent.h"
+#include "agent/caller.h"
 
 #define NM_LISTEN_NO_GROUP ((gid_t)-1)
 

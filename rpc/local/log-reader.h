@@ -7,7 +7,7 @@
  * with the next that are there, and the line with which their file begins says so.
  */
 
-#include "agent/agent.h"
+#include "agent/status.h"
 
 struct nm_log_reader {
     struct nm_manager *manager;

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "agent/agent.h"
+#include "agent/status.h"
 
 /* How answers are written: numbers that people can read (0.1, not 0.10000000000000001). */
 #define NM_MESSAGES_DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(12))

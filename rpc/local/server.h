@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
 
-#include "agent/agent.h"
+#include "agent/caller.h"
 
 struct nm_local_server;
 

@@ -7,7 +7,7 @@
  * unseen.
  */
 
-#include "agent/agent.h"
+#include "agent/caller.h"
 
 #define NM_TARGET_MAX 2000 /* bytes of path and query together */
 #define NM_TARGET_SEGMENTS_MAX 8

@@ -7,7 +7,10 @@
  * can be driven alone.
  */
 
-#include "agent/agent.h"
+#include "agent/daemon.h"
+#include "agent/owners.h"
+#include "agent/status.h"
+#include "agent/upstream.h"
 
 #define FAKE_RING 100
 

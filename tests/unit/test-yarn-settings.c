@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "agent/status.h"
 #include "yarn-default.h"
 #include "yarn/conf/settings.h"
 

@@ -10,7 +10,7 @@
  * This goes before the property of Hadoop's that means the same.
  */
 
-#include "agent/agent.h"
+#include "agent/status.h"
 #include "yarn/conf/conf.h"
 #include "yarn/conf/properties.h"
 

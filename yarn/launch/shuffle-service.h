@@ -8,7 +8,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "agent/agent.h"
+#include "agent/upstream.h"
 #include "rpc/hadoop/bytes.h"
 #include "yarn/conf/settings.h"
 

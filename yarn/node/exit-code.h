@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "agent/agent.h"
+#include "agent/status.h"
 #include "rpc/hadoop/arena.h"
 
 /* Of one container; Hadoop's own limit is 10,000 characters. */

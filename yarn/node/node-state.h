@@ -18,7 +18,9 @@
  *   node                     coming and going, and what the manager tells
  */
 
-#include "agent/agent.h"
+#include "agent/owners.h"
+#include "agent/status.h"
+#include "agent/upstream.h"
 #include "yarn/node/item.h"
 #include "yarn/node/notes.h"
 

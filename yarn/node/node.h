@@ -14,7 +14,8 @@
 #include <jansson.h>
 #include <systemd/sd-event.h>
 
-#include "agent/agent.h"
+#include "agent/owners.h"
+#include "agent/upstream.h"
 #include "rpc/hadoop/arena.h"
 #include "rpc/hadoop/security.pb-c.h"
 #include "yarn/conf/settings.h"

@@ -7,7 +7,7 @@
  * What must not be lost is kept beforehand (keep.h), and taken up again by the next nmd.
  */
 
-#include "agent/agent.h"
+#include "agent/upstream.h"
 #include "yarn/proxy/local-keys.h"
 #include "yarn/proxy/stages.h"
 

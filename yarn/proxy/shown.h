@@ -6,7 +6,7 @@
  * the newest containers were placed where they are; and each pipeline as an object. Counts begin anew with nmd.
  */
 
-#include "agent/agent.h"
+#include "agent/upstream.h"
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
 
