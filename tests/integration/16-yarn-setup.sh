@@ -121,6 +121,7 @@ checked() { # runs --check-config for the host whose root is the directory
 nmd_configure </dev/null
 checked
 is "--check-config has nothing to say of hosts and Java" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
+is "nor of variables and directories" "$(grep -cE "HADOOP_CONF_DIR|can't write|doesn't exist" <<<"$err")" 0
 like "but of what is to be decided" "$err" "max-queue-length is 0"
 like "and of a name node that can't be reached" "$err" "name node 192.0.2.9:9870: can't be reached"
 sed -i '/192.0.2.9/d; /JAVA_HOME/d' "$root$unit"
@@ -132,6 +133,14 @@ printf '[Service]\nIPAddressAllow=192.0.2.0/24\nEnvironment=JAVA_HOME=/x\n' >"$r
 checked
 is "whoever allows it" "$(grep -cE "doesn't let nmd talk|JAVA_HOME" <<<"$err")" 0
 rm "$root${unit%/*}/90-mine.conf"
+printf '[Service]\nEnvironment=\nReadWritePaths=\n' >"$root${unit%/*}/90-mine.conf"
+rmdir "$root/data/1/logs"
+checked
+like "variables of Hadoop are missed" "$err" "no drop-in of nmd.service has Environment=.*HADOOP_CONF_DIR="
+like "and the way into /usr" "$err" "can't write to the directory /usr/local/hadoop/tmp"
+like "and a directory that isn't there" "$err" "the directory /data/1/logs doesn't exist"
+rm "$root${unit%/*}/90-mine.conf"
+mkdir -m 755 "$root/data/1/logs"
 is "and it changes nothing" "$(tree)" "$changed"
 
 # ---- undo -------------------------------------------------------------------------------------------

@@ -45,6 +45,14 @@ static void make_dir(const char *path, mode_t mode)
     assert_int_equal(chmod(in_root(path), mode), 0);
 }
 
+static void make_hadoop(void)
+{
+    make_dir("/opt/hadoop", 0755);
+    make_dir("/opt/hadoop/bin", 0755);
+    put("/opt/hadoop/bin/hadoop", "");
+    assert_int_equal(chmod(in_root("/opt/hadoop/bin/hadoop"), 0755), 0);
+}
+
 static bool is_there(const char *path)
 {
     return access(in_root(path), F_OK) == 0;
@@ -220,10 +228,7 @@ static void test_changes(void **state)
     (void)state;
     assert_run(nm_yarn_setup, false, 0, NULL);
     put("/etc/hadoop/conf/hadoop-env.sh", "");
-    make_dir("/opt/hadoop", 0755);
-    make_dir("/opt/hadoop/bin", 0755);
-    put("/opt/hadoop/bin/hadoop", "");
-    assert_int_equal(chmod(in_root("/opt/hadoop/bin/hadoop"), 0755), 0);
+    make_hadoop();
     assert_run(nm_yarn_setup, false, 0, &said);
     assert_says(said, "change  " UNIT);
     assert_says(said, "Environment=HADOOP_HOME=/opt/hadoop");
@@ -313,6 +318,105 @@ static void test_refusals(void **state)
     assert_refused(params(false), MANIFEST);
 }
 
+/* ---- what --check-config warns of ------------------------------------------------------------ */
+
+static void collect(const char *text, void *userdata)
+{
+    fprintf(userdata, "%s\n", text);
+}
+
+static int check(FILE *out)
+{
+    struct nm_yarn_setup_params p = params(false);
+    _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *s = NULL;
+    char *message = NULL;
+    unsigned kinds = fail_pause();
+    int r = nm_yarn_settings_load(in_root("/etc/hadoop/conf"), NULL, NULL, &s, &message);
+
+    assert_int_equal(r, 0);
+    fail_resume(kinds);
+    p.warn = collect;
+    p.userdata = out;
+    return nm_yarn_setup_check(&p, s);
+}
+
+static char *checked(void)
+{
+    char *text = NULL, *before = picture(), *after;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(check(out), 0);
+    fclose(out);
+    after = picture();
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    return text;
+}
+
+static void assert_checked(const char *words)
+{
+    char *text = checked();
+
+    assert_says(text, words);
+    free(text);
+}
+
+static void put_site(const char *local_dirs)
+{
+    char text[900];
+
+    (void)snprintf(text, sizeof text,
+                   "<configuration>" PROPERTY("yarn.resourcemanager.resource-tracker.address", "127.0.0.1:1")
+                   PROPERTY("yarn.nodemanager.local-dirs", "%s") PROPERTY("yarn.nodemanager.log-dirs", "/data/new/logs")
+                   "</configuration>", local_dirs);
+    put("/etc/hadoop/conf/yarn-site.xml", text);
+}
+
+/* Each part of what a setup writes is missed, one at a time. */
+static void test_check(void **state)
+{
+    static const char *const parts[] = {"nmd.service", "JAVA_HOME", "HADOOP", "the directory "};
+    char *text;
+
+    (void)state;
+    make_hadoop();
+    put_site("/data/old,/usr/local/tmp");
+    text = checked();
+    assert_says(text, "JAVA_HOME isn't set for containers");
+    assert_says(text, "Environment=HADOOP_HOME=/opt/hadoop HADOOP_COMMON_HOME=/opt/hadoop");
+    assert_says(text, "HADOOP_CONF_DIR=/etc/hadoop/conf\n");
+    assert_says(text, "can't write to the directory /usr/local/tmp: it is protected");
+    assert_says(text, "the directory /usr/local/tmp doesn't exist");
+    assert_says(text, "the directory /data/new/logs doesn't exist");
+    assert_null(strstr(text, "the directory /data/new doesn't"));
+    assert_null(strstr(text, "nmd.conf.d"));
+    assert_says(text, "the directory /data/old has owner");
+    free(text);
+
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    text = checked();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(parts); i++)
+        if (strstr(text, parts[i]))
+            fail_msg("'%s' is in\n%s", parts[i], text);
+    free(text);
+    put_site("/data/old,/usr/local/tmp,/usr/local/more");
+    assert_checked("can't write to the directory /usr/local/more");
+    assert_int_equal(rmdir(in_root("/data/new/logs")), 0);
+    assert_checked("the directory /data/new/logs doesn't exist");
+    put(UNIT, "[Service]\nEnvironment=JAVA_HOME=/x HADOOP_HOME=/x\nReadWritePaths=/usr/local\n");
+    text = checked();
+    assert_says(text, "Environment=HADOOP_COMMON_HOME=/opt/hadoop");
+    assert_null(strstr(text, "can't write"));
+    free(text);
+}
+
+static int try_check(void *userdata)
+{
+    return check(userdata);
+}
+
 /* ---- what fails ----------------------------------------------------------------------------- */
 
 /* A setup can be undone whatever fails and wherever it stops. */
@@ -399,6 +503,11 @@ static void test_memory(void **state)
 
     (void)state;
     assert_true(fail_each(try_memory, out) > 20);
+    make_hadoop();
+    put_site("/data/old,/usr/local/tmp");
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    put_site("/data/old,/usr/local/tmp,/usr/local/more");
+    assert_true(fail_each(try_check, out) > 20);
     fclose(out);
 }
 
@@ -409,6 +518,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),

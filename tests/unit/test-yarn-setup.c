@@ -506,23 +506,61 @@ static void test_unit(void **state)
     struct nm_setup_net nets[2];
 
     (void)state;
-    nm_setup_unit_add(u, first, strlen(first));
+    assert_int_equal(nm_setup_unit_add(u, first, strlen(first)), 0);
     assert_true(nm_setup_unit_allows(u, "10.1.255.1") && nm_setup_unit_allows(u, "10.2.0.1"));
     assert_false(nm_setup_unit_allows(u, "10.2.0.2") || nm_setup_unit_allows(u, "10.9.9.9"));
     assert_false(nm_setup_unit_allows(u, "10.8.8.8") || nm_setup_unit_allows(u, "none"));
     assert_true(nm_setup_unit_allows(u, "127.0.0.9") && nm_setup_unit_allows(u, "::1"));
     assert_true(nm_setup_unit_has_network(u));
-    assert_false(u->has_java);
-    nm_setup_unit_add(u, second, strlen(second));
+    assert_false(u->has[NM_SETUP_JAVA_HOME]);
+    assert_int_equal(nm_setup_unit_add(u, second, strlen(second)), 0);
     assert_false(nm_setup_unit_allows(u, "10.1.255.1"));
     assert_true(nm_setup_unit_allows(u, "169.254.1.1") && nm_setup_unit_allows(u, "fd12::1"));
     assert_false(nm_setup_unit_allows(u, "fe00::1"));
-    assert_true(u->has_java);
+    assert_true(u->has[NM_SETUP_JAVA_HOME]);
     assert_int_equal(nm_setup_net_parse("any", nets), 2);
     for (const char *const *bad = (const char *const[]){"", "10.1", "10.1.0.0/33", "10.1.0.0/", "::/129", "rm", NULL};
          *bad; bad++)
         assert_int_equal(nm_setup_net_parse(*bad, nets), 0);
-    free(u);
+    nm_setup_unit_free(u);
+}
+
+static void add_lines(struct nm_setup_unit *u, const char *lines)
+{
+    char text[300];
+
+    (void)snprintf(text, sizeof text, "[Service]\n%s\n", lines);
+    assert_int_equal(nm_setup_unit_add(u, text, strlen(text)), 0);
+}
+
+/* The drop-ins are read as systemd reads them: later lines add, an empty value clears. */
+static void test_unit_rights(void **state)
+{
+    struct nm_setup_unit *u = calloc(1, sizeof *u);
+
+    (void)state;
+    assert_true(nm_setup_unit_writes(u, "/data/1") && nm_setup_unit_writes(u, "/usrlocal"));
+    assert_false(nm_setup_unit_writes(u, "/usr/local/tmp") || nm_setup_unit_writes(u, "/etc/x"));
+    add_lines(u, "ReadWritePaths=-/usr/local/ /opt\nReadWritePaths=\"+/etc/x\"");
+    assert_true(nm_setup_unit_writes(u, "/usr/local/tmp") && nm_setup_unit_writes(u, "/etc/x"));
+    assert_false(nm_setup_unit_writes(u, "/usr/localtmp") || nm_setup_unit_writes(u, "/etc/xy"));
+    add_lines(u, "ReadWritePaths=");
+    assert_false(nm_setup_unit_writes(u, "/usr/local/tmp"));
+    add_lines(u, "ProtectSystem=yes");
+    assert_true(nm_setup_unit_writes(u, "/etc/x"));
+    assert_false(nm_setup_unit_writes(u, "/usr/local/tmp"));
+    add_lines(u, "ProtectSystem=strict\nReadWritePaths=/data");
+    assert_true(nm_setup_unit_writes(u, "/data/1"));
+    assert_false(nm_setup_unit_writes(u, "/srv/1"));
+    add_lines(u, "ProtectSystem=");
+    assert_true(nm_setup_unit_writes(u, "/usr/local/tmp"));
+
+    add_lines(u, "Environment=MY_HADOOP_HOME=/x \"HADOOP_CONF_DIR=/etc/hadoop/conf\" A=HADOOP_YARN_HOME=/x");
+    assert_true(u->has[NM_SETUP_HADOOP_CONF_DIR]);
+    assert_false(u->has[NM_SETUP_HADOOP_HOME] || u->has[NM_SETUP_HADOOP_YARN_HOME]);
+    add_lines(u, "Environment=");
+    assert_false(u->has[NM_SETUP_HADOOP_CONF_DIR]);
+    nm_setup_unit_free(u);
 }
 
 static struct sockaddr_in v4(const char *text)
@@ -587,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_what_is_noted),
         cmocka_unit_test(test_undo),
         cmocka_unit_test(test_unit),
+        cmocka_unit_test(test_unit_rights),
         cmocka_unit_test(test_network),
         cmocka_unit_test(test_hosts),
     };

@@ -8,6 +8,7 @@
  */
 
 #include "yarn/setup/facts.h"
+#include "yarn/setup/unit.h"
 
 enum nm_setup_act {
     NM_SETUP_KEEP,   /* nothing to do: it is as it should be */
@@ -62,6 +63,10 @@ int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_mani
 const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a);
 const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a);
+
+/* Returns the value that the unit shall give the variable. NULL: it doesn't need it, or no value was found. */
+const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
+                              const struct nm_yarn_settings *s, const struct nm_setup_facts *f);
 
 /* Makes the advice (advice.c). Reasons of steps are not part of it. */
 int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,

@@ -204,8 +204,21 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
     }
 }
 
-static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_setup_plan *plan)
+static bool is_of_settings(const struct nm_setup_facts *f, const char *path)
 {
+    for (size_t i = 0; i < f->n_dirs; i++)
+        if (nm_streq(f->dirs[i].path, path))
+            return true;
+    return false;
+}
+
+static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_setup_facts *f,
+                       const struct nm_setup_plan *plan, const struct nm_setup_unit *u)
+{
+    for (size_t i = 0; i < f->n_dirs; i++)
+        if (!nm_setup_unit_writes(u, f->dirs[i].path))
+            warn(p, "nmd.service can't write to the directory %s: it is protected (ProtectSystem=) and in no "
+                 "ReadWritePaths= of a drop-in", f->dirs[i].path);
     for (size_t i = 0; i < plan->n_steps; i++) {
         const struct nm_setup_step *s = &plan->steps[i];
 
@@ -216,13 +229,42 @@ static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_set
                  s->old_gid, (unsigned)s->old_mode);
         else if (s->act == NM_SETUP_LEAVE)
             warn(p, "the directory %s can't be used: %s", s->path, s->why);
+        else if (s->act == NM_SETUP_MAKE && is_of_settings(f, s->path))
+            warn(p, "the directory %s doesn't exist", s->path);
     }
+}
+
+/* A variable that has no value here is in the advice, except Java's, for which a drop-in may name any place. */
+static int check_environment(const struct nm_yarn_setup_params *p, const struct setup *s,
+                             const struct nm_yarn_settings *settings, const struct nm_setup_facts *f,
+                             const struct nm_setup_unit *u)
+{
+    _cleanup_free_ char *names = NULL;
+
+    if (!u->has[NM_SETUP_JAVA_HOME])
+        warn(p, "JAVA_HOME isn't set for containers: no drop-in of nmd.service has Environment=JAVA_HOME=...%s%s",
+             f->java_home ? "; Java is in " : "", f->java_home ?: "");
+    for (enum nm_setup_variable v = NM_SETUP_JAVA_HOME + 1; v < NM_SETUP_N_VARIABLES; v++) {
+        const char *value = nm_setup_value_of(v, &s->wish, settings, f);
+        char *more;
+
+        if (u->has[v] || !value)
+            continue;
+        if (asprintf(&more, "%s%s%s=%s", names ?: "", names ? " " : "", nm_setup_variables[v], value) < 0)
+            return -ENOMEM;
+        free(names);
+        names = more;
+    }
+    if (names)
+        warn(p, "variables that jobs use aren't set for containers: no drop-in of nmd.service has Environment=%s",
+             names);
+    return 0;
 }
 
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *settings)
 {
     _cleanup_(setup_done) struct setup s = {};
-    _cleanup_free_ struct nm_setup_unit *unit = calloc(1, sizeof *unit);
+    _cleanup_(nm_setup_unit_freep) struct nm_setup_unit *unit = calloc(1, sizeof *unit);
     _cleanup_free_ char *message = NULL, *dir = NULL;
     struct nm_setup_facts f;
     struct nm_setup_plan plan;
@@ -240,15 +282,15 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
         warn(p, "this host can't be checked: %s", message ?: strerror(-r));
         return r == -ENOMEM ? r : 0;
     }
-    nm_setup_unit_read(dir, unit);
+    r = nm_setup_unit_read(dir, unit);
+    if (r < 0)
+        return r;
     check_hosts(p, &f, unit);
-    check_dirs(p, &plan);
-    if (!unit->has_java)
-        warn(p, "JAVA_HOME isn't set for containers: no drop-in of nmd.service has Environment=JAVA_HOME=...%s%s",
-             f.java_home ? "; Java is in " : "", f.java_home ?: "");
-    for (size_t i = 0; i < plan.n_advice; i++)
+    check_dirs(p, &f, &plan, unit);
+    r = check_environment(p, &s, settings, &f, unit);
+    for (size_t i = 0; r == 0 && i < plan.n_advice; i++)
         if (plan.advice[i].subject == NM_SETUP_LACK ||
             (plan.advice[i].subject == NM_SETUP_NETWORK && !nm_setup_unit_has_network(unit)))
             warn(p, "%s", plan.advice[i].text);
-    return 0;
+    return r;
 }

@@ -83,42 +83,39 @@ static bool is_passed_on(const struct nm_yarn_settings *s, const char *name)
     return false;
 }
 
-/* Appends the variables that Hadoop's scripts set before they start a NodeManager and that containers inherit. */
+/* Hadoop's scripts set these before they start a NodeManager, and containers inherit them. */
+const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
+                              const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
+{
+    if (v == NM_SETUP_JAVA_HOME)
+        return f->java_home;
+    if (v == NM_SETUP_HADOOP_CONF_DIR)
+        return w->conf_dir;
+    return v == NM_SETUP_HADOOP_HOME || is_passed_on(s, nm_setup_variables[v]) ? f->hadoop_home : NULL;
+}
+
 static void append_environment(char **text, const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
-    static const char *const homes[] = {"HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
-                                        "HADOOP_MAPRED_HOME"};
+    for (enum nm_setup_variable v = 0; v < NM_SETUP_N_VARIABLES; v++) {
+        const char *value = nm_setup_value_of(v, w, s, f);
 
-    if (f->java_home)
-        append(text, a, "Environment=JAVA_HOME=%s\n", f->java_home);
-    for (size_t i = 0; f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
-        if (i == 0 || is_passed_on(s, homes[i]))
-            append(text, a, "Environment=%s=%s\n", homes[i], f->hadoop_home);
-    append(text, a, "Environment=HADOOP_CONF_DIR=%s\n", w->conf_dir);
-}
-
-/* Returns whether nmd.service can't write there: it has ProtectSystem=full. */
-static bool is_read_only(const char *path)
-{
-    static const char *const tops[] = {"/usr/", "/boot/", "/efi/", "/etc/"};
-
-    for (size_t i = 0; i < NM_ARRAY_SIZE(tops); i++)
-        if (strncmp(path, tops[i], strlen(tops[i])) == 0)
-            return true;
-    return false;
+        if (value)
+            append(text, a, "Environment=%s=%s\n", nm_setup_variables[v], value);
+    }
 }
 
 const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_yarn_settings *s,
                                const struct nm_setup_facts *f, struct nm_arena *a)
 {
+    static const struct nm_setup_unit alone;
     char *text = nm_yarn_print(a, "%s", "");
 
     append(&text, a, "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[Service]\n", w->conf_dir);
     append_addresses(&text, w, f, a);
     append_environment(&text, w, s, f, a);
     for (size_t i = 0; i < f->n_dirs; i++)
-        if (is_read_only(f->dirs[i].path)) /* '-': without it the unit would not start while a disk is missing */
+        if (!nm_setup_unit_writes(&alone, f->dirs[i].path)) /* '-': without it the unit would not start while a disk is missing */
             append(&text, a, "ReadWritePaths=-%s\n", f->dirs[i].path);
     return text;
 }

@@ -10,11 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/yarn/setup/files.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/parse.h"
 
 #define DROP_IN_MAX ((size_t)256 << 10)
+
+const char *const nm_setup_variables[] = {
+    [NM_SETUP_JAVA_HOME] = "JAVA_HOME",
+    [NM_SETUP_HADOOP_HOME] = "HADOOP_HOME",
+    [NM_SETUP_HADOOP_COMMON_HOME] = "HADOOP_COMMON_HOME",
+    [NM_SETUP_HADOOP_HDFS_HOME] = "HADOOP_HDFS_HOME",
+    [NM_SETUP_HADOOP_YARN_HOME] = "HADOOP_YARN_HOME",
+    [NM_SETUP_HADOOP_MAPRED_HOME] = "HADOOP_MAPRED_HOME",
+    [NM_SETUP_HADOOP_CONF_DIR] = "HADOOP_CONF_DIR",
+};
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
@@ -91,10 +102,34 @@ bool nm_setup_unit_has_network(const struct nm_setup_unit *u)
     return false;
 }
 
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static bool is_protected(enum nm_setup_protect protect, const char *path)
+{
+    static const char *const tops[] = {"/usr", "/boot", "/efi", "/etc"};
+    const size_t n = protect == NM_SETUP_PROTECT_NO    ? 0
+                     : protect == NM_SETUP_PROTECT_YES ? 3 /* not /etc */
+                                                       : NM_ARRAY_SIZE(tops);
+
+    for (size_t i = 0; i < n; i++)
+        if (nm_setup_is_above(tops[i], path))
+            return true;
+    return protect == NM_SETUP_PROTECT_STRICT;
+}
+
+bool nm_setup_unit_writes(const struct nm_setup_unit *u, const char *path)
+{
+    for (size_t i = 0; i < u->n_writable; i++)
+        if (nm_streq(u->writable[i], path) || nm_setup_is_above(u->writable[i], path) ||
+            nm_streq(u->writable[i], "/"))
+            return true;
+    return !is_protected(u->protect, path);
+}
+
 /* ---- drop-ins ----------------------------------------------------------------------------- */
 
 /* An empty value clears what earlier files have allowed. */
-static void take_allowed(struct nm_setup_unit *u, char *value)
+static int take_allowed(struct nm_setup_unit *u, char *value)
 {
     struct nm_setup_net nets[2];
     char *word;
@@ -107,23 +142,92 @@ static void take_allowed(struct nm_setup_unit *u, char *value)
         for (size_t i = 0; i < n && u->n < NM_SETUP_NETS_MAX; i++)
             u->nets[u->n++] = nets[i];
     }
+    return 0;
 }
 
-static void take_line(struct nm_setup_unit *u, char *line)
+/* Returns whether the line assigns the variable. An assignment may be quoted as a whole. */
+static bool assigns(const char *line, const char *name)
 {
-    static const char allow[] = "IPAddressAllow=", environment[] = "Environment=";
+    const size_t n = strlen(name);
 
-    if (strncmp(line, allow, strlen(allow)) == 0)
-        take_allowed(u, line + strlen(allow));
-    else if (strncmp(line, environment, strlen(environment)) == 0)
-        u->has_java = line[strlen(environment)] && (u->has_java || strstr(line, "JAVA_HOME="));
+    for (const char *p = line; (p = strstr(p, name)); p++)
+        if (p[n] == '=' && (p == line || strchr(" \t\"'", p[-1])))
+            return true;
+    return false;
 }
 
-void nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size)
+static int take_environment(struct nm_setup_unit *u, char *value)
+{
+    for (size_t i = 0; i < NM_SETUP_N_VARIABLES; i++)
+        u->has[i] = *value && (u->has[i] || assigns(value, nm_setup_variables[i]));
+    return 0;
+}
+
+static void forget_writable(struct nm_setup_unit *u)
+{
+    while (u->n_writable > 0)
+        free(u->writable[--u->n_writable]);
+}
+
+/* Of the prefixes '-' stands for a path that may be missing, '+' for one below RootDirectory=. */
+static int take_writable(struct nm_setup_unit *u, char *value)
+{
+    char *word;
+
+    if (!*value)
+        forget_writable(u);
+    while ((word = strsep(&value, " \t"))) {
+        word += strspn(word, "-+\"'");
+        word[strcspn(word, "\"'")] = '\0';
+        for (size_t n = strlen(word); n > 1 && word[n - 1] == '/'; n--)
+            word[n - 1] = '\0';
+        if (*word != '/' || u->n_writable == NM_SETUP_WRITABLE_MAX)
+            continue;
+        u->writable[u->n_writable] = strdup(word);
+        if (!u->writable[u->n_writable])
+            return -ENOMEM;
+        u->n_writable++;
+    }
+    return 0;
+}
+
+static int take_protect(struct nm_setup_unit *u, char *value)
+{
+    bool protects = false;
+
+    if (nm_streq(value, "strict"))
+        u->protect = NM_SETUP_PROTECT_STRICT;
+    else if (nm_streq(value, "full"))
+        u->protect = NM_SETUP_PROTECT_FULL;
+    else if (!*value || nm_parse_bool(value, &protects) == 0)
+        u->protect = protects ? NM_SETUP_PROTECT_YES : NM_SETUP_PROTECT_NO;
+    return 0;
+}
+
+static int take_line(struct nm_setup_unit *u, char *line)
+{
+    static const struct {
+        const char *key;
+        int (*take)(struct nm_setup_unit *u, char *value);
+    } keys[] = {
+        {"IPAddressAllow=", take_allowed},
+        {"Environment=", take_environment},
+        {"ReadWritePaths=", take_writable},
+        {"ProtectSystem=", take_protect},
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(keys); i++)
+        if (strncmp(line, keys[i].key, strlen(keys[i].key)) == 0)
+            return keys[i].take(u, line + strlen(keys[i].key));
+    return 0;
+}
+
+int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size)
 {
     bool is_service = false;
+    int r = 0;
 
-    for (const char *at = text, *end = text + size; at < end;) {
+    for (const char *at = text, *end = text + size; r == 0 && at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *last = newline ?: end;
         char line[2048];
         size_t n;
@@ -138,9 +242,10 @@ void nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size)
         if (*line == '[')
             is_service = nm_streq(line, "[Service]");
         else if (is_service)
-            take_line(u, line);
+            r = take_line(u, line);
         at = last + 1;
     }
+    return r;
 }
 
 static int is_drop_in(const struct dirent *e)
@@ -155,20 +260,31 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-void nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret)
+int nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret)
 {
     _cleanup_close_ int fd = RET_NERRNO(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct dirent **list = NULL;
     const int n = fd < 0 ? 0 : scandir(dir, &list, is_drop_in, by_name);
+    int r = fd == -ENOMEM || (n < 0 && errno == ENOMEM) ? -ENOMEM : 0;
 
-    *ret = (struct nm_setup_unit){};
     for (int i = 0; i < n; i++) {
         _cleanup_free_ uint8_t *text = NULL;
         size_t size;
 
-        if (nm_read_regular_at(fd, list[i]->d_name, DROP_IN_MAX, &text, &size) == 0)
-            nm_setup_unit_add(ret, (const char *)text, size);
+        if (r == 0 && nm_read_regular_at(fd, list[i]->d_name, DROP_IN_MAX, &text, &size) == -ENOMEM)
+            r = -ENOMEM;
+        if (r == 0 && text)
+            r = nm_setup_unit_add(ret, (const char *)text, size);
         free(list[i]);
     }
     free(list);
+    return r;
+}
+
+struct nm_setup_unit *nm_setup_unit_free(struct nm_setup_unit *u)
+{
+    if (u)
+        forget_writable(u);
+    free(u);
+    return NULL;
 }

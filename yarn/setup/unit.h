@@ -10,6 +10,29 @@
 #include "rpc/hadoop/arena.h"
 
 #define NM_SETUP_NETS_MAX 512u
+#define NM_SETUP_WRITABLE_MAX 128u
+
+/* Variables of a drop-in that containers inherit. */
+enum nm_setup_variable {
+    NM_SETUP_JAVA_HOME,
+    NM_SETUP_HADOOP_HOME,
+    NM_SETUP_HADOOP_COMMON_HOME,
+    NM_SETUP_HADOOP_HDFS_HOME,
+    NM_SETUP_HADOOP_YARN_HOME,
+    NM_SETUP_HADOOP_MAPRED_HOME,
+    NM_SETUP_HADOOP_CONF_DIR,
+    NM_SETUP_N_VARIABLES,
+};
+
+extern const char *const nm_setup_variables[NM_SETUP_N_VARIABLES]; /* their names */
+
+/* ProtectSystem= of systemd. */
+enum nm_setup_protect {
+    NM_SETUP_PROTECT_FULL, /* as nmd.service has it */
+    NM_SETUP_PROTECT_NO,
+    NM_SETUP_PROTECT_YES,
+    NM_SETUP_PROTECT_STRICT,
+};
 
 struct nm_setup_net {
     int family;
@@ -20,18 +43,29 @@ struct nm_setup_net {
 struct nm_setup_unit {
     struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* IPAddressAllow= */
     size_t n;
-    bool has_java; /* JAVA_HOME is set */
+    bool has[NM_SETUP_N_VARIABLES]; /* the variable is set */
+    enum nm_setup_protect protect;
+    char *writable[NM_SETUP_WRITABLE_MAX]; /* ReadWritePaths= */
+    size_t n_writable;
 };
 
 /* Parses ADDRESS, ADDRESS/BITS, or a symbolic name of systemd (see IPAddressAllow=), which stands for one or two
  * networks. Returns how many; 0: invalid. */
 size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2]);
-/* Applies the text of one drop-in, on top of earlier ones. */
-void nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
-/* Reads all drop-ins of the directory, in the order of their names. Unreadable ones are ignored. */
-void nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret);
+/* Applies the text of one drop-in, on top of earlier ones. -ENOMEM: parts are missing. */
+int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
+/* Reads all drop-ins of the directory, in the order of their names. Unreadable ones are ignored. ret: {},
+ * also after a failure (-ENOMEM) to be freed with nm_setup_unit_free(). */
+int nm_setup_unit_read(const char *dir, struct nm_setup_unit *ret);
+struct nm_setup_unit *nm_setup_unit_free(struct nm_setup_unit *u);
+static inline void nm_setup_unit_freep(struct nm_setup_unit **u)
+{
+    nm_setup_unit_free(*u);
+}
 
 /* Returns whether nmd may talk to the address. nmd.service itself allows localhost. */
 bool nm_setup_unit_allows(const struct nm_setup_unit *u, const char *address);
+/* Returns whether nmd may write below the path. A unit without drop-ins is {}. */
+bool nm_setup_unit_writes(const struct nm_setup_unit *u, const char *path);
 /* Returns whether a network is allowed that isn't a single host. */
 bool nm_setup_unit_has_network(const struct nm_setup_unit *u);
