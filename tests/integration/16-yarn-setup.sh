@@ -159,14 +159,41 @@ like "and what comes before it, and after" "$(tr '\n' ' ' <<<"$out")" \
     'decommission the node .* stop nmd\.service .* NodeManager starts: .* daemon-reload && systemctl restart nmd\.service'
 like "with the reason" "$out" "leave   $unit: somebody has changed it"
 check "that does" test -e "$root$unit"
-rm -r "$root${unit%/*}"
-is "all else is as it was" "$(tree)" "$before"
+check "and is in the list" grep -qF "$unit" "$root$manifest"
+is "which has nothing that was taken back" "$(grep -cF "$config" "$root$manifest")" 0
+rm "$root$unit"
+setup --undo
+is "once that is away, the rest is taken back" "$status" 0
+is "all is as it was" "$(tree)" "$before"
 check "the list is gone" test ! -e "$root$manifest"
 setup
 is "forth" "$status" 0
 setup --undo
 is "and back" "$status" 0
 is "is where it began" "$(tree)" "$before"
+if [ "$as_root" = 0 ]; then
+    setup
+    mkdir "$root"/data/1/yarn/{usercache,nmPrivate} "$root/data/1/logs/application_1_1"
+    touch "$root${config%/*}/.50-yarn.conf.new"
+    setup --undo
+    is "files of jobs: they stay" "$status" 1
+    like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
+        "restore /data/1/yarn: .* stays root's \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
+    like "and in one that was made" "$out" "leave   /data/1/logs: it isn't empty \(application_1_1\)"
+    like "what an interrupted setup has left doesn't" "$out" "remove  ${config%/*}/.50-yarn.conf.new"
+    rmdir "$root"/data/1/yarn/* "$root/data/1/logs/application_1_1"
+    setup --undo
+    is "and the rest goes once these are away" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
+    setup
+    rmdir "$root/data/1/logs"
+    mkdir "$root/data/1/logs"
+    chown 55:55 "$root/data/1/logs"
+    setup
+    setup --undo
+    is "a directory that somebody else has made since is given back" "$status $(stat -c %u:%g "$root/data/1/logs")" "0 55:55"
+    rmdir "$root/data/1/logs"
+    is "and all else is as it was" "$(tree)" "$before"
+fi
 wanted=$conf
 for form in "$conf/" "/$conf" "$conf/." "${conf%/*}/./${conf##*/}//"; do
     conf=$form
@@ -192,6 +219,7 @@ kept() { # PATH REASON
     like "a purge names what it leaves: $1" "$out" "nmd: $1, which nmd --yarn-setup has made or changed, stays: .*$2"
 }
 setup
+touch "$root${config%/*}/.50-yarn.conf.new"
 purge
 is "a purge without nmd succeeds" "$status $err" "0 "
 is "and takes back a setup" "$(tree)" "$before"
@@ -220,6 +248,16 @@ mkdir "$root/etc/nmd" "$root/data/2/yarn"
 chmod 2775 "$root/data/1/yarn"
 [ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
 is "all else is as it was" "$(tree)" "$before"
+
+if [ "$as_root" = 0 ]; then
+    setup
+    mkdir -p "$root"/data/1/yarn/{usercache,lost+found,theirs}
+    chown 12345 "$root/data/1/yarn/theirs"
+    purge
+    kept /data/1/yarn "belongs to 12345:23456 again, but in it usercache is root's"
+    rm -r "$root"/data/1/yarn/*
+    is "which has its owner" "$(tree)" "$before"
+fi
 
 setup
 mv "$root/data" "$root/disks"

@@ -245,7 +245,64 @@ static void test_changes(void **state)
     assert_says(said, "leave   /data/new/local: it isn't empty (usercache)");
     assert_says(said, "leave   /data/old: somebody has changed its owner or mode");
     assert_true(is_there(UNIT) && is_there("/data/new/local/usercache"));
-    assert_false(is_there(CONFIG) || is_there(MANIFEST) || is_there("/data/new/logs"));
+    assert_false(is_there(CONFIG) || is_there("/data/new/logs"));
+    assert_true(is_there(MANIFEST));
+    assert_says(said, "leave   /var/lib/nmd: it isn't empty (yarn-setup)");
+    free(said);
+
+    assert_int_equal(unlink(in_root(UNIT)), 0); /* what stays is in the list, so that it can be taken back later */
+    assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
+    assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
+    assert_run(nm_yarn_setup_undo, false, 0, &said);
+    assert_says(said, "remove  /data/new/local\n");
+    assert_says(said, "restore /data/old");
+    assert_null(strstr(said, CONFIG));
+    assert_false(is_there(MANIFEST) || is_there("/var") || is_there("/data/new"));
+    free(said);
+}
+
+/* A setup was interrupted while it wrote its files. */
+static void test_interrupted(void **state)
+{
+    char *said = NULL, *before = picture(), *after;
+
+    (void)state;
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    put("/etc/systemd/system/nmd.service.d/.50-yarn.conf.new", "[Serv");
+    put("/etc/nmd/nmd.conf.d/.50-yarn.conf.new", "");
+    put("/var/lib/nmd/.yarn-setup.new", "");
+    assert_int_equal(unlink(in_root(CONFIG)), 0);
+    assert_run(nm_yarn_setup_undo, false, 0, &said);
+    assert_says(said, "remove  /etc/nmd/nmd.conf.d/.50-yarn.conf.new\n");
+    after = picture();
+    assert_string_equal(before, after);
+    free(said);
+    free(before);
+    free(after);
+}
+
+/* Only root can give a directory to others, so that only then what is in it stays with somebody else. */
+static void test_contents_that_stay(void **state)
+{
+    char *said = NULL;
+    struct stat st;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(in_root("/data/old"), 12345, 23456), 0);
+    assert_int_equal(chmod(in_root("/data/old"), 0775), 0);
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    make_dir("/data/old/usercache", 0755);
+    make_dir("/data/old/lost+found", 0700);
+    make_dir("/data/old/theirs", 0755);
+    assert_int_equal(chown(in_root("/data/old/theirs"), 12345, 23456), 0);
+    assert_run(nm_yarn_setup_undo, false, -EEXIST, &said);
+    assert_says(said, "restore /data/old: to owner 12345:23456 and mode 0775: what jobs have left in it stays root's "
+                      "(usercache): before Hadoop's NodeManager starts, chown -R 12345:23456 /data/old, or empty it");
+    assert_int_equal(stat(in_root("/data/old"), &st), 0);
+    assert_int_equal(st.st_uid, 12345);
+    assert_false(is_there(MANIFEST));
     free(said);
 }
 
@@ -516,6 +573,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),

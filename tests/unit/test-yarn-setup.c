@@ -433,6 +433,35 @@ static void test_what_is_noted(void **state)
     world_done(&w);
 }
 
+/* What was made, and removed and made by somebody else since, isn't ours any more. */
+static void test_what_is_somebody_elses_by_now(void **state)
+{
+    struct nm_setup_entry before[] = {
+        {.kind = NM_SETUP_MADE_DIR, .path = "/data/1/yarn"},
+        {.kind = NM_SETUP_CHANGED_DIR, .path = "/data/1/logs", .uid = 107, .gid = 110, .mode = 0750},
+        {.kind = NM_SETUP_WROTE_FILE, .path = UNIT, .sums = {SUM}},
+    };
+    struct nm_setup_manifest m;
+    struct world w;
+
+    (void)state;
+    world_init(&w, DIRS);
+    note(&w, before, NM_ARRAY_SIZE(before));
+    w.dirs[0] = (struct nm_setup_spot){.path = "/data/1/yarn", .kind = NM_SETUP_DIR, .uid = 55, .mode = 0755};
+    be_file(&w, &w.facts.unit, "of somebody else");
+    plan(&w);
+    for (int done = 0; done < 2; done++) {
+        assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, done, &w.arena, &m), 0);
+        assert_int_equal(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/yarn")->uid, 55);
+        assert_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/yarn"));
+        assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs")); /* it was missing */
+        assert_null(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/logs"));
+        assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), w.facts.unit.sha256));
+        assert_int_equal(m.n, 5); /* and /usr/local/hadoop/tmp, UNIT, CONFIG */
+    }
+    world_done(&w);
+}
+
 /* ---- the way back --------------------------------------------------------------------------- */
 
 static const struct nm_setup_undo_step *undone(const struct nm_setup_undo *u, const char *path)
@@ -487,10 +516,86 @@ static void test_undo(void **state)
     assert_int_equal(undone(&u, "/e/conf.d")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
     assert_true(undone(&u, "/e/conf.d") < undone(&u, "/e"));
-    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE); /* the manifest goes with it */
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_STAY); /* it has the list of what stays */
+    assert_non_null(strstr(undone(&u, "/v")->why, "yarn-setup"));
     assert_int_equal(undone(&u, "/l")->act, NM_SETUP_STAY);
     assert_non_null(strstr(undone(&u, "/l")->why, "usercache"));
-    assert_int_equal(u.n_staying, 3);
+    assert_int_equal(u.n_staying, 4);
+    assert_int_equal(u.kept.n, 4);
+    assert_string_equal(u.kept.conf_dir, "/c");
+    assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_MADE_DIR, "/l"));
+    assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_CHANGED_DIR, "/d/2"));
+
+    left[3].spot.sha256 = SUM; /* nothing stays */
+    left[6].spot.mode = 0755;
+    left[8].names[0] = NULL;
+    assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE); /* the manifest goes with it */
+    assert_int_equal(u.n_staying + u.kept.n, 0);
+    nm_arena_done(&a);
+}
+
+/* What an interrupted setup leaves of a listed file, or of the list, is ours. */
+static void test_undo_interrupted(void **state)
+{
+    struct nm_setup_entry entries[] = {
+        {.kind = NM_SETUP_WROTE_FILE, .path = "/e/50", .sums = {SUM}},
+        {.kind = NM_SETUP_MADE_DIR, .path = "/e"},
+        {.kind = NM_SETUP_MADE_DIR, .path = "/v"},
+    };
+    const char *in_e[] = {".50.new", NULL}, *in_v[] = {"yarn-setup", ".yarn-setup.new", NULL};
+    const struct nm_setup_manifest m = {.conf_dir = "/c", .entries = entries, .n = NM_ARRAY_SIZE(entries)};
+    struct nm_setup_left left[NM_ARRAY_SIZE(entries)] = {
+        {.spot = {.kind = NM_SETUP_NOTHING}, .has_new = true},
+        {.spot = {.kind = NM_SETUP_DIR}, .names = in_e},
+        {.spot = {.kind = NM_SETUP_DIR}, .names = in_v},
+    };
+    struct nm_setup_undo u;
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 20, NULL);
+    assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
+    assert_int_equal(undone(&u, "/e/.50.new")->act, NM_SETUP_REMOVE);
+    assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE);
+    left[0].has_new = false; /* a directory of that name, say */
+    assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
+    assert_int_equal(undone(&u, "/e")->act, NM_SETUP_STAY);
+    nm_arena_done(&a);
+}
+
+/* A directory is given back, but its contents aren't: they are named, in whatever state an earlier undo has left it. */
+static void test_undo_with_contents(void **state)
+{
+    struct nm_setup_entry e = {.kind = NM_SETUP_CHANGED_DIR, .path = "/d", .uid = 107, .gid = 110, .mode = 0775};
+    const char *names[] = {"usercache", "filecache", "nmPrivate", "a", "b", NULL};
+    const struct nm_setup_manifest m = {.conf_dir = "/c", .entries = &e, .n = 1};
+    struct nm_setup_left left = {.spot = {.kind = NM_SETUP_DIR, .mode = 0755}, .names = names};
+    struct nm_setup_undo u;
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 20, NULL);
+    assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
+    assert_int_equal(u.steps[0].act, NM_SETUP_RESTORE);
+    assert_int_equal(u.n_staying, 1);
+    assert_int_equal(u.kept.n, 0);
+    assert_non_null(strstr(u.steps[0].why, "(usercache, filecache, nmPrivate, a and more)"));
+    assert_non_null(strstr(u.steps[0].why, "chown -R 107:110 /d, or empty it"));
+    left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .uid = 107, .gid = 110, .mode = 0775};
+    names[4] = NULL;
+    assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
+    assert_int_equal(u.steps[0].act, NM_SETUP_GONE);
+    assert_non_null(strstr(u.steps[0].why, "(usercache, filecache, nmPrivate, a)"));
+    names[0] = NULL;
+    assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
+    assert_int_equal(u.n_staying, 0);
+    e.uid = 0; /* only its mode was changed */
+    left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .mode = 0755};
+    names[0] = "usercache";
+    assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
+    assert_int_equal(u.n_staying, 0);
     nm_arena_done(&a);
 }
 
@@ -623,7 +728,10 @@ int main(void)
         cmocka_unit_test(test_nothing_to_advise),
         cmocka_unit_test(test_manifest),
         cmocka_unit_test(test_what_is_noted),
+        cmocka_unit_test(test_what_is_somebody_elses_by_now),
         cmocka_unit_test(test_undo),
+        cmocka_unit_test(test_undo_interrupted),
+        cmocka_unit_test(test_undo_with_contents),
         cmocka_unit_test(test_unit),
         cmocka_unit_test(test_unit_rights),
         cmocka_unit_test(test_network),

@@ -43,7 +43,7 @@ int nm_setup_write_file(const char *root, const char *path, const char *text, mo
 
     if (dir < 0)
         return dir;
-    if ((size_t)snprintf(tmp, sizeof tmp, ".%s.new", name) >= sizeof tmp)
+    if ((size_t)snprintf(tmp, sizeof tmp, NM_SETUP_NEW_NAME, name) >= sizeof tmp)
         return -ENAMETOOLONG;
     (void)unlinkat(dir, tmp, 0); /* left by a setup that was interrupted */
     r = write_new(dir, tmp, text, mode);

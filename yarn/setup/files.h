@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/types.h>
 
+/* The name, beside the file NAME, that its new text has until it is complete. An interrupted setup leaves it. */
+#define NM_SETUP_NEW_NAME ".%s.new"
+
 /* Returns whether the path is below the directory, at any depth. */
 static inline bool nm_setup_is_above(const char *dir, const char *path)
 {

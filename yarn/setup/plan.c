@@ -244,15 +244,28 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
+/* Removes the path's entries of other kinds: what they are about isn't there any more, or is somebody else's by now. */
+static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->entries[i].kind == kind || !nm_streq(m->entries[i].path, path))
+            m->entries[n++] = m->entries[i];
+    m->n = n;
+}
+
 /* Adds an entry for the step. An existing entry keeps the former owner and mode, which undo restores. */
 static int note(struct nm_setup_manifest *m, const struct nm_setup_step *step, bool done, struct nm_arena *a)
 {
     const enum nm_setup_entry_kind kind = !step->is_dir               ? NM_SETUP_WROTE_FILE
                                           : step->act == NM_SETUP_MAKE ? NM_SETUP_MADE_DIR
                                                                        : NM_SETUP_CHANGED_DIR;
-    struct nm_setup_entry *e = (struct nm_setup_entry *)nm_setup_manifest_find(m, kind, step->path);
+    struct nm_setup_entry *e;
     const char *sum;
 
+    forget_others(m, kind, step->path);
+    e = (struct nm_setup_entry *)nm_setup_manifest_find(m, kind, step->path);
     if (!e) {
         e = &m->entries[m->n++];
         *e = (struct nm_setup_entry){.kind = kind, .path = step->path, .uid = step->old_uid, .gid = step->old_gid,

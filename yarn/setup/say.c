@@ -214,9 +214,8 @@ void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struc
 
         fprintf(out, "  %-7s %s", names[s->act], s->entry->path);
         if (s->act == NM_SETUP_RESTORE)
-            fprintf(out, ": to owner %u:%u and mode %04o\n", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
-        else
-            fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
+            fprintf(out, ": to owner %u:%u and mode %04o", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
+        fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
     fputs("\nBefore this command, or now at the latest, decommission the node in the ResourceManager, wait until its\n"
           "containers have ended, and\n"

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "util/fileio.h"
 #include "util/refusals.h"
@@ -13,6 +14,7 @@
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
+#define SHOWN_MAX 4u /* of these, in a reason */
 #define DIR_MODE 0755 /* of a changed directory, as in plan.c */
 
 /* ---- planning ----------------------------------------------------------------------------- */
@@ -43,7 +45,22 @@ static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entr
            ((s->uid == uid && s->gid == gid) || (s->uid == e->uid && s->gid == e->gid));
 }
 
-static void judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, struct nm_setup_undo_step *s)
+/* Containers of the node leave entries that belong to root, which the former owner can't write to. */
+static const char *why_not_all(const struct nm_setup_entry *e, const char *const *names, struct nm_arena *a)
+{
+    char list[SHOWN_MAX * 64 + 20] = "", shown[60];
+    size_t n = 0, n_names = 0;
+
+    for (; names[n_names]; n_names++)
+        if (n_names < SHOWN_MAX)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n_names > 0 ? ", " : "",
+                                  nm_yarn_conf_shown(names[n_names], shown, sizeof shown));
+    return nm_yarn_print(a, "what jobs have left in it stays root's (%s%s): before Hadoop's NodeManager starts, chown -R "
+                         "%u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid, e->gid, e->path);
+}
+
+static int judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, struct nm_arena *a,
+                         struct nm_setup_undo_step *s)
 {
     const struct nm_setup_entry *e = s->entry;
 
@@ -56,6 +73,10 @@ static void judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, s
         s->why = l->spot.kind == NM_SETUP_DIR ? "somebody has changed its owner or mode since"
                                               : "something else is there by now";
     }
+    if (s->act == NM_SETUP_STAY || e->uid == uid || !l->names || !l->names[0])
+        return 0;
+    s->why = why_not_all(e, l->names, a);
+    return s->why ? 0 : -ENOMEM;
 }
 
 static bool will_go(const struct nm_setup_undo *u, const char *path)
@@ -66,23 +87,37 @@ static bool will_go(const struct nm_setup_undo *u, const char *path)
     return false;
 }
 
-/* Decides on a directory that was made: it stays if it has other contents than what undo removes. */
+/* Returns a path with the last part changed as NM_SETUP_NEW_NAME has it. NULL: no memory. */
+static const char *new_name_of(const char *path, struct nm_arena *a)
+{
+    const char *slash = strrchr(path, '/');
+
+    return nm_yarn_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
+}
+
+/* Decides on a directory that was made: it stays if it has other contents than what undo removes. The manifest is one
+ * of them if entries are kept in it. */
 static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
+    const char *manifest_new = new_name_of(manifest_path, a);
+
     if (l->spot.kind != NM_SETUP_DIR) {
         s->act = l->spot.kind == NM_SETUP_NOTHING ? NM_SETUP_GONE : NM_SETUP_STAY;
         s->why = s->act == NM_SETUP_STAY ? "something else is there by now" : NULL;
         return 0;
     }
     s->act = NM_SETUP_REMOVE;
+    if (!manifest_new)
+        return -ENOMEM;
     for (const char **name = l->names; name && *name; name++) {
         const char *path = nm_yarn_print(a, "%s/%s", s->entry->path, *name);
         char shown[120];
 
         if (!path)
             return -ENOMEM;
-        if (nm_streq(path, manifest_path) || will_go(u, path))
+        if (will_go(u, path) || nm_streq(path, manifest_new) ||
+            (nm_streq(path, manifest_path) && u->kept.n == 0))
             continue;
         s->act = NM_SETUP_STAY;
         s->why = nm_yarn_print(a, "it isn't empty (%s)", nm_yarn_conf_shown(*name, shown, sizeof shown));
@@ -91,25 +126,58 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     return 0;
 }
 
-/* Returns the next directory to remove, the one with the longest path, so that a directory comes before those above
- * it. */
-static size_t next_made(const struct nm_setup_manifest *m, const bool *is_done)
+/* Returns whether a directory is to be removed after the other one: those above the manifest come last, since the
+ * manifest goes only if nothing else stays, and a directory comes before those above it. */
+static bool is_later(const char *path, const char *other, const char *manifest_path)
+{
+    const bool is_last = nm_setup_is_above(path, manifest_path);
+
+    return is_last != nm_setup_is_above(other, manifest_path) ? is_last : strlen(path) < strlen(other);
+}
+
+static size_t next_made(const struct nm_setup_manifest *m, const char *manifest_path, const bool *is_done)
 {
     size_t best = m->n;
 
     for (size_t i = 0; i < m->n; i++)
         if (m->entries[i].kind == NM_SETUP_MADE_DIR && !is_done[i] &&
-            (best == m->n || strlen(m->entries[i].path) > strlen(m->entries[best].path)))
+            (best == m->n || is_later(m->entries[best].path, m->entries[i].path, manifest_path)))
             best = i;
     return best;
+}
+
+static void add_step(struct nm_setup_undo *u, const struct nm_setup_undo_step *s)
+{
+    u->steps[u->n++] = *s;
+    u->n_staying += s->why != NULL;
+    if (s->act == NM_SETUP_STAY)
+        u->kept.entries[u->kept.n++] = *s->entry;
+}
+
+/* Adds the step for the unfinished copy of a file. */
+static int add_new_name(struct nm_setup_undo *u, const struct nm_setup_entry *e, struct nm_arena *a)
+{
+    struct nm_setup_entry *own = nm_arena_alloc(a, sizeof *own);
+    const struct nm_setup_undo_step s = {.act = NM_SETUP_REMOVE, .entry = own};
+
+    if (!own)
+        return -ENOMEM;
+    *own = (struct nm_setup_entry){.kind = NM_SETUP_WROTE_FILE, .path = new_name_of(e->path, a)};
+    if (!own->path)
+        return -ENOMEM;
+    add_step(u, &s);
+    return 0;
 }
 
 int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret)
 {
-    struct nm_setup_undo u = {.steps = nm_arena_alloc(a, (m->n + 1) * sizeof *u.steps)};
+    struct nm_setup_undo u = {
+        .steps = nm_arena_alloc(a, (2 * m->n + 1) * sizeof *u.steps),
+        .kept = {.conf_dir = m->conf_dir, .entries = nm_arena_alloc(a, (m->n + 1) * sizeof *u.kept.entries)},
+    };
     bool *is_done = nm_arena_alloc(a, m->n + 1);
-    int r = u.steps && is_done ? 0 : -ENOMEM;
+    int r = u.steps && u.kept.entries && is_done ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < m->n; i++) {
         struct nm_setup_undo_step s = {.entry = &m->entries[i], .spot = &left[i].spot};
@@ -118,18 +186,18 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
         if (s.entry->kind == NM_SETUP_WROTE_FILE)
             judge_file(&left[i], &s);
         else if (s.entry->kind == NM_SETUP_CHANGED_DIR)
-            judge_changed(&left[i], uid, gid, &s);
+            r = judge_changed(&left[i], uid, gid, a, &s);
         if (is_done[i])
-            u.steps[u.n++] = s;
+            add_step(&u, &s);
+        if (r == 0 && left[i].has_new)
+            r = add_new_name(&u, s.entry, a);
     }
-    for (size_t i; r == 0 && (i = next_made(m, is_done)) < m->n; is_done[i] = true) {
+    for (size_t i; r == 0 && (i = next_made(m, manifest_path, is_done)) < m->n; is_done[i] = true) {
         struct nm_setup_undo_step s = {.entry = &m->entries[i], .spot = &left[i].spot};
 
         r = judge_made(&left[i], &u, manifest_path, a, &s);
-        u.steps[u.n++] = s;
+        add_step(&u, &s);
     }
-    for (size_t i = 0; r == 0 && i < u.n; i++)
-        u.n_staying += u.steps[i].act == NM_SETUP_STAY;
     if (r == 0)
         *ret = u;
     return r;
@@ -137,8 +205,18 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* Lists some names of a directory. A few are enough: one that isn't ours keeps the directory. */
-static int list_names(const char *root, const char *path, struct nm_arena *a, const char ***ret)
+/* The top of a disk has lost+found, which is root's always. */
+static bool is_of_user(DIR *d, const char *name)
+{
+    struct stat st;
+
+    return !nm_streq(name, "lost+found") && fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_uid == geteuid();
+}
+
+/* Lists some names of a directory, with `own` those of this user. A few are enough: one that isn't ours keeps the
+ * directory. */
+static int list_names(const char *root, const char *path, bool own, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
     _cleanup_closedir_ DIR *d = NULL;
@@ -152,7 +230,7 @@ static int list_names(const char *root, const char *path, struct nm_arena *a, co
     }
     (void)nm_fdopendir(nm_open_no_links(full, O_RDONLY | O_DIRECTORY), &d);
     while (d && n < NAMES_MAX && (e = readdir(d))) {
-        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
+        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, "..") || (own && !is_of_user(d, e->d_name)))
             continue;
         names[n] = nm_yarn_print(a, "%s", e->d_name);
         if (!names[n++])
@@ -161,6 +239,17 @@ static int list_names(const char *root, const char *path, struct nm_arena *a, co
     names[n] = NULL;
     *ret = names;
     return 0;
+}
+
+static int look_for_new(const char *root, const char *path, struct nm_arena *a, bool *ret)
+{
+    const char *name = new_name_of(path, a);
+    struct nm_setup_spot spot;
+    int r = name ? nm_setup_spot_look(a, root, name, &spot) : -ENOMEM;
+
+    if (r == 0)
+        *ret = spot.kind == NM_SETUP_FILE;
+    return r;
 }
 
 int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
@@ -175,8 +264,10 @@ int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, stru
         if (r == 0 && left[i].spot.error < 0 && left[i].spot.error != -ENOTDIR)
             r = nm_fail(ret_message, left[i].spot.error, "%s can't be looked at: %s", m->entries[i].path,
                         strerror(-left[i].spot.error));
-        if (r == 0 && m->entries[i].kind == NM_SETUP_MADE_DIR && left[i].spot.kind == NM_SETUP_DIR)
-            r = list_names(root, m->entries[i].path, a, &left[i].names);
+        if (r == 0 && m->entries[i].kind == NM_SETUP_WROTE_FILE)
+            r = look_for_new(root, m->entries[i].path, a, &left[i].has_new);
+        else if (r == 0 && left[i].spot.kind == NM_SETUP_DIR)
+            r = list_names(root, m->entries[i].path, m->entries[i].kind == NM_SETUP_CHANGED_DIR, a, &left[i].names);
     }
     if (r == 0)
         *ret = left;
@@ -217,15 +308,38 @@ static int do_steps(const char *root, const struct nm_setup_undo *u, const char 
     return r;
 }
 
+/* Removes the manifest, or writes what stays. */
+static int finish_manifest(const char *root, const struct nm_setup_manifest *kept, const char *manifest_path,
+                           char **ret_message)
+{
+    _cleanup_free_ char *text = NULL, *new_name = NULL;
+    const char *slash = strrchr(manifest_path, '/');
+    int r = asprintf(&new_name, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - manifest_path), manifest_path, slash + 1);
+
+    if (r < 0) {
+        new_name = NULL;
+        return -ENOMEM;
+    }
+    r = nm_setup_remove_file(root, new_name); /* of a setup that was interrupted */
+    if (r == 0 && kept->n > 0)
+        r = nm_setup_manifest_print(kept, &text);
+    if (r == 0)
+        r = text ? nm_setup_write_file(root, manifest_path, text, 0600) : nm_setup_remove_file(root, manifest_path);
+    if (r < 0 && r != -ENOMEM)
+        return nm_fail(ret_message, r, "%s can't be %s: %s", manifest_path, text ? "written" : "removed",
+                       strerror(-r));
+    return r;
+}
+
 int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     int r = do_steps(root, u, manifest_path, false, &refusals);
 
     if (r == 0 && !refusals.text) {
-        r = nm_setup_remove_file(root, manifest_path);
+        r = finish_manifest(root, &u->kept, manifest_path, ret_message);
         if (r < 0)
-            return nm_fail(ret_message, r, "%s can't be removed: %s", manifest_path, strerror(-r));
+            return r;
         r = do_steps(root, u, manifest_path, true, &refusals);
     }
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);

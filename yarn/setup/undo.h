@@ -3,7 +3,7 @@
 
 /*
  * Reverts what a setup has written, and nothing else. A file that was changed since, and a directory that isn't empty
- * or has got another owner, are left and reported.
+ * or has got another owner, are left, reported, and kept in the list, so that a later undo can revert them.
  */
 
 #include "yarn/setup/facts.h"
@@ -19,23 +19,27 @@ struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
     const struct nm_setup_spot *spot;
-    const char *why; /* NM_SETUP_STAY: the reason; else NULL */
+    const char *why; /* something stays: what, and the reason; else NULL. Not with NM_SETUP_REMOVE. */
 };
 
 /* What exists at the path of an entry now. */
 struct nm_setup_left {
     struct nm_setup_spot spot;
-    const char **names; /* contents of a directory that was made, NULL-terminated; not all of them if they are many */
+    /* Contents of a directory that was made; of one that was changed those that belong to this user. NULL-terminated;
+     * not all of them if they are many. */
+    const char **names;
+    bool has_new; /* of a file: the name NM_SETUP_NEW_NAME exists beside it */
 };
 
 struct nm_setup_undo {
     struct nm_setup_undo_step *steps; /* in the order of execution */
     size_t n;
     size_t n_staying;
+    struct nm_setup_manifest kept; /* the entries that stay; the manifest is removed if there are none */
 };
 
-/* Plans the undo; pure. left: one for each entry of the manifest. The file manifest_path is removed after all other
- * files. */
+/* Plans the undo; pure. left: one for each entry of the manifest. The file manifest_path is removed or
+ * written anew after all other files. */
 int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_left *left, uid_t uid, gid_t gid,
                        const char *manifest_path, struct nm_arena *a, struct nm_setup_undo *ret);
 
