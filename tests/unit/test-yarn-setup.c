@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <netdb.h>
 
+#include "util/clock.h"
 #include "yarn/setup/plan.h"
 #include "yarn/setup/reach.h"
 #include "yarn/setup/undo.h"
@@ -715,6 +716,92 @@ static void test_hosts(void **state)
     nm_yarn_settings_free(s);
 }
 
+static char told[1000];
+
+static void tell(const char *text)
+{
+    (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s\n", text);
+}
+
+/* Returns a port of the address at which connections are neither accepted nor refused: its queue is full. */
+static unsigned be_silent(const char *address, int fds[4])
+{
+    struct sockaddr_in at = v4(address);
+    socklen_t size = sizeof at;
+
+    fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fds[0], (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(fds[0], 0), 0);
+    assert_int_equal(getsockname(fds[0], (struct sockaddr *)&at, &size), 0);
+    for (int i = 1; i < 4; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        (void)connect(fds[i], (struct sockaddr *)&at, size);
+    }
+    return ntohs(at.sin_port);
+}
+
+#define N_SILENT 5
+
+/* All hosts are asked at once, and meanwhile there is something to read. */
+static void test_silent_hosts(void **state)
+{
+    const char *addresses[N_SILENT + 1][2] = {}, *both[] = {"127.0.0.9", "127.0.0.1"};
+    int fds[N_SILENT + 1][4];
+    struct nm_setup_host hosts[N_SILENT + 1];
+    struct nm_setup_facts f = {.hosts = hosts, .n_hosts = N_SILENT + 1};
+    const struct nm_setup_wish w = {.progress = tell};
+    const uint64_t begin_usec = nm_now_usec();
+
+    (void)state;
+    for (size_t i = 0; i <= N_SILENT; i++) {
+        addresses[i][0] = "127.0.0.1";
+        hosts[i] = (struct nm_setup_host){.name = "silent", .port = be_silent("127.0.0.1", fds[i]),
+                                          .addresses = addresses[i], .n_addresses = 1};
+    }
+    hosts[N_SILENT].name = "open"; /* at its second address; nothing listens at the first one */
+    hosts[N_SILENT].addresses = both;
+    hosts[N_SILENT].n_addresses = 2;
+    for (int i = 1; i < 4; i++)
+        (void)close(fds[N_SILENT][i]);
+    for (int i = 0; i < 3; i++)
+        (void)close(accept(fds[N_SILENT][0], NULL, NULL));
+    nm_setup_try_hosts(&w, &f);
+    for (size_t i = 0; i < N_SILENT; i++)
+        assert_int_equal(hosts[i].error, -ETIMEDOUT);
+    assert_string_equal(hosts[N_SILENT].answered, "127.0.0.1");
+    assert_int_equal(hosts[N_SILENT].error, 0);
+    assert_true(nm_now_usec() - begin_usec < 2 * 3 * NM_USEC_PER_SEC);
+    if (!strstr(told, "waiting for an answer of silent:") || !strstr(told, "1 of 6 hosts are done"))
+        fail_msg("%s", told);
+    for (size_t i = 0; i <= N_SILENT; i++)
+        for (size_t k = 0; k < 4; k++)
+            if (i < N_SILENT || k == 0)
+                (void)close(fds[i][k]);
+}
+
+/* Each name is looked up once. An address needs no look-up, and a name that can't exist has none. */
+static void test_names(void **state)
+{
+    const char *room[4][16];
+    struct nm_setup_host hosts[] = {
+        {.name = "127.0.0.7", .addresses = room[0]}, {.name = "a..b", .addresses = room[1]},
+        {.name = "0.0.0.0", .addresses = room[2]}, {.name = "127.0.0.7", .addresses = room[3]},
+    };
+    struct nm_setup_facts f = {.hosts = hosts, .n_hosts = NM_ARRAY_SIZE(hosts)};
+    const struct nm_setup_wish w = {.root = "/nonexistent"};
+    struct nm_arena a;
+
+    (void)state;
+    nm_arena_init(&a, 1 << 16, NULL);
+    assert_int_equal(nm_setup_resolve(&w, &a, &f), 0);
+    assert_string_equal(hosts[0].addresses[0], "127.0.0.7");
+    assert_int_not_equal(hosts[1].unresolved, 0);
+    assert_int_equal(hosts[1].n_addresses, 0);
+    assert_string_equal(hosts[2].addresses[0], "127.0.0.1");
+    assert_int_equal(hosts[3].n_addresses, 1);
+    nm_arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,6 +823,8 @@ int main(void)
         cmocka_unit_test(test_unit_rights),
         cmocka_unit_test(test_network),
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_silent_hosts),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

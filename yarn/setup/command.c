@@ -48,6 +48,11 @@ int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool chec
     return 0;
 }
 
+static void tell_progress(const char *text)
+{
+    nm_tell("%s", text);
+}
+
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn)
 {
@@ -59,6 +64,7 @@ struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_o
         .java_home = o->java_home,
         .allow = o->allow,
         .is_dry = o->is_dry,
+        .progress = tell_progress,
         .warn = warn,
     };
 }

@@ -93,10 +93,10 @@ int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_se
     if (r == 0)
         r = nm_setup_list_hosts(s, a, &f);
     if (r == 0)
-        r = nm_setup_resolve(w->root, a, &f);
+        r = nm_setup_resolve(w, a, &f);
     if (r < 0)
         return r;
-    nm_setup_try_hosts(&f);
+    nm_setup_try_hosts(w, &f);
     r = nm_yarn_user_find(s->local_user, &uid, &gid);
     f.has_local_user = r == 0;
     if (r == -ENOMEM)

@@ -81,6 +81,7 @@ struct nm_setup_wish {
     const char *config_path, *unit_path, *state_dir, *manifest_path;
     const char *java_home;    /* NULL: one is looked for */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
+    void (*progress)(const char *text); /* is called while something takes seconds; may be NULL */
 };
 
 /* Examines paths, resolves names and connects to hosts, which may take some seconds. -EINVAL and *ret_message: the

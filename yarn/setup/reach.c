@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -20,6 +21,7 @@
 #define NAME_SERVERS_MAX 8u
 #define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* for one address */
 #define ALL_PATIENCE_USEC (10 * NM_USEC_PER_SEC)
+#define PROGRESS_SEC 1u
 
 /* ---- hosts -------------------------------------------------------------------------------- */
 
@@ -101,6 +103,13 @@ int nm_setup_list_hosts(const struct nm_yarn_settings *s, struct nm_arena *a, st
 
 /* ---- addresses ---------------------------------------------------------------------------- */
 
+static bool is_numeric(const char *address)
+{
+    struct in6_addr out;
+
+    return inet_pton(AF_INET, address, &out) == 1 || inet_pton(AF_INET6, address, &out) == 1;
+}
+
 static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struct addrinfo *i)
 {
     char text[NI_MAXHOST];
@@ -116,30 +125,139 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     return h->addresses[h->n_addresses++] ? 0 : -ENOMEM;
 }
 
-/* A connection to 0.0.0.0 reaches the own host. */
-static int resolve_host(struct nm_setup_host *h, struct nm_arena *a)
+/* ---- names -------------------------------------------------------------------------------- */
+
+struct lookup {
+    struct lookups *all;
+    const char *name;
+    struct addrinfo *list;
+    int error; /* of getaddrinfo() */
+    bool is_done, has_thread;
+    pthread_t thread;
+};
+
+/* A name server that doesn't answer takes ten seconds for each name, so all names are looked up at once. */
+struct lookups {
+    pthread_mutex_t mutex;
+    pthread_cond_t ends;
+    struct lookup list[HOSTS_MAX];
+    size_t n;
+};
+
+static void *look_up(void *userdata)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct lookup *l = userdata;
     struct addrinfo *list = NULL;
-    int r = 0;
+    const int error = getaddrinfo(l->name, NULL, &hints, &list);
 
-    h->unresolved = getaddrinfo(nm_streq(h->name, "0.0.0.0") ? "127.0.0.1" : h->name, NULL, &hints, &list);
-    if (h->unresolved == EAI_MEMORY)
-        return -ENOMEM;
-    if (h->unresolved != 0)
-        return 0;
-    for (const struct addrinfo *i = list; r == 0 && i; i = i->ai_next)
+    (void)pthread_mutex_lock(&l->all->mutex);
+    l->error = error;
+    l->list = error == 0 ? list : NULL;
+    l->is_done = true;
+    (void)pthread_cond_signal(&l->all->ends);
+    (void)pthread_mutex_unlock(&l->all->mutex);
+    return NULL;
+}
+
+/* A connection to 0.0.0.0 reaches the own host. */
+static const char *name_to_look_up(const struct nm_setup_host *h)
+{
+    return nm_streq(h->name, "0.0.0.0") ? "127.0.0.1" : h->name;
+}
+
+static struct lookup *find_lookup(struct lookups *all, const char *name)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (nm_streq(all->list[i].name, name))
+            return &all->list[i];
+    return NULL;
+}
+
+/* An address needs no name service, and without a thread the name is looked up here. */
+static void start_lookups(struct lookups *all, const struct nm_setup_facts *f)
+{
+    for (size_t i = 0; i < f->n_hosts; i++) {
+        const char *name = name_to_look_up(&f->hosts[i]);
+        struct lookup *l = &all->list[all->n];
+
+        if (find_lookup(all, name))
+            continue;
+        *l = (struct lookup){.all = all, .name = name};
+        all->n++;
+        l->has_thread = !is_numeric(name) && pthread_create(&l->thread, NULL, look_up, l) == 0;
+        if (!l->has_thread)
+            look_up(l);
+    }
+}
+
+static void say_lookup(const struct nm_setup_wish *w, const struct lookups *all, const struct lookup *waiting)
+{
+    char text[400], shown[200];
+    size_t n_done = 0;
+
+    for (size_t i = 0; i < all->n; i++)
+        n_done += all->list[i].is_done;
+    (void)snprintf(text, sizeof text, "asking for the address of %s; %zu of %zu names are done",
+                   nm_yarn_conf_shown(waiting->name, shown, sizeof shown), n_done, all->n);
+    w->progress(text);
+}
+
+static void wait_for_lookups(const struct nm_setup_wish *w, struct lookups *all)
+{
+    struct timespec at;
+    size_t i = 0;
+
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    (void)pthread_mutex_lock(&all->mutex);
+    for (at.tv_sec += PROGRESS_SEC; i < all->n;) {
+        if (all->list[i].is_done) {
+            i++;
+        } else if (pthread_cond_timedwait(&all->ends, &all->mutex, &at) != 0) {
+            if (w->progress)
+                say_lookup(w, all, &all->list[i]);
+            (void)clock_gettime(CLOCK_REALTIME, &at);
+            at.tv_sec += PROGRESS_SEC;
+        }
+    }
+    (void)pthread_mutex_unlock(&all->mutex);
+    for (i = 0; i < all->n; i++)
+        if (all->list[i].has_thread)
+            (void)pthread_join(all->list[i].thread, NULL);
+}
+
+static int take_addresses(const struct lookup *l, struct nm_arena *a, struct nm_setup_host *h)
+{
+    int r = l->error == EAI_MEMORY ? -ENOMEM : 0;
+
+    h->unresolved = l->error;
+    for (const struct addrinfo *i = l->list; r == 0 && i; i = i->ai_next)
         r = keep_address(h, a, i);
-    freeaddrinfo(list);
     return r;
 }
 
-static bool is_numeric(const char *address)
+static int resolve_hosts(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f)
 {
-    struct in6_addr out;
+    _cleanup_free_ struct lookups *all = calloc(1, sizeof *all);
+    int r = 0;
 
-    return inet_pton(AF_INET, address, &out) == 1 || inet_pton(AF_INET6, address, &out) == 1;
+    if (!all)
+        return -ENOMEM;
+    (void)pthread_mutex_init(&all->mutex, NULL);
+    (void)pthread_cond_init(&all->ends, NULL);
+    start_lookups(all, f);
+    wait_for_lookups(w, all);
+    for (size_t i = 0; r == 0 && i < f->n_hosts; i++)
+        r = take_addresses(find_lookup(all, name_to_look_up(&f->hosts[i])), a, &f->hosts[i]);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->list[i].list)
+            freeaddrinfo(all->list[i].list);
+    (void)pthread_cond_destroy(&all->ends);
+    (void)pthread_mutex_destroy(&all->mutex);
+    return r;
 }
+
+/* ---- name servers ------------------------------------------------------------------------- */
 
 static int read_name_servers(const char *root, struct nm_arena *a, struct nm_setup_facts *f)
 {
@@ -250,14 +368,12 @@ static void find_network(struct nm_arena *a, struct nm_setup_facts *f)
     freeifaddrs(list);
 }
 
-int nm_setup_resolve(const char *root, struct nm_arena *a, struct nm_setup_facts *f)
+int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f)
 {
-    int r = 0;
+    int r = resolve_hosts(w, a, f);
 
-    for (size_t i = 0; r == 0 && i < f->n_hosts; i++)
-        r = resolve_host(&f->hosts[i], a);
     if (r == 0)
-        r = read_name_servers(root, a, f);
+        r = read_name_servers(w->root, a, f);
     if (r == 0)
         find_network(a, f);
     return r;
@@ -265,22 +381,16 @@ int nm_setup_resolve(const char *root, struct nm_arena *a, struct nm_setup_facts
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* Waits for a connection in progress. */
-static int wait_for(int fd, uint64_t until_usec)
-{
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    socklen_t size = sizeof(int);
-    int error = 0, n;
+/* The attempts to connect to a host: one address after the other, as getaddrinfo() sorts them. */
+struct attempt {
+    struct nm_setup_host *host;
+    size_t at; /* the address */
+    int fd;    /* negative: nothing is in progress, and the host is done */
+    uint64_t until_usec;
+};
 
-    do
-        n = poll(&p, 1, (int)(nm_sub_u64(until_usec, nm_now_usec()) / NM_USEC_PER_MSEC));
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return n < 0 ? -errno : -ETIMEDOUT;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
-}
-
-static int try_address(const char *address, unsigned port, uint64_t until_usec)
+/* Returns -EINPROGRESS with *ret_fd, or what it came to. */
+static int start_connection(const char *address, unsigned port, int *ret_fd)
 {
     struct sockaddr_storage to;
     socklen_t size;
@@ -293,28 +403,111 @@ static int try_address(const char *address, unsigned port, uint64_t until_usec)
         return fd;
     if (connect(fd, (const struct sockaddr *)&to, size) == 0)
         return 0;
-    return errno == EINPROGRESS ? wait_for(fd, until_usec) : -errno;
+    if (errno != EINPROGRESS)
+        return -errno;
+    *ret_fd = STEAL_FD(fd);
+    return -EINPROGRESS;
 }
 
-/* Keeps the first error, which is that of the preferred address: getaddrinfo() sorts them. */
-static void try_host(struct nm_setup_host *h, uint64_t end_usec)
+/* Notes what an address came to. Keeps the first error, which is that of the preferred address. */
+static void end_address(struct attempt *t, int r)
 {
-    for (size_t i = 0; i < h->n_addresses && !h->answered; i++) {
-        int r = try_address(h->addresses[i], h->port, NM_MIN(end_usec, nm_now_usec() + PATIENCE_USEC));
-
-        if (r == 0)
-            h->answered = h->addresses[i];
-        else if (i == 0)
-            h->error = r;
+    if (r == 0) {
+        t->host->answered = t->host->addresses[t->at];
+        t->host->error = 0;
+    } else if (t->at == 0) {
+        t->host->error = r;
     }
-    if (h->answered)
-        h->error = 0;
+    t->at++;
 }
 
-void nm_setup_try_hosts(struct nm_setup_facts *f)
+static void try_next_address(struct attempt *t, uint64_t end_usec)
+{
+    t->fd = -EBADF;
+    while (t->at < t->host->n_addresses && !t->host->answered) {
+        int r = start_connection(t->host->addresses[t->at], t->host->port, &t->fd);
+
+        t->until_usec = NM_MIN(end_usec, nm_now_usec() + PATIENCE_USEC);
+        if (r == -EINPROGRESS)
+            return;
+        end_address(t, r);
+    }
+}
+
+static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
+{
+    socklen_t size = sizeof(int);
+    int error = ETIMEDOUT;
+
+    if (is_ready && getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        error = errno;
+    (void)close(t->fd);
+    end_address(t, -error);
+    try_next_address(t, end_usec);
+}
+
+/* Returns how many are in progress, and the time of the first that ends its patience in *until_usec, if it is before. */
+static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *ret, const struct attempt **ret_first,
+                           uint64_t *until_usec)
+{
+    size_t n_waiting = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = (struct pollfd){.fd = list[i].fd, .events = POLLOUT}; /* poll() ignores a negative one */
+        if (list[i].fd < 0)
+            continue;
+        if (n_waiting++ == 0)
+            *ret_first = &list[i];
+        *until_usec = NM_MIN(*until_usec, list[i].until_usec);
+    }
+    return n_waiting;
+}
+
+static void say_waiting(const struct nm_setup_wish *w, const struct nm_setup_host *h, size_t n_waiting, size_t n)
+{
+    char text[400], shown[200];
+
+    (void)snprintf(text, sizeof text, "waiting for an answer of %s:%u; %zu of %zu hosts are done",
+                   nm_yarn_conf_shown(h->name, shown, sizeof shown), h->port, n - n_waiting, n);
+    w->progress(text);
+}
+
+static void wait_for_attempts(const struct nm_setup_wish *w, struct attempt *list, size_t n, uint64_t end_usec)
+{
+    uint64_t said_usec = nm_now_usec();
+    struct pollfd p[HOSTS_MAX];
+
+    for (;;) {
+        const uint64_t say_usec = said_usec + PROGRESS_SEC * NM_USEC_PER_SEC;
+        const struct attempt *first = NULL;
+        uint64_t until_usec = say_usec, now_usec;
+        const size_t n_waiting = list_waiting(list, n, p, &first, &until_usec);
+
+        if (n_waiting == 0)
+            return;
+        now_usec = nm_now_usec();
+        if (poll(p, n, (int)((nm_sub_u64(until_usec, now_usec) + NM_USEC_PER_MSEC - 1) / NM_USEC_PER_MSEC)) < 0)
+            memset(p, 0, sizeof p);
+        now_usec = nm_now_usec();
+        if (now_usec >= say_usec) {
+            if (w->progress)
+                say_waiting(w, first->host, n_waiting, n);
+            said_usec = now_usec;
+        }
+        for (size_t i = 0; i < n; i++)
+            if (list[i].fd >= 0 && (p[i].revents || now_usec >= list[i].until_usec))
+                go_on(&list[i], p[i].revents, end_usec);
+    }
+}
+
+void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f)
 {
     const uint64_t end_usec = nm_now_usec() + ALL_PATIENCE_USEC;
+    struct attempt list[HOSTS_MAX];
 
-    for (size_t i = 0; i < f->n_hosts; i++)
-        try_host(&f->hosts[i], end_usec);
+    for (size_t i = 0; i < f->n_hosts; i++) {
+        list[i] = (struct attempt){.host = &f->hosts[i]};
+        try_next_address(&list[i], end_usec);
+    }
+    wait_for_attempts(w, list, f->n_hosts, end_usec);
 }

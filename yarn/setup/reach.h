@@ -2,17 +2,17 @@
 #pragma once
 
 /* The cluster's hosts: their names, addresses, and whether they accept connections. These functions wait for
- * answers. */
+ * answers, and call w->progress every second meanwhile. */
 
 #include "yarn/setup/facts.h"
 
 /* Lists the hosts of the cluster's files in `hosts`, each once, without addresses. */
 int nm_setup_list_hosts(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f);
-/* Resolves their addresses, reads those of the name servers in /etc/resolv.conf below root, and finds the network of
+/* Resolves their addresses, all at once, reads those of the name servers in /etc/resolv.conf below root, and finds the network of
  * this host that the first ResourceManager is in. */
-int nm_setup_resolve(const char *root, struct nm_arena *a, struct nm_setup_facts *f);
-/* Opens and closes a connection to each host, in ten seconds at most for all of them. */
-void nm_setup_try_hosts(struct nm_setup_facts *f);
+int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f);
+/* Opens and closes a connection to each host, to all at once, in ten seconds at most. */
+void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f);
 
 /* Returns the network that has both addresses, such as "10.1.0.0/16", by the mask of the first one. NULL: there is
  * none. The addresses are of one family. */

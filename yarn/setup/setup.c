@@ -71,6 +71,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
         .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", state),
         .java_home = p->java_home,
         .allow = p->allow ?: nothing_more,
+        .progress = p->progress,
     };
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }

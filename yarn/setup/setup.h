@@ -18,6 +18,7 @@ struct nm_yarn_setup_params {
     const char *java_home;    /* NULL: it is searched for */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
     bool is_dry;              /* change nothing; the output is the same */
+    void (*progress)(const char *text); /* NULL, or is called every second while names or hosts don't answer */
     nm_yarn_warn_t warn;
     void *userdata;
 };
