@@ -116,6 +116,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/setup/programs.c %D%/setup/programs.h \
 	%D%/setup/reach.c %D%/setup/reach.h \
 	%D%/setup/say.c %D%/setup/say.h \
+	%D%/setup/script.c %D%/setup/script.h \
 	%D%/setup/setup.c %D%/setup/setup.h \
 	%D%/setup/spot.c \
 	%D%/setup/texts.c \

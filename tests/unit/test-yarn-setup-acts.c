@@ -375,6 +375,89 @@ static void test_refusals(void **state)
     assert_refused(params(false), MANIFEST);
 }
 
+static void assert_java(const char *script, const char *other_script, const char *words)
+{
+    char *said = NULL;
+
+    put("/etc/hadoop/conf/hadoop-env.sh", script);
+    put("/etc/hadoop/conf/yarn-env.sh", other_script);
+    assert_run(nm_yarn_setup, true, 0, &said);
+    for (char *p = said; (p = strstr(p, "\n    "));) { /* the lines of a sentence */
+        memmove(p, p + 4, strlen(p + 4) + 1);
+        *p = ' ';
+    }
+    assert_says(said, words);
+    free(said);
+}
+
+/* A script that means another Java than the one that is found isn't passed over in silence. */
+static void test_java(void **state)
+{
+    struct nm_yarn_setup_params p = params(true);
+    char *said = NULL, *message = NULL;
+    size_t size;
+    FILE *out;
+
+    (void)state;
+    make_dir("/usr", 0755);
+    make_dir("/usr/lib", 0755);
+    make_dir("/usr/lib/jvm", 0755);
+    assert_int_equal(symlink("/opt/java", in_root("/usr/lib/jvm/default")), 0);
+    assert_java("export JAVA_HOME=/opt/java # x\n", "", "Java 17.0.9: /opt/java (hadoop-env.sh)");
+    assert_java("", "declare -x JAVA_HOME=${JAVA_HOME:-/opt/java}\n", "Java 17.0.9: /opt/java (yarn-env.sh)");
+    assert_java("JAVA_HOME=/opt/java\n", "JAVA_HOME=${JAVA_HOME:-/opt/other}\n", "/opt/java (hadoop-env.sh)");
+    assert_java("JAVA_HOME=/opt/no\n", "", "hadoop-env.sh sets JAVA_HOME to '/opt/no', which has no bin/java");
+    assert_java("JAVA_HOME=$J/8\n", "", "hadoop-env.sh sets JAVA_HOME in a way that isn't understood");
+    assert_java("JAVA_HOME=$J/8\n", "", "('JAVA_HOME=$J/8')");
+    assert_java("JAVA_HOME=$J/8\n", "", "The unit gets /usr/lib/jvm/default");
+    assert_java("JAVA_HOME=$J/8\n", "", "--java-home DIR");
+    assert_java("HADOOP_HOME=$J/8\n", "", "hadoop-env.sh sets HADOOP_HOME in a way that isn't");
+    assert_run(nm_yarn_setup, true, 0, &said);
+    assert_null(strstr(said, "sets JAVA_HOME"));
+    free(said);
+
+    put("/etc/hadoop/conf/hadoop-env.sh", "JAVA_HOME=/opt/no\n");
+    p.java_home = "/opt/java"; /* the administrator has decided */
+    out = open_memstream(&said, &size);
+    assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
+    fclose(out);
+    assert_null(strstr(said, "sets JAVA_HOME"));
+    free(said);
+}
+
+/* The commands that are printed act on the same setup. */
+static void test_commands(void **state)
+{
+    struct nm_yarn_setup_params p = params(true);
+    char *said = NULL, *message = NULL, words[1500], link[300];
+    size_t size;
+    FILE *out = open_memstream(&said, &size);
+
+    (void)state;
+    p.config_path = "/etc/other/nmd.conf";
+    p.state_dir = "/var/other";
+    assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
+    fclose(out);
+    (void)snprintf(words, sizeof words, "  nmd --yarn-setup /etc/hadoop/conf --undo --root %s --config /etc/other/nmd.conf "
+                   "--state-dir /var/other\n", root);
+    assert_says(said, words);
+    (void)snprintf(words, sizeof words, "nmd --check-config --root %s --yarn-conf %s/etc/hadoop/conf --config "
+                   "%s/etc/other/nmd.conf --state-dir %s/var/other &&", root, root, root, root);
+    assert_says(said, words);
+    free(said);
+
+    (void)snprintf(link, sizeof link, "%s it's", root); /* a shell can read it */
+    assert_int_equal(rename(root, link), 0);
+    p.root = link;
+    out = open_memstream(&said, &size);
+    assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
+    fclose(out);
+    assert_int_equal(rename(link, root), 0);
+    (void)snprintf(words, sizeof words, "--undo --root '%s it'\\''s' --config", root);
+    assert_says(said, words);
+    free(said);
+}
+
 /* ---- what --check-config warns of ------------------------------------------------------------ */
 
 static void collect(const char *text, void *userdata)
@@ -577,6 +660,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_java, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, tear_down),

@@ -22,7 +22,7 @@ struct advice {
 
 nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject, const char *format, ...)
 {
-    char text[900];
+    char text[2400];
     va_list ap;
 
     va_start(ap, format);
@@ -37,7 +37,9 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
 #define say(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
 #define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
 
-static void say_hosts(struct advice *v, const struct nm_setup_facts *f)
+#define SETUP "nmd --yarn-setup %s%s" /* conf_dir, options: --check-config gives this advice, too */
+
+static void say_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_hosts; i++) {
         char shown[200];
@@ -47,8 +49,9 @@ static void say_hosts(struct advice *v, const struct nm_setup_facts *f)
                 "on this host. Are they the cluster's?");
         if (f->hosts[i].unresolved != 0)
             say(v, "%s can't be resolved here (%s), so that the unit doesn't let nmd talk to it. When it can be, run "
-                "this again.",
-                nm_yarn_conf_shown(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved));
+                SETUP " again.",
+                nm_yarn_conf_shown(f->hosts[i].name, shown, sizeof shown), gai_strerror(f->hosts[i].unresolved),
+                w->conf_dir, w->options);
     }
 }
 
@@ -62,12 +65,13 @@ static void say_network(struct advice *v, const struct nm_setup_wish *w, const s
         return;
     if (f->network)
         add(v, NM_SETUP_NETWORK,
-            NOT_YET "Run this again with --allow and the cluster's network; that of this host's %s, which the "
+            NOT_YET "Run " SETUP " --allow ADDRESS/BITS with the cluster's network; that of this host's %s, which the "
                     "ResourceManager is in, is --allow %s.",
-            f->interface, f->network);
+            w->conf_dir, w->options, f->interface, f->network);
     else
         add(v, NM_SETUP_NETWORK,
-            NOT_YET "Where there are others, run this again with --allow ADDRESS/BITS, the cluster's network.");
+            NOT_YET "Where there are others, run " SETUP " --allow ADDRESS/BITS with the cluster's network.",
+            w->conf_dir, w->options);
 }
 
 static bool has_service(const struct nm_yarn_settings *s, const char *name)
@@ -137,10 +141,20 @@ static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s
         say(v, NM "aux-services has no mapreduce_shuffle: MapReduce's reducers get nothing from this node.");
 }
 
-static void say_programs(struct advice *v, const struct nm_setup_facts *f)
+static void say_programs(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
-        say(v, "No Java was found, which most jobs need: install one, or give --java-home DIR.");
+        say(v, "No Java was found, which most jobs need: install one, or name it with " SETUP " --java-home DIR.",
+            w->conf_dir, w->options);
+    if (f->java_doubt)
+        add(v, NM_SETUP_JAVA, "%s. %s%s: where jobs need another Java, name it with " SETUP " --java-home DIR.",
+            f->java_doubt, f->java_home ? "The unit gets " : "No Java is set", f->java_home ?: "", w->conf_dir,
+            w->options);
+    if (f->hadoop_doubt)
+        add(v, NM_SETUP_HADOOP, "%s. %s%s: where jobs need another Hadoop, run " SETUP " with HADOOP_HOME=DIR in its "
+            "environment and without that line.",
+            f->hadoop_doubt, f->hadoop_home ? "The unit gets " : "No Hadoop is set", f->hadoop_home ?: "", w->conf_dir,
+            w->options);
     if (!f->hadoop_home)
         say(v, "No Hadoop was found ($HADOOP_HOME, hadoop-env.sh, /usr/lib/hadoop, /opt/hadoop, /usr/local/hadoop): "
             "jobs must bring their own, as with mapreduce.application.framework.path, or fetch commands and class "
@@ -166,12 +180,12 @@ int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings
 
     if (!v.list)
         return -ENOMEM;
-    say_hosts(&v, f);
+    say_hosts(&v, w, f);
     say_network(&v, w, f);
     say_ports(&v, s, f);
     say_users(&v, s, f);
     say_opportunistic(&v, s);
-    say_programs(&v, f);
+    say_programs(&v, w, f);
     say_dirs(&v, f);
     if (v.is_lost)
         return -ENOMEM;

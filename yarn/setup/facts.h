@@ -66,6 +66,7 @@ struct nm_setup_facts {
     const char *network, *interface; /* the network of this host that a ResourceManager is in; or NULL */
     const char *java_home, *java_version, *java_from; /* NULL: none was found; java_from: where its path comes from */
     const char *hadoop_home, *hadoop_from;
+    const char *java_doubt, *hadoop_doubt; /* why the cluster's scripts may mean another home; NULL: they don't */
     const char *node_name; /* the name that the node registers with */
     bool has_local_user;
     struct nm_setup_spot config, unit, state; /* the two drop-ins, and nmd's state directory */
@@ -79,7 +80,9 @@ struct nm_setup_wish {
     const char *root;     /* without a slash at its end; "": the host's own */
     const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
-    const char *java_home;    /* NULL: one is looked for */
+    const char *options; /* those of this command that have other than default values, each after a blank; or "" */
+    const char *check_options; /* the same for --check-config of what was set up */
+    const char *java_home;     /* NULL: one is looked for */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
     void (*progress)(const char *text); /* is called while something takes seconds; may be NULL */
 };

@@ -35,6 +35,8 @@ struct nm_setup_step {
 enum nm_setup_subject {
     NM_SETUP_LACK,     /* something is missing, or has a value that few clusters want */
     NM_SETUP_NETWORK,  /* the addresses of the cluster's other nodes */
+    NM_SETUP_JAVA,    /* about JAVA_HOME, if no drop-in sets it */
+    NM_SETUP_HADOOP,  /* about HADOOP_HOME, likewise */
     NM_SETUP_REMINDER, /* applies also if nothing is wrong, or --check-config warns of it itself (launch/doubts.h) */
 };
 

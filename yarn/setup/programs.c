@@ -7,6 +7,9 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
+#include "yarn/launch/text.h"
+#include "yarn/setup/plan.h"
+#include "yarn/setup/script.h"
 #include "util/fileio.h"
 #include "yarn/launch/text.h"
 #include "yarn/setup/plan.h"
@@ -58,65 +61,61 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 
 /* ---- the cluster's scripts ---------------------------------------------------------------- */
 
-/* Returns the value of NAME=/a/path, with or without "export" and quotes. Lines that only a shell can evaluate are
- * skipped. */
-static const char *value_of_line(const struct search *s, const char *line, size_t size, const char *name)
-{
-    const size_t n = strlen(name);
-    const char *end = line + size, *start;
+struct program {
+    const char *variable, *name; /* "JAVA_HOME", "java" */
+    const char *home, *from;
+    const char *doubt; /* the scripts seem to name another home than this one: why; or NULL */
+};
 
-    while (line < end && isblank((unsigned char)*line))
-        line++;
-    if (end - line > 7 && strncmp(line, "export", 6) == 0 && isblank((unsigned char)line[6]))
-        for (line += 7; line < end && isblank((unsigned char)*line); line++) {}
-    if ((size_t)(end - line) <= n + 1 || strncmp(line, name, n) != 0 || line[n] != '=')
-        return NULL;
-    start = line + n + 1;
-    while (end > start && isspace((unsigned char)end[-1]))
-        end--;
-    if (end - start >= 2 && (*start == '"' || *start == '\'') && end[-1] == *start) {
-        start++;
-        end--;
+static void take_line(const struct search *s, const char *script, const char *line, size_t size, struct program *p)
+{
+    const char *text = NULL;
+    size_t text_size = 0;
+    const enum nm_setup_line kind = nm_setup_script_line(line, size, p->variable, &text, &text_size);
+    const char *value = text ? keep(s, text, text_size) : keep(s, line, size);
+    char shown[200];
+
+    if (!value || kind == NM_SETUP_LINE_OTHER || (kind == NM_SETUP_LINE_DEFAULT && p->home))
+        return;
+    if (kind != NM_SETUP_LINE_UNCLEAR && is_home(s, value, p->name)) {
+        p->home = value;
+        p->from = script;
+        p->doubt = NULL;
+        return;
     }
-    return keep(s, start, (size_t)(end - start));
+    nm_yarn_conf_shown(value, shown, sizeof shown);
+    p->doubt = kind == NM_SETUP_LINE_UNCLEAR
+                   ? nm_yarn_print(s->arena, "%s sets %s in a way that isn't understood here ('%s')", script,
+                                   p->variable, shown)
+                   : nm_yarn_print(s->arena, "%s sets %s to '%s', which has no bin/%s that everybody may run", script,
+                                   p->variable, shown, p->name);
+    *s->is_lost |= !p->doubt;
 }
 
-/* Returns the value of the last line that names an existing home, as the last assignment counts in a shell. */
-static const char *value_in_script(const struct search *s, const char *script, const char *name, const char *program)
+/* The last assignment counts in a shell. One that names no home leaves the one before it, with a doubt. */
+static void read_script(const struct search *s, const char *script, struct program *p)
 {
     _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
     _cleanup_close_ int fd = path ? nm_open_in_root(s->root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY) : -ENOMEM;
-    const char *found = NULL;
     size_t size;
 
     *s->is_lost |= !text;
     if (!text || fd < 0 || nm_pread_file(fd, text, SCRIPT_MAX, &size) < 0)
-        return NULL;
-    for (const char *line = text; line < text + size; line += strcspn(line, "\n") + 1) {
-        const char *value = value_of_line(s, line, strcspn(line, "\n"), name);
-
-        found = is_home(s, value, program) ? value : found;
-    }
-    return found;
+        return;
+    for (const char *line = text; line < text + size; line += strcspn(line, "\n") + 1)
+        take_line(s, script, line, strcspn(line, "\n"), p);
 }
 
-static const char *find_home(const struct search *s, const char *name, const char *program, const char **ret_from)
+static void find_home(const struct search *s, struct program *p)
 {
-    static const char *const scripts[] = {"hadoop-env.sh", "yarn-env.sh"};
-    const char *value = getenv(name);
+    const char *value = getenv(p->variable);
 
-    for (size_t i = NM_ARRAY_SIZE(scripts); i-- > 0;) { /* Hadoop reads the second one last */
-        const char *found = value_in_script(s, scripts[i], name, program);
-
-        if (found) {
-            *ret_from = scripts[i];
-            return found;
-        }
-    }
-    if (!is_home(s, value, program))
-        return NULL;
-    *ret_from = "the environment of this command";
-    return keep(s, value, strlen(value));
+    read_script(s, "hadoop-env.sh", p);
+    read_script(s, "yarn-env.sh", p); /* Hadoop reads it after the other one */
+    if (p->home || !is_home(s, value, p->name))
+        return;
+    p->from = "the environment of this command";
+    p->home = keep(s, value, strlen(value));
 }
 
 /* ---- Java --------------------------------------------------------------------------------- */
@@ -170,12 +169,17 @@ static const char *usual_java(const struct search *s)
 static int find_java(const struct search *s, struct nm_setup_facts *f, char **ret_message)
 {
     const char *told = s->wish->java_home;
+    struct program p;
 
     if (told && !is_home(s, told, "java"))
         return nm_fail(ret_message, -EINVAL, "--java-home '%s': it must be an absolute path of letters, digits and "
                        "characters of '/._+@-' with a bin/java in it that everybody may run", told);
-    f->java_from = "--java-home";
-    f->java_home = told ?: find_home(s, "JAVA_HOME", "java", &f->java_from);
+    p = (struct program){.variable = "JAVA_HOME", .name = "java", .home = told, .from = "--java-home"};
+    if (!told)
+        find_home(s, &p);
+    f->java_home = p.home;
+    f->java_from = p.from;
+    f->java_doubt = p.doubt;
     if (!f->java_home) {
         f->java_home = usual_java(s);
         f->java_from = "where it is usual";
@@ -187,8 +191,12 @@ static int find_java(const struct search *s, struct nm_setup_facts *f, char **re
 static void find_hadoop(const struct search *s, struct nm_setup_facts *f)
 {
     static const char *const homes[] = {"/usr/lib/hadoop", "/opt/hadoop", "/usr/local/hadoop"};
+    struct program p = {.variable = "HADOOP_HOME", .name = "hadoop"};
 
-    f->hadoop_home = find_home(s, "HADOOP_HOME", "hadoop", &f->hadoop_from);
+    find_home(s, &p);
+    f->hadoop_home = p.home;
+    f->hadoop_from = p.from;
+    f->hadoop_doubt = p.doubt;
     for (size_t i = 0; !f->hadoop_home && i < NM_ARRAY_SIZE(homes); i++)
         if (has_program(s, homes[i], "hadoop")) {
             f->hadoop_home = homes[i];

@@ -189,10 +189,10 @@ void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setu
         say_wrapped(out, p->advice[i].text);
     fprintf(out,
             "\nThen stop Hadoop's own NodeManager on this host, and\n"
-            "  systemctl daemon-reload && nmd --check-config && systemctl restart nmd.service\n"
+            "  systemctl daemon-reload && nmd --check-config%s && systemctl restart nmd.service\n"
             "The way back is\n"
-            "  nmd --yarn-setup %s --undo\n",
-            w->conf_dir);
+            "  nmd --yarn-setup %s --undo%s\n",
+            w->check_options, w->conf_dir, w->options);
 }
 
 void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struct nm_setup_undo *u)

@@ -7,6 +7,14 @@
 #include <limits.h>
 #include <stdarg.h>
 
+#include "yarn/launch/text.h"
+#include "yarn/setup/act.h"
+#include "yarn/setup/facts.h"
+#include "yarn/setup/files.h"
+#include "yarn/setup/plan.h"
+#include "yarn/setup/say.h"
+#include "yarn/setup/undo.h"
+#include "yarn/setup/unit.h"
 #include "util/fileio.h"
 #include "yarn/launch/text.h"
 #include "yarn/setup/act.h"
@@ -59,7 +67,8 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     for (size_t i = 0; r == 0 && p->allow && p->allow[i]; i++)
         if (nm_setup_net_parse(p->allow[i], nets) == 0)
             return nm_fail(ret_message, -EINVAL,
-                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16", p->allow[i]);
+                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16 (without leading zeros)",
+                           p->allow[i]);
     if (r < 0)
         return r;
     s->wish = (struct nm_setup_wish){
@@ -76,6 +85,54 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }
 
+/* Returns the text with an option after it. NULL: no memory. */
+static const char *add_option(struct nm_arena *a, const char *text, const char *option, const char *root,
+                              const char *path)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+@-,:%";
+    const char *quoted = "";
+
+    if (!text)
+        return NULL;
+    if (root[strspn(root, plain)] == '\0') /* the path is plain in any case */
+        return nm_yarn_print(a, "%s %s %s%s", text, option, root, path);
+    for (const char *p = root; quoted && *p; p++)
+        quoted = *p == '\'' ? nm_yarn_print(a, "%s'\\''", quoted) : nm_yarn_print(a, "%s%c", quoted, *p);
+    return quoted ? nm_yarn_print(a, "%s %s '%s%s'", text, option, quoted, path) : NULL;
+}
+
+/* Notes the options that other commands on this setup need. With --root, --check-config takes paths of the host itself,
+ * and all of them. */
+static int note_options(struct setup *s, const char *config, const char *state)
+{
+    const bool has_root = *s->root, own_config = !nm_streq(config, NM_SYSCONFDIR "/nmd/nmd.conf"),
+               own_state = !nm_streq(state, NM_LOCALSTATEDIR "/lib/nmd");
+    const char *options = "", *check = "";
+
+    if (has_root) {
+        options = add_option(&s->arena, options, "--root", s->root, "");
+        check = add_option(&s->arena, options, "--yarn-conf", s->root, s->wish.conf_dir);
+    }
+    if (own_config)
+        options = add_option(&s->arena, options, "--config", "", config);
+    if (own_state)
+        options = add_option(&s->arena, options, "--state-dir", "", state);
+    if (has_root || own_config)
+        check = add_option(&s->arena, check, "--config", s->root, config);
+    if (has_root || own_state)
+        check = add_option(&s->arena, check, "--state-dir", s->root, state);
+    s->wish.options = options;
+    s->wish.check_options = check;
+    return options && check ? 0 : -ENOMEM;
+}
+
+/* --check-config names the cluster's files as the host itself has them. */
+static void cut_root(struct setup *s)
+{
+    if (*s->root && nm_setup_is_above(s->root, s->wish.conf_dir))
+        s->wish.conf_dir += strlen(s->root);
+}
+
 static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **ret_message)
 {
     int r = take_wish(p, s, ret_message);
@@ -86,7 +143,7 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
         return nm_fail(ret_message, -errno, "--root '%s' can't be used: %s", p->root, strerror(errno));
     if (nm_streq(s->root, "/"))
         s->root[0] = '\0';
-    return 0;
+    return note_options(s, p->config_path, p->state_dir);
 }
 
 /* Resolves the directory of the cluster's files: links below the root directory stay below it. */
@@ -179,7 +236,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
 
 nm_printf(2, 3) static void warn(const struct nm_yarn_setup_params *p, const char *format, ...)
 {
-    char text[1200];
+    char text[2800];
     va_list ap;
 
     va_start(ap, format);
@@ -262,6 +319,24 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
     return 0;
 }
 
+/* Returns whether the advice is still of use. */
+static bool is_missing(enum nm_setup_subject subject, const struct nm_setup_unit *u)
+{
+    switch (subject) {
+    case NM_SETUP_LACK:
+        return true;
+    case NM_SETUP_NETWORK:
+        return !nm_setup_unit_has_network(u);
+    case NM_SETUP_JAVA:
+        return !u->has[NM_SETUP_JAVA_HOME];
+    case NM_SETUP_HADOOP:
+        return !u->has[NM_SETUP_HADOOP_HOME];
+    case NM_SETUP_REMINDER:
+        break;
+    }
+    return false;
+}
+
 int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_yarn_settings *settings)
 {
     _cleanup_(setup_done) struct setup s = {};
@@ -273,6 +348,8 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
 
     nm_arena_init(&s.arena, ARENA_MAX, NULL);
     r = unit ? begin(p, &s, &message) : -ENOMEM;
+    if (r == 0)
+        cut_root(&s);
     if (r == 0 && asprintf(&dir, "%s" UNIT_DIR, s.root) < 0) {
         dir = NULL;
         r = -ENOMEM;
@@ -290,8 +367,7 @@ int nm_yarn_setup_check(const struct nm_yarn_setup_params *p, const struct nm_ya
     check_dirs(p, &f, &plan, unit);
     r = check_environment(p, &s, settings, &f, unit);
     for (size_t i = 0; r == 0 && i < plan.n_advice; i++)
-        if (plan.advice[i].subject == NM_SETUP_LACK ||
-            (plan.advice[i].subject == NM_SETUP_NETWORK && !nm_setup_unit_has_network(unit)))
+        if (is_missing(plan.advice[i].subject, unit))
             warn(p, "%s", plan.advice[i].text);
     return r;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Finds assignments in a shell script without running it. Pure. */
+
+#include <stddef.h>
+
+enum nm_setup_line {
+    NM_SETUP_LINE_OTHER,   /* doesn't change the variable */
+    NM_SETUP_LINE_VALUE,   /* sets it */
+    NM_SETUP_LINE_DEFAULT, /* sets it if it isn't set: ${NAME:-VALUE} */
+    NM_SETUP_LINE_UNCLEAR, /* sets it, but only a shell can tell to what, or whether */
+};
+
+/* Examines a line without its newline. *ret is a part of the line, of *ret_size bytes. */
+enum nm_setup_line nm_setup_script_line(const char *line, size_t size, const char *name, const char **ret,
+                                        size_t *ret_size);
