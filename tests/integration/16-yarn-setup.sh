@@ -69,6 +69,11 @@ before=$(tree)
 
 # ---- dry run and setup ---------------------------------------------------------------------------
 
+echo 'export JAVA_HOME=$BASE/jdk8' >"$root$conf/yarn-env.sh"
+setup --dry-run
+like "a Java that only a shell could find isn't passed over" "$(tr -s '\n ' ' ' <<<"$out")" \
+    "yarn-env.sh sets JAVA_HOME in a way that isn't understood .*The unit gets /usr/lib/jvm/java-17: .* --java-home DIR"
+rm "$root$conf/yarn-env.sh"
 setup --dry-run --allow 198.51.100.0/24
 is "a dry run succeeds" "$status" 0
 like "and says so" "$err" "nothing was changed"
@@ -96,6 +101,12 @@ for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemp
     "systemctl daemon-reload" "$conf --undo"; do
     like "what is left is said: $words" "$out" "$words"
 done
+
+# what it says to run next, in this place
+$(type -P sh) -c "$(sed -n 's/.*daemon-reload && \(nmd --check-config .*\) && systemctl.*/\1/p' <<<"$out" |
+    sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
+like "the check that it names is of this setup" "$(cat "$dir/said")" "$root|max-queue-length"
+like "and so is the way back" "$out" "$conf --undo --root $root --config /etc/nmd/nmd.conf --state-dir /var/lib/nmd|$conf --undo --root $root"
 
 # nmd reads the new configuration, and misses the cluster's files, which exist below the root only
 try timeout 10 "$NMD" --check-config --config "$root/etc/nmd/nmd.conf" --state-dir "$dir/state" --runtime-dir "$dir/run"
@@ -156,6 +167,7 @@ like "and of a name node that can't be reached" "$err" "name node 192.0.2.9:9870
 sed -i '/192.0.2.9/d; /JAVA_HOME/d' "$root$unit"
 changed=$(tree)
 checked
+like "what is to be run is a command that can be" "$(tr -s '\n ' ' ' <<<"$err")" "nmd --yarn-setup $conf --root $root --allow ADDRESS/BITS"
 like "an address that isn't allowed is missed" "$err" "doesn't let nmd talk to the name node 192.0.2.9"
 like "and Java" "$err" "JAVA_HOME isn't set.*/usr/lib/jvm/java-17"
 printf '[Service]\nIPAddressAllow=192.0.2.0/24\nEnvironment=JAVA_HOME=/x\n' >"$root${unit%/*}/90-mine.conf"
@@ -369,6 +381,7 @@ wrong "an option without a setup" 2 "dry-run.*go with --yarn-setup" --dry-run
 wrong "an option that undo hasn't" 2 "--undo takes back" --yarn-setup "$conf" --undo --allow 192.0.2.1
 wrong "a relative directory" 1 "--yarn-setup 'conf': it must be an absolute path" --yarn-setup conf --root "$root"
 wrong "no network" 1 "--allow '192.0.2.0/40'" --yarn-setup "$conf" --root "$root" --allow 192.0.2.0/40
+wrong "no network that systemd takes" 1 "--allow '10.0.0.0/08'" --yarn-setup "$conf" --root "$root" --allow 10.0.0.0/08
 wrong "no such Java" 1 "--java-home '/none'" --yarn-setup "$conf" --root "$root" --java-home /none
 wrong "no such files" 1 "$root/none" --yarn-setup /none --root "$root"
 is "and nothing was written" "$(tree)" "$before"

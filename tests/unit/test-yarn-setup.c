@@ -11,6 +11,11 @@
 #include <cmocka.h>
 #include <netdb.h>
 
+#include "yarn/setup/plan.h"
+#include "yarn/setup/reach.h"
+#include "yarn/setup/script.h"
+#include "yarn/setup/undo.h"
+#include "yarn/setup/unit.h"
 #include "util/clock.h"
 #include "yarn/setup/plan.h"
 #include "yarn/setup/reach.h"
@@ -59,7 +64,7 @@ static void world_init(struct world *w, const char *properties)
                         .name_servers = {"10.1.0.53", "127.0.0.53"}};
     nm_arena_init(&w->arena, 4 << 20, NULL);
     w->wish = (struct nm_setup_wish){.root = "", .conf_dir = "/etc/hadoop/conf", .config_path = CONFIG,
-                                     .unit_path = UNIT, .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
+                                     .unit_path = UNIT, .options = " --root /r", .check_options = "", .state_dir = "/var/lib/nmd", .manifest_path = MANIFEST,
                                      .allow = w->allow};
     w->hosts[0] = (struct nm_setup_host){.role = NM_SETUP_RESOURCE_MANAGER, .name = "rm", .port = 8031,
                                          .addresses = w->rm, .n_addresses = RM_ADDRESSES};
@@ -313,6 +318,9 @@ static void test_advice(void **state)
     assert_true(advises(&w, "a fixed one"));
     assert_true(advises(&w, "the name node1"));
     assert_true(advises(&w, "No Java"));
+    assert_true(advises(&w, "name it with nmd --yarn-setup /etc/hadoop/conf --root /r --java-home DIR"));
+    assert_true(advises(&w, "run nmd --yarn-setup /etc/hadoop/conf --root /r again"));
+    assert_true(advises(&w, "Run nmd --yarn-setup /etc/hadoop/conf --root /r --allow ADDRESS/BITS with"));
     assert_true(advises(&w, "No Hadoop"));
     assert_true(advises(&w, "nn can't be resolved"));
     assert_true(advises(&w, "yarn.resourcemanager.hostname isn't set"));
@@ -342,6 +350,57 @@ static void test_nothing_to_advise(void **state)
     assert_true(advises(&w, "uid below 500"));
     assert_true(advises(&w, "45454 (yarn.nodemanager.address), 8042 (pages), 13562 (shuffle)"));
     world_done(&w);
+}
+
+/* ---- the cluster's scripts ------------------------------------------------------------------ */
+
+static void assert_line(const char *line, enum nm_setup_line kind, const char *value)
+{
+    const char *found = "";
+    size_t size = 0;
+    const enum nm_setup_line r = nm_setup_script_line(line, strlen(line), "JAVA_HOME", &found, &size);
+
+    if (r != kind || (value && (size != strlen(value) || memcmp(found, value, size) != 0)))
+        fail_msg("'%s': %d, '%.*s'", line, (int)r, (int)size, found);
+}
+
+static void test_script_lines(void **state)
+{
+    static const char *const values[] = {
+        "JAVA_HOME=/opt/jdk8", "export JAVA_HOME=/opt/jdk8", "  export \t JAVA_HOME=\"/opt/jdk8\"  ",
+        "export JAVA_HOME='/opt/jdk8'", "export JAVA_HOME=/opt/jdk8  # the cluster needs 8",
+        "export JAVA_HOME=\"/opt/jdk8\" # it's", "export JAVA_HOME=/opt/jdk8;", "JAVA_HOME=/opt/jdk8; export JAVA_HOME",
+        "JAVA_HOME=/opt/jdk8 && export JAVA_HOME", "declare -x JAVA_HOME=/opt/jdk8", "typeset -g -x JAVA_HOME=/opt/jdk8",
+        "readonly JAVA_HOME=/opt/jdk8", "export JAVA_HOME=/opt/jdk8 OTHER=x", "export JAVA_HOME=/opt/jdk8\r",
+    };
+    static const char *const defaults[] = {
+        "export JAVA_HOME=${JAVA_HOME:-/opt/jdk8}", "JAVA_HOME=\"${JAVA_HOME-/opt/jdk8}\" # x",
+        "export JAVA_HOME=${JAVA_HOME:=/opt/jdk8};",
+    };
+    static const char *const unclear[] = {
+        "JAVA_HOME=$(x)", "JAVA_HOME=`x`", "export JAVA_HOME=$J/jdk8", "J=/opt; export JAVA_HOME=$J/jdk8",
+        "if true; then export JAVA_HOME=/opt/jdk8; fi", "[ -d /opt/jdk8 ] && JAVA_HOME=/opt/jdk8",
+        "export JAVA_HOME=/opt/jdk8; export JAVA_HOME=/opt/jdk9", "export JAVA_HOME=\"/opt/jdk8", "JAVA_HOME=/x java",
+        "export JAVA_HOME=${OTHER:-/opt/jdk8}", "export JAVA_HOME=${JAVA_HOME:-$(x)}", "export JAVA_HOME=/opt/my\\ jdk",
+        "export JAVA_HOME=${JAVA_HOME%/}", "export JAVA_HOME=/opt/jdk8\"/\"", "export A=b JAVA_HOME=/opt/jdk8",
+        "export JAVA_HOME=$", "export JAVA_HOME=${",
+    };
+    static const char *const others[] = {
+        "", "export", "# export JAVA_HOME=/opt/jdk8", "export JAVA_HOME=${JAVA_HOME}", "export JAVA_HOME=$JAVA_HOME",
+        "export JAVA_HOME=\"${JAVA_HOME}\"", "export JAVA_HOME", "export JAVA_HOME=", "export MY_JAVA_HOME=/opt/jdk8",
+        "export JAVA_HOMES=/opt/jdk8", "exportJAVA_HOME=/opt/jdk8", "x # JAVA_HOME=/opt/jdk8", "echo \"$JAVA_HOME\"",
+        "export OPTS=-DJAVA_HOME=/x", "export JAVA_HOME=${JAVA_HOME:-}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(values); i++)
+        assert_line(values[i], NM_SETUP_LINE_VALUE, "/opt/jdk8");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(defaults); i++)
+        assert_line(defaults[i], NM_SETUP_LINE_DEFAULT, "/opt/jdk8");
+    for (size_t i = 0; i < NM_ARRAY_SIZE(unclear); i++)
+        assert_line(unclear[i], NM_SETUP_LINE_UNCLEAR, NULL);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++)
+        assert_line(others[i], NM_SETUP_LINE_OTHER, NULL);
 }
 
 /* ---- the manifest --------------------------------------------------------------------------- */
@@ -625,7 +684,9 @@ static void test_unit(void **state)
     assert_false(nm_setup_unit_allows(u, "fe00::1"));
     assert_true(u->has[NM_SETUP_JAVA_HOME]);
     assert_int_equal(nm_setup_net_parse("any", nets), 2);
-    for (const char *const *bad = (const char *const[]){"", "10.1", "10.1.0.0/33", "10.1.0.0/", "::/129", "rm", NULL};
+    for (const char *const *bad = (const char *const[]){"", "10.1", "10.1.0.0/33", "10.1.0.0/", "::/129", "rm",
+                                                                  "10.0.0.0/08", "10.0.0.0/010", "10.0.0.0/00",
+                                                                  "fd00::/08", "10.0.0.0/+8", "010.0.0.0/8", NULL};
          *bad; bad++)
         assert_int_equal(nm_setup_net_parse(*bad, nets), 0);
     nm_setup_unit_free(u);
@@ -660,6 +721,12 @@ static void test_unit_rights(void **state)
     assert_false(nm_setup_unit_writes(u, "/srv/1"));
     add_lines(u, "ProtectSystem=");
     assert_true(nm_setup_unit_writes(u, "/usr/local/tmp"));
+
+    add_lines(u, "IPAddressAllow=10.0.0.0/08 fd00::/09 12.0.0.0/0000000000000010");
+    assert_false(nm_setup_unit_allows(u, "10.0.0.1") || nm_setup_unit_allows(u, "fd00::1"));
+    add_lines(u, "IPAddressAllow=10.0.0.0/010"); /* systemd reads an octal 8 */
+    assert_true(nm_setup_unit_allows(u, "10.9.9.9"));
+    assert_false(nm_setup_unit_allows(u, "11.0.0.1"));
 
     add_lines(u, "Environment=MY_HADOOP_HOME=/x \"HADOOP_CONF_DIR=/etc/hadoop/conf\" A=HADOOP_YARN_HOME=/x");
     assert_true(u->has[NM_SETUP_HADOOP_CONF_DIR]);
@@ -813,6 +880,7 @@ int main(void)
         cmocka_unit_test(test_shared_directories),
         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_nothing_to_advise),
+        cmocka_unit_test(test_script_lines),
         cmocka_unit_test(test_manifest),
         cmocka_unit_test(test_what_is_noted),
         cmocka_unit_test(test_what_is_somebody_elses_by_now),

@@ -29,7 +29,21 @@ const char *const nm_setup_variables[] = {
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-static bool parse_one(const char *word, struct nm_setup_net *ret)
+/* Parses the length of a prefix. systemd takes a leading zero for an octal number, which hardly anybody means: it then
+ * ignores the line (08) or allows another network (010). */
+static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
+{
+    const bool is_octal = word[0] == '0' && word[1];
+
+    if (!is_octal)
+        return nm_parse_u64(word, ret) == 0;
+    if (!as_systemd || word[strspn(word, "01234567")] || strlen(word) > 8)
+        return false;
+    *ret = strtoul(word, NULL, 8);
+    return true;
+}
+
+static bool parse_one(const char *word, bool as_systemd, struct nm_setup_net *ret)
 {
     struct nm_setup_net net = {.family = strchr(word, ':') ? AF_INET6 : AF_INET};
     const unsigned most = net.family == AF_INET ? 32 : 128;
@@ -42,14 +56,15 @@ static bool parse_one(const char *word, struct nm_setup_net *ret)
         return false;
     memcpy(address, word, size);
     address[size] = '\0';
-    if (inet_pton(net.family, address, net.bytes) != 1 || (slash && nm_parse_u64(slash + 1, &bits) < 0) || bits > most)
+    if (inet_pton(net.family, address, net.bytes) != 1 || (slash && !parse_bits(slash + 1, as_systemd, &bits)) ||
+        bits > most)
         return false;
     net.bits = (unsigned)bits;
     *ret = net;
     return true;
 }
 
-size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2])
+static size_t parse_word(const char *word, bool as_systemd, struct nm_setup_net ret[2])
 {
     static const struct {
         const char *name, *v4, *v6;
@@ -62,8 +77,13 @@ size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2])
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
         if (nm_streq(word, words[i].name))
-            return parse_one(words[i].v4, &ret[0]) && parse_one(words[i].v6, &ret[1]) ? 2 : 0;
-    return parse_one(word, &ret[0]) ? 1 : 0;
+            return parse_one(words[i].v4, false, &ret[0]) && parse_one(words[i].v6, false, &ret[1]) ? 2 : 0;
+    return parse_one(word, as_systemd, &ret[0]) ? 1 : 0;
+}
+
+size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2])
+{
+    return parse_word(word, false, ret);
 }
 
 static bool is_in(const struct nm_setup_net *net, const struct nm_setup_net *host)
@@ -83,7 +103,7 @@ bool nm_setup_unit_allows(const struct nm_setup_unit *u, const char *address)
 {
     struct nm_setup_net own[2], host;
 
-    if (!parse_one(address, &host))
+    if (!parse_one(address, false, &host))
         return false;
     (void)nm_setup_net_parse("localhost", own);
     if (is_in(&own[0], &host) || is_in(&own[1], &host))
@@ -137,7 +157,7 @@ static int take_allowed(struct nm_setup_unit *u, char *value)
     if (!*value)
         u->n = 0;
     while ((word = strsep(&value, " \t"))) {
-        const size_t n = nm_setup_net_parse(word, nets);
+        const size_t n = parse_word(word, true, nets);
 
         for (size_t i = 0; i < n && u->n < NM_SETUP_NETS_MAX; i++)
             u->nets[u->n++] = nets[i];

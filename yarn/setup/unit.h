@@ -50,7 +50,7 @@ struct nm_setup_unit {
 };
 
 /* Parses ADDRESS, ADDRESS/BITS, or a symbolic name of systemd (see IPAddressAllow=), which stands for one or two
- * networks. Returns how many; 0: invalid. */
+ * networks. Returns how many; 0: invalid. BITS has no leading zero, which systemd takes for an octal number. */
 size_t nm_setup_net_parse(const char *word, struct nm_setup_net ret[2]);
 /* Applies the text of one drop-in, on top of earlier ones. -ENOMEM: parts are missing. */
 int nm_setup_unit_add(struct nm_setup_unit *u, const char *text, size_t size);
