@@ -184,6 +184,35 @@ rm "$root${unit%/*}/90-mine.conf"
 mkdir -m 755 "$root/data/1/logs"
 is "and it changes nothing" "$(tree)" "$changed"
 
+# ---- what can't be written to ------------------------------------------------------------------------
+
+frozen() { # DIR OPTION...: setup, with the directory on a read-only file system
+    local at=$root$1
+    shift
+    # shellcheck disable=SC2016 # the inner shell's
+    try timeout 20 unshare --mount sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"' sh "$at" \
+        env -u JAVA_HOME -u HADOOP_HOME "$NMD" --yarn-setup "$conf" --root "$root" --config /etc/nmd/nmd.conf --state-dir /var/lib/nmd "$@"
+}
+if [ -n "${NMD_SETUP_APART:-}" ]; then
+    cp -a "$root" "$dir/saved"
+    mv "$root$config" "$dir/config"
+    for words in "" --undo; do
+        [ -z "$words" ] || mv "$dir/config" "$root$config"
+        for at in /etc/nmd /var/lib/nmd; do
+            # shellcheck disable=SC2086 # no option, or one
+            frozen "$at" $words --dry-run
+            is "$at is read-only: a dry run ${words:+of the way back }says so" "$status" 1
+            like "with the place" "$err" "($root)?$at.* can't be (written|removed|changed).*Read-only file system"
+            like "and that nothing was changed" "$err" "nothing was changed"
+        done
+    done
+    rm "$root$config"
+    frozen /etc/nmd
+    is "and so says the real one" "$status" 1
+    rm -r "$root"
+    mv "$dir/saved" "$root"
+fi
+
 # ---- undo -------------------------------------------------------------------------------------------
 
 setup

@@ -458,6 +458,48 @@ static void test_commands(void **state)
     free(said);
 }
 
+/* Root can write to any directory except one that is immutable or on a read-only file system: the test needs another
+ * user. */
+static void as_user(void (*what)(void))
+{
+    const bool is_root = geteuid() == 0;
+
+    if (is_root) {
+        assert_int_equal(chown(root, 12345, 12345), 0);
+        assert_int_equal(seteuid(12345), 0);
+    }
+    what();
+    if (is_root)
+        assert_int_equal(seteuid(0), 0);
+}
+
+static void run_unwritable(void)
+{
+    char *dry = NULL, *real = NULL, *dry_message = NULL, *message = NULL;
+
+    assert_int_equal(run(nm_yarn_setup, true, &dry, &dry_message), -EACCES);
+    assert_says(dry_message, UNIT " can't be written: Permission denied");
+    assert_says(dry_message, MANIFEST " can't be written, without which nothing");
+    assert_int_equal(run(nm_yarn_setup, false, &real, &message), -EACCES);
+    assert_string_equal(dry, real);
+    free(dry);
+    free(real);
+    free(dry_message);
+    free(message);
+}
+
+static void test_unwritable(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(root, 0555), 0);
+    assert_int_equal(chmod(in_root("/etc/systemd/system"), 0555), 0);
+    as_user(run_unwritable);
+    assert_int_equal(chmod(root, 0755), 0);
+    assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
+    assert_int_equal(chown(root, geteuid(), getegid()), 0);
+    assert_run(nm_yarn_setup, true, 0, NULL);
+}
+
 /* ---- what --check-config warns of ------------------------------------------------------------ */
 
 static void collect(const char *text, void *userdata)
@@ -662,6 +704,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_java, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unwritable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, tear_down),

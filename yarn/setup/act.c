@@ -28,6 +28,16 @@ static int do_step(const char *root, const struct nm_setup_step *s)
     return 0;
 }
 
+static int note_failure(const struct nm_setup_step *s, int r, struct nm_refusals *refusals)
+{
+    char *message = NULL;
+
+    if (r < 0)
+        r = nm_fail(&message, r, "%s can't be %s: %s", s->path,
+                    s->act == NM_SETUP_CHANGE ? "changed" : s->is_dir ? "made" : "written", strerror(-r));
+    return nm_refusals_add(refusals, r, message);
+}
+
 /* Does the steps for directories above the manifest, which come first, or all others. */
 static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p, bool of_manifest,
                     struct nm_refusals *refusals)
@@ -36,17 +46,17 @@ static int do_steps(const struct nm_setup_wish *w, const struct nm_setup_plan *p
 
     for (size_t i = 0; r == 0 && i < p->n_steps; i++) {
         const struct nm_setup_step *s = &p->steps[i];
-        char *message = NULL;
 
-        if (nm_setup_is_above(s->path, w->manifest_path) != of_manifest)
-            continue;
-        r = do_step(w->root, s);
-        if (r < 0)
-            r = nm_fail(&message, r, "%s can't be %s: %s", s->path,
-                        s->act == NM_SETUP_CHANGE ? "changed" : s->is_dir ? "made" : "written", strerror(-r));
-        r = nm_refusals_add(refusals, r, message);
+        if (nm_setup_is_above(s->path, w->manifest_path) == of_manifest)
+            r = note_failure(s, do_step(w->root, s), refusals);
     }
     return r;
+}
+
+static int fail_manifest(const struct nm_setup_wish *w, int r, char **ret_message)
+{
+    return nm_fail(ret_message, r, "%s can't be written, without which nothing could be taken back: %s",
+                   w->manifest_path, strerror(-r));
 }
 
 static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
@@ -60,10 +70,7 @@ static int save(const struct nm_setup_wish *w, const struct nm_setup_facts *f, c
         r = nm_setup_manifest_print(&m, &text);
     if (r == 0)
         r = nm_setup_write_file(w->root, w->manifest_path, text, 0600);
-    if (r < 0 && r != -ENOMEM)
-        return nm_fail(ret_message, r, "%s can't be written, without which nothing could be taken back: %s",
-                       w->manifest_path, strerror(-r));
-    return r;
+    return r < 0 && r != -ENOMEM ? fail_manifest(w, r, ret_message) : r;
 }
 
 /* Removes the directories above the manifest again if it could not be written: without it undo doesn't know them. */
@@ -92,4 +99,24 @@ int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, 
     if (r < 0 || refusals.text)
         return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
     return save(w, f, p, true, a, ret_message);
+}
+
+int nm_setup_act_check(const struct nm_setup_wish *w, const struct nm_setup_plan *p, char **ret_message)
+{
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = p->n_changes > 0 ? nm_setup_check_write(w->root, w->manifest_path, false) : 0;
+
+    if (r < 0 && r != -ENOMEM) {
+        r = fail_manifest(w, r, &message);
+        r = nm_refusals_add(&refusals, r, message);
+    }
+    for (size_t i = 0; r == 0 && i < p->n_steps; i++) {
+        const struct nm_setup_step *s = &p->steps[i];
+
+        if (s->act == NM_SETUP_MAKE || s->act == NM_SETUP_CHANGE)
+            r = note_failure(s, nm_setup_check_write(w->root, s->path, s->is_dir && s->act == NM_SETUP_CHANGE),
+                             &refusals);
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

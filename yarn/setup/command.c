@@ -89,7 +89,7 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
                            "--dry-run says what it would do.");
     r = o->undoes ? nm_yarn_setup_undo(&p, stdout, &message) : nm_yarn_setup(&p, stdout, &message);
     (void)fflush(stdout);
-    if (o->is_dry && (r == 0 || r == -EEXIST))
+    if (o->is_dry)
         nm_tell("--dry-run: nothing was changed");
     if (r == -EEXIST)
         nm_tell("something was left as it is; see above what, and why");

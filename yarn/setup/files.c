@@ -5,6 +5,7 @@
 #include "yarn/setup/files.h"
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "util/error.h"
 #include "util/fileio.h"
@@ -91,6 +92,41 @@ int nm_setup_change_dir(const char *root, const char *path, uid_t old_uid, gid_t
     if (st.st_uid != old_uid || st.st_gid != old_gid || (st.st_mode & 07777) != old_mode)
         return -ESTALE;
     return set_owner(fd, uid, gid, mode);
+}
+
+/* Returns the directory of the first `size` bytes of the path, or if it doesn't exist the nearest one above it. */
+static int open_nearest(const char *root, const char *path, size_t size)
+{
+    for (;;) {
+        _cleanup_free_ char *full = NULL;
+        int fd;
+
+        if (asprintf(&full, "%s%.*s", root, (int)size, path) < 0) {
+            full = NULL;
+            return -ENOMEM;
+        }
+        fd = nm_open_no_links(*full ? full : "/", O_PATH | O_DIRECTORY);
+        if (fd != -ENOENT || size == 0)
+            return fd;
+        while (size > 0 && path[--size] != '/') {}
+    }
+}
+
+int nm_setup_check_write(const char *root, const char *path, bool itself)
+{
+    const size_t size = itself ? strlen(path) : (size_t)(strrchr(path, '/') - path);
+    _cleanup_close_ int dir = open_nearest(root, path, size);
+    struct statvfs fs;
+
+    if (dir < 0)
+        return dir;
+    if (fstatvfs(dir, &fs) < 0)
+        return -errno;
+    if (fs.f_flag & ST_RDONLY)
+        return -EROFS;
+    if (itself || (geteuid() != 0 && !*root)) /* only root will write to the host's own */
+        return 0;
+    return RET_NERRNO(faccessat(dir, ".", W_OK | X_OK, AT_EACCESS));
 }
 
 static int remove_at(const char *root, const char *path, int flags)

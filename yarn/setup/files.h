@@ -27,6 +27,10 @@ int nm_setup_make_dir(const char *root, const char *path, uid_t uid, gid_t gid, 
 /* Changes owner and mode of a directory. -ESTALE: they are not old_uid, old_gid and old_mode. */
 int nm_setup_change_dir(const char *root, const char *path, uid_t old_uid, gid_t old_gid, mode_t old_mode, uid_t uid,
                         gid_t gid, mode_t mode);
+/* Returns whether nm_setup_write_file(), _make_dir() and the removals could work, or with `itself` _change_dir(): 0, or
+ * the negative errno that a read-only file system or directory would cause. Where directories of the path don't exist
+ * the one above them counts. Changes nothing. */
+int nm_setup_check_write(const char *root, const char *path, bool itself);
 /* Succeeds if there is no file. */
 int nm_setup_remove_file(const char *root, const char *path);
 /* Succeeds if there is no directory. -ENOTEMPTY. */

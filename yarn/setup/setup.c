@@ -200,8 +200,8 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
     if (r < 0)
         return r;
     nm_setup_say(out, &s.wish, &facts, &plan);
-    if (!p->is_dry)
-        r = nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
+    r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
+                  : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
     return r == 0 && plan.n_left > 0 ? -EEXIST : r;
 }
 
@@ -227,8 +227,8 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     if (r < 0)
         return r;
     nm_setup_say_undo(out, &manifest, &undo);
-    if (!p->is_dry && manifest.conf_dir)
-        r = nm_setup_undo_act(s.root, &undo, s.wish.manifest_path, ret_message);
+    if (manifest.conf_dir)
+        r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
     return r == 0 && undo.n_staying > 0 ? -EEXIST : r;
 }
 

@@ -17,7 +17,7 @@ struct nm_yarn_setup_params {
     const char *root;         /* all paths are below it; NULL: the host's own */
     const char *java_home;    /* NULL: it is searched for */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
-    bool is_dry;              /* change nothing; the output is the same */
+    bool is_dry; /* change nothing; output and result are the same, also where something can't be written to */
     void (*progress)(const char *text); /* NULL, or is called every second while names or hosts don't answer */
     nm_yarn_warn_t warn;
     void *userdata;

@@ -287,6 +287,16 @@ static int do_step(const char *root, const struct nm_setup_undo_step *s)
     return e->kind == NM_SETUP_WROTE_FILE ? nm_setup_remove_file(root, e->path) : nm_setup_remove_dir(root, e->path);
 }
 
+static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_refusals *refusals)
+{
+    char *message = NULL;
+
+    if (r < 0)
+        r = nm_fail(&message, r, "%s can't be %s: %s", s->entry->path,
+                    s->act == NM_SETUP_RESTORE ? "given back" : "removed", strerror(-r));
+    return nm_refusals_add(refusals, r, message);
+}
+
 /* Does the steps for directories above the manifest, or all others. */
 static int do_steps(const char *root, const struct nm_setup_undo *u, const char *manifest_path, bool of_manifest,
                     struct nm_refusals *refusals)
@@ -295,15 +305,9 @@ static int do_steps(const char *root, const struct nm_setup_undo *u, const char 
 
     for (size_t i = 0; r == 0 && i < u->n; i++) {
         const struct nm_setup_undo_step *s = &u->steps[i];
-        char *message = NULL;
 
-        if (nm_setup_is_above(s->entry->path, manifest_path) != of_manifest)
-            continue;
-        r = do_step(root, s);
-        if (r < 0)
-            r = nm_fail(&message, r, "%s can't be %s: %s", s->entry->path,
-                        s->act == NM_SETUP_RESTORE ? "given back" : "removed", strerror(-r));
-        r = nm_refusals_add(refusals, r, message);
+        if (nm_setup_is_above(s->entry->path, manifest_path) == of_manifest)
+            r = note_failure(s, do_step(root, s), refusals);
     }
     return r;
 }
@@ -341,6 +345,27 @@ int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const cha
         if (r < 0)
             return r;
         r = do_steps(root, u, manifest_path, true, &refusals);
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+int nm_setup_undo_check(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message)
+{
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < u->n; i++) {
+        const struct nm_setup_undo_step *s = &u->steps[i];
+
+        if (s->act == NM_SETUP_REMOVE || s->act == NM_SETUP_RESTORE)
+            r = note_failure(s, nm_setup_check_write(root, s->entry->path, s->act == NM_SETUP_RESTORE), &refusals);
+    }
+    if (r == 0)
+        r = nm_setup_check_write(root, manifest_path, false);
+    if (r < 0 && r != -ENOMEM) {
+        r = nm_fail(&message, r, "%s can't be changed: %s", manifest_path, strerror(-r));
+        r = nm_refusals_add(&refusals, r, message);
     }
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }

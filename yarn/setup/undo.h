@@ -49,3 +49,6 @@ int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, stru
 /* Continues after a step that fails, with a sentence for each in *ret_message. The manifest then stays, so that undo
  * can be run again. Directories above the manifest are removed after it, so a failure there is only reported. */
 int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message);
+/* Says instead what would fail since it can't be written to. */
+int nm_setup_undo_check(const char *root, const struct nm_setup_undo *u, const char *manifest_path,
+                        char **ret_message);
