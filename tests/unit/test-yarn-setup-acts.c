@@ -438,8 +438,8 @@ static void test_commands(void **state)
     p.state_dir = "/var/other";
     assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
     fclose(out);
-    (void)snprintf(words, sizeof words, "  nmd --yarn-setup /etc/hadoop/conf --undo --root %s --config /etc/other/nmd.conf "
-                   "--state-dir /var/other\n", root);
+    (void)snprintf(words, sizeof words, "  nmd --yarn-setup /etc/hadoop/conf --undo --root %s --config "
+                   "/etc/other/nmd.conf --state-dir /var/other\n", root);
     assert_says(said, words);
     (void)snprintf(words, sizeof words, "nmd --check-config --root %s --yarn-conf %s/etc/hadoop/conf --config "
                    "%s/etc/other/nmd.conf --state-dir %s/var/other &&", root, root, root, root);

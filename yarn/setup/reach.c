@@ -446,7 +446,8 @@ static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
     try_next_address(t, end_usec);
 }
 
-/* Returns how many are in progress, and the time of the first that ends its patience in *until_usec, if it is before. */
+/* Returns how many are in progress, the first of them, and in *until_usec, if it is before, the time at which the
+ * patience with one of them ends. */
 static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *ret, const struct attempt **ret_first,
                            uint64_t *until_usec)
 {

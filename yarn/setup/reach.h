@@ -8,8 +8,8 @@
 
 /* Lists the hosts of the cluster's files in `hosts`, each once, without addresses. */
 int nm_setup_list_hosts(const struct nm_yarn_settings *s, struct nm_arena *a, struct nm_setup_facts *f);
-/* Resolves their addresses, all at once, reads those of the name servers in /etc/resolv.conf below root, and finds the network of
- * this host that the first ResourceManager is in. */
+/* Resolves their addresses, all at once, reads those of the name servers in /etc/resolv.conf below root, and finds the
+ * network of this host that the first ResourceManager is in. */
 int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct nm_setup_facts *f);
 /* Opens and closes a connection to each host, to all at once, in ten seconds at most. */
 void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f);

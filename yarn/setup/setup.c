@@ -67,8 +67,8 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     for (size_t i = 0; r == 0 && p->allow && p->allow[i]; i++)
         if (nm_setup_net_parse(p->allow[i], nets) == 0)
             return nm_fail(ret_message, -EINVAL,
-                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16 (without leading zeros)",
-                           p->allow[i]);
+                           "--allow '%s': it must be an address or a network, such as 10.1.0.0/16, without a leading "
+                           "zero in its parts", p->allow[i]);
     if (r < 0)
         return r;
     s->wish = (struct nm_setup_wish){

@@ -114,8 +114,8 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
     append(&text, a, "# Written by nmd --yarn-setup %s, which also takes it back (--undo).\n[Service]\n", w->conf_dir);
     append_addresses(&text, w, f, a);
     append_environment(&text, w, s, f, a);
-    for (size_t i = 0; i < f->n_dirs; i++)
-        if (!nm_setup_unit_writes(&alone, f->dirs[i].path)) /* '-': without it the unit would not start while a disk is missing */
+    for (size_t i = 0; i < f->n_dirs; i++) /* '-': without it the unit would not start while a disk is missing */
+        if (!nm_setup_unit_writes(&alone, f->dirs[i].path))
             append(&text, a, "ReadWritePaths=-%s\n", f->dirs[i].path);
     return text;
 }

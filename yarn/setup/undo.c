@@ -55,8 +55,9 @@ static const char *why_not_all(const struct nm_setup_entry *e, const char *const
         if (n_names < SHOWN_MAX)
             n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n_names > 0 ? ", " : "",
                                   nm_yarn_conf_shown(names[n_names], shown, sizeof shown));
-    return nm_yarn_print(a, "what jobs have left in it stays root's (%s%s): before Hadoop's NodeManager starts, chown -R "
-                         "%u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid, e->gid, e->path);
+    return nm_yarn_print(a, "what jobs have left in it stays root's (%s%s): before Hadoop's NodeManager starts, "
+                         "chown -R %u:%u %s, or empty it", list, n_names > SHOWN_MAX ? " and more" : "", e->uid, e->gid,
+                         e->path);
 }
 
 static int judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, struct nm_arena *a,
