@@ -46,7 +46,7 @@ static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entr
 }
 
 /* Containers of the node leave entries that belong to root, which the former owner can't write to. */
-static const char *why_not_all(const struct nm_setup_entry *e, const char *const *names, struct nm_arena *a)
+static const char *why_not_all(const struct nm_setup_entry *e, const char **names, struct nm_arena *a)
 {
     char list[SHOWN_MAX * 64 + 20] = "", shown[60];
     size_t n = 0, n_names = 0;
@@ -60,10 +60,37 @@ static const char *why_not_all(const struct nm_setup_entry *e, const char *const
                          e->path);
 }
 
-static int judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, struct nm_arena *a,
-                         struct nm_setup_undo_step *s)
+static bool is_listed(const struct nm_setup_manifest *m, const char *dir, const char *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (nm_setup_is_above(dir, m->entries[i].path) && nm_streq(m->entries[i].path + strlen(dir) + 1, name))
+            return true;
+    return false;
+}
+
+/* Copies the names without those of other entries of the list, which have steps of their own. */
+static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, const char **names, struct nm_arena *a,
+                            const char ***ret)
+{
+    size_t n = 0, room = 0;
+
+    while (names[room])
+        room++;
+    *ret = nm_arena_alloc(a, (room + 1) * sizeof **ret);
+    if (!*ret)
+        return -ENOMEM;
+    for (size_t i = 0; i < room; i++)
+        if (!is_listed(m, dir, names[i]))
+            (*ret)[n++] = names[i];
+    (*ret)[n] = NULL;
+    return 0;
+}
+
+static int judge_changed(const struct nm_setup_manifest *m, const struct nm_setup_left *l, uid_t uid, gid_t gid,
+                         struct nm_arena *a, struct nm_setup_undo_step *s)
 {
     const struct nm_setup_entry *e = s->entry;
+    const char **names;
 
     if (l->spot.kind == NM_SETUP_NOTHING || is_as(&l->spot, e->uid, e->gid, e->mode)) {
         s->act = NM_SETUP_GONE;
@@ -74,10 +101,12 @@ static int judge_changed(const struct nm_setup_left *l, uid_t uid, gid_t gid, st
         s->why = l->spot.kind == NM_SETUP_DIR ? "somebody has changed its owner or mode since"
                                               : "something else is there by now";
     }
-    if (s->act == NM_SETUP_STAY || e->uid == uid || !l->names || !l->names[0])
+    if (s->act == NM_SETUP_STAY || e->uid == uid || !l->names)
         return 0;
-    s->why = why_not_all(e, l->names, a);
-    return s->why ? 0 : -ENOMEM;
+    if (leave_out_listed(m, e->path, l->names, a, &names) < 0)
+        return -ENOMEM;
+    s->why = names[0] ? why_not_all(e, names, a) : NULL;
+    return names[0] && !s->why ? -ENOMEM : 0;
 }
 
 static bool will_go(const struct nm_setup_undo *u, const char *path)
@@ -187,7 +216,7 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
         if (s.entry->kind == NM_SETUP_WROTE_FILE)
             judge_file(&left[i], &s);
         else if (s.entry->kind == NM_SETUP_CHANGED_DIR)
-            r = judge_changed(&left[i], uid, gid, a, &s);
+            r = judge_changed(m, &left[i], uid, gid, a, &s);
         if (is_done[i])
             add_step(&u, &s);
         if (r == 0 && left[i].has_new)
