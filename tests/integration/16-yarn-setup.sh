@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# deadline: 60
+# deadline: 90
 # beside: others
 #
 # One command makes a host a node of a YARN cluster, prints what it does, and reverts it. All of this is done below a directory that
