@@ -10,9 +10,9 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "rpc/yarn/setup/reach.h"
-#include "rpc/yarn/setup/script.h"
-#include "rpc/yarn/setup/unit.h"
+#include "yarn/setup/reach.h"
+#include "yarn/setup/script.h"
+#include "yarn/setup/unit.h"
 #include "util/clock.h"
 
 #define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"

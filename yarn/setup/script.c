@@ -2,7 +2,7 @@
 
 /* See script.h. */
 
-#include "rpc/yarn/setup/script.h"
+#include "yarn/setup/script.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/yarn/setup/files.h"
+#include "yarn/setup/files.h"
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/parse.h"
