@@ -16,6 +16,7 @@ libnm_localizer_la_SOURCES = \
 	%D%/worker/http.c %D%/worker/http.h \
 	%D%/worker/inside.c %D%/worker/inside.h \
 	%D%/worker/listing.c %D%/worker/listing.h \
+	%D%/name-nodes.h \
 	%D%/worker/place.c %D%/worker/place.h \
 	%D%/report.c %D%/report.h \
 	%D%/worker/unpack.c %D%/worker/unpack.h \

@@ -7,6 +7,7 @@ libnm_util_la_SOURCES = \
 	%D%/error.c %D%/error.h \
 	%D%/fault.c %D%/fault.h \
 	%D%/fileio.c %D%/fileio.h \
+	%D%/host.c %D%/host.h \
 	%D%/inherited.c %D%/inherited.h \
 	%D%/lockfile.c %D%/lockfile.h \
 	%D%/log.c %D%/log.h \

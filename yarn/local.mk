@@ -29,6 +29,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/allocator/nodes.c %D%/allocator/nodes.h \
 	%D%/allocator/pack.c \
 	%D%/allocator/why.c %D%/allocator/why.h \
+	%D%/conf/authority.c %D%/conf/authority.h \
 	%D%/conf/conf.c %D%/conf/conf.h \
 	%D%/conf/conf-dir.c \
 	%D%/conf/conf-expand.c \

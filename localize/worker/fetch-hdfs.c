@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <netdb.h>
 
+#include "localize/fetch-hdfs.h"
+#include "localize/name-nodes.h"
 #include "localize/worker/fetch-hdfs.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -19,19 +21,11 @@
 #define HTTPS_PORT 9871U
 #define SECOND_ANSWER_USEC (5 * NM_USEC_PER_SEC)
 
-/* As host:port, or as the service or host alone. A port of WebHDFS is that of one name node, of maybe several on its
- * host. */
+/* A port of WebHDFS is that of one name node, of maybe several on its host. */
 static json_t *find_host(json_t *name_nodes, const char *prefix, const struct nm_uri *uri)
 {
-    char key[320];
-    json_t *list;
-
-    (void)snprintf(key, sizeof key, "%s%s:%u", prefix, uri->host, uri->port);
-    list = json_object_get(name_nodes, key);
-    if (list || (uri->scheme == NM_URI_WEBHDFS && uri->port > 0))
-        return list;
-    (void)snprintf(key, sizeof key, "%s%s", prefix, uri->host);
-    return json_object_get(name_nodes, key);
+    return nm_name_nodes_find(name_nodes, prefix, uri->host, uri->port,
+                              uri->scheme == NM_URI_WEBHDFS && uri->port > 0);
 }
 
 static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)

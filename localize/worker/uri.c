@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #include "util/error.h"
+#include "util/host.h"
 #include "util/parse.h"
 
 NM_DEFINE_CLEANUP(char *, curl_free)
@@ -109,6 +110,22 @@ static int get_parts(const char *text, struct nm_uri *uri)
     return 0;
 }
 
+/* curl leaves some of the texts of one IPv6 address as they are. */
+static int normalize_host(struct nm_uri *uri)
+{
+    const size_t n = uri->host ? strlen(uri->host) : 0;
+    char text[NM_HOST_IPV6_SIZE], *host;
+
+    if (n < 2 || *uri->host != '[' || !nm_host_print_ipv6(uri->host + 1, n - 2, text))
+        return 0;
+    host = strdup(text);
+    if (!host)
+        return -ENOMEM;
+    free(uri->host);
+    uri->host = host;
+    return 0;
+}
+
 /* The name will be that of a file here. */
 static int get_name(const char *text, struct nm_uri *uri)
 {
@@ -140,6 +157,8 @@ int nm_uri_parse(const char *text, struct nm_uri *ret, char **ret_message)
 
     if (r >= 0 && uri.scheme != NM_URI_OTHER)
         r = get_parts(text, &uri);
+    if (r >= 0)
+        r = normalize_host(&uri);
     if (r >= 0)
         r = get_name(text, &uri);
     if (r == -EINVAL)

@@ -10,6 +10,11 @@
 
 #include <errno.h>
 
+#include "localize/inside.h"
+#include "localize/name-nodes.h"
+#include "localize/unpack.h"
+#include "localize/uri.h"
+#include "localize/webhdfs.h"
 #include "localize/worker/inside.h"
 #include "localize/worker/unpack.h"
 #include "localize/worker/uri.h"
@@ -94,6 +99,36 @@ static void test_no_work(void **state)
     }
 }
 
+/* A host is found in any case, a service in its own one. */
+static void test_name_nodes(void **state)
+{
+    static const struct {
+        const char *prefix, *host;
+        unsigned port;
+        bool is_exact;
+        const char *found; /* NULL: none */
+    } cases[] = {
+        {"", "ns", 0, false, "service"},       {"", "NS", 0, false, NULL},
+        {"", "Nn", 9000, false, "first"},      {"", "nn", 9001, false, "second"},
+        {"", "NN", 9001, false, "second"},     {"", "NN", 8020, false, "first"},
+        {"", "NN", 0, false, "first"},         {"", "NN", 9870, true, NULL},
+        {"", "nn", 9870, true, NULL},          {"", "n", 9000, false, NULL},
+        {"swebhdfs://", "NN", 0, false, "tls"}, {"", "ns", 8020, false, "service"},
+    };
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s}", "ns", "service", "nn", "first", "nn:9000", "first", "nn:9001",
+                            "second", "swebhdfs://nn:9000", "tls");
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        json_t *found = nm_name_nodes_find(all, cases[i].prefix, cases[i].host, cases[i].port, cases[i].is_exact);
+
+        assert_int_equal(found != NULL, cases[i].found != NULL);
+        if (found)
+            assert_string_equal(json_string_value(found), cases[i].found);
+    }
+    json_decref(all);
+}
+
 static void test_uris(void **state)
 {
     static const struct {
@@ -110,6 +145,9 @@ static void test_uris(void **state)
         {"https://h:8443/a/../x", NM_URI_HTTP, "h", 8443, "/a/../x", "x"},
         {"hdfs://nn:8020/user/alice/job.jar", NM_URI_HDFS, "nn", 8020, "/user/alice/job.jar", "job.jar"},
         {"webhdfs://[::1]:9870/x", NM_URI_WEBHDFS, "[::1]", 9870, "/x", "x"},
+        {"webhdfs://[0:0:0::1]:9870/x", NM_URI_WEBHDFS, "[::1]", 9870, "/x", "x"},
+        {"hdfs://[2001:DB8::2]/x", NM_URI_HDFS, "[2001:db8::2]", 0, "/x", "x"},
+        {"hdfs://[FE80::1%25eth0]:8020/x", NM_URI_HDFS, "[fe80::1]", 8020, "/x", "x"},
         {"hdfs:///user/a%20b.jar", NM_URI_HDFS, NULL, 0, "/user/a b.jar", "a b.jar"},
         {"HDFS:/user/x", NM_URI_HDFS, NULL, 0, "/user/x", "x"},
         {"webhdfs:///a/../x", NM_URI_WEBHDFS, NULL, 0, "/a/../x", "x"},
@@ -302,7 +340,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work),           cmocka_unit_test(test_no_work),
-        cmocka_unit_test(test_webhdfs_location), cmocka_unit_test(test_uris),           cmocka_unit_test(test_no_uris),
+        cmocka_unit_test(test_webhdfs_location), cmocka_unit_test(test_uris), cmocka_unit_test(test_name_nodes),
+        cmocka_unit_test(test_no_uris),
         cmocka_unit_test(test_webhdfs_status), cmocka_unit_test(test_webhdfs_list),
         cmocka_unit_test(test_webhdfs_words),
         cmocka_unit_test(test_names_inside),   cmocka_unit_test(test_plain_links),

@@ -343,7 +343,17 @@ static void test_sources(void **state)
         {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=https://0.0.0.0:", SINGLE("nn", "8020", "http://nn:9870"),
          "{}"},
         {"fs.defaultFS=hdfs://[fe80::1%eth0]:9000 dfs.namenode.rpc-address=hdfs://0.0.0.0:8020 "
-         "dfs.namenode.http-address=::", SINGLE("[fe80::1%eth0]", "9000", "http://[fe80::1%eth0]:9870"), "{}"},
+         "dfs.namenode.http-address=::", SINGLE("[fe80::1]", "9000", "http://[fe80::1%eth0]:9870"), "{}"},
+        {"fs.defaultFS=hdfs://[0:0:0:0:0:0:0:1]:9000 dfs.namenode.http-address=[2001:DB8:0::2]:81 "
+         "dfs.namenode.rpc-address=[0:0::1]:9000", SINGLE("[::1]", "9000", "http://[2001:db8::2]:81"), "{}"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.rpc-address=[0:0::0]:9000 dfs.namenode.http-address=0:0::0",
+         SINGLE("nn", "8020", "http://nn:9870"), "{}"},
+        {"fs.defaultFS=hdfs://NN:9000 dfs.namenode.rpc-address=nn:9000 dfs.namenode.http-address=nn:00000081",
+         SINGLE("nn", "9000", "http://nn:81"), "{}"},
+        {"fs.defaultFS=hdfs://NS dfs.nameservices=ns dfs.namenode.http-address.ns=h:81",
+         "{\"ns\": [\"http://h:81\"], \"hdfs:\": [\"http://NS:9870\"]}", "{}"},
+        {"dfs.nameservices=a dfs.ha.namenodes.a=, dfs.namenode.http-address.a=h:81", "{\"a\": [\"http://h:81\"]}",
+         "{}"},
         {"fs.defaultFS=hdfs://nn dfs.namenode.rpc-address=nn:8020:9000 dfs.namenode.http-address=w:0",
          SINGLE("nn", "8020", "http://nn:9870"), "{}"},
         {"fs.defaultFS=hdfs://nn1:8020,nn2:8020", "{}", "{}"},

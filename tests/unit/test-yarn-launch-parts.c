@@ -387,6 +387,75 @@ static void test_odd_addresses(void **state)
     }
 }
 
+/* "NAME=VALUE NAME=VALUE" as a configuration, and what is said of it. */
+static void tell_doubts_of(const char *properties)
+{
+    json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
+    char text[2000] = "<configuration>", all[600], *at = all, *word;
+    struct nm_yarn_settings s = {};
+    struct nm_yarn_conf *c;
+
+    (void)snprintf(all, sizeof all, "%s", properties);
+    while ((word = strsep(&at, " "))) {
+        char *value = strchr(word, '=');
+
+        *value++ = '\0';
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                       "<property><name>%s</name><value>%s</value></property>", word, value);
+    }
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "</configuration>");
+    assert_int_equal(nm_yarn_conf_new(&c), 0);
+    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "site.xml", text, strlen(text), NULL), 0);
+    assert_int_equal(nm_yarn_sources_read(c, &name_nodes, &webhdfs, &commands, &s.lacking_name_nodes), 0);
+    tell_doubts(&s);
+    json_decref(name_nodes);
+    json_decref(webhdfs);
+    json_decref(commands);
+    json_decref(s.lacking_name_nodes);
+    nm_yarn_conf_free(c);
+}
+
+/* What makes each container fail that has a file there, and is no fault of a single address. */
+static void test_sources_in_doubt(void **state)
+{
+    static const struct {
+        const char *properties, *part; /* "": nothing is said */
+    } cases[] = {
+        {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1", "The name service 'ns1' has no address"},
+        {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1,ns2 dfs.namenode.rpc-address.ns2=nn2:8020",
+         "The name service 'ns1' has no address"},
+        {"dfs.nameservices=ns1,ns2 dfs.namenode.rpc-address.ns2=nn2:8020 "
+         "dfs.client.failover.proxy.provider.ns1=some.Provider", "The name service 'ns1' has no address"},
+        {"dfs.nameservices=ns1 dfs.ha.namenodes.ns1=,", "The name service 'ns1' has no address"},
+        {"fs.defaultFS=hdfs://nn1:8020 dfs.nameservices=ns1", ""},
+        {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1 dfs.namenode.rpc-address.ns1=h:x", "ns1 = 'h:x' has no address"},
+        {"fs.defaultFS=hdfs:///", "fs.defaultFS = 'hdfs:///': it names no name node"},
+        {"fs.defaultFS=hdfs:/nn1:8020", "fs.defaultFS = 'hdfs:/nn1:8020': it names no name node"},
+        {"fs.defaultFS=hdfs:", "fs.defaultFS = 'hdfs:': it names no name node"},
+        {"fs.defaultFS=webhdfs://", "it names no name node"},
+        {"fs.defaultFS=nn1:", ""},
+        {"fs.defaultFS=file:///", ""},
+        {"dfs.nameservices=a dfs.ha.namenodes.a=n1 dfs.namenode.rpc-address.a.n1=0.0.0.0:8020",
+         "dfs.namenode.rpc-address.a.n1 = '0.0.0.0': that is all addresses of a host"},
+        {"dfs.nameservices=a dfs.ha.namenodes.a=n1 dfs.namenode.http-address.a.n1=[0::0]:9870",
+         "dfs.namenode.http-address.a.n1 = '[::]': that is all addresses of a host"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.rpc-address=0.0.0.0:8020", ""},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=nn:00009870", ""},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=user@nn:9870", "without a user"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=2001:db8::1:9870",
+         "it is taken for an address of IPv6 without a port; write [IPv6]:PORT"},
+        {"fs.defaultFS=2001:db8::1:8020", "it is taken for an address of IPv6 without a port; write [IPv6]:PORT"},
+        {"fs.defaultFS=hdfs://nn dfs.namenode.http-address=::", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        tell_doubts_of(cases[i].properties);
+        if (*cases[i].part ? !strstr(said, cases[i].part) : *said)
+            fail_msg("%s: %s", cases[i].properties, said);
+    }
+}
+
 static void test_bad_resources(void **state)
 {
     struct nm_localizer_resource res;
@@ -546,7 +615,7 @@ int main(void)
         cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_doubts),
         cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
-        cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_command),
+        cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_sources_in_doubt), cmocka_unit_test(test_command),
         cmocka_unit_test(test_java_version), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_full_disk),
     };

@@ -4,10 +4,9 @@
 
 #include "yarn/conf/sources.h"
 
-#include <arpa/inet.h>
-
+#include "localize/name-nodes.h"
+#include "rpc/yarn/conf/authority.h"
 #include "util/macros.h"
-#include "util/parse.h"
 #include "util/utf8.h"
 
 #define COMMAND "nmd.fetch-command."
@@ -15,13 +14,14 @@
 #define HTTP_PORT 9870U
 #define HTTPS_PORT 9871U
 #define SEPARATORS ", \t\r\n"
-#define NAME_SIZE 300
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define NAME_SIZE NM_AUTHORITY_SIZE
+#define PROVIDER "dfs.client.failover.proxy.provider."
 
 struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
     const char *prefix; /* of names in name_nodes */
+    const char *file_system; /* the default one; NULL: none is set */
     json_t *name_nodes, *webhdfs, *commands, *lacking;
 };
 
@@ -91,110 +91,6 @@ static int append(json_t *list, const char *text, size_t size)
     return json_array_append_new(list, json_stringn(text, size)) < 0 ? -ENOMEM : 0;
 }
 
-/* ---- addresses ---------------------------------------------------------------------------- */
-
-/* HOST:PORT, HOST, [IPv6]:PORT, [IPv6] or IPv6, of which the last is put into brackets. */
-struct address {
-    char host[NAME_SIZE];
-    unsigned port; /* 0: it has none */
-};
-
-static bool is_wildcard(const char *host)
-{
-    static const char *const words[] = {"", "0.0.0.0", "[::]", "[0:0:0:0:0:0:0:0]"};
-
-    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
-        if (nm_streq(host, words[i]))
-            return true;
-    return false;
-}
-
-/* Its first `size` bytes, which are a part of a longer text or all of it. */
-static bool is_name(const char *text, size_t size)
-{
-    return size > 0 && strspn(text, LETTERS "0123456789.-_") >= size;
-}
-
-/* As Java's URI has it: the name or number of a network interface may follow a '%'. */
-static bool is_ipv6(const char *text, size_t size)
-{
-    const char *zone = memchr(text, '%', size);
-    const size_t length = zone ? (size_t)(zone - text) : size;
-    char copy[INET6_ADDRSTRLEN];
-    struct in6_addr address;
-
-    if (length >= sizeof copy || (zone && !is_name(zone + 1, size - length - 1)))
-        return false;
-    *(char *)mempcpy(copy, text, length) = '\0';
-    return inet_pton(AF_INET6, copy, &address) == 1;
-}
-
-static bool is_host(const char *text, size_t size, bool is_bare)
-{
-    if (*text == '[')
-        return size > 2 && text[size - 1] == ']' && is_ipv6(text + 1, size - 2);
-    return is_bare ? is_ipv6(text, size) : is_name(text, size);
-}
-
-/* Behind the colon. Java's URI takes "HOST:", too, which has none. */
-static bool read_port(const char *text, size_t size, unsigned *ret)
-{
-    char digits[8] = "";
-    uint64_t port = 0;
-
-    if (size >= sizeof digits)
-        return false;
-    memcpy(digits, text, size);
-    if (size > 0 && (nm_parse_u64(digits, &port) < 0 || port == 0 || port > UINT16_MAX))
-        return false;
-    *ret = (unsigned)port;
-    return true;
-}
-
-/* Of its first `size` bytes. False: it is none. URLs are made of its host, so that one with other characters than
- * hosts have would fail each container that needs a file from there, and not be told before. */
-static bool read_address(const char *text, size_t size, struct address *ret)
-{
-    const char *end = text + size, *bracket = size > 0 && *text == '[' ? memchr(text, ']', size) : NULL;
-    const char *colon = memchr(bracket ?: text, ':', (size_t)(end - (bracket ?: text)));
-    const bool is_bare = !bracket && colon && memchr(colon + 1, ':', (size_t)(end - colon - 1));
-    const char *host_end = is_bare || !colon ? end : colon;
-    const size_t n = (size_t)(host_end - text);
-    unsigned port = 0;
-
-    if (!is_host(text, n, is_bare) || n + strlen("[]") >= sizeof ret->host)
-        return false;
-    if (host_end < end && !read_port(host_end + 1, size - n - 1, &port))
-        return false;
-    (void)snprintf(ret->host, sizeof ret->host, "%s%.*s%s", is_bare ? "[" : "", (int)n, text, is_bare ? "]" : "");
-    ret->port = port;
-    return true;
-}
-
-/* The value of a property: as in Hadoop a scheme before it, and a path behind that, say nothing. */
-static bool read_plain(const char *text, struct address *ret)
-{
-    const size_t scheme = strspn(text, LETTERS "0123456789+.-");
-    const bool has_scheme = scheme > 0 && strchr(LETTERS, *text) && strncmp(text + scheme, "://", 3) == 0;
-
-    text += has_scheme ? scheme + 3 : 0;
-    return read_address(text, has_scheme ? strcspn(text, "/") : strlen(text), ret);
-}
-
-/* Of SCHEME://[USER@]AUTHORITY[/...], where it has that scheme. */
-static bool read_authority(const char *uri, const char *scheme, struct address *ret)
-{
-    const size_t n = strlen(scheme);
-    const char *at, *start;
-
-    if (strncasecmp(uri, scheme, n) != 0 || strncmp(uri + n, "://", 3) != 0)
-        return false;
-    start = uri + n + 3;
-    at = memchr(start, '@', strcspn(start, "/"));
-    start = at ? at + 1 : start;
-    return read_address(start, strcspn(start, "/"), ret);
-}
-
 /* ---- name nodes --------------------------------------------------------------------------- */
 
 /* What a URI's authority may be. What is there already stays: two name nodes of one host share its bare name, and the
@@ -209,30 +105,40 @@ static int put_key(const struct reader *r, const char *name, const char *base)
     return json_object_set_new(r->name_nodes, key, json_pack("[s]", base)) < 0 ? -ENOMEM : 0;
 }
 
-static int put_keys(const struct reader *r, const struct address *rpc, const char *base)
+static int put_keys(const struct reader *r, const struct nm_authority *rpc, const char *base)
 {
     char key[NAME_SIZE + 12];
     int e;
 
-    if (is_wildcard(rpc->host))
+    if (nm_authority_is_wildcard(rpc))
         return 0;
     (void)snprintf(key, sizeof key, "%s:%u", rpc->host, rpc->port > 0 ? rpc->port : RPC_PORT);
     e = put_key(r, key, base);
     return e < 0 ? e : put_key(r, rpc->host, base);
 }
 
-/* Once: the properties are read a second time for swebhdfs:. */
-static int doubt_address(const struct reader *r, const char *name, const char *value)
+/* why: NULL: it is no address at all. Once: the properties are read a second time for swebhdfs:. */
+static int doubt_address(const struct reader *r, const char *name, const char *value, const char *why)
 {
     if (*r->prefix)
         return 0;
-    return json_array_append_new(r->lacking, json_pack("{s:s, s:s}", "name", name, "value", value)) < 0 ? -ENOMEM : 0;
+    return json_array_append_new(r->lacking, json_pack("{s:s, s:s, s:s*}", "name", name, "value", value, "why", why)) < 0
+               ? -ENOMEM
+               : 0;
 }
 
-static int get_address(const struct reader *r, const char *what, const char *suffix, struct address *ret)
+/* Hadoop takes no such address. */
+static int doubt_bare(const struct reader *r, const char *name, const char *value, const struct nm_authority *a)
+{
+    if (!a->is_bare || nm_authority_is_wildcard(a))
+        return 0;
+    return doubt_address(r, name, value, "it is taken for an address of IPv6 without a port; write [IPv6]:PORT");
+}
+
+static int get_address(const struct reader *r, const char *what, const char *suffix, struct nm_authority *ret)
 {
     _cleanup_free_ char *text = NULL;
-    struct address address;
+    struct nm_authority address;
     char name[2 * NAME_SIZE];
     int e;
 
@@ -240,34 +146,46 @@ static int get_address(const struct reader *r, const char *what, const char *suf
     e = get(r->conf, name, &text);
     if (e < 0 || !text || !*text)
         return e;
-    if (read_plain(text, &address))
-        *ret = address;
-    else
-        e = doubt_address(r, name, text);
-    return e;
+    if (!nm_authority_read(text, &address))
+        return doubt_address(r, name, text, NULL);
+    *ret = address;
+    return doubt_bare(r, name, text, &address);
+}
+
+/* Of a name service's node nothing else says where it is. */
+static int doubt_wildcard(const struct reader *r, const char *what, const char *suffix, const struct nm_authority *a)
+{
+    char name[2 * NAME_SIZE];
+
+    if (!*suffix || !*a->host)
+        return 0;
+    (void)snprintf(name, sizeof name, "dfs.namenode.%s-address%s", what, suffix);
+    return doubt_address(r, name, a->host,
+                         "that is all addresses of a host, and doesn't say of which; nothing is fetched from that "
+                         "name node");
 }
 
 /* suffix: "", ".SERVICE" or ".SERVICE.NODE"; fallback: where its RPC is, if nothing else says so. As Hadoop has it, one
  * whose web address is none or all addresses answers where its RPC does. */
-static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct address *fallback)
+static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct nm_authority *fallback)
 {
-    struct address web = {0}, rpc = {0};
+    const char *what = r->https ? "https" : "http", *host;
+    struct nm_authority web = {0}, rpc = {0};
     char base[NAME_SIZE + 20];
-    int e = get_address(r, r->https ? "https" : "http", suffix, &web);
+    int e = get_address(r, what, suffix, &web);
 
     if (e == 0)
         e = get_address(r, "rpc", suffix, &rpc);
     if (e < 0)
         return e;
-    if (is_wildcard(rpc.host) && fallback)
+    if (nm_authority_is_wildcard(&rpc) && fallback)
         rpc = *fallback;
-    if (is_wildcard(web.host))
-        (void)snprintf(web.host, sizeof web.host, "%s", rpc.host);
-    if (is_wildcard(web.host))
-        return 0;
+    host = nm_authority_is_wildcard(&web) ? rpc.target : web.target;
+    if (nm_authority_is_wildcard(&web) && nm_authority_is_wildcard(&rpc))
+        return *rpc.host ? doubt_wildcard(r, "rpc", suffix, &rpc) : doubt_wildcard(r, what, suffix, &web);
     if (web.port == 0)
         web.port = r->https ? HTTPS_PORT : HTTP_PORT;
-    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", web.host, web.port);
+    (void)snprintf(base, sizeof base, "%s://%s:%u", what, host, web.port);
     e = append(list, base, strlen(base));
     return e < 0 ? e : put_keys(r, &rpc, base);
 }
@@ -283,7 +201,7 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
     e = get(r->conf, name, &nodes);
     if (e < 0)
         return e;
-    if (!nodes) {
+    if (!nodes || !nodes[strspn(nodes, SEPARATORS)]) {
         (void)snprintf(suffix, sizeof suffix, ".%.*s", (int)size, service);
         return add_name_node(r, list, suffix, NULL);
     }
@@ -308,28 +226,71 @@ static int put_list(json_t *object, const char *key, size_t size, json_t *list)
     return 0;
 }
 
+/* Whether clients are to ask it by its name: a cluster may list a service that nobody asks so. */
+static int is_asked_by_name(const struct reader *r, const char *service, bool *ret)
+{
+    static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
+    _cleanup_free_ char *provider = NULL, *nodes = NULL;
+    char name[NAME_SIZE + sizeof PROVIDER];
+    struct nm_authority a;
+    bool is_asked;
+    int e;
+
+    (void)snprintf(name, sizeof name, PROVIDER "%s", service);
+    if ((e = get(r->conf, name, &provider)) < 0)
+        return e;
+    (void)snprintf(name, sizeof name, "dfs.ha.namenodes.%s", service);
+    if ((e = get(r->conf, name, &nodes)) < 0)
+        return e;
+    is_asked = provider || nodes;
+    for (size_t i = 0; r->file_system && i < NM_ARRAY_SIZE(schemes); i++)
+        is_asked = is_asked || (nm_authority_read_uri(r->file_system, schemes[i], &a) && nm_streq(a.host, service));
+    *ret = is_asked;
+    return 0;
+}
+
+/* One without any address would be asked as if its name were a host's. */
+static int doubt_service(const struct reader *r, const char *service)
+{
+    bool is_asked = false;
+    int e = *r->prefix ? 0 : is_asked_by_name(r, service, &is_asked);
+
+    if (e < 0 || !is_asked)
+        return e;
+    return json_array_append_new(r->lacking, json_pack("{s:s}", "service", service)) < 0 ? -ENOMEM : 0;
+}
+
+static int read_service(const struct reader *r, const char *service, size_t size)
+{
+    const size_t n_doubts = json_array_size(r->lacking);
+    json_t *list = json_array();
+    char key[NAME_SIZE];
+    const int n = snprintf(key, sizeof key, "%s%.*s", r->prefix, (int)NM_MIN(size, sizeof key), service);
+    int e = list ? fill_service(r, list, service, size) : -ENOMEM;
+
+    if (e == 0 && json_array_size(list) == 0 && json_array_size(r->lacking) == n_doubts)
+        e = doubt_service(r, key + strlen(r->prefix));
+    if (e == 0)
+        return put_list(r->name_nodes, key, NM_MIN((size_t)n, sizeof key - 1), list);
+    json_decref(list);
+    return e;
+}
+
 static int read_services(struct reader *r, const char *services)
 {
     int e = 0;
 
     for (const char *p = services + strspn(services, SEPARATORS); e == 0 && *p; p += strspn(p, SEPARATORS)) {
-        size_t size = strcspn(p, SEPARATORS);
-        json_t *list = json_array();
-        char key[NAME_SIZE];
-        int n = snprintf(key, sizeof key, "%s%.*s", r->prefix, (int)NM_MIN(size, sizeof key), p);
+        const size_t size = strcspn(p, SEPARATORS);
 
-        e = list ? fill_service(r, list, p, size) : -ENOMEM;
-        if (e == 0)
-            e = put_list(r->name_nodes, key, NM_MIN((size_t)n, sizeof key - 1), list);
-        else
-            json_decref(list);
+        e = read_service(r, p, size);
         p += size;
     }
     return e;
 }
 
 /* The only name node, whose properties have no name in them. */
-static int read_single(const struct reader *r, const struct address *of_file_system)
+static int read_single(const struct reader *r, const struct nm_authority *of_file_system)
 {
     json_t *list = json_array();
     int e = list ? add_name_node(r, list, "", of_file_system) : -ENOMEM;
@@ -339,38 +300,33 @@ static int read_single(const struct reader *r, const struct address *of_file_sys
 }
 
 /* hdfs:///PATH is in the default file system, if that is HDFS. */
-static int put_default(const struct reader *r, const struct address *authority)
+static int put_default(const struct reader *r, const struct nm_authority *authority)
 {
-    char key[NAME_SIZE + 12], base[NAME_SIZE + 20];
-    json_t *list = NULL;
+    json_t *list = nm_name_nodes_find(r->name_nodes, r->prefix, authority->host, authority->port, false);
+    char base[NAME_SIZE + 20];
 
-    if (authority->port > 0) {
-        (void)snprintf(key, sizeof key, "%s:%u", authority->host, authority->port);
-        list = json_object_get(r->name_nodes, key);
-    }
-    list = list ?: json_object_get(r->name_nodes, authority->host);
     if (list)
         return json_object_set(r->name_nodes, "hdfs:", list) < 0 ? -ENOMEM : 0;
-    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->host,
+    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->target,
                    r->https ? HTTPS_PORT : HTTP_PORT);
     return put_key(r, "hdfs:", base);
 }
 
 /* scheme: with its colon. */
-static int put_webhdfs_default(const struct reader *r, const char *scheme, const struct address *authority)
+static int put_webhdfs_default(const struct reader *r, const char *scheme, const struct nm_authority *authority)
 {
     unsigned port = authority->port > 0 ? authority->port : r->https ? HTTPS_PORT : HTTP_PORT;
-    char base[NAME_SIZE + 20], key[NAME_SIZE + 12];
-    json_t *list;
+    char base[NAME_SIZE + 20];
+    json_t *list = authority->port > 0
+                       ? NULL
+                       : json_incref(nm_name_nodes_find(r->name_nodes, r->prefix, authority->host, 0, false));
 
-    (void)snprintf(key, sizeof key, "%s%s", r->prefix, authority->host);
-    list = authority->port > 0 ? NULL : json_incref(json_object_get(r->name_nodes, key));
-    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->host, port);
+    (void)snprintf(base, sizeof base, "%s://%s:%u", r->https ? "https" : "http", authority->target, port);
     list = list ?: json_pack("[s]", base);
     return json_object_set_new(r->name_nodes, scheme, list) < 0 ? -ENOMEM : 0;
 }
 
-static int read_all(struct reader *r, const char *services, const struct address *of_file_system)
+static int read_all(struct reader *r, const char *services, const struct nm_authority *of_file_system)
 {
     if (services && services[strspn(services, SEPARATORS)])
         return read_services(r, services);
@@ -380,42 +336,53 @@ static int read_all(struct reader *r, const char *services, const struct address
 /* Where the policy is TLS for all, they are those of the other schemes. */
 static int read_swebhdfs(struct reader *r, const char *services, const char *policy, const char *file_system)
 {
-    struct address authority;
-    const bool is_default = file_system && read_authority(file_system, "swebhdfs", &authority);
+    struct nm_authority authority;
+    const bool is_default = file_system && nm_authority_read_uri(file_system, "swebhdfs", &authority);
     const bool has_own = !r->https && (is_default || (policy && strcasecmp(policy, "HTTP_AND_HTTPS") == 0));
     struct reader tls = *r;
-    struct address of_hdfs;
+    struct nm_authority of_hdfs;
     int e = 0;
 
     tls.https = true;
     tls.prefix = has_own ? "swebhdfs://" : "";
     if (has_own)
-        e = read_all(&tls, services, file_system && read_authority(file_system, "hdfs", &of_hdfs) ? &of_hdfs : NULL);
+        e = read_all(&tls, services, file_system && nm_authority_read_uri(file_system, "hdfs", &of_hdfs) ? &of_hdfs : NULL);
     return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 
-/* Returns whether the URI has this scheme and an authority that is no valid address. */
-static bool is_odd(const char *file_system, const char *scheme)
+/* What there is to say of the default file system, if it has this scheme. */
+static int doubt_uri(const struct reader *r, const char *file_system, const char *scheme)
 {
-    struct address address;
+    static const char none[] = "it names no name node, so that what is in the default file system isn't fetched";
     const size_t n = strlen(scheme);
+    struct nm_authority a;
 
-    return strncasecmp(file_system, scheme, n) == 0 && strncmp(file_system + n, "://", 3) == 0 &&
-           file_system[n + 3] != '/' && file_system[n + 3] != '\0' && !read_authority(file_system, scheme, &address);
+    if (strncasecmp(file_system, scheme, n) != 0 || file_system[n] != ':')
+        return 0;
+    if (strncmp(file_system + n, "://", 3) != 0 || file_system[n + 3] == '/' || file_system[n + 3] == '\0')
+        return doubt_address(r, "fs.defaultFS", file_system, none);
+    /* SCHEME: alone is for Hadoop a host of that name, whose port is left out */
+    if (strncasecmp(file_system + n + 3, scheme, n) == 0 && nm_streq(file_system + n + 3 + n, ":"))
+        return doubt_address(r, "fs.defaultFS", file_system + n + 3, none);
+    if (!nm_authority_read_uri(file_system, scheme, &a))
+        return doubt_address(r, "fs.defaultFS", file_system, NULL);
+    return doubt_bare(r, "fs.defaultFS", file_system, &a);
 }
 
 static int doubt_file_system(const struct reader *r, const char *file_system)
 {
-    const bool is_any = file_system && (is_odd(file_system, "hdfs") || is_odd(file_system, "webhdfs") ||
-                                        is_odd(file_system, "swebhdfs"));
+    static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
+    int e = 0;
 
-    return is_any ? doubt_address(r, "fs.defaultFS", file_system) : 0;
+    for (size_t i = 0; e == 0 && file_system && i < NM_ARRAY_SIZE(schemes); i++)
+        e = doubt_uri(r, file_system, schemes[i]);
+    return e;
 }
 
 static int read_name_nodes(struct reader *r)
 {
     _cleanup_free_ char *services = NULL, *policy = NULL, *file_system = NULL;
-    struct address authority;
+    struct nm_authority authority;
     bool is_hdfs;
     int e;
 
@@ -424,14 +391,17 @@ static int read_name_nodes(struct reader *r)
         return e;
     if ((e = doubt_file_system(r, file_system)) < 0)
         return e;
+    r->file_system = file_system;
     r->https = policy && strcasecmp(policy, "HTTPS_ONLY") == 0;
-    is_hdfs = file_system && read_authority(file_system, "hdfs", &authority);
+    is_hdfs = file_system && nm_authority_read_uri(file_system, "hdfs", &authority);
     e = read_all(r, services, is_hdfs ? &authority : NULL);
     if (e == 0 && is_hdfs)
         e = put_default(r, &authority);
-    else if (e == 0 && file_system && read_authority(file_system, "webhdfs", &authority))
+    else if (e == 0 && file_system && nm_authority_read_uri(file_system, "webhdfs", &authority))
         e = put_webhdfs_default(r, "webhdfs:", &authority);
-    return e == 0 ? read_swebhdfs(r, services, policy, file_system) : e;
+    e = e == 0 ? read_swebhdfs(r, services, policy, file_system) : e;
+    r->file_system = NULL;
+    return e;
 }
 
 /* How name nodes are asked that aren't among those, too. */

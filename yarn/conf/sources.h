@@ -24,7 +24,8 @@
 #include "yarn/conf/conf.h"
 
 /* The first and the third may come back as empty objects. *ret_lacking: an array of the SERVICE.NODEs that have no
- * address, and of objects with the name and value of each property whose address is none. */
+ * address, of objects with the name of each "service" that has none at all, and of objects with the name and value of
+ * each property whose address is none, or, with a sentence on "why", one to doubt. */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands, json_t **ret_lacking);
 /* *ret: fs.defaultFS, with the scheme that Hadoop adds where it is left out, for the caller to free; NULL: it isn't

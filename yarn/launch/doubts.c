@@ -189,25 +189,38 @@ static void look_for_commands(const struct doubts *d, json_t *commands)
 
 /* ---- name nodes --------------------------------------------------------------------------- */
 
+static void doubt_address(const struct doubts *d, const char *name, const char *value, const char *why)
+{
+    if (why)
+        doubt(d, "%.300s = '%.300s': %.300s", name, value, why);
+    else
+        doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
+                 "to 65535, or [IPv6]:PORT, without a user), and isn't used", name, value);
+}
+
 /* The name service is asked without them, or by its own name, which is no host's, where all lack an address. */
 static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 {
-    json_t *name;
+    json_t *item;
     size_t i;
 
-    json_array_foreach(lacking, i, name) {
-        const char *node = json_string_value(name), *odd = json_string_value(json_object_get(name, "name"));
+    json_array_foreach(lacking, i, item) {
+        const char *node = json_string_value(item), *odd = json_string_value(json_object_get(item, "name"));
+        const char *service = json_string_value(json_object_get(item, "service"));
 
-        if (odd) {
-            doubt(d, "%.300s = '%.300s' has no address that can be made sense of (HOST, HOST:PORT with a port from 1 "
-                     "to 65535, or [IPv6]:PORT), and isn't used",
-                  odd, json_string_value(json_object_get(name, "value")));
-            continue;
-        }
-        doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address which "
-                 "nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
-                 "dfs.ha.namenodes.%.*s has", node,
-              (int)NM_MIN(strcspn(node, "."), 200U), node);
+        if (odd)
+            doubt_address(d, odd, json_string_value(json_object_get(item, "value")),
+                          json_string_value(json_object_get(item, "why")));
+        else if (service)
+            doubt(d, "The name service '%.300s' has no address: dfs.ha.namenodes.%.300s names no name node, and "
+                     "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address "
+                     "which nmd uses with this dfs.http.policy; hdfs://%.300s is taken for a host of that name",
+                  service, service, service, service);
+        else
+            doubt(d, "dfs.namenode.rpc-address.%.300s isn't set, nor is that of its http-address and https-address "
+                     "which nmd uses with this dfs.http.policy: nothing is fetched from that name node, which "
+                     "dfs.ha.namenodes.%.*s has", node,
+                  (int)NM_MIN(strcspn(node, "."), 200U), node);
     }
 }
 
