@@ -2,6 +2,7 @@
 # but its main() is a library, for the tests. nmd doesn't link it: whoever takes strangers' archives apart shouldn't be nmd.
 noinst_LTLIBRARIES += libnm-localizer.la
 libnm_localizer_la_SOURCES = \
+	%D%/worker/ca.c %D%/worker/ca.h \
 	%D%/worker/charset.c %D%/worker/charset.h \
 	%D%/worker/copy.c %D%/worker/copy.h \
 	%D%/worker/fetch.c %D%/worker/fetch.h %D%/worker/fetch-schemes.h \

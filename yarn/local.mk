@@ -48,6 +48,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/afterwards.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
+	%D%/launch/certificates.c %D%/launch/certificates.h \
 	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/doubts.c %D%/launch/doubts.h \

@@ -114,7 +114,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     const bool has_host = r != -EADDRNOTAVAIL;
 
     *ret_message = NULL;
-    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
         r = nm_yarn_hosting_check(&params, may_be_ours, &message);
@@ -176,7 +176,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
         r = nm_manager_subscribe(p->manager, on_event, y, &y->subscription);
     if (r < 0)
         return r;
-    nm_yarn_doubts_tell(p->settings, geteuid(), p->tell);
+    nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
     y->manager = p->manager;
     nm_yarn_size_load(y);
     nm_manager_set_upstream(y->manager, &nm_yarn_upstream_ops, y);

@@ -3,12 +3,28 @@
 /* nm-localizer: fetches a container's files, as the container's user. nmd starts it; see worker.h. */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "localize/worker/ca.h"
 #include "localize/worker/worker.h"
+#include "util/macros.h"
+
+/* Why it can't be used, on standard output: the status says whether that was looked at. */
+static int check_ca(const char *file)
+{
+    _cleanup_free_ char *message = NULL;
+
+    if (nm_ca_check(file, &message) == 0)
+        return NM_WORKER_DONE;
+    (void)printf("%s\n", message ? message : "there is no memory to load it");
+    return fflush(stdout) == 0 ? NM_WORKER_SOME_FAILED : NM_WORKER_NO_WORK;
+}
 
 int main(int argc, char **argv)
 {
+    if (argc == 3 && nm_streq(argv[1], "--check-ca"))
+        return check_ca(argv[2]);
     if (argc > 1) {
         (void)fprintf(stderr,
                       "%s takes no arguments: nmd tells it its work on standard input; see nm-localizer(8)\n", argv[0]);

@@ -161,7 +161,7 @@ static void note_doubt(int level, const char *sentence)
 static void tell_doubts(const struct nm_yarn_settings *s)
 {
     *said = '\0';
-    nm_yarn_doubts_tell(s, 1000, note_doubt);
+    nm_yarn_doubts_tell(s, 1000, "./nm-localizer", note_doubt);
 }
 
 /* A command is looked for where the workers will, and $HADOOP_HOME/bin is the first of that. */
@@ -227,8 +227,13 @@ static void test_certificate_doubts(void **state)
         {"-----BEGIN CERTIFICATE REQUEST-----\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE REQUEST-----\n", false},
         {BEGIN FIRST_LINES LAST_LINES END, true},
         {"the root of all\n" BEGIN "\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE-----", true},
-        {BEGIN "garbage!\n" END BEGIN FIRST_LINES LAST_LINES END, true},
-        {BEGIN "MAA=\n" BEGIN FIRST_LINES LAST_LINES END, true},
+        {"\xef\xbb\xbf" BEGIN FIRST_LINES LAST_LINES END, true},
+        /* one that is damaged costs all others */
+        {BEGIN "garbage!\n" END BEGIN FIRST_LINES LAST_LINES END, false},
+        {BEGIN FIRST_LINES LAST_LINES END BEGIN FIRST_LINES END, false},
+        {BEGIN FIRST_LINES END BEGIN FIRST_LINES LAST_LINES END, false},
+        {BEGIN "MAA=\n" BEGIN FIRST_LINES LAST_LINES END, false},
+        {BEGIN "MAIFAA==\n" END, false}, /* a sequence, but none that is a certificate */
         {"-----BEGIN TRUSTED CERTIFICATE-----\n" FIRST_LINES LAST_LINES "-----END TRUSTED CERTIFICATE-----\n", true},
     };
     char path[] = "/tmp/nmd-test-parts.XXXXXX";
@@ -247,6 +252,41 @@ static void test_certificate_doubts(void **state)
             fail_msg("%s: %s", cases[i].text, said);
     }
     assert_int_equal(unlink(path), 0);
+}
+
+static void write_certificate(const char *path)
+{
+    static const char text[] = BEGIN FIRST_LINES LAST_LINES END;
+    _cleanup_close_ int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(fchmod(fd, 0644), 0);
+}
+
+/* The file may be read by everybody, but not what leads there; through a link, too. */
+static void test_certificate_in_private(void **state)
+{
+    char dir[] = "/tmp/nmd-test-parts.XXXXXX", path[64], link[64], words[128];
+    struct nm_yarn_settings s = {.webhdfs_ca_file = path};
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof path, "%s/ca.pem", dir);
+    (void)snprintf(link, sizeof link, "%s.pem", dir);
+    (void)snprintf(words, sizeof words, "not everybody may enter %s, and it is read as the user of each container", dir);
+    write_certificate(path);
+    assert_int_equal(symlink(path, link), 0);
+    tell_doubts(&s);
+    assert_non_null(strstr(said, words));
+    s.webhdfs_ca_file = link;
+    tell_doubts(&s);
+    assert_non_null(strstr(said, words));
+    assert_int_equal(chmod(dir, 0711), 0);
+    tell_doubts(&s);
+    assert_string_equal(said, "");
+    assert_int_equal(unlink(link) | unlink(path) | rmdir(dir), 0);
 }
 
 /* Whether the start tells that what is in the default file system isn't fetched. */
@@ -612,7 +652,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_doubts),
+        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_in_private), cmocka_unit_test(test_certificate_doubts),
         cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_sources_in_doubt), cmocka_unit_test(test_command),

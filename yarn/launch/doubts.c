@@ -6,18 +6,16 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <nettle/base64.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
+#include "yarn/launch/certificates.h"
 #include "yarn/launch/fetching.h"
 #include "yarn/launch/user.h"
 
-#define CERTIFICATE_LINES_MAX 100000u
-#define LINE_SIZE 200
 #define LOCAL_USER "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
 
 struct doubts {
@@ -51,83 +49,10 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-/* What stands between two lines of a PEM file. Of the bytes only the first are kept, and all are counted. */
-struct pem {
-    struct base64_decode_ctx base64;
-    bool is_inside;
-    uint8_t head[6];
-    size_t size;
-};
-
-static bool is_border(const char *line, const char *word)
-{
-    return strncmp(line, "-----", 5) == 0 && strncmp(line + 5, word, strlen(word)) == 0 &&
-           strstr(line, "CERTIFICATE-----");
-}
-
-/* Whether it has all bytes of a DER sequence: a tag, a length of up to four bytes, and so many bytes. More may follow,
- * as OpenSSL's trusted certificates have it. */
-static bool is_sequence(const struct pem *p)
-{
-    const size_t n = p->head[1] & 0x80 ? p->head[1] & 0x7fu : 0;
-    uint64_t length = n > 0 ? 0 : p->head[1];
-
-    if (p->size < 2 + n || p->head[0] != 0x30 || n > sizeof p->head - 2)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        length = length << 8 | p->head[2 + i];
-    return length > 0 && length <= p->size - 2 - n;
-}
-
-/* A line that is no base64, nor blank, ends it. */
-static void take_base64(struct pem *p, const char *line)
-{
-    uint8_t bytes[BASE64_DECODE_LENGTH(LINE_SIZE)];
-    size_t n = 0;
-
-    if (!base64_decode_update(&p->base64, &n, bytes, strlen(line), line)) {
-        p->is_inside = false;
-        return;
-    }
-    for (size_t i = 0; i < n && p->size + i < sizeof p->head; i++)
-        p->head[p->size + i] = bytes[i];
-    p->size += n;
-}
-
-/* Returns whether the line is the end of a certificate. */
-static bool take_line(struct pem *p, const char *line)
-{
-    if (is_border(line, "BEGIN ")) {
-        *p = (struct pem){.is_inside = true};
-        base64_decode_init(&p->base64);
-    } else if (p->is_inside && is_border(line, "END ")) {
-        p->is_inside = false;
-        return base64_decode_final(&p->base64) && is_sequence(p);
-    } else if (p->is_inside) {
-        take_base64(p, line);
-    }
-    return false;
-}
-
-/* One at least in PEM format. Only nm-localizer links a library that knows what is in one. What can't be opened is
- * told elsewhere. */
-static bool has_certificate(const char *path)
-{
-    _cleanup_fclose_ FILE *f = fopen(path, "re");
-    struct pem p = {.is_inside = false};
-    char line[LINE_SIZE];
-
-    if (!f)
-        return true;
-    for (size_t i = 0; i < CERTIFICATE_LINES_MAX && fgets(line, sizeof line, f); i++)
-        if (take_line(&p, line))
-            return true;
-    return false;
-}
-
 /* nm-localizer, which runs as the container's user, reads the file. */
-static void look_for_certificates(const struct doubts *d, const char *path)
+static void look_for_certificates(const struct doubts *d, const char *localizer_program, const char *path)
 {
+    _cleanup_free_ char *unusable = NULL;
     struct stat st;
     const char *why = NULL;
 
@@ -139,8 +64,8 @@ static void look_for_certificates(const struct doubts *d, const char *path)
         why = "it is no file";
     else if (!(st.st_mode & S_IROTH))
         why = "not everybody may read it, and it is read as the user of each container (chmod o+r)";
-    else if (!has_certificate(path))
-        why = "it has no certificate in PEM format";
+    else
+        why = unusable = nm_yarn_certificates_doubt(localizer_program, path);
     if (why)
         doubt(d, "nmd.webhdfs.ca-file = '%s': %s; without it nothing is fetched from HDFS by TLS", path, why);
 }
@@ -246,7 +171,7 @@ static void look_for_scheme(const struct doubts *d, const struct nm_yarn_setting
               s->default_fs, scheme, scheme);
 }
 
-void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
+void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid, const char *localizer_program,
                          void (*tell)(int level, const char *sentence))
 {
     const struct doubts d = {tell};
@@ -254,7 +179,7 @@ void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid,
     if (!tell)
         return;
     look_for_user(&d, s, nmd_uid);
-    look_for_certificates(&d, s->webhdfs_ca_file);
+    look_for_certificates(&d, localizer_program, s->webhdfs_ca_file);
     look_for_commands(&d, s->commands);
     look_for_scheme(&d, s);
     look_for_name_nodes(&d, s->lacking_name_nodes);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See certificates.h. */
+
+#include "rpc/yarn/launch/certificates.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "util/become.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/inherited.h"
+
+#define NOBODY 65534U
+#define MOST_USEC (8 * NM_USEC_PER_SEC)
+#define WORDS_SIZE 300
+
+/* ---- in the child ---- */
+
+static _Noreturn void become_checker(int program, int words, const char *path, pid_t nmd)
+{
+    char *argv[] = {(char *)"nm-localizer", (char *)"--check-ca", (char *)path, NULL};
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
+    const uid_t uid = geteuid() == 0 ? NOBODY : geteuid();
+    const gid_t gid = geteuid() == 0 ? NOBODY : getegid();
+    const struct nm_identity who = {.uid = uid, .gid = gid};
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    nm_inherited_end_with(nmd);
+    nm_inherited_reset_signals();
+    if (null < 0 || dup2(words, STDOUT_FILENO) < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
+        _exit(126);
+    if (nm_become(&who, &(struct nm_become_terms){.no_new_privs = true}) < 0)
+        _exit(126);
+    nm_inherited_end_with(nmd); /* once more: the kernel clears this at a change of user */
+    (void)fexecve(program, argv, env);
+    _exit(127);
+}
+
+/* ---- in nmd ---- */
+
+/* To the end of what it says, or of the time. */
+static bool read_words(int fd, char ret[static WORDS_SIZE])
+{
+    const uint64_t end_usec = nm_now_usec() + MOST_USEC;
+    size_t size = 0;
+
+    while (size < WORDS_SIZE - 1) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        const uint64_t left_usec = nm_sub_u64(end_usec, nm_now_usec());
+        ssize_t n;
+
+        if (left_usec == 0)
+            return false;
+        if (poll(&p, 1, (int)(left_usec / NM_USEC_PER_MSEC) + 1) <= 0)
+            continue;
+        n = read(fd, ret + size, WORDS_SIZE - 1 - size);
+        if (n <= 0)
+            break;
+        size += (size_t)n;
+    }
+    ret[size] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+    return true;
+}
+
+/* 1 and its words; 0: it has none, or couldn't be asked. */
+static int ask(const char *program_path, const char *path, char ret[static WORDS_SIZE])
+{
+    _cleanup_close_ int program = open(program_path, O_PATH | O_CLOEXEC), read_end = -EBADF, write_end = -EBADF;
+    const pid_t self = getpid();
+    int pair[2], status = 0;
+    bool is_over;
+    pid_t pid;
+
+    if (program < 0 || pipe2(pair, O_CLOEXEC) < 0)
+        return 0;
+    read_end = pair[0];
+    write_end = pair[1];
+    pid = fork();
+    if (pid < 0)
+        return 0;
+    if (pid == 0)
+        become_checker(program, write_end, path, self);
+    write_end = nm_close(write_end);
+    is_over = read_words(read_end, ret);
+    if (!is_over)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return 0;
+    return is_over && WIFEXITED(status) && WEXITSTATUS(status) == 1 && *ret;
+}
+
+/* Which directory of the file's real path isn't open to everybody. NULL: none that we know of, or no memory. */
+static char *find_closed_dir(const char *path)
+{
+    _cleanup_free_ char *real = realpath(path, NULL);
+    struct stat st;
+
+    for (char *slash = real ? strchr(real + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (stat(real, &st) == 0 && !(st.st_mode & S_IXOTH))
+            return STEAL_PTR(real);
+        *slash = '/';
+    }
+    return NULL;
+}
+
+char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path)
+{
+    _cleanup_free_ char *dir = NULL;
+    char words[WORDS_SIZE], *why = NULL;
+
+    if (ask(localizer_program, path, words) == 0)
+        return NULL;
+    if (nm_streq(words, strerror(EACCES)))
+        dir = find_closed_dir(path);
+    if (!dir)
+        return strdup(words);
+    return asprintf(&why, "not everybody may enter %s, and it is read as the user of each container (chmod o+x)", dir) < 0
+               ? NULL
+               : why;
+}
