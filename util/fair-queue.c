@@ -3,73 +3,112 @@
 #include "util/fair-queue.h"
 
 #include <assert.h>
-#include <stddef.h>
 
-static struct nm_fair_item *first_of(const struct nm_fair_queue *queue, uint64_t key)
+/* ---- rings -------------------------------------------------------------------------------- */
+
+/* Puts t ahead of that one, which is last in a ring that begins there. before NULL: it is a ring of its own. */
+static void join(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *before)
+{
+    struct nm_fair_item *next = before ?: t, *prev = before ? before->in[ring].prev : t;
+
+    t->in[ring].next = next;
+    t->in[ring].prev = prev;
+    prev->in[ring].next = next->in[ring].prev = t;
+}
+
+/* Takes t out. heir: has its place then; may be NULL. */
+static void part_with(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *heir)
+{
+    if (heir)
+        join(ring, heir, t);
+    t->in[ring].prev->in[ring].next = t->in[ring].next;
+    t->in[ring].next->in[ring].prev = t->in[ring].prev;
+    t->in[ring].next = t->in[ring].prev = NULL;
+}
+
+/* NULL: it is alone. */
+static struct nm_fair_item *other_than(enum nm_fair_ring ring, const struct nm_fair_item *t)
+{
+    return t->in[ring].next != t ? t->in[ring].next : NULL;
+}
+
+/* ---- the queue ---------------------------------------------------------------------------- */
+
+static struct nm_fair_item *head_of_key(const struct nm_fair_queue *queue, uint64_t key)
 {
     struct nm_fair_item *t = queue->first;
 
     while (t && t->key != key) {
-        t = t->next_key;
+        t = t->in[NM_FAIR_KEYS].next;
         if (t == queue->first)
             return NULL;
     }
     return t;
 }
 
-static void add_key(struct nm_fair_queue *queue, struct nm_fair_item *t)
+static struct nm_fair_item *head_of_part(struct nm_fair_item *head, uint64_t part)
 {
-    struct nm_fair_item *first = queue->first ?: t;
+    struct nm_fair_item *t = head;
 
-    t->next_key = first;
-    t->prev_key = first->prev_key ?: t;
-    t->prev_key->next_key = first->prev_key = t;
-    queue->first = first;
+    while (t && t->part != part) {
+        t = t->in[NM_FAIR_PARTS].next;
+        if (t == head)
+            return NULL;
+    }
+    return t;
 }
 
-void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t key)
+void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t key, uint64_t part)
 {
-    struct nm_fair_item *first = first_of(queue, key);
+    struct nm_fair_item *of_key = head_of_key(queue, key), *of_part = head_of_part(of_key, part);
 
     assert(!nm_fair_waits(t));
-    *t = (struct nm_fair_item){.next = first ?: t, .prev = first ? first->prev : t, .key = key};
-    t->prev->next = t->next->prev = t;
-    if (!first)
-        add_key(queue, t);
+    *t = (struct nm_fair_item){.key = key, .part = part};
+    join(NM_FAIR_ITEMS, t, of_part);
+    if (!of_part)
+        join(NM_FAIR_PARTS, t, of_key);
+    if (!of_key)
+        join(NM_FAIR_KEYS, t, queue->first);
+    if (!queue->first)
+        queue->first = t;
 }
 
-/* The key's place in the ring is the next item's, or goes with the last one. */
-static void pass_key_on(struct nm_fair_queue *queue, struct nm_fair_item *t)
+/* heir: is the key's next one; NULL: the key has no more. */
+static void pass_key_on(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *heir)
 {
-    struct nm_fair_item *heir = t->next != t ? t->next : NULL;
-
-    if (heir) {
-        heir->next_key = t->next_key != t ? t->next_key : heir;
-        heir->prev_key = t->prev_key != t ? t->prev_key : heir;
-    }
-    t->prev_key->next_key = heir ?: t->next_key;
-    t->next_key->prev_key = heir ?: t->prev_key;
     if (queue->first == t)
-        queue->first = heir ?: (t->next_key != t ? t->next_key : NULL);
+        queue->first = heir ?: other_than(NM_FAIR_KEYS, t);
+    part_with(NM_FAIR_KEYS, t, heir);
 }
 
 void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t)
 {
+    struct nm_fair_item *heir = other_than(NM_FAIR_ITEMS, t);
+
     assert(nm_fair_waits(t));
-    if (t->next_key)
-        pass_key_on(queue, t);
-    t->prev->next = t->next;
-    t->next->prev = t->prev;
+    /* the places of its key and of its part are the next item's, or go with the last one */
+    if (t->in[NM_FAIR_KEYS].next)
+        pass_key_on(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
+    if (t->in[NM_FAIR_PARTS].next)
+        part_with(NM_FAIR_PARTS, t, heir);
+    part_with(NM_FAIR_ITEMS, t, NULL);
     *t = (struct nm_fair_item){0};
 }
 
 struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue)
 {
-    struct nm_fair_item *t = queue->first;
+    struct nm_fair_item *t = queue->first, *of_part;
 
     if (!t)
         return NULL;
-    queue->first = t->next_key; /* its key's next item has a turn after those of all others */
+    /* the key's other parts, and then all other keys, have their turns ahead of the next item */
+    of_part = other_than(NM_FAIR_PARTS, t);
+    queue->first = t->in[NM_FAIR_KEYS].next;
+    if (of_part) {
+        if (queue->first == t)
+            queue->first = of_part;
+        part_with(NM_FAIR_KEYS, t, of_part);
+    }
     nm_fair_leave(queue, t);
     return t;
 }

@@ -4,9 +4,9 @@
  * The second half of an admission: the shim, its cgroup, and the gate that lets it begin.
  *
  * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they wait, each turn of the event loop
- * takes a few, and whoever asks nmd something gets an answer in between. Users, and a cluster's applications, take
- * turns (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash leaves there is
- * admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
+ * takes a few, and whoever asks nmd something gets an answer in between. Users, and of one user a cluster's
+ * applications, take turns (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash
+ * leaves there is admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
  */
 
 #include "agent/lifecycle/container-start.h"
@@ -189,20 +189,15 @@ static void launch(struct nm_live *l)
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
 }
 
-/* The user, or the application: a cluster's containers may all have one account. */
-static uint64_t starter_of(const struct nm_container *c)
-{
-    const char *app = nm_streq(c->owner, "local") ? "" : c->app;
-
-    return nm_fnv1a_64_more(nm_fnv1a_64(app), &c->submitter_uid, sizeof c->submitter_uid);
-}
-
+/* Users take turns, and in the turns of each the cluster's applications: a cluster's containers may all have one
+ * account, and who has many applications gets no more turns. */
 void nm_start_soon(struct nm_live *l)
 {
+    const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
     struct nm_manager *m = l->m;
 
     assert(l->c->view.admitted);
-    nm_fair_put(&m->starts.queue, &l->start, starter_of(l->c));
+    nm_fair_put(&m->starts.queue, &l->start, l->c->submitter_uid, nm_fnv1a_64(app));
     l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
     m->starts.n_opportunistic += l->start_counts;
 }

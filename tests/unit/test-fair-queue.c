@@ -21,13 +21,13 @@ static void test_everybody_has_a_turn_after_another(void **state)
     (void)state;
     assert_null(nm_fair_take(&queue));
     for (size_t i = 0; i < 3; i++)
-        nm_fair_put(&queue, &many[i], 1);
+        nm_fair_put(&queue, &many[i], 1, 0);
     for (size_t i = 0; i < 2; i++)
-        nm_fair_put(&queue, &few[i], 2);
+        nm_fair_put(&queue, &few[i], 2, 0);
     assert_ptr_equal(nm_fair_take(&queue), &many[0]);
     assert_false(nm_fair_waits(&many[0]));
     assert_ptr_equal(nm_fair_take(&queue), &few[0]);
-    nm_fair_put(&queue, &late, 3); /* behind the other two */
+    nm_fair_put(&queue, &late, 3, 0); /* behind the other two */
     assert_ptr_equal(nm_fair_take(&queue), &many[1]);
     assert_ptr_equal(nm_fair_take(&queue), &few[1]);
     assert_ptr_equal(nm_fair_take(&queue), &late);
@@ -41,10 +41,10 @@ static void test_who_leaves_costs_nobody_a_turn(void **state)
     struct nm_fair_item a[2] = {0}, b = {0}, c = {0};
 
     (void)state;
-    nm_fair_put(&queue, &a[0], 1);
-    nm_fair_put(&queue, &b, 2);
-    nm_fair_put(&queue, &a[1], 1);
-    nm_fair_put(&queue, &c, 3);
+    nm_fair_put(&queue, &a[0], 1, 0);
+    nm_fair_put(&queue, &b, 2, 0);
+    nm_fair_put(&queue, &a[1], 1, 0);
+    nm_fair_put(&queue, &c, 3, 0);
     nm_fair_leave(&queue, &a[0]); /* its key keeps its place */
     nm_fair_leave(&queue, &b);
     assert_ptr_equal(nm_fair_take(&queue), &a[1]);
@@ -52,101 +52,144 @@ static void test_who_leaves_costs_nobody_a_turn(void **state)
     assert_null(nm_fair_take(&queue));
 }
 
-/* ---- random histories, beside a list of lists that is written out ---------------------------- */
+/* Parts bring a key no more turns, and take turns among themselves. */
+static void test_parts_share_the_turns_of_their_key(void **state)
+{
+    struct nm_fair_queue queue = {0};
+    struct nm_fair_item a[3] = {0}, b = {0}, other[3] = {0};
+
+    (void)state;
+    nm_fair_put(&queue, &a[0], 1, 10);
+    nm_fair_put(&queue, &a[1], 1, 10);
+    nm_fair_put(&queue, &a[2], 1, 10);
+    nm_fair_put(&queue, &b, 1, 20);
+    for (size_t i = 0; i < 3; i++)
+        nm_fair_put(&queue, &other[i], 2, 10);
+    assert_ptr_equal(nm_fair_take(&queue), &a[0]);
+    assert_ptr_equal(nm_fair_take(&queue), &other[0]);
+    assert_ptr_equal(nm_fair_take(&queue), &b);
+    assert_ptr_equal(nm_fair_take(&queue), &other[1]);
+    assert_ptr_equal(nm_fair_take(&queue), &a[1]);
+    assert_ptr_equal(nm_fair_take(&queue), &other[2]);
+    assert_ptr_equal(nm_fair_take(&queue), &a[2]);
+    assert_null(nm_fair_take(&queue));
+}
+
+/* ---- random histories, beside lists that are written out ------------------------------------- */
 
 #define KEYS 4U
+#define PARTS 3U
 #define ITEMS 24U
 
-struct model {
-    uint64_t keys[KEYS]; /* in the order of their turns */
-    size_t n_keys;
-    struct nm_fair_item *items[KEYS][ITEMS]; /* of each key (not of each place in `keys`) */
-    size_t n_items[KEYS];
+/* What waits, in the order of turns. */
+struct row {
+    uint64_t all[ITEMS];
+    size_t n;
 };
 
-static size_t place_of(const struct model *m, uint64_t key)
-{
-    size_t i = 0;
+struct model {
+    struct row keys, parts[KEYS];
+    struct nm_fair_item *items[KEYS][PARTS][ITEMS];
+    size_t n_items[KEYS][PARTS];
+};
 
-    while (i < m->n_keys && m->keys[i] != key)
-        i++;
-    return i;
+static void remove_at(void *all, size_t size, size_t *n, size_t at)
+{
+    (*n)--;
+    memmove((char *)all + at * size, (char *)all + (at + 1) * size, (*n - at) * size);
 }
 
-static void drop_item(struct model *m, uint64_t key, size_t at)
+static void add(struct row *row, uint64_t x)
 {
-    m->n_items[key]--;
-    memmove(&m->items[key][at], &m->items[key][at + 1], (m->n_items[key] - at) * sizeof m->items[key][0]);
+    for (size_t i = 0; i < row->n; i++)
+        if (row->all[i] == x)
+            return;
+    row->all[row->n++] = x;
 }
 
-static void drop_key(struct model *m, size_t at)
+static void drop(struct row *row, uint64_t x)
 {
-    m->n_keys--;
-    memmove(&m->keys[at], &m->keys[at + 1], (m->n_keys - at) * sizeof m->keys[0]);
+    for (size_t i = 0; i < row->n; i++)
+        if (row->all[i] == x) {
+            remove_at(row->all, sizeof row->all[0], &row->n, i);
+            return;
+        }
 }
 
-static void put(struct model *m, struct nm_fair_item *t, uint64_t key)
+static void put(struct model *m, struct nm_fair_item *t, uint64_t key, uint64_t part)
 {
-    if (place_of(m, key) == m->n_keys)
-        m->keys[m->n_keys++] = key;
-    m->items[key][m->n_items[key]++] = t;
+    add(&m->keys, key);
+    add(&m->parts[key], part);
+    m->items[key][part][m->n_items[key][part]++] = t;
 }
 
 static void leave(struct model *m, struct nm_fair_item *t)
 {
-    const uint64_t key = t->key;
+    const uint64_t key = t->key, part = t->part;
     size_t at = 0;
 
-    while (m->items[key][at] != t)
+    while (m->items[key][part][at] != t)
         at++;
-    drop_item(m, key, at);
-    if (m->n_items[key] == 0)
-        drop_key(m, place_of(m, key));
+    remove_at(m->items[key][part], sizeof t, &m->n_items[key][part], at);
+    if (m->n_items[key][part] == 0)
+        drop(&m->parts[key], part);
+    if (m->parts[key].n == 0)
+        drop(&m->keys, key);
 }
 
 static struct nm_fair_item *take(struct model *m)
 {
-    const uint64_t key = m->n_keys > 0 ? m->keys[0] : 0;
-    struct nm_fair_item *t = m->n_keys > 0 ? m->items[key][0] : NULL;
+    uint64_t key, part;
+    struct nm_fair_item *t;
 
-    if (!t)
+    if (m->keys.n == 0)
         return NULL;
-    drop_item(m, key, 0);
-    drop_key(m, 0);
-    if (m->n_items[key] > 0)
-        m->keys[m->n_keys++] = key;
+    key = m->keys.all[0];
+    part = m->parts[key].all[0];
+    t = m->items[key][part][0];
+    remove_at(m->items[key][part], sizeof t, &m->n_items[key][part], 0);
+    drop(&m->parts[key], part);
+    if (m->n_items[key][part] > 0)
+        add(&m->parts[key], part);
+    drop(&m->keys, key);
+    if (m->parts[key].n > 0)
+        add(&m->keys, key);
     return t;
+}
+
+static void run_history(unsigned *seed, unsigned n_parts)
+{
+    static struct nm_fair_item items[ITEMS];
+    struct nm_fair_queue queue = {0};
+    struct model m = {0};
+
+    memset(items, 0, sizeof items);
+    for (unsigned step = 0; step < 100; step++) {
+        struct nm_fair_item *t = &items[(unsigned)rand_r(seed) % ITEMS];
+        const uint64_t key = (uint64_t)rand_r(seed) % KEYS, part = (uint64_t)rand_r(seed) % n_parts;
+
+        if (rand_r(seed) % 3 == 0)
+            assert_ptr_equal(nm_fair_take(&queue), take(&m));
+        else if (nm_fair_waits(t)) {
+            leave(&m, t);
+            nm_fair_leave(&queue, t);
+        } else {
+            put(&m, t, key, part);
+            nm_fair_put(&queue, t, key, part);
+        }
+    }
+    while (m.keys.n > 0)
+        assert_ptr_equal(nm_fair_take(&queue), take(&m));
+    assert_null(nm_fair_take(&queue));
 }
 
 static void test_random_histories(void **state)
 {
-    static struct nm_fair_item items[ITEMS];
     unsigned seed = 1;
 
     (void)state;
-    for (unsigned round = 0; round < 2000; round++) {
-        struct nm_fair_queue queue = {0};
-        struct model m = {0};
-
-        memset(items, 0, sizeof items);
-        for (unsigned step = 0; step < 100; step++) {
-            struct nm_fair_item *t = &items[(unsigned)rand_r(&seed) % ITEMS];
-            const uint64_t key = (uint64_t)rand_r(&seed) % KEYS;
-
-            if (rand_r(&seed) % 3 == 0)
-                assert_ptr_equal(nm_fair_take(&queue), take(&m));
-            else if (nm_fair_waits(t)) {
-                leave(&m, t);
-                nm_fair_leave(&queue, t);
-            } else {
-                put(&m, t, key);
-                nm_fair_put(&queue, t, key);
-            }
-        }
-        while (m.n_keys > 0)
-            assert_ptr_equal(nm_fair_take(&queue), take(&m));
-        assert_null(nm_fair_take(&queue));
-    }
+    for (unsigned round = 0; round < 4000; round++)
+        run_history(&seed, round % 2 ? PARTS : 1);
 }
 
 int main(void)
@@ -154,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everybody_has_a_turn_after_another),
         cmocka_unit_test(test_who_leaves_costs_nobody_a_turn),
+        cmocka_unit_test(test_parts_share_the_turns_of_their_key),
         cmocka_unit_test(test_random_histories),
     };
 

@@ -287,7 +287,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
         return r;
     p->stage = stage;
     if (!nm_fair_waits(&p->turn))
-        nm_fair_put(&l->turns, &p->turn, nm_fnv1a_64(p->task.submitter));
+        nm_fair_put(&l->turns, &p->turn, nm_fnv1a_64(p->task.submitter), nm_fnv1a_64(p->task.application));
     return 0;
 }
 
