@@ -13,6 +13,7 @@
 #include "rpc/hadoop/writable.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fnv1a.h"
 
 /* What ShuffleHandler says by default: reducers plan with it. */
 #define KEEP_ALIVE_SEC 5
@@ -174,18 +175,37 @@ static int spend_check(uint64_t index_bytes, void *userdata)
     return spend(userdata, index_bytes * CHECK_USEC_PER_MB / 1000000);
 }
 
+static int spend_check_on_sending(uint64_t index_bytes, void *userdata)
+{
+    return spend_on_sending(userdata, index_bytes * CHECK_USEC_PER_MB / 1000000);
+}
+
 /* ---- what is to be sent ------------------------------------------------------------------- */
 
-/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent. */
+/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent. Where
+ * there is no room for the lengths of all maps' parts, those of a map are looked up a second time ahead of its sending:
+ * what a request holds doesn't grow with what it asks for. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
-    struct nm_shuffle_lengths *lengths;  /* as many for each map as the request has reducers */
-    unsigned first[NM_SHUFFLE_MAPS_MAX]; /* which map has them: the first of the same name */
+    unsigned first[NM_SHUFFLE_MAPS_MAX];       /* which map it is: the first of the same name */
+    uint64_t head_bytes[NM_SHUFFLE_MAPS_MAX];  /* of all parts of the map */
+    uint64_t fingerprint[NM_SHUFFLE_MAPS_MAX]; /* of their lengths: what was promised */
+    struct nm_shuffle_lengths *lengths;        /* in n_slots slots of as many as the request has reducers */
+    unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX]; /* whose lengths are there; NM_SHUFFLE_MAPS_MAX: nobody's */
     struct nm_writer heads;
     uint64_t length_bytes;
 };
 
 #define HEADS_AT_ONCE 64u
+
+static int plan_init(struct plan *p, const struct nm_shuffle_request *q)
+{
+    p->n_slots = NM_MIN(q->n_maps, NM_SHUFFLE_PARTS_MAX / q->n_reduces);
+    p->lengths = calloc((size_t)p->n_slots * q->n_reduces, sizeof *p->lengths);
+    for (unsigned i = 0; i < p->n_slots; i++)
+        p->in_slot[i] = NM_SHUFFLE_MAPS_MAX;
+    return p->lengths ? 0 : -ENOMEM;
+}
 
 static void plan_done(struct plan *p)
 {
@@ -195,28 +215,23 @@ static void plan_done(struct plan *p)
 
 static struct nm_shuffle_lengths *lengths_of(const struct plan *p, const struct nm_shuffle_request *q, unsigned i)
 {
-    return p->lengths + (size_t)p->first[i] * q->n_reduces;
+    return p->lengths + (size_t)(p->first[i] % p->n_slots) * q->n_reduces;
 }
 
-/* A map that is named again is what it was the first time. */
-static int find(struct request *t, unsigned i, struct plan *p)
+/* Fills the slot of the map, which is the first of its name. */
+static int look_up(const struct request *t, unsigned i, const struct nm_shuffle_payer *payer, struct plan *p,
+                   struct nm_shuffle_output *ret)
 {
-    const struct nm_shuffle_payer payer = {spend_check, t};
     const struct nm_shuffle_request *q = t->q;
-    int r;
 
-    for (unsigned j = 0; j < i; j++)
-        if (nm_bytes_equal(q->maps[i], q->maps[j])) {
-            p->outputs[i] = p->outputs[j];
-            p->first[i] = j;
-            return 0;
-        }
-    p->first[i] = i;
-    r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
-    return r < 0 ? r
-                 : nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i],
-                                          (struct nm_shuffle_range){q->reduce, q->n_reduces}, &payer,
-                                          lengths_of(p, q, i), &p->outputs[i]);
+    p->in_slot[i % p->n_slots] = NM_SHUFFLE_MAPS_MAX;
+    return nm_shuffle_output_find(&t->service->dirs, t->job, q->maps[i],
+                                  (struct nm_shuffle_range){q->reduce, q->n_reduces}, payer, lengths_of(p, q, i), ret);
+}
+
+static uint64_t fingerprint_of(const struct plan *p, const struct nm_shuffle_request *q, unsigned i)
+{
+    return nm_fnv1a_64_more(NM_FNV1A_64_BASIS, lengths_of(p, q, i), q->n_reduces * sizeof *p->lengths);
 }
 
 /* The heads of a map's parts, from the one at this place in the range on. */
@@ -236,19 +251,47 @@ static int make_heads(struct plan *p, const struct nm_shuffle_request *q, unsign
     return p->heads.failed ? -ENOMEM : 0;
 }
 
-/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. */
-static int plan_map(struct request *t, unsigned i, struct plan *p)
+static int find(struct request *t, unsigned i, struct plan *p)
 {
+    const struct nm_shuffle_payer payer = {spend_check, t};
     const struct nm_shuffle_request *q = t->q;
-    int r = spend(t, NAME_USEC + (q->is_range ? (uint64_t)q->n_reduces * PART_USEC : 0));
+    int r = spend(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n);
 
-    if (r < 0 || (r = find(t, i, p)) < 0)
+    p->first[i] = i;
+    if (r < 0 || (r = look_up(t, i, &payer, p, &p->outputs[i])) < 0)
         return r;
+    p->in_slot[i % p->n_slots] = i;
+    p->fingerprint[i] = fingerprint_of(p, q, i);
     for (uint32_t from = 0; from < q->n_reduces; from += HEADS_AT_ONCE) {
         if ((r = make_heads(p, q, i, from)) < 0)
             return r;
-        p->length_bytes = nm_add_u64(p->length_bytes, p->heads.size);
+        p->head_bytes[i] += p->heads.size;
     }
+    return 0;
+}
+
+static uint64_t parts_usec(const struct nm_shuffle_request *q)
+{
+    return q->is_range ? (uint64_t)q->n_reduces * PART_USEC : 0;
+}
+
+/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. A map
+ * that is named again is what it was the first time. */
+static int plan_map(struct request *t, unsigned i, struct plan *p)
+{
+    const struct nm_shuffle_request *q = t->q;
+    unsigned first = 0;
+    int r = spend(t, NAME_USEC + parts_usec(q));
+
+    if (r < 0)
+        return r;
+    while (first < i && !nm_bytes_equal(q->maps[i], q->maps[first]))
+        first++;
+    if (first == i && (r = find(t, i, p)) < 0)
+        return r;
+    p->first[i] = first;
+    p->outputs[i] = p->outputs[first];
+    p->length_bytes = nm_add_u64(p->length_bytes, p->head_bytes[first]);
     p->length_bytes = nm_add_u64(p->length_bytes, p->outputs[i].part.part_bytes);
     return 0;
 }
@@ -346,6 +389,28 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
     return 0;
 }
 
+/* Has the lengths of a map's parts where they were planned. -EBADMSG: they are others now. Only breaking off is left
+ * then, since the answer's length was promised. */
+static int hold_lengths(struct request *t, unsigned i, struct plan *p)
+{
+    const struct nm_shuffle_payer payer = {spend_check_on_sending, t};
+    const unsigned first = p->first[i];
+    const struct nm_shuffle_part *planned = &p->outputs[first].part;
+    struct nm_shuffle_output output;
+    int r;
+
+    if (p->in_slot[first % p->n_slots] == first)
+        return 0;
+    r = spend_on_sending(t, (uint64_t)LOOKUP_USEC * t->service->dirs.n + parts_usec(t->q));
+    if (r < 0 || (r = look_up(t, first, &payer, p, &output)) < 0)
+        return r;
+    if (output.dir != p->outputs[first].dir || output.part.start_bytes != planned->start_bytes ||
+        output.part.part_bytes != planned->part_bytes || fingerprint_of(p, t->q, first) != p->fingerprint[first])
+        return -EBADMSG;
+    p->in_slot[first % p->n_slots] = first;
+    return 0;
+}
+
 /* more: of this map or another one, something follows behind its heads. */
 static int send_heads(const struct request *t, unsigned i, struct plan *p, bool more)
 {
@@ -362,13 +427,13 @@ static int send_heads(const struct request *t, unsigned i, struct plan *p, bool 
 
 /* The file is opened by the same checks as before: between the plan and now it may have been replaced by another
  * user's. */
-static int send_map(const struct request *t, unsigned i, struct plan *p)
+static int send_map(struct request *t, unsigned i, struct plan *p)
 {
     _cleanup_close_ int file = -EBADF;
     int r;
 
     /* opened one at a time: a request has up to 256 */
-    if ((r = stay(t->fd, 0)) < 0 ||
+    if ((r = stay(t->fd, 0)) < 0 || (r = hold_lengths(t, i, p)) < 0 ||
         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
         (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
         return r;
@@ -384,9 +449,8 @@ static int send_maps(struct request *t, const char *reply_hash)
     struct nm_shuffle_service *s = t->service;
     int r;
 
-    p.lengths = calloc((size_t)q->n_maps * q->n_reduces, sizeof *p.lengths);
-    if (!p.lengths)
-        return refuse_map(s, t->fd, q, 0, -ENOMEM);
+    if ((r = plan_init(&p, q)) < 0)
+        return refuse_map(s, t->fd, q, 0, r);
     for (unsigned i = 0; i < q->n_maps; i++)
         if ((r = plan_map(t, i, &p)) < 0)
             return refuse_map(s, t->fd, q, i, r);

@@ -101,10 +101,15 @@ void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size)
     snprintf(ret, size, "application%.*s", (int)(job.size - strlen("job")), job.data + strlen("job"));
 }
 
+/* As Java's Integer.parseInt() has it, which takes a plus sign and any number of zeros. */
 static bool parse_number(struct nm_bytes word, uint32_t *ret)
 {
     uint64_t n = 0;
 
+    if (word.size > 0 && word.data[0] == '+')
+        (void)nm_bytes_take(&word, 1);
+    while (word.size > 1 && word.data[0] == '0')
+        (void)nm_bytes_take(&word, 1);
     if (!matches(word, "#") || word.size > 10)
         return false;
     for (size_t i = 0; i < word.size; i++)
@@ -125,8 +130,8 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does. Others stay as they are,
- * since no name or value that is served has them. */
+/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does, for which a plus sign that
+ * isn't encoded is a blank. Others stay as they are, since no name or value that is served has them. */
 static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;
@@ -137,8 +142,8 @@ static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
         int low = high >= 0 ? hex_digit(c[2]) : -1;
         const uint8_t decoded = (uint8_t)(high * 16 + low);
 
-        if (low < 0 || (!is_word(decoded) && decoded != ',' && decoded != '-')) {
-            to[n++] = *c;
+        if (low < 0 || (!is_word(decoded) && decoded != ',' && decoded != '-' && decoded != '+')) {
+            to[n++] = *c == '+' ? ' ' : *c;
             continue;
         }
         to[n++] = decoded;
@@ -216,6 +221,7 @@ static int parse_target(struct nm_shuffle_request *q, uint8_t *decoded, const ch
 
     /* Hadoop's handler serves any path and ignores parameters that it doesn't know, such as Tez' dag. */
     (void)take_until(&query, '?');
+    query = take_until(&query, '#');
     query = decode(query, decoded);
     while (query.size > 0) {
         struct nm_bytes value = take_parameter(&query), name = take_until(&value, '=');
@@ -226,8 +232,8 @@ static int parse_target(struct nm_shuffle_request *q, uint8_t *decoded, const ch
     }
     if (q->job.size == 0 || q->n_maps == 0 || !seen_reduce)
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Required param job, map and reduce", ret_why);
-    if (q->n_reduces > NM_SHUFFLE_PARTS_MAX / q->n_maps)
-        return refuse(NM_SHUFFLE_BAD_REQUEST, "Too many parts: maps times reducers are at most 4096", ret_why);
+    if (q->n_reduces > NM_SHUFFLE_PARTS_MAX)
+        return refuse(NM_SHUFFLE_BAD_REQUEST, "Too many parts: a range has at most 4096 reducers", ret_why);
     return 0;
 }
 

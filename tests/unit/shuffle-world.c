@@ -58,7 +58,7 @@ static void write_file(const char *path, const void *bytes, size_t size)
 void shuffle_world_output(const struct shuffle_world *w, const char *local, const char *attempt,
                           const char *const *parts)
 {
-    uint64_t index[32], start = 0;
+    uint64_t index[3 * 3001 + 1], start = 0;
     size_t n = 0, total = 0;
     char *data;
 
@@ -69,7 +69,7 @@ void shuffle_world_output(const struct shuffle_world *w, const char *local, cons
     for (; parts[n / 3]; n += 3) {
         size_t size = strlen(parts[n / 3]);
 
-        assert_true(n + 4 <= 32);
+        assert_true(n + 4 <= sizeof index / sizeof index[0]);
         memcpy(data + start, parts[n / 3], size);
         index[n] = htobe64(start);
         index[n + 1] = htobe64(2 * size);

@@ -253,6 +253,61 @@ static void test_the_longest_range(void **state)
     assert_int_equal(body.size, 0);
 }
 
+/* The body's heads of one map's range, all with parts of that many bytes in it. */
+static void take_heads(struct nm_bytes *body, const char *name, int64_t n_reduces, int64_t wanted_bytes)
+{
+    int64_t n;
+
+    assert_int_equal(nm_writable_vint(body, &n), 0);
+    assert_int_equal(n, n_reduces);
+    for (int64_t reduce = 0; reduce < n_reduces; reduce++) {
+        struct nm_bytes map;
+        int64_t part_bytes, raw_bytes, number;
+
+        assert_int_equal(nm_writable_bytes(body, &map), 0);
+        assert_true(nm_bytes_equal(map, nm_bytes_of(name)));
+        assert_int_equal(nm_writable_vint(body, &part_bytes), 0);
+        assert_int_equal(nm_writable_vint(body, &raw_bytes), 0);
+        assert_int_equal(nm_writable_vint(body, &number), 0);
+        assert_int_equal(number, reduce);
+        assert_int_equal(part_bytes, reduce == 0 ? wanted_bytes : 0);
+    }
+}
+
+/* Another map has so many reducers, of whom the first gets that text. */
+static void first_of_many(const char *name, const char *text, uint32_t n)
+{
+    const char *parts[3001];
+
+    assert_true(n < NM_ARRAY_SIZE(parts));
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = i == 0 ? text : "";
+    parts[n] = NULL;
+    shuffle_world_output(&world, "a", name, parts);
+}
+
+/* There is room for the lengths of one of them at a time, and the answer is whole. */
+static void test_more_parts_than_are_held(void **state)
+{
+    static const char *const names[] = {ATTEMPT(0), ATTEMPT(1), ATTEMPT(0), ATTEMPT(2)};
+    static const char *const texts[] = {"first", "", "first", "the third"};
+    struct nm_bytes body;
+
+    (void)state;
+    first_of_many(ATTEMPT(0), "first", 3000);
+    first_of_many(ATTEMPT(1), "", 3000);
+    first_of_many(ATTEMPT(2), "the third", 3000);
+    body = fetch(TARGET "0-2999&map=" ATTEMPT(0) "," ATTEMPT(1) "," ATTEMPT(0) "," ATTEMPT(2));
+    assert_int_equal(memcmp(reply, "HTTP/1.1 200 OK\r\n", 17), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
+        const size_t size = strlen(texts[i]);
+
+        take_heads(&body, names[i], 3000, (int64_t)size);
+        assert_true(nm_bytes_equal(nm_bytes_take(&body, size), nm_bytes_of(texts[i])));
+    }
+    assert_int_equal(body.size, 0);
+}
+
 /* Each part is paid for, also of a map that is named again. The account is read by a booking on top of it, which has to
  * wait for all before it. */
 static void test_parts_are_booked(void **state)
@@ -304,7 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_to_the_byte),       TEST(test_the_same_map_again), TEST(test_beyond_the_index),
         TEST(test_scattered_parts),   TEST(test_the_longest_range),  TEST(test_parts_are_booked),
-        TEST(test_a_disconnect_ends_the_wait),
+        TEST(test_a_disconnect_ends_the_wait), TEST(test_more_parts_than_are_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void test_ranges(void **state)
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-1&reduce=2-3&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
 }
 
-/* A request's parts are its maps times its reducers. */
+/* A range is bounded, however many maps it is of. */
 static void test_too_many_parts(void **state)
 {
     const char *why = NULL,
@@ -127,9 +127,10 @@ static void test_too_many_parts(void **state)
     assert_int_equal(q.n_reduces, NM_SHUFFLE_PARTS_MAX);
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-2048&map=" MAP "," MAP), 0);
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2147483647&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
-    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-2048&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=1-4096&map=" MAP "," MAP), 0);
+    assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-4096&map=" MAP "," MAP), NM_SHUFFLE_BAD_REQUEST);
     assert_int_equal(nm_shuffle_request_parse(nm_bytes_of(head), decoded, &q, &why), NM_SHUFFLE_BAD_REQUEST);
-    assert_string_equal(why, "Too many parts: maps times reducers are at most 4096");
+    assert_string_equal(why, "Too many parts: a range has at most 4096 reducers");
 }
 
 /* What Hadoop's handler takes although no fetcher of its own says it so. */
@@ -144,6 +145,10 @@ static void test_what_hadoop_accepts(void **state)
         "/mapOutput?job=job_1_2&dag=1&dag=2&reduce=0&map=" MAP "&keepAlive=true&keepAlive=false",
         "/mapOutput?job=job%5F1_%32&%72educe=%30&m%61p=%61ttempt%5f1_2_m_3_0",
         "/mapOutput?job=job_1_2;reduce=0;map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=%2B0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0000000000000&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0&map=" MAP "#frag",
+        "/mapOutput?job=job_1_2&reduce=0&map=" MAP "#&reduce=1",
     };
 
     (void)state;
@@ -183,6 +188,11 @@ static void test_bad_targets(void **state)
         "/mapOutput?job=job_1_2&reduce=0&map=attempt_1_2_1%2f..",
         "/mapOutput?job=job_1_2&reduce=0&map=,,",
         "/mapOutput?job=job_1_2&reduce=0&map=%2e%2e",
+        "/mapOutput?job=job_1_2&reduce=+0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=%2B&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=%2B%2B0&map=" MAP,
+        "/mapOutput?job=job_1_2&reduce=0&map=" MAP "%2B",
+        "/mapOutput?job=job_1_2#&reduce=0&map=" MAP,
     };
 
     (void)state;
