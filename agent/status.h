@@ -36,6 +36,8 @@ struct nm_status {
     unsigned n_notes;
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli;
+    struct nm_resources offered;        /* the part of it up to which more is started; an upstream may want less */
+    uint32_t offered_vcores_milli;
     struct nm_resources configured;     /* what the capacity would be without nm_manager_set_size() */
     uint32_t configured_vcores_milli;
     struct nm_resources allocated[2];   /* by execution type */

@@ -110,6 +110,9 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
     ret->capacity = m->settings.capacity;
     ret->capacity_vcores_milli =
         nm_settings_millicores_vcores(m->config, &m->sampled.node, m->settings.capacity.cpu_millicores);
+    ret->offered = m->settings.offered;
+    ret->offered_vcores_milli =
+        nm_settings_millicores_vcores(m->config, &m->sampled.node, ret->offered.cpu_millicores);
     (void)nm_settings_configured(m->config, &m->sampled.node, &ret->configured, &ret->configured_vcores_milli);
     ret->utilization.memory =
         (double)ret->used.memory_bytes / (double)NM_MAX(ret->capacity.memory_bytes, (uint64_t)1);

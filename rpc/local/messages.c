@@ -221,6 +221,7 @@ static json_t *node_contract(const struct nm_status *s)
         {"state", json_string(nm_node_state_name(s->state))},
         {"backend", json_string(s->backend ? s->backend->ops->name : "none")},
         {"capacity", nm_messages_amount(&s->capacity, s->capacity_vcores_milli)},
+        {"offered", nm_messages_amount(&s->offered, s->offered_vcores_milli)},
         {"configured", nm_messages_amount(&s->configured, s->configured_vcores_milli)},
         {"allocated",
          by_type(nm_messages_amount(&a[NM_GUARANTEED], v[NM_GUARANTEED]),

@@ -150,8 +150,14 @@ static void test_an_upstreams_size(void **state)
     assert_slice_max(w, 400);
     assert_int_equal(w->m->settings.offered.memory_bytes, 100 * MIB);
     assert_int_equal(w->m->settings.offered.cpu_millicores, 1000);
+    nm_manager_get_status(w->m, &s);
+    assert_int_equal(s.offered.memory_bytes, 100 * MIB);
+    assert_int_equal(s.offered_vcores_milli, 1000);
+    assert_int_equal(s.capacity.memory_bytes, 400 * MIB);
     nm_manager_set_size(w->m, 0, 0);
     assert_int_equal(w->m->settings.offered.memory_bytes, 400 * MIB);
+    nm_manager_get_status(w->m, &s);
+    assert_int_equal(s.offered.memory_bytes, 400 * MIB);
 
     /* What was accepted at the start, with a reserve that gives way, is no less if an upstream wants just that. */
     reload(w, "[node]\nmemory = 800M\n");

@@ -157,6 +157,8 @@ rm_admin -updateNodeResource "node07:$node_port" 100 1
 check 'one below what runs' wait_until 20 counts_on '100 1'
 is 'kills nothing, and ends nothing' "$(told "$g"), $(told "$o")" \
     'RUNNING RUNNING GUARANTEED 64 -1000, RUNNING RUNNING GUARANTEED 96 -1000'
+is 'nmctl has up to which size more is started, beside what may be used' "$(nmctl status --json | jq -r \
+    '.node | "\(.offered | .memory_bytes / 1048576) \(.offered.vcores) of \(.capacity.memory_bytes / 1048576)"')" '100 1 of 2400'
 light 'ask?app=small&n=1&mb=16&cmd=true' >/dev/null
 rm_admin -updateNodeResource "node07:$node_port" 2800 12
 check 'a larger one, too' wait_until 20 counts_on '2800 12'
