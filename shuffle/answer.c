@@ -182,9 +182,9 @@ static int spend_check_on_sending(uint64_t index_bytes, void *userdata)
 
 /* ---- what is to be sent ------------------------------------------------------------------- */
 
-/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent. Where
- * there is no room for the lengths of all maps' parts, those of a map are looked up a second time ahead of its sending:
- * what a request holds doesn't grow with what it asks for. */
+/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent.
+ * Where there is no room for the lengths of all maps' parts, those of a map are looked up a second time ahead of its
+ * sending: what a request holds doesn't grow with what it asks for. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
     unsigned first[NM_SHUFFLE_MAPS_MAX];       /* which map it is: the first of the same name */
@@ -275,8 +275,8 @@ static uint64_t parts_usec(const struct nm_shuffle_request *q)
     return q->is_range ? (uint64_t)q->n_reduces * PART_USEC : 0;
 }
 
-/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. A map
- * that is named again is what it was the first time. */
+/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. A
+ * map that is named again is what it was the first time. */
 static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_request *q = t->q;

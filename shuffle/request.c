@@ -130,8 +130,8 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does, for which a plus sign that
- * isn't encoded is a blank. Others stay as they are, since no name or value that is served has them. */
+/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does, for which a plus sign
+ * that isn't encoded is a blank. Others stay as they are, since no name or value that is served has them. */
 static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;

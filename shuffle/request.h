@@ -25,8 +25,8 @@
 /* A head, with its empty line, is no longer than this. Fetcher asks for 20 maps at once, of some 40 characters. */
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
-/* Reducers in a request's range. The lengths of so many parts are kept while it is answered, 16 bytes for each: of all its
- * maps where they fit, else of some maps at a time. */
+/* Reducers in a request's range. The lengths of so many parts are kept while it is answered, 16 bytes for each: of all
+ * its maps where they fit, else of some maps at a time. */
 #define NM_SHUFFLE_PARTS_MAX 4096u
 
 /* Positive outcomes: the status of HTTP that the client is to have. */

@@ -8,8 +8,8 @@
 
 #define NM_HOST_IPV6_SIZE 50 /* in brackets, with its NUL */
 
-/* Prints an address of IPv6, which is the first `size` bytes of text, in the one way in which all of us write it: several
- * texts name the same address. The zone behind a '%' is left out, since it is this node's and not a part of the address.
+/* Prints an address of IPv6, the first `size` bytes of text, in the one way in which all of us write it: several
+ * texts name the same address. The zone behind a '%' is left out: it is this node's and not a part of the address.
  * False: it is none. */
 bool nm_host_print_ipv6(const char *text, size_t size, char ret[static NM_HOST_IPV6_SIZE]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ca.h. Only a TLS connection has curl load the file. This one is to a socket of our own, which is closed as soon as
- * curl has connected: it comes to nothing, but not before the file was loaded. */
+/* See ca.h. Only a TLS connection has curl load the file. This one is to a socket of our own, which is closed as soon
+ * as curl has connected: it comes to nothing, but not before the file was loaded. */
 
 #include "localize/ca.h"
 

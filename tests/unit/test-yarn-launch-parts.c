@@ -275,7 +275,7 @@ static void test_certificate_in_private(void **state)
     assert_non_null(mkdtemp(dir));
     (void)snprintf(path, sizeof path, "%s/ca.pem", dir);
     (void)snprintf(link, sizeof link, "%s.pem", dir);
-    (void)snprintf(words, sizeof words, "not everybody may enter %s, and it is read as the user of each container", dir);
+    (void)snprintf(words, sizeof words, "not everybody may enter %s, and it is read as the user of each", dir);
     write_certificate(path);
     assert_int_equal(symlink(path, link), 0);
     tell_doubts(&s);
@@ -652,7 +652,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resources),
         cmocka_unit_test(test_resources_without_scheme), cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_in_private), cmocka_unit_test(test_certificate_doubts),
+        cmocka_unit_test(test_command_doubts), cmocka_unit_test(test_certificate_in_private),
+        cmocka_unit_test(test_certificate_doubts),
         cmocka_unit_test(test_default_file_system),
         cmocka_unit_test(test_name_node_doubts), cmocka_unit_test(test_odd_addresses),
         cmocka_unit_test(test_bad_resources), cmocka_unit_test(test_sources_in_doubt), cmocka_unit_test(test_command),

@@ -120,11 +120,12 @@ static int put_keys(const struct reader *r, const struct nm_authority *rpc, cons
 /* why: NULL: it is no address at all. Once: the properties are read a second time for swebhdfs:. */
 static int doubt_address(const struct reader *r, const char *name, const char *value, const char *why)
 {
+    json_t *item;
+
     if (*r->prefix)
         return 0;
-    return json_array_append_new(r->lacking, json_pack("{s:s, s:s, s:s*}", "name", name, "value", value, "why", why)) < 0
-               ? -ENOMEM
-               : 0;
+    item = json_pack("{s:s, s:s, s:s*}", "name", name, "value", value, "why", why);
+    return json_array_append_new(r->lacking, item) < 0 ? -ENOMEM : 0;
 }
 
 /* Hadoop takes no such address. */
@@ -338,15 +339,16 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
 {
     struct nm_authority authority;
     const bool is_default = file_system && nm_authority_read_uri(file_system, "swebhdfs", &authority);
+    struct nm_authority of_hdfs;
+    const bool is_hdfs = file_system && nm_authority_read_uri(file_system, "hdfs", &of_hdfs);
     const bool has_own = !r->https && (is_default || (policy && strcasecmp(policy, "HTTP_AND_HTTPS") == 0));
     struct reader tls = *r;
-    struct nm_authority of_hdfs;
     int e = 0;
 
     tls.https = true;
     tls.prefix = has_own ? "swebhdfs://" : "";
     if (has_own)
-        e = read_all(&tls, services, file_system && nm_authority_read_uri(file_system, "hdfs", &of_hdfs) ? &of_hdfs : NULL);
+        e = read_all(&tls, services, is_hdfs ? &of_hdfs : NULL);
     return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 

@@ -125,7 +125,7 @@ char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path
         dir = find_closed_dir(path);
     if (!dir)
         return strdup(words);
-    return asprintf(&why, "not everybody may enter %s, and it is read as the user of each container (chmod o+x)", dir) < 0
-               ? NULL
-               : why;
+    if (asprintf(&why, "not everybody may enter %s, and it is read as the user of each container (chmod o+x)", dir) < 0)
+        return NULL;
+    return why;
 }

@@ -10,7 +10,7 @@
 
 #include "yarn/conf/properties.h"
 
-/* Calls `tell`, which may be NULL, with a sentence for each. nmd_uid: the user that nmd runs as. localizer_program loads
- * the certificates, for which this waits (certificates.h). */
+/* Calls `tell`, which may be NULL, with a sentence for each. nmd_uid: the user that nmd runs as. localizer_program
+ * loads the certificates, for which this waits (certificates.h). */
 void nm_yarn_doubts_tell(const struct nm_yarn_settings *s, uid_t nmd_uid, const char *localizer_program,
                          void (*tell)(int level, const char *sentence));

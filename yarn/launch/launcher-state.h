@@ -22,7 +22,7 @@ struct nm_yarn_launcher {
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;
-    struct nm_fair_queue turns; /* the preparations that have something to do; submitters take turns, and their applications */
+    struct nm_fair_queue turns; /* the preparations that have something to do: submitters take turns */
     sd_event_source *turns_source;
 };
 
