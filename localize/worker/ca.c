@@ -3,7 +3,7 @@
 /* See ca.h. Only a TLS connection has curl load the file. This one is to a socket of our own, which is closed as soon
  * as curl has connected: it comes to nothing, but not before the file was loaded. */
 
-#include "localize/ca.h"
+#include "localize/worker/ca.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>

@@ -2,7 +2,7 @@
 
 /* See authority.h. */
 
-#include "rpc/yarn/conf/authority.h"
+#include "yarn/conf/authority.h"
 
 #include <stdint.h>
 #include <stdio.h>

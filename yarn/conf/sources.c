@@ -5,7 +5,7 @@
 #include "yarn/conf/sources.h"
 
 #include "localize/name-nodes.h"
-#include "rpc/yarn/conf/authority.h"
+#include "yarn/conf/authority.h"
 #include "util/macros.h"
 #include "util/utf8.h"
 

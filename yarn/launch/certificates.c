@@ -2,7 +2,7 @@
 
 /* See certificates.h. */
 
-#include "rpc/yarn/launch/certificates.h"
+#include "yarn/launch/certificates.h"
 
 #include <limits.h>
 #include <poll.h>
