@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <netdb.h>
 
-#include "localize/fetch-hdfs.h"
 #include "localize/name-nodes.h"
 #include "localize/worker/fetch-hdfs.h"
 #include "util/clock.h"

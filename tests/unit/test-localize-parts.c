@@ -12,9 +12,6 @@
 
 #include "localize/inside.h"
 #include "localize/name-nodes.h"
-#include "localize/unpack.h"
-#include "localize/uri.h"
-#include "localize/webhdfs.h"
 #include "localize/worker/inside.h"
 #include "localize/worker/unpack.h"
 #include "localize/worker/uri.h"
