@@ -10,7 +10,6 @@
 
 #include <errno.h>
 
-#include "localize/inside.h"
 #include "localize/name-nodes.h"
 #include "localize/worker/inside.h"
 #include "localize/worker/unpack.h"
