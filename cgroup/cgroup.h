@@ -51,7 +51,7 @@ const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 struct nm_cgroup_limits {
     uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
     uint64_t memory_low_bytes; /* taken from others first, page cache lent out; 0: no protection */
-    uint64_t memory_min_bytes; /* never taken; 0: nothing is. Keep it below the maximum: see HACKING */
+    uint64_t memory_min_bytes; /* never taken; 0: nothing is. Must stay below the maximum (docs/decisions/0003) */
     uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
     bool cpu_idle;
     /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */

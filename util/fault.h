@@ -5,7 +5,7 @@
  * Fault injection, in builds with --enable-fault-injection only: NMD_FAULT=step[:N] kills nmd with SIGKILL when it
  * passes that step for the Nth time (default the first). The steps stand on both sides of every journal write and of
  * every action that the write announces; recovery must cope with a death at each of them. Shims have steps, too, and
- * are given the variable for them. HACKING lists the steps.
+ * are given the variable for them. docs/TESTING.md lists the steps.
  */
 
 #include <stdint.h>

@@ -72,7 +72,7 @@ static const struct {
      "the kernel refuses the trigger otherwise"},
 };
 
-#define BOLD_ALPHA 0.99 /* the figures behind these: HACKING, "CPU thresholds" */
+#define BOLD_ALPHA 0.99 /* the figures: docs/decisions/0007-bold-cpu-thresholds.md */
 #define BOLD_BETA 1.0
 #define CAREFUL_ALPHA 0.8
 #define CAREFUL_BETA 0.95

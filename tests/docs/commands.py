@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that README.md and docs/*.md show, for those who run them:
+"""The commands that README.md and docs/ show, for those who run them:
 
   tests/docs/commands.py DOCUMENT...            prints them: a line of JSON each, with what stands below it as its output
   tests/docs/commands.py --check TOP DOCUMENT... prints what is wrong with the documents, a line each; nothing if all is well

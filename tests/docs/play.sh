@@ -32,7 +32,7 @@ commands_of() { # RUNNER DOCUMENT...: as JSON, each in a line
 played=()
 all_are_played() { # RUNNER: no document has commands of this runner that were left out
     is "all documents with commands of runner $1 were played" "$(printf '%s\n' "${played[@]}" | sort -u)" \
-        "$(cd "$documents" && commands_of "$1" README.md docs/*.md | jq -r .file | sort -u)"
+        "$(cd "$documents" && commands_of "$1" README.md docs/*.md docs/decisions/*.md | jq -r .file | sort -u)"
 }
 
 play() { # RUNNER DOCUMENT...

@@ -268,8 +268,8 @@ is "each of them is in a story" "$(while read -r step; do
     grep -qE "(^|[ \"=])$step(:[0-9]|\b)" "$here"/6[69]-durable-*.sh "$here"/../vm/suites/45-*.sh \
         "$here"/../unit/test-{rerun,owner-steps}.c || echo "$step"
 done <<<"$known")" ""
-is "and in HACKING" "$(while read -r step; do
-    grep -qE "(^|[ ])$step( |$)" "$here/../../HACKING" || echo "$step"
+is "and in docs/TESTING.md" "$(while read -r step; do
+    grep -qE "(^|[ ])$step( |$)" "$here/../../docs/TESTING.md" || echo "$step"
 done <<<"$known")" ""
 
 told=0

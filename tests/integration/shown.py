@@ -45,7 +45,7 @@ class Client(http.client.HTTPConnection):
         return answer.status, text
 
 
-# Where a build that can die on purpose (HACKING) does so: round about the transactions.
+# Where a build that can die on purpose (docs/TESTING.md) does so: round about the transactions.
 STEPS = ["round-before-commit", "round-before-commit", "end-before-commit", "round-after-commit", "end-journalled",
          "after-freeze", "before-kill", "recovery-before-commit", "recovery-after-commit"]
 

@@ -3,7 +3,8 @@
 
 /*
  * `nmd --yarn-setup`: makes a host a node of the cluster whose files it is given, shows what that would change, or
- * reverts it. It runs without nmd's event loop, and may wait for name services and hosts. HACKING describes its files.
+ * reverts it. It runs without nmd's event loop, and may wait for name services and hosts. docs/ARCHITECTURE.md
+ * describes its files.
  */
 
 #include <stdio.h>
