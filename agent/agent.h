@@ -86,17 +86,23 @@ int nm_manager_demote(struct nm_manager *m, const struct nm_caller *who, const c
 /* memory_bytes and vcores_milli: 0 = leave. */
 int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem);
-/* Administrators only. No admissions from now on; what still lives at deadline_usec from now
- * (UINT64_MAX: never) is killed; kill_opportunistic: those at once. Draining again changes the
- * deadline. */
-int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
-                     bool kill_opportunistic, struct nm_problem *ret_problem);
+struct nm_drain_order {
+    uint64_t deadline_usec;  /* from now; what still lives then is killed. UINT64_MAX: never */
+    bool kill_opportunistic; /* those at once */
+    bool until_restart;      /* nm_manager_leave() ends it; else nm_manager_undrain() alone */
+};
+/* Administrators only. No admissions from now on. Draining again changes the deadline; a drain that wasn't until a
+ * restart doesn't become such a one. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
+                     struct nm_problem *ret_problem);
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
                        struct nm_problem *ret_problem);
 /* Opportunistic admissions go on at once, though containers were killed for want of room a moment ago. Also fine
  * if nothing held them. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem);
+/* nmd ends because it was told to, and admits nothing more: before nm_manager_free(). */
+void nm_manager_leave(struct nm_manager *m);
 /* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any
  * error. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem);

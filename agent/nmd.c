@@ -639,6 +639,8 @@ static int run(struct daemon *d, sd_event *event, const struct options *o)
     tell_limits(d->manager);
     r = sd_event_loop(event);
     (void)sd_notify(0, "STOPPING=1");
+    if (r >= 0)
+        nm_manager_leave(d->manager);
     nm_info("nmd leaves; %s", d->signs_off ? "the node has signed off from its cluster, whose containers end, and "
                                              "others go on" : "containers go on");
     return r;

@@ -27,6 +27,7 @@ struct nm_status {
     char host[256];
     enum nm_node_state state;
     bool drained;                       /* draining and empty */
+    bool drain_until_restart;
     uint64_t drain_deadline_realtime_usec; /* 0: none */
     uint64_t removable_since_realtime_usec; /* nothing holds the node since then; 0: something does */
     bool healthy;

@@ -156,6 +156,8 @@ int nm_drain_verb(struct nm_ctl *ctl)
                                  json_integer((json_int_t)ctl->args.deadline_usec));
     if (ctl->args.kill_opportunistic)
         r |= json_object_set_new(body, "kill_opportunistic", json_true());
+    if (ctl->args.until_restart)
+        r |= json_object_set_new(body, "until_restart", json_true());
     if (r != 0)
         nm_say_oom();
     r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);

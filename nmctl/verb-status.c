@@ -367,11 +367,25 @@ static void print_masters(FILE *f, const struct nm_term *term, const json_t *mas
         print_pipeline(f, p);
 }
 
+static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
+{
+    uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
+    bool until_restart = nm_json_bool(node, "drain_until_restart");
+    char left[32];
+
+    if (deadline <= now && !until_restart)
+        return;
+    print_label(f, term, "drain");
+    if (deadline > now)
+        fprintf(f, "what still runs in %s is killed%s", nm_format_duration(deadline - now, left, sizeof left),
+                until_restart ? "; " : "");
+    fprintf(f, "%s\n", until_restart ? "it ends when nmd is stopped" : "");
+}
+
 /* Lines that are there only while there is something to say. */
 static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node");
-    uint64_t now = nm_realtime_usec(), deadline = nm_json_u64(node, "drain_deadline_usec");
     const json_t *link;
     char left[32];
     size_t i;
@@ -382,11 +396,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
                 nm_json_num(node, "squeeze_millicores") / 1000,
                 nm_plural(nm_json_num(node, "squeeze_millicores") / 1000));
     }
-    if (deadline > now) {
-        print_label(f, term, "drain");
-        fprintf(f, "what still runs in %s is killed\n",
-                nm_format_duration(deadline - now, left, sizeof left));
-    }
+    print_drain(f, term, node);
     print_removable(f, term, node);
     json_array_foreach(nm_json_at(node, "links"), i, link) {
         if (!nm_json_bool(link, "uplink"))

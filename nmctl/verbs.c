@@ -130,6 +130,7 @@ static const struct nm_option drain_options[] = {
     VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
           "kill what still lives then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
+    FLAG('\0', "until-restart", until_restart, "the drain ends when nmd is stopped (default: with 'nmctl undrain')"),
     FLAG('\0', "dry-run", dry_run, "do nothing: only say which waiting containers it would discard"),
     FLAG('w', "wait", wait, "return when the node is empty"), JSON, END};
 static const struct nm_option config_options[] = {

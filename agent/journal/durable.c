@@ -274,8 +274,8 @@ void nm_durable_save_drain(struct nm_manager *m)
     char text[32] = "0";
 
     if (m->drain.is_on)
-        (void)snprintf(text, sizeof text, "%" PRIu64 " %d", m->drain.deadline_usec,
-                       m->drain.opportunistic);
+        (void)snprintf(text, sizeof text, "%" PRIu64 " %d %d", m->drain.deadline_usec,
+                       m->drain.opportunistic, m->drain.until_restart);
     nm_record_store_result(m, nm_store_put_value(m->store, KEY_DRAIN, text));
 }
 
@@ -283,13 +283,14 @@ static void load_drain(struct nm_manager *m)
 {
     uint64_t deadline;
     char text[32];
-    int opportunistic = 0;
+    int opportunistic = 0, until_restart = 0;
 
     if (nm_store_get_value(m->store, KEY_DRAIN, text, sizeof text) < 0 || nm_streq(text, "0") ||
-        sscanf(text, "%" SCNu64 " %d", &deadline, &opportunistic) < 1)
+        sscanf(text, "%" SCNu64 " %d %d", &deadline, &opportunistic, &until_restart) < 1)
         return;
     m->drain.is_on = true;
     m->drain.opportunistic = opportunistic != 0;
+    m->drain.until_restart = until_restart != 0;
     m->drain.deadline_usec = m->journal.opened.same_boot ? deadline : UINT64_MAX;
 }
 

@@ -174,6 +174,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
     ret->drained = m->drain.is_on && m->lives.n == 0;
+    ret->drain_until_restart = m->drain.until_restart;
     if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
         ret->drain_deadline_realtime_usec =
             nm_realtime_usec() + nm_sub_u64(m->drain.deadline_usec, now);

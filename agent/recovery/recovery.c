@@ -627,7 +627,9 @@ static void go_on(struct nm_manager *m)
     if (!m->drain.is_on)
         return;
     (void)nm_drain_arm(m, m->drain.deadline_usec);
-    nm_events_tell_node(m, "still draining, as before the restart");
+    nm_events_tell_node(m, m->drain.until_restart
+                                   ? "still draining: the nmd before this one died amid it"
+                                   : "still draining, as before the restart; 'nmctl undrain' ends that");
     nm_drain_carry_out(m, NULL);
 }
 

@@ -98,25 +98,35 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
 }
 
 /* Journalled before anything is done: a restart in between must not admit again. To drain anew
- * changes the deadline. */
-int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
-                     bool kill_opportunistic, struct nm_problem *ret_problem)
+ * changes the deadline; but somebody who wants a node drained for good is not overruled by who only wants to end nmd. */
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
+                     struct nm_problem *ret_problem)
 {
-    uint64_t now = nm_now_usec();
+    uint64_t now = nm_now_usec(), deadline_usec = order->deadline_usec;
     int r = nm_access_want_admin(who, "drain", ret_problem);
 
     if (r == 0)
         r = nm_drain_arm(m, deadline_usec > UINT64_MAX - now ? UINT64_MAX : now + deadline_usec);
     if (r != 0)
         return r;
+    m->drain.until_restart = order->until_restart && (!m->drain.is_on || m->drain.until_restart);
     m->drain.is_on = true;
-    m->drain.opportunistic = kill_opportunistic;
+    m->drain.opportunistic = order->kill_opportunistic;
     nm_durable_save_drain(m);
     NM_FAULT("drain-journalled");
     tell_draining(m, deadline_usec);
     nm_drain_carry_out(m, who);
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, "The node", "is draining", ret_problem);
+}
+
+static void end_drain(struct nm_manager *m)
+{
+    m->drain.is_on = false;
+    m->drain.until_restart = false;
+    m->drain.deadline_usec = UINT64_MAX;
+    m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
+    nm_durable_save_drain(m);
 }
 
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
@@ -129,13 +139,17 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     if (!m->drain.is_on)
         return nm_problem_set(ret_problem, NM_AGENT_E_CONFLICT, "node", "running",
                               "The node is not draining: it admits containers.");
-    m->drain.is_on = false;
-    m->drain.deadline_usec = UINT64_MAX;
-    m->drain.timer = sd_event_source_disable_unref(m->drain.timer);
-    nm_durable_save_drain(m);
+    end_drain(m);
     nm_events_tell_node(m, "no longer draining: containers are admitted again");
     nm_kick(m, NM_TRIGGER_CHANGE);
     return nm_keep_answer(m, "The node", "no longer drains", ret_problem);
+}
+
+/* An nmd that dies doesn't come here: the next one goes on with the drain. */
+void nm_manager_leave(struct nm_manager *m)
+{
+    if (m->drain.until_restart)
+        end_drain(m);
 }
 
 /* The policy's memory is in the journal: saved here, since a round may find nothing to do. */

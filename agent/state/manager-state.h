@@ -239,6 +239,7 @@ struct nm_owners {
 struct nm_draining {
     bool is_on;
     bool opportunistic;     /* those were not to be waited for */
+    bool until_restart;     /* it ends with this nmd, unless that dies amid it */
     bool due;               /* something waits again on a draining node */
     uint64_t deadline_usec; /* absolute, UINT64_MAX: none */
     sd_event_source *timer;

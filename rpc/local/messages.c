@@ -270,6 +270,7 @@ static json_t *node_health(const struct nm_status *s)
                   {"healthy", json_boolean(s->healthy)},
                   {"health_reason", nm_make_string_or_null(s->health_reason)},
                   {"drained", json_boolean(s->drained)},
+                  {"drain_until_restart", json_boolean(s->drain_until_restart)},
                   {"drain_deadline_usec", nm_make_integer_or_null(deadline, deadline == 0)},
                   {"removable_since_usec", nm_make_integer_or_null(removable, removable == 0)},
                   {"started_usec", nm_make_integer(s->started_realtime_usec)},

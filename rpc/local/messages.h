@@ -85,12 +85,7 @@ struct nm_messages_kill {
 int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret,
                            struct nm_problem *ret_problem);
 
-struct nm_messages_drain {
-    uint64_t deadline_usec; /* from now; UINT64_MAX: never */
-    bool kill_opportunistic;
-};
-int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret,
-                            struct nm_problem *ret_problem);
+int nm_messages_parse_drain(json_t *body, struct nm_drain_order *ret, struct nm_problem *ret_problem);
 
 /* For requests that take nothing: any member is an error. */
 int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem);

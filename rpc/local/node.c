@@ -117,7 +117,7 @@ static int answer_drain(struct nm_call *call, json_t *discarded)
 /* What changes the node is answered with its status, in which the change can be seen. */
 int nm_handle_drain(struct nm_call *call)
 {
-    struct nm_messages_drain d;
+    struct nm_drain_order d;
     json_t *discarded = NULL;
     int r = nm_messages_parse_drain(call->body, &d, &call->problem);
 
@@ -125,8 +125,7 @@ int nm_handle_drain(struct nm_call *call)
         r = find_discarded(call, &discarded);
 
     if (r == 0)
-        r = nm_manager_drain(call->manager, &call->caller, d.deadline_usec, d.kill_opportunistic,
-                             &call->problem);
+        r = nm_manager_drain(call->manager, &call->caller, &d, &call->problem);
     if (r != 0) {
         json_decref(discarded);
         return r;

@@ -84,8 +84,9 @@ static const struct field kill_fields[] = {
 };
 
 static const struct field drain_fields[] = {
-    {"deadline_usec", FIELD_USEC, offsetof(struct nm_messages_drain, deadline_usec)},
-    {"kill_opportunistic", FIELD_BOOL, offsetof(struct nm_messages_drain, kill_opportunistic)},
+    {"deadline_usec", FIELD_USEC, offsetof(struct nm_drain_order, deadline_usec)},
+    {"kill_opportunistic", FIELD_BOOL, offsetof(struct nm_drain_order, kill_opportunistic)},
+    {"until_restart", FIELD_BOOL, offsetof(struct nm_drain_order, until_restart)},
 };
 
 /* A JSON value as it was written, for a message. */
@@ -542,10 +543,10 @@ int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret,
     return r;
 }
 
-int nm_messages_parse_drain(json_t *body, struct nm_messages_drain *ret,
+int nm_messages_parse_drain(json_t *body, struct nm_drain_order *ret,
                             struct nm_problem *ret_problem)
 {
-    struct nm_messages_drain d = {.deadline_usec = UINT64_MAX};
+    struct nm_drain_order d = {.deadline_usec = UINT64_MAX};
     int r = take_fields(body, drain_fields, NM_ARRAY_SIZE(drain_fields), &d, ret_problem);
 
     if (r == 0)

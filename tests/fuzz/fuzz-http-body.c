@@ -45,7 +45,7 @@ static void check_submit(json_t *body)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nm_messages_update update;
-    struct nm_messages_drain drain;
+    struct nm_drain_order drain;
     struct nm_messages_kill kill;
     struct nm_problem p = {};
     size_t tree_bytes;

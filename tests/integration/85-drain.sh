@@ -67,5 +67,24 @@ nmd_stop
 nmd_start
 is "after a restart it drains on" "$(status_of .node.state)" draining
 check "until it is undrained" nmctl undrain
+
+# But not one that was meant to end nmd: that goes on after a crash alone, whose restart must not begin anything.
+check "a drain until nmd is stopped" nmctl drain --until-restart --deadline 0 --wait
+like "is told as such" "$(nmctl status)" 'drain .*ends when nmd is stopped'
+is "in JSON, too" "$(status_of .node.drain_until_restart)" true
+nmd_kill
+nmd_start
+is "after a crash it drains on" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "draining true"
+nmd_stop
+nmd_start
+is "after a stop it is over" "$(status_of '"\(.node.state) \(.node.drain_until_restart)"')" "running false"
+try nmctl run -m 10M -c 0.1 -- true
+is "and containers run again" "$status" 0
+nmctl drain >/dev/null
+check "who drained the node for good" nmctl drain --until-restart
+nmd_stop
+nmd_start
+is "isn't overruled" "$(status_of .node.state)" draining
+nmctl undrain >/dev/null
 nmd_alive || not_ok "nmd is still there"
 done_testing

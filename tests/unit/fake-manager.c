@@ -476,11 +476,12 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     return do_it(m, who, id, p);
 }
 
-int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, uint64_t deadline_usec,
-                     bool kill_opportunistic, struct nm_problem *p)
+int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
+                     struct nm_problem *p)
 {
-    m->last_u64 = deadline_usec;
-    m->last_now = kill_opportunistic;
+    m->last_u64 = order->deadline_usec;
+    m->last_now = order->kill_opportunistic;
+    m->last_until_restart = order->until_restart;
     return do_it(m, who, "drain", p);
 }
 

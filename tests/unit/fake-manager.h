@@ -36,7 +36,7 @@ struct nm_manager {
     unsigned n_listed;        /* how often it was called */
     struct nm_caller caller;  /* who asked last */
     char last_id[NM_ID_SIZE]; /* of what */
-    bool last_now;
+    bool last_now, last_until_restart;
     unsigned n_done;          /* how many things it has done, sessions aside */
     uint64_t last_u64;
     uint32_t last_u32;

@@ -13,6 +13,8 @@
 #define MANAGER_WORLD_DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 extern const struct nm_caller manager_world_admin;
+/* What nm_manager_drain() takes, for a drain that lasts. */
+#define manager_world_drain(usec) (&(struct nm_drain_order){.deadline_usec = (usec)})
 
 struct manager_world {
     struct fake_tree tree;

@@ -364,9 +364,11 @@ static void test_deeds(void **state)
     assert_int_equal(f->m->last_u64, 5);
     assert_int_equal(f->m->last_u32, 1500);
     assert_int_equal(
-        request(f, "POST", "/v1/drain", "{\"deadline_usec\":9,\"kill_opportunistic\":true}", NULL),
+        request(f, "POST", "/v1/drain", "{\"deadline_usec\":9,\"until_restart\":true}", NULL),
         200);
     assert_int_equal(f->m->last_u64, 9);
+    assert_false(f->m->last_now);
+    assert_true(f->m->last_until_restart);
     assert_string_equal(f->m->last_id, "drain");
     assert_int_equal(request(f, "POST", "/v1/undrain", NULL, NULL), 200);
     assert_string_equal(f->m->last_id, "undrain");

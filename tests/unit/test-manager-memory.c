@@ -325,7 +325,7 @@ static int set_blob(struct request *q)
 
 static int drain(struct request *q)
 {
-    int r = nm_manager_drain(q->w->m, &manager_world_admin, 3600 * NM_USEC_PER_SEC, false, &q->problem);
+    int r = nm_manager_drain(q->w->m, &manager_world_admin, manager_world_drain(3600 * NM_USEC_PER_SEC), &q->problem);
 
     assert_int_equal(q->w->m->drain.is_on, r == 0);
     if (r == 0)

@@ -122,14 +122,50 @@ static void test_drain_without_timer(void **state)
     struct nm_problem problem;
 
     manager_world_start(w);
-    assert_int_equal(nm_manager_drain(w->m, &admin, HOUR_USEC, false, &problem), 0);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(HOUR_USEC), &problem), 0);
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     end_loop(w);
-    assert_true(nm_manager_drain(w->m, &admin, HOUR_USEC, true, &problem) < 0);
+    assert_true(nm_manager_drain(w->m, &admin, &(struct nm_drain_order){HOUR_USEC, true, false}, &problem) < 0);
     assert_false(w->m->drain.is_on);
     assert_true(w->m->drain.deadline_usec == UINT64_MAX);
-    assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
     assert_true(w->m->drain.is_on);
+}
+
+static void restart_amid_drain(struct manager_world *w, bool crash)
+{
+    if (!crash)
+        nm_manager_leave(w->m);
+    manager_world_restart(w);
+}
+
+/* A drain until a restart is over after an orderly end, and goes on after a crash; one without that goes on after both,
+ * whatever is asked for on top of it. */
+static void test_drain_until_restart(void **state)
+{
+    static const struct {
+        bool first, until_restart, crash, goes_on;
+    } cases[] = {
+        {true, true, false, false}, {true, true, true, true}, {true, false, false, true}, {false, true, false, true},
+    };
+    struct nm_drain_order order = {.deadline_usec = UINT64_MAX};
+    struct manager_world *w = *state;
+    struct nm_problem problem;
+    struct nm_status status;
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        manager_world_start(w);
+        order.until_restart = cases[i].first;
+        assert_int_equal(nm_manager_drain(w->m, &admin, &order, &problem), 0);
+        order.until_restart = cases[i].until_restart;
+        assert_int_equal(nm_manager_drain(w->m, &admin, &order, &problem), 0);
+        restart_amid_drain(w, cases[i].crash);
+        nm_manager_get_status(w->m, &status);
+        assert_int_equal(status.state, cases[i].goes_on ? NM_NODE_DRAINING : NM_NODE_RUNNING);
+        assert_int_equal(status.drain_until_restart, cases[i].crash);
+        if (cases[i].goes_on)
+            assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
+    }
 }
 
 /* ---- a container that can't be measured ---------------------------------------------------------- */
@@ -448,7 +484,7 @@ static void test_removable(void **state)
 
     assert_true(first > 0 && first <= nm_realtime_usec());
     manager_world_start(w);
-    assert_int_equal(nm_manager_drain(w->m, &admin, UINT64_MAX, false, &problem), 0);
+    assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
     assert_int_equal(removable_since(w), first); /* draining is no matter */
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     l = submit(w, "exit 0");
@@ -577,6 +613,7 @@ int main(void)
         TEST(test_housekeeping_after_sleep),
         TEST(test_kill_without_timer),
         TEST(test_drain_without_timer),
+        TEST(test_drain_until_restart),
         TEST(test_old_figures_grow_stale),
         TEST(test_full_disk_at_start),
         TEST(test_close_breaker_on_full_disk),

@@ -366,7 +366,8 @@ static void test_acts(void **state)
         {"POST /v1/drain HTTP", OK("{\"discarded\":{\"count\":1,\"containers\":[{\"id\":\"container_1_1\"}]}}"),
          "{\"deadline_usec\":5000000,\"kill_opportunistic\":true}"},
         {"GET /v1/containers?limit=250&after=0 HTTP", OK("[]"), NULL},
-        {"POST /v1/drain HTTP", OK("{\"upstream\":{\"kind\":\"yarn\",\"state\":\"running\"}}"), "{}"},
+        {"POST /v1/drain HTTP", OK("{\"upstream\":{\"kind\":\"yarn\",\"state\":\"running\"}}"),
+         "{\"until_restart\":true}"},
         {"POST /v1/undrain HTTP", OK("{}"), NULL},
         {"POST /v1/close-breaker HTTP", OK("{}"), NULL},
         {"POST /v1/reload HTTP", REFUSED("400", "nmd.conf:3: no."), NULL},
@@ -391,7 +392,7 @@ static void test_acts(void **state)
     RUN(&r, "drain", "--deadline", "5s", "--kill-opportunistic");
     assert_string_equal(r.err, "nmctl: drain: discards 2 containers that wait: w, container_1_2\n");
     assert_string_equal(r.out, "draining; 1 that waited was discarded\n");
-    RUN(&r, "drain");
+    RUN(&r, "drain", "--until-restart");
     assert_string_equal(r.out, "draining\n");
     nmctl_expect(r.err, "nmctl: drain: the ResourceManager hears that this node has no more room than its containers");
     RUN(&r, "undrain");

@@ -527,7 +527,7 @@ static void test_preparation_ends(void **state)
     manager_world_settle(w);
     assert_int_equal(c->exit_reason, NM_EXIT_KILLED);
     c = prepare(w, NM_OPPORTUNISTIC)->c;
-    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, UINT64_MAX, false, &p), 0);
+    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, manager_world_drain(UINT64_MAX), &p), 0);
     manager_world_settle(w);
     assert_int_equal(c->exit_reason, NM_EXIT_DRAINED);
 }

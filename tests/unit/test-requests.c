@@ -35,7 +35,7 @@ static int as_kill(json_t *body, struct nm_problem *p)
 
 static int as_drain(json_t *body, struct nm_problem *p)
 {
-    struct nm_messages_drain d;
+    struct nm_drain_order d;
 
     return nm_messages_parse_drain(body, &d, p);
 }
@@ -329,7 +329,7 @@ static void test_vcores(void **state)
 
 static void test_drain_defaults(void **state)
 {
-    struct nm_messages_drain d;
+    struct nm_drain_order d;
     struct nm_problem p;
     json_t *body;
 
@@ -339,11 +339,13 @@ static void test_drain_defaults(void **state)
     json_decref(body);
     assert_true(d.deadline_usec == UINT64_MAX);
     assert_false(d.kill_opportunistic);
-    body = json_pack("{s:i, s:b}", "deadline_usec", 0, "kill_opportunistic", 1);
+    assert_false(d.until_restart);
+    body = json_pack("{s:i, s:b, s:b}", "deadline_usec", 0, "kill_opportunistic", 1, "until_restart", 1);
     assert_int_equal(nm_messages_parse_drain(body, &d, &p), 0);
     json_decref(body);
     assert_true(d.deadline_usec == 0);
     assert_true(d.kill_opportunistic);
+    assert_true(d.until_restart);
 }
 
 static void test_errors_round_trip(void **state)

@@ -201,7 +201,7 @@ static void test_draining(void **state)
     struct nm_problem p;
 
     (void)submit(w, NM_GUARANTEED, first_argv);
-    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, UINT64_MAX, false, &p), 0);
+    assert_int_equal(nm_manager_drain(w->m, &manager_world_admin, manager_world_drain(UINT64_MAX), &p), 0);
     assert_int_equal(rerun(w, &(struct nm_rerun){0}), NM_AGENT_E_UNAVAILABLE);
     assert_false(live(w)->c->rerun);
 }
