@@ -140,6 +140,34 @@ static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, " of CPU");
 }
 
+/* Whether vcores and cores are two units here. */
+static bool has_other_vcores(const struct nm_decision *d)
+{
+    return d->capacity_vcores_milli > 0 && d->capacity_vcores_milli != d->capacity.cpu_millicores;
+}
+
+/* "1 vcore (0.5 cores)", where the sentence goes on with cores; "1.0 GiB" */
+static void add_request(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
+{
+    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
+    if (k != NM_CPU || !has_other_vcores(d))
+        return;
+    nm_text_add(t, " (");
+    nm_text_add_amount(t, k, d->request.cpu_millicores);
+    nm_text_add(t, ")");
+}
+
+/* "2 cores (4 vcores)", likewise; "8.0 GiB" */
+static void add_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
+{
+    nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
+    if (k != NM_CPU || !has_other_vcores(d))
+        return;
+    nm_text_add(t, " (");
+    nm_text_add_asked(t, d, k, d->capacity.cpu_millicores);
+    nm_text_add(t, ")");
+}
+
 static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
 {
     enum nm_resource k = d->resource;
@@ -149,7 +177,7 @@ static void why_would_exceed(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, " of capacity");
     add_parts(t, d, k, " (", ")");
     nm_text_add(t, ", and with the ");
-    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
+    add_request(t, d, k);
     nm_text_add(t, " that it asks for would be at ");
     nm_text_add_over_limit(t, d, k, nm_resources_get(&d->used, k) + nm_resources_get(&d->request, k));
 }
@@ -231,10 +259,10 @@ static void why_never(struct nm_text *t, const struct nm_decision *d)
     enum nm_resource k = d->resource;
 
     nm_text_add(t, "with the ");
-    nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
+    add_request(t, d, k);
     nm_text_add(t, "%s that it asks for it would not fit even if no other container ran: of ",
                 k == NM_MEMORY ? " of memory" : "");
-    nm_text_add_asked(t, d, k, nm_resources_get(&d->capacity, k));
+    add_capacity(t, d, k);
     nm_text_add(t, ", ");
     if (nm_resources_get(&d->others, k) > 0) {
         nm_text_add_amount(t, k, nm_resources_get(&d->others, k));
@@ -492,6 +520,15 @@ static const char *kill_advice(const struct nm_decision *d)
     }
 }
 
+/* Whatever it asks for: containers could all end, and it would still not start as an opportunistic one. */
+static bool is_taken_by_others(const struct nm_decision *d)
+{
+    const enum nm_resource k = d->resource;
+
+    return (double)nm_resources_get(&d->others, k) >=
+           nm_fractions_get(&d->preemption_threshold, k) * (double)nm_resources_get(&d->capacity, k);
+}
+
 static const char *wait_advice(const struct nm_decision *d)
 {
     switch (d->reason) {
@@ -499,7 +536,9 @@ static const char *wait_advice(const struct nm_decision *d)
     case NM_REASON_WOULD_EXCEED_BETA:
     case NM_REASON_NEVER_FITS:
     case NM_REASON_ALLOCATION_FULL:
-        return "wait, ask for less, or ask for it as guaranteed";
+        return is_taken_by_others(d) ? "wait until what isn't a container uses less of the node, or ask for it as "
+                                       "guaranteed"
+                                     : "wait, ask for less, or ask for it as guaranteed";
     case NM_REASON_NO_SAMPLE:
         return "wait for the next sample; if this lasts, see nmd's journal for why the node can't "
                "be sampled";

@@ -129,6 +129,39 @@ static void test_why_held_or_refused(void **state)
     d.others.memory_bytes = 2 * GIB;
     d.request.memory_bytes = 7 * GIB;
     assert_contains(&d, "of 8.0 GiB, 2.0 GiB are used by others on the node, and the limit is 95 %");
+    d.resource = NM_CPU;
+    d.capacity = (struct nm_resources){8 * GIB, 2000};
+    d.capacity_vcores_milli = 4000;
+    d.request.cpu_millicores = 500;
+    d.others.cpu_millicores = 1980;
+    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for it would not fit even if no other container ran: "
+                        "of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
+}
+
+static void assert_advice(const struct nm_decision *d, bool less, bool guaranteed)
+{
+    _cleanup_free_ char *text = NULL;
+
+    assert_int_equal(nm_decision_explain(d, &text), 0);
+    assert_int_equal(strstr(text, "ask for less") != NULL, less);
+    assert_int_equal(strstr(text, "ask for it as guaranteed") != NULL, guaranteed);
+}
+
+/* Nothing is small enough where others alone use what may be used. */
+static void test_less_is_no_advice(void **state)
+{
+    static const enum nm_reason reasons[] = {NM_REASON_OVER_ALPHA, NM_REASON_WOULD_EXCEED_BETA, NM_REASON_NEVER_FITS};
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(reasons); i++) {
+        struct nm_decision d = sample(NM_DECISION_QUEUE, reasons[i]);
+
+        d.resource = NM_CPU;
+        d.others.cpu_millicores = 3700;
+        assert_advice(&d, true, true);
+        d.others.cpu_millicores = 3800;
+        assert_advice(&d, false, true);
+    }
 }
 
 /* What is measured, what is reserved, and what others use are never one figure. */
@@ -524,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_why_admitted),
         cmocka_unit_test(test_why_held_or_refused),
         cmocka_unit_test(test_what_use_is_made_of),
+        cmocka_unit_test(test_less_is_no_advice),
         cmocka_unit_test(test_vcores_apart_from_cpus),
         cmocka_unit_test(test_repeated_refusals),
         cmocka_unit_test(test_why_taken_back),
