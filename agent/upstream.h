@@ -38,6 +38,7 @@ struct nm_upstream {
     char address[280];   /* of whoever is above */
     char node[280];      /* what this node is called there; "": nothing yet */
     char trouble[256];   /* why it isn't as it should be; "" */
+    char unhealthy[200]; /* it has heard that this node is, for this reason; "": that it is well */
     uint64_t last_heartbeat_realtime_usec; /* that was answered; 0: none yet */
     uint64_t round_trip_usec;              /* of the newest answer; 0: none yet */
     bool sized;            /* it has said what it counts on, in the next two; else what is configured */

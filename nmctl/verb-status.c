@@ -301,28 +301,39 @@ static void print_size(FILE *f, const json_t *status)
             nm_json_u64(machine, "cpus"), nm_plural(nm_json_num(machine, "cpus")));
 }
 
-/* The cluster that the node belongs to. */
+static void print_why(FILE *f, const json_t *upstream, const char *key)
+{
+    char why[1024];
+
+    if (!nm_json_has(upstream, key))
+        return;
+    (void)snprintf(why, sizeof why, "%s", nm_json_str(upstream, key));
+    fprintf(f, "%*s%s\n", LABEL, "", nm_term_clean(why));
+}
+
+/* The cluster that the node belongs to. A registered node that is unhealthy to it gets nothing, so that is told beside
+ * "running". */
 static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
 {
     const char *kind = nm_json_str(u, "kind"), *state = nm_json_str(u, "state");
-    enum nm_style style = nm_streq(state, "running") ? NM_STYLE_GOOD : NM_STYLE_WARN;
+    const bool is_unhealthy = nm_json_has(u, "unhealthy");
+    enum nm_style style = nm_streq(state, "running") && !is_unhealthy ? NM_STYLE_GOOD : NM_STYLE_WARN;
     uint64_t now = nm_realtime_usec(), beat = nm_json_u64(u, "last_heartbeat_usec");
-    char trouble[1024], ago[32], trip[32];
+    char ago[32], trip[32];
 
     if (!*kind)
         return;
     print_label(f, term, "upstream");
-    fprintf(f, "%s, %s%s%s: ", kind, nm_term_on(term, style), state, nm_term_off(term, style));
+    fprintf(f, "%s, %s%s%s%s: ", kind, nm_term_on(term, style), state, is_unhealthy ? ", reported as unhealthy" : "",
+            nm_term_off(term, style));
     fprintf(f, "%s at %s", nm_json_has(u, "node") ? nm_json_str(u, "node") : "this node", nm_json_str(u, "address"));
     if (beat > 0)
         fprintf(f, "; heartbeat %s ago, answered in %s",
                 nm_format_duration(nm_sub_u64(now, beat), ago, sizeof ago),
                 nm_format_duration(nm_json_u64(u, "round_trip_usec"), trip, sizeof trip));
     (void)fputc('\n', f);
-    if (nm_json_has(u, "trouble")) {
-        (void)snprintf(trouble, sizeof trouble, "%s", nm_json_str(u, "trouble"));
-        fprintf(f, "%*s%s\n", LABEL, "", nm_term_clean(trouble));
-    }
+    print_why(f, u, "trouble");
+    print_why(f, u, "unhealthy");
 }
 
 static void print_placed(FILE *f, const json_t *placed)

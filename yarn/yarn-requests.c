@@ -48,6 +48,7 @@ static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
     const int64_t limit = y->limit_told_mib;
 
     y->empty_beats = 0;
+    y->shown.unhealthy[0] = '\0';
     nm_yarn_node_set_out(y->hosting->node, false);
     nm_yarn_node_set_counted_on(y->hosting->node, limit > 0 && r->resource && r->resource->memory > limit);
 }
@@ -69,6 +70,8 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
         /* The answer to one that was sent twice may be to the first, which knew less. */
         if (!y->repeats) {
             nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
+            (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
+                           y->report.health.healthy ? "" : y->report.health_text);
             nm_yarn_node_reported(y->hosting->node);
             y->empty_beats = nm_yarn_node_is_empty(y->hosting->node) ? y->empty_beats + 1 : 0;
         }

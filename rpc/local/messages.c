@@ -380,6 +380,7 @@ static json_t *upstream(const struct nm_upstream *u, json_t *pipelines)
                      {"address", nm_make_string_or_null(u->address)},
                      {"node", nm_make_string_or_null(u->node)},
                      {"trouble", nm_make_string_or_null(u->trouble)},
+                     {"unhealthy", nm_make_string_or_null(u->unhealthy)},
                      {"last_heartbeat_usec", nm_make_integer_or_null(beat, beat == 0)},
                      {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
                      {"heartbeats", nm_make_integer(u->heartbeats)},

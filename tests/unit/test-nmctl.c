@@ -328,7 +328,7 @@ static void test_status_of_masters(void **state)
     static const struct fake_exchange x[] = {
         {"GET /v1/status",
          OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"},\"upstream\":{\"kind\":\"yarn\","
-            "\"state\":\"running\",\"address\":\"rm:8031\",\"masters\":{\"address\":\"n1:8049\",\"attempts\":2,"
+            "\"state\":\"running\",\"address\":\"rm:8031\",\"unhealthy\":\"draining: so\",\"masters\":{\"address\":\"n1:8049\",\"attempts\":2,"
             "\"outstanding\":7,\"placed\":{\"node_local\":1,\"rack_local\":2,\"anywhere\":3},\"pipelines\":["
             "{\"attempt_id\":\"appattempt_1_0001_000001\",\"user\":\"al\\u001bice\",\"state\":\"running\","
             "\"outstanding\":7,\"nodes\":10,\"placed\":{\"node_local\":0,\"rack_local\":0,\"anywhere\":3},"
@@ -341,6 +341,8 @@ static void test_status_of_masters(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "status");
     assert_int_equal(r.status, 0);
+    nmctl_expect(r.out, "upstream     yarn, running, reported as unhealthy: this node at rm:8031\n"
+                        "             draining: so\n");
     nmctl_expect(r.out,
                  "masters      2 by way of n1:8049; 7 opportunistic containers wait for a place; placed 1 on hosts "
                   "that were named, 2 in such racks, 3 anywhere\n"

@@ -161,9 +161,13 @@ static void test_draining_when_empty(void **state)
     assert_begins(w->health, "draining: ");
     tracker_run_beats(w, 3);
     assert_false(w->healthy);
+    assert_string_equal(tracker_shown(w).unhealthy, w->health); /* that is what it has heard */
+    assert_string_equal(tracker_shown(w).state, "running");
     assert_int_equal(w->registrations, 1);
     w->node->m->drain.is_on = false;
     tracker_run_until(w, is_healthy);
+    tracker_run_beats(w, 2);
+    assert_string_equal(tracker_shown(w).unhealthy, "");
 }
 
 /* A ResourceManager that has a size of its own for the node says so, and goes on sending: that is to be counted. */

@@ -402,6 +402,7 @@ is 'but its logs' "$(cat "$place/logs/$app/$g/stdout")" hello
 check 'and nothing at the ResourceManager' wait_until 20 rm_counts '0 0 0'
 nmctl drain >/dev/null 2>&1
 check 'an empty node that drains is unhealthy to it' wait_until 20 rm_says UNHEALTHY
+like 'which nmctl tells beside that it is registered' "$(nmctl status)" 'upstream .*yarn, running, reported as unhealthy: '
 like 'with the reason' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
 check 'and healthy again when that is over' wait_until 20 rm_says RUNNING
