@@ -12,13 +12,24 @@ progress_every=1.8 # seconds between two lines; on a terminal the line is redraw
 progress_last() { # LOG
     tail -c 2000 "$1" 2>/dev/null | tr '\r' '\n' | tr -d '\000-\010\013-\037\177' | sed -n '/[^[:space:]]/h; ${x;p}'
 }
+# Prints the text, or as many of its words as fit; one that is too long itself is cut.
+progress_cut() { # WIDTH TEXT
+    local text=${2:0:$1}
+    if [ "${#2}" -gt "$1" ]; then
+        text=${2:0:$1 - 3}
+        [[ $text != *[![:space:]]' '* ]] || text=${text% *}
+        text=${text%"${text##*[!' ,;:']}"}...
+    fi
+    printf '%s' "$text"
+}
+progress_said=progress_last # prints what there is to say of a LOG; a script whose log is for machines has its own
 progress_took() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); } # SECONDS
 # Prints "STEP  1:05  the last line of its log", no wider than the terminal.
 progress_line() { # STEP SECONDS LOG
     local line width=${COLUMNS:-0}
     [ "$width" -gt 20 ] || width=100
-    line=$(printf '%-17s %s  %s' "$1" "$(progress_took "$2")" "$(progress_last "$3")")
-    line=${line:0:width - 1}
+    line=$(printf '%-17s %s  %s' "$1" "$(progress_took "$2")" "$("$progress_said" "$3")")
+    line=$(progress_cut $((width - 1)) "$line")
     printf '%s' "${line%  }"
 }
 # Prints progress until the process has ended: on a terminal one line that is rewritten, elsewhere one line each time.

@@ -25,9 +25,11 @@ JOB_MEMORY, JOB_USES = 0.09, 0.06
 JOB_SECONDS, JOB_CPU_SECONDS, JOB_ROUNDS = 4.4, 0.01, 10
 N_WAITING = 6        # jobs that are submitted ahead
 
+QUIET = {True: "services are quiet: what they hold and do not use is lent out",
+         False: "services are quiet: what they do not use lies idle"}  # over-allocation: on or off
 # Ends of the phases, as shares of the run.
 PHASES = (
-    (8 / 24, "services are quiet: what they hold and do not use is lent out"),
+    (8 / 24, QUIET),
     (12 / 24, "web ramps up its CPU"),
     (14 / 24, "web is quiet again"),
     (18 / 24, "db ramps up its memory"),
@@ -39,8 +41,9 @@ def capacity_mib(cpus, machine_mib):
     return int(min(CAPACITY_MIB * max(1, cpus / 8), machine_mib * 0.6))
 
 
-def phase_of(seconds, length):
-    return next((name for end, name in PHASES if seconds < end * length), PHASES[-1][1])
+def phase_of(seconds, length, over_allocation):
+    phase = next((name for end, name in PHASES if seconds < end * length), PHASES[-1][1])
+    return phase[over_allocation] if phase is QUIET else phase
 
 
 def services(length, cpus, capacity):

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+WIDTH = 240    # of a line in a log; a step's own words are shorter
 SILENCE = 1.8  # seconds; below two with the wake-up latency of a thread
 IDLE = 60      # seconds without progress, after which a wait ends
 MOST = 900     # seconds at most: a process that repeats a message for ever also makes progress
@@ -74,6 +75,14 @@ def run(main):
         sys.exit(128 + signal.SIGPIPE)
 
 
+def cut(text, width):
+    """Returns the text, or as many of its words as fit; one that is too long itself is cut."""
+    if len(text) <= width:
+        return text
+    words = text[:width - 3].rpartition(" ")[0].rstrip(" ,;:") if " " in text[:width - 3].strip() else text[:width - 3]
+    return words + "..."
+
+
 class Progress(threading.Thread):
     """Prints the step, the time since it began and the last line of its log whenever there was no other output for two seconds,
     from a thread, so that blocking calls are covered, too. draw(text) puts the line on a screen instead."""
@@ -99,7 +108,7 @@ class Progress(threading.Thread):
     def line(self):
         seconds = int(time.monotonic() - self.begun)
         said = last_line(self.log) if self.log else ""
-        return f"  {seconds // 60}:{seconds % 60:02}  {self.what}{': ' if said else ''}{said}"[:160]
+        return cut(f"  {seconds // 60}:{seconds % 60:02}  {self.what}{': ' if said else ''}{said}", WIDTH)
 
     def run(self):
         while not self.over.wait(0.1):
@@ -192,5 +201,5 @@ def patiently(ask, what, process, log):
 
 def to_terminal(text):
     """Writes to the last line of the screen and keeps the cursor position."""
-    sys.stdout.write(f"\0337\033[999;1H\033[K\033[90m{text[:100]}\033[0m\0338")
+    sys.stdout.write(f"\0337\033[999;1H\033[K\033[90m{cut(text, 100)}\033[0m\0338")
     sys.stdout.flush()

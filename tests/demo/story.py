@@ -51,8 +51,9 @@ class Cpu:
     """Divides the CPU time that is used into that of containers, of the demo itself and of other work. Reports when other work
     begins to matter, and when it ends."""
 
-    def __init__(self, node):
+    def __init__(self, node, over_allocation):
         self.node, self.is_told = node, False
+        self.lends = over_allocation
         self.looks = collections.deque(maxlen=7)
         self.first = self.last = None
 
@@ -64,7 +65,7 @@ class Cpu:
         foreign = self.shares(self.looks[0])[1]
         if len(self.looks) == self.looks.maxlen and (foreign > compare.FOREIGN) != self.is_told:
             self.is_told = not self.is_told
-            say(f"other work uses {foreign:.0%} of this machine's CPUs: that is not lent out" if self.is_told
+            say(f"other work uses {foreign:.0%} of this machine's CPUs{': that is not lent out' if self.lends else ''}" if self.is_told
                 else "other work no longer uses this machine's CPUs")
         return f"other work on this machine uses {foreign:.0%} of its CPUs" if self.is_told else ""
 
@@ -82,7 +83,7 @@ class Run:
         self.arg, self.show = arg, show
         self.node = nodes.Node(arg.build, over_allocation, arg.capacity)
         self.batch = batch.Batch(self.node, size)
-        self.cpu = Cpu(self.node)
+        self.cpu = Cpu(self.node, over_allocation)
         self.said, self.symbols, self.states, self.services, self.memory = [], {}, {}, {}, []
         self.result = {"over_allocation": over_allocation}
 
@@ -255,7 +256,7 @@ def play(arg, live):
 
         def show(frame):
             recorder.put(frame)
-            phase = plan.phase_of(frame["t"], arg.seconds)
+            phase = plan.phase_of(frame["t"], arg.seconds, over_allocation)
             gauge.detail(f"run {number} of {len(ORDER)}, {phase}; {pictures.summed_up(frame)}")
             picture.show(TITLE[over_allocation], arg.seconds, phase, frame)
 
@@ -281,7 +282,7 @@ def replay(path, live):
             begun = time.monotonic()
             for frame in frames:
                 picture.show(f"RECORDED: {TITLE[result['over_allocation']]}", header["seconds"],
-                             plan.phase_of(frame["t"], header["seconds"]), frame)
+                             plan.phase_of(frame["t"], header["seconds"], result["over_allocation"]), frame)
                 if live:  # in real time; a log is printed at once
                     time.sleep(max(0.0, begun + frame["t"] + 0.5 - time.monotonic()))
         finally:

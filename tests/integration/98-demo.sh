@@ -99,6 +99,19 @@ print(picture.used(c, 1024, 2), picture.bar(
     0.25, 0.8, 0.95, 20, False))')" \
     "{'memory': 0.25, 'cpu': 0.25} █████░░░░░░░░░░░α░░β"
 
+# What is said of plain YARN's runs is what happens in them.
+is "only with over-allocation something is lent out" "$(python "import plan
+print([plan.phase_of(t, 24, over) for over in (True, False) for t in (1, 23)])")" "['services are quiet: what they hold and do not use \
+is lent out', 'services are quiet again', 'services are quiet: what they do not use lies idle', 'services are quiet again']"
+is "and only there other work is told not to be" "$(python "import story
+for over in (True, False):
+    cpu = story.Cpu(None, over)
+    cpu.looks.extend([0] * 6)
+    cpu.shares = lambda since=None: (0, 0.38)
+    cpu.node = type('', (), {'own_cpu_seconds': lambda self: 0})()
+    cpu.look([], print)")" "other work uses 38% of this machine's CPUs: that is not lent out
+other work uses 38% of this machine's CPUs"
+
 # ---- a recording ----
 # Two runs of one frame each, with results, made with the program's own modules, since a real run takes two minutes.
 python "import picture, recording
@@ -176,6 +189,33 @@ progress_run 'some step' "$dir/work.log" bash -c "$chatter; exit 3" 2>"$dir/work
 is "long work: its status" $? 3
 at_least "a line every two seconds, with step, time and what was said last" \
     "$(grep -cE '^some step +0:0[0-9]  part [1-5]$' "$dir/work.err")" 3
+words='many words, of which only some fit'
+for width in 35 34 33 20 13 12 4; do
+    is "a line of $width characters ends at a word" "$(progress_cut $width "$words")" "$(python "import progress
+print(progress.cut('$words', $width))")"
+    [ "$width" -gt 33 ] || like "as its end shows" "$(progress_cut $width "$words")" '^(many( words(, of( which( only( some)?)?)?)?)?|m)\.\.\.$'
+done
+is "what is no longer than that stays" "$(progress_cut 34 "$words")" "$words"
+is "the longest line of the demo's is whole" "$(python "import plan, picture, progress
+g = progress.Progress()
+g.step('run 4 of 4, ' + max((plan.phase_of(t, 24, o) for t in range(24) for o in (True, False)), key=len) + '; ' + picture.summed_up(
+    {'running': (10, 100), 'used': {'memory': 1.0, 'cpu': 1.0}, 'paused': 100, 'queued': 100}))
+print(g.line()[-21:])
+g.stop()")" ' 100 paused, 100 wait'
+# A package's log is of commands. Its words are build-deb's own.
+eval "$(sed -n '/^said_of_package()/,/^}/p' "$here/../../packaging/build-deb")"
+printf '%s\n' 'dpkg-buildpackage: info: source package nmd' >"$dir/deb.log"
+is "a package's build: before its steps" "$(said_of_package "$dir/deb.log")" dpkg-buildpackage
+printf '%s\n' ' debian/rules binary' '   dh_auto_configure -- --with-x' 'checking for gcc' >>"$dir/deb.log"
+is "the step" "$(said_of_package "$dir/deb.log")" dh_auto_configure
+printf '%s\n' '   dh_auto_build' '/bin/bash ./libtool  --tag=CC   --mode=compile gcc -c -o a.lo a.c' \
+    'libtool: compile:  gcc -c a.c  -fPIC -DPIC -o .libs/a.o' 'gcc -O2 -c -o b.o b.c' "  7 |   x" '    |   ^' >>"$dir/deb.log"
+is "what is compiled is counted" "$(said_of_package "$dir/deb.log")" "dh_auto_build: 2 files compiled"
+printf '%s\n' '/bin/bash ./libtool  --tag=CC   --mode=link gcc -o nmd b.o' '[INFO] Compiling 12 sources' >>"$dir/deb.log"
+is "what is linked, too; and Maven speaks for itself" "$(said_of_package "$dir/deb.log")" \
+    "dh_auto_build: 2 files compiled, 1 libraries and programs linked: [INFO] Compiling 12 sources"
+printf '%s\n' '   dh_strip' >>"$dir/deb.log"
+is "until the next step" "$(said_of_package "$dir/deb.log")" dh_strip
 patience_seconds=2
 (bash -c "$chatter; touch $dir/up; sleep 60") >"$dir/slow.log" 2>&1 &
 slow=$!
