@@ -42,7 +42,7 @@ static void give_up(struct nm_recorder *r, const char *why)
 {
     char size[32];
 
-    (void)ftruncate(r->fd, (off_t)r->written_bytes);
+    (void)!ftruncate(r->fd, (off_t)r->written_bytes);
     r->fd = nm_close(r->fd);
     nm_warning("the recording to %s ends here, after %s: %s; what is in the file can be replayed, "
                "and nmd goes on without it",

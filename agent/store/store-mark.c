@@ -154,7 +154,7 @@ static void write_mark(struct nm_store_mark *k, const char *boot_id, uint32_t n)
     (void)snprintf(m.boot_id, sizeof m.boot_id, "%s", boot_id);
     m.check = check_of(&m);
     if (k->fd >= 0 && pwrite(k->fd, &m, sizeof m, 0) != (ssize_t)sizeof m)
-        (void)ftruncate(k->fd, 0); /* none rather than a wrong one */
+        (void)!ftruncate(k->fd, 0); /* none rather than a wrong one */
 }
 
 void nm_store_mark_open(struct nm_store_mark *k, const char *path, const char *boot_id)
@@ -178,7 +178,7 @@ static void update(struct nm_store_mark *k, uint32_t n)
 
     m.check = check_of(&m);
     if (pwrite(k->fd, (const char *)&m + from, sizeof m - from, (off_t)from) != (ssize_t)(sizeof m - from))
-        (void)ftruncate(k->fd, 0);
+        (void)!ftruncate(k->fd, 0);
 }
 
 void nm_store_mark_put(struct nm_store_mark *k, uint32_t n)
