@@ -14,6 +14,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 #include "util/lockfile.h"
+#include "util/log.h"
 
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
 #define LOCK_NAME "lock"
@@ -24,12 +25,25 @@ static int refuse_dir(const char *what, const char *path, int r, char **ret_mess
     return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be made: %s", what, path, strerror(-r)) : 0;
 }
 
+/* An nmd that has just been stopped may take a moment to end, which is waited for, and not in silence. */
+static int take(const char *path, const char *what, const char *name, pid_t *ret_holder)
+{
+    char buf[NM_LOCKFILE_HOLDER_SIZE];
+    int r = nm_lockfile_take(path, 0, ret_holder);
+
+    if (r != -EBUSY)
+        return r;
+    nm_notice("another nmd (%s) uses the %s %s: waiting %u s for its end", nm_lockfile_name_holder(*ret_holder, buf), what,
+              name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
+    return nm_lockfile_take(path, LOCK_WAIT_USEC, ret_holder);
+}
+
 /* Locks the file; `what` and `name` say what that stands for, `way_out` what to do about a refusal. */
 static int lock_file(const char *path, const char *what, const char *name, const char *way_out, char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     pid_t holder = 0;
-    int r = nm_lockfile_take(path, LOCK_WAIT_USEC, &holder);
+    int r = take(path, what, name, &holder);
 
     if (r == -EBUSY)
         return nm_fail(ret_message, r, "another nmd (%s) uses the %s %s; stop that nmd, or %s",

@@ -586,7 +586,7 @@ static int lock_all(struct daemon *d, const struct options *o, const struct nm_c
         r = lock_socket(o, c);
     if (r < 0 || !d->yarn_settings)
         return r;
-    r = nm_yarn_lock(d->yarn_settings, &dirs);
+    r = nm_yarn_lock(d->yarn_settings, tell_yarn, &dirs);
     return refuse(NO_NODE, r, dirs);
 }
 

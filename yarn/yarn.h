@@ -30,7 +30,7 @@ struct nm_yarn_params {
 
 /* Locks the local directories until the process ends: comes before anything else that starts. -EBUSY: another nmd has
  * one. *ret_message as below. */
-int nm_yarn_lock(const struct nm_yarn_settings *settings, char **ret_message);
+int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, char **ret_message);
 /* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
 /* Would it be refused? All sentences then, a line each, and nothing is made. Uses `settings`, the

@@ -52,6 +52,7 @@ another() { # NAME WHAT OPTION...: refuses to start, and says who has what, and 
         --state-dir "$dir/state3" --socket "$dir/third.sock" --slice "nmdtest$$c.slice" "$@"
     is "$name: it doesn't start" "$status" 1
     like "$name: says who has it" "$err" "another nmd \(pid $nmd_pid\) uses the $what; stop that nmd, or give this one its own"
+    like "$name: and before that, for what it waits" "${err%%stop that*}" "another nmd \\(pid $nmd_pid\\) uses the $what: waiting 2 s"
     is "$name: nothing was touched" "$(traces)" "$before"
     is "$name: one is paused as before" "$(field_of paused .state)" PAUSED
 }

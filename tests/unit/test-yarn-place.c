@@ -468,6 +468,14 @@ static void test_disk_fails(void **state)
     assert_string_equal(dir.why, "its file system keeps no files");
 }
 
+static char said[400];
+
+static void keep_said(int level, const char *sentence)
+{
+    (void)level;
+    (void)snprintf(said, sizeof said, "%s", sentence);
+}
+
 /* Starts a process that locks the directory until it ends. */
 static pid_t lock_elsewhere(const char *name)
 {
@@ -479,7 +487,7 @@ static pid_t lock_elsewhere(const char *name)
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     pid = fork();
     if (pid == 0) {
-        byte = nm_yarn_dirs_lock(names, NULL) == 0;
+        byte = nm_yarn_dirs_lock(names, keep_said, NULL) == 0;
         (void)!write(ready[1], &byte, 1);
         (void)alarm(60);
         for (;;)
@@ -550,7 +558,8 @@ static void test_joins_later(void **state)
     assert_true(t.is_good);
     other = fork(); /* which can't have it from now on */
     if (other == 0)
-        _exit(nm_yarn_dirs_lock(names + 1, &message) == -EBUSY && strstr(message, late) ? 0 : 1);
+        _exit(nm_yarn_dirs_lock(names + 1, keep_said, &message) == -EBUSY && strstr(message, late) &&
+                      strstr(said, "waiting 2 s") && strstr(said, late) ? 0 : 1);
     assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
     assert_int_equal(t.n, 0);
     /* and one that is mounted over, or moved */

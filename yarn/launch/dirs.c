@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <syslog.h>
 
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -136,8 +137,23 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     return r;
 }
 
+/* An nmd that has just been stopped may take a moment to end, which is waited for, and not in silence. */
+static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)(int level, const char *sentence),
+                         char buf[NM_LOCKFILE_HOLDER_SIZE])
+{
+    char text[PATH_MAX + 160];
+    int r = lock_byte(lock_fd, dir_fd, 0, buf);
+
+    if (r != -EBUSY)
+        return r;
+    (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for its end", buf, name,
+                   (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
+    tell(LOG_NOTICE, text);
+    return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
+}
+
 /* One that can't be opened is no obstacle: its disk may have failed, and then nobody uses it. */
-static int lock_dir(int lock_fd, const char *name, char **ret_message)
+static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const char *sentence), char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
     struct nm_yarn_dir d = {.name = name, .fd = -EBADF};
@@ -145,7 +161,7 @@ static int lock_dir(int lock_fd, const char *name, char **ret_message)
 
     if (r < 0 || d.fd < 0)
         return r;
-    r = lock_byte(lock_fd, d.fd, LOCK_WAIT_USEC, buf);
+    r = wait_for_byte(lock_fd, d.fd, name, tell, buf);
     (void)nm_close(d.fd);
     if (r != -EBUSY)
         return r == -ENOMEM ? r : 0;
@@ -172,12 +188,12 @@ static int open_locks(char **ret_message)
     return r;
 }
 
-int nm_yarn_dirs_lock(char *const *names, char **ret_message)
+int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message)
 {
     int r = open_locks(ret_message), fd = r;
 
     for (; r >= 0 && *names; names++)
-        r = lock_dir(fd, *names, ret_message);
+        r = lock_dir(fd, *names, tell, ret_message);
     return r < 0 ? r : 0;
 }
 
