@@ -33,6 +33,18 @@ static void say_no_permission(const char *path)
            path, group, group);
 }
 
+/* As sd_booted(): where it doesn't run, its commands are no advice. */
+static bool has_systemd(void)
+{
+    return access("/run/systemd/system", F_OK) == 0;
+}
+
+/* Elsewhere it is where whoever started nmd has put it. */
+static const char *where_log(void)
+{
+    return has_systemd() ? " ('journalctl -u nmd')" : "";
+}
+
 int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
 {
     const char *path = ctl->socket_path;
@@ -41,10 +53,9 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     case -ENOENT:
     case -ECONNREFUSED:
     case -ENOTDIR:
-        nm_say("nmd is not running at %s; start it with 'systemctl start nmd' or 'nmd --socket "
-               "PATH', or name its "
-               "socket with --socket or NMD_SOCKET",
-               path);
+        nm_say("nmd is not running at %s; start it with '%s' or 'nmd --socket PATH', or name its socket with --socket "
+               "or NMD_SOCKET",
+               path, has_systemd() ? "systemctl start nmd" : "nmd &");
         break;
     case -EACCES:
     case -EPERM:
@@ -54,13 +65,11 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
         nm_say("the socket's path '%s' is too long: 107 bytes are allowed", path);
         break;
     case -ETIMEDOUT:
-        nm_say("nmd at %s does not answer; see its log ('journalctl -u nmd')", path);
+        nm_say("nmd at %s does not answer; see its log%s", path, where_log());
         break;
     case -ECONNRESET:
     case -EPIPE:
-        nm_say("nmd at %s ended the connection before its answer was complete; see its log "
-               "('journalctl -u nmd')",
-               path);
+        nm_say("nmd at %s ended the connection before its answer was complete; see its log%s", path, where_log());
         break;
     case -EBADMSG:
     case -E2BIG:

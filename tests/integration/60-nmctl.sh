@@ -253,5 +253,6 @@ nmd_stop
 status=0
 nmctl list >"$out" 2>"$err" || status=$?
 is "without nmd: 3" "$status" 3
-check "and how to get it" said "nmd is not running at $NMD_SOCKET; start it"
+[ -d /run/systemd/system ] && how='systemctl start nmd' || how='nmd &'
+check "and how to get it" said "nmd is not running at $NMD_SOCKET; start it with '$how'"
 done_testing
