@@ -23,11 +23,13 @@ struct nm_drift_note {
     char file[24];
 };
 
+#define NM_RESTART_KEYS_SIZE 400
 struct nm_status {
     char host[256];
     enum nm_node_state state;
     bool drained;                       /* draining and empty */
     bool drain_until_restart;
+    char restart_keys[NM_RESTART_KEYS_SIZE]; /* reloaded, but only a restart applies them: "[section] key, ..."; "" */
     uint64_t drain_deadline_realtime_usec; /* 0: none */
     uint64_t removable_since_realtime_usec; /* nothing holds the node since then; 0: something does */
     bool healthy;

@@ -31,6 +31,23 @@ static const struct {
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
+/* A part of what is over a limit may be nobody's use yet: then waiting helps, and not for long. */
+static void add_reserved(const json_t *node, bool memory, char *buf, size_t size)
+{
+    const char *amount = memory ? "memory_bytes" : "cpu_millicores";
+    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
+    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't say */
+    double reserved = capacity > 0 ? nm_json_num(nm_json_at(node, "reserved"), amount) / capacity : 0;
+    size_t len = strlen(buf);
+    char warmup[32];
+
+    if (reserved < 0.005 || for_usec == 0 || len >= size)
+        return;
+    (void)snprintf(buf + len, size - len, " (%.0f %% is only reserved, for up to %s after a start, until the use of what "
+                   "has started is known)", reserved * 100,
+                   nm_format_duration(for_usec, warmup, sizeof warmup));
+}
+
 /* Writes "82 % of the node's memory is used or reserved, over ..." for each resource that is over alpha. */
 static void over_alpha(const json_t *status, char *buf, size_t size)
 {
@@ -45,10 +62,11 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
 
         if (used < alpha || alpha <= 0)
             continue;
-        len +=
-            (size_t)snprintf(buf + len, size - len,
-                             "%s%.0f %% of the node's %s is used or reserved, over the over-allocation threshold of "
-                             "%.0f %%", len > 0 ? ", and " : "", used * 100, names[i], alpha * 100);
+        (void)snprintf(buf + len, size - len,
+                       "%s%.0f %% of the node's %s is used or reserved, over the over-allocation threshold of "
+                       "%.0f %%", len > 0 ? ", and " : "", used * 100, names[i], alpha * 100);
+        add_reserved(node, i == 0, buf, size);
+        len = strlen(buf);
     }
     if (len == 0) /* it was, when nmd last looked */
         (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
@@ -85,6 +103,7 @@ static bool would_exceed(const json_t *node, const json_t *c, bool memory, char 
                    nm_json_num(nm_json_at(node, "reserved"), amount) > 0 ? " used or reserved" : "",
                    nm_format_percent(is, -1, a, sizeof a), what, nm_format_percent(after, limit, b, sizeof b),
                    nm_format_percent(limit, -1, d, sizeof d));
+    add_reserved(node, memory, buf, size);
     return true;
 }
 

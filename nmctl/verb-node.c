@@ -274,13 +274,29 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
     nm_table_print(t, stdout, &term, 0);
 }
 
+/* Done is only what a reload can do: who changed another key must not believe that it is in force. */
+static int reload(struct nm_ctl *ctl)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    char sentence[600];
+    const char *keys;
+    int r = nm_api_call(ctl, "POST", "/v1/reload", NULL, &answer);
+
+    if (r != NM_CTL_OK)
+        return r;
+    keys = nm_json_str(answer, "node.needs_restart");
+    (void)snprintf(sentence, sizeof sentence, "configuration reloaded%s%s", *keys ? "; only a restart applies: " : "", keys);
+    report(ctl, answer, sentence);
+    return r;
+}
+
 int nm_config_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL, *wanted = NULL;
     int r;
 
     if (ctl->args.reload)
-        return tell_node(ctl, "/v1/reload", "configuration reloaded");
+        return reload(ctl);
     r = nm_api_get(ctl, "/v1/config", &answer);
     if (r != NM_CTL_OK)
         return r;

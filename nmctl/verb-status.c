@@ -408,6 +408,10 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
                 nm_plural(nm_json_num(node, "squeeze_millicores") / 1000));
     }
     print_drain(f, term, node);
+    if (nm_json_has(node, "needs_restart")) {
+        print_label(f, term, "restart");
+        fprintf(f, "only a restart of nmd applies %s\n", nm_json_str(node, "needs_restart"));
+    }
     print_removable(f, term, node);
     json_array_foreach(nm_json_at(node, "links"), i, link) {
         if (!nm_json_bool(link, "uplink"))

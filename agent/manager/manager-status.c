@@ -3,12 +3,19 @@
 /* What there is to see: plain structs filled from the manager's state. Nothing here changes
  * anything. */
 
-#include "agent/requests/access.h"
 #include "agent/journal/lists.h"
 #include "agent/journal/past.h"
+#include "agent/manager/manager-access.h"
+#include "agent/manager/manager-lists.h"
+#include "agent/manager/manager-past.h"
+#include "agent/manager/manager-settings.h"
+#include "agent/manager/manager-state.h"
+#include "agent/manager/manager-use.h"
+#include "agent/manager/over-beta.h"
+#include "agent/node/over-beta.h"
+#include "agent/requests/access.h"
 #include "agent/state/manager-state.h"
 #include "agent/state/usage.h"
-#include "agent/node/over-beta.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -174,6 +181,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
                  : m->config->shadow ? NM_NODE_SHADOW
                                      : NM_NODE_RUNNING;
     ret->drained = m->drain.is_on && m->lives.n == 0;
+    nm_settings_restart_keys(m, ret->restart_keys, sizeof ret->restart_keys);
     ret->drain_until_restart = m->drain.until_restart;
     if (m->drain.is_on && m->drain.deadline_usec != UINT64_MAX)
         ret->drain_deadline_realtime_usec =

@@ -414,6 +414,8 @@ struct nm_manager *nm_manager_free(struct nm_manager *m)
     nm_cgroup_backend_free(m->backend);
     if (m->config)
         nm_config_free(m->config);
+    if (m->settling.at_start)
+        nm_config_free(m->settling.at_start);
     free(m->settling.config_path);
     free(m->state_dir);
     free(m->runtime_dir);

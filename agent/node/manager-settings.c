@@ -28,6 +28,15 @@ static void note_node(struct nm_manager *m)
     m->settling.usec = nm_now_usec();
 }
 
+static void replace_config(struct nm_manager *m, struct nm_config *c)
+{
+    if (m->config != c && m->settling.at_start)
+        nm_config_free(m->config);
+    else if (m->config != c)
+        m->settling.at_start = m->config;
+    m->config = c;
+}
+
 int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message)
 {
     struct nm_policy_settings s;
@@ -48,9 +57,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     history_changed = m->config && m->config->history_usec != c->history_usec;
     pressure_changed = m->config && (m->config->pressure_stall_usec != c->pressure_stall_usec ||
                                      m->config->pressure_window_usec != c->pressure_window_usec);
-    if (m->config != c)
-        nm_config_free(m->config);
-    m->config = c;
+    replace_config(m, c);
     m->settings = s;
     note_node(m);
     m->round.shed_due = true;
@@ -195,6 +202,13 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
     nm_kick(m, NM_TRIGGER_CHANGE);
 }
 
+void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (m->settling.at_start)
+        (void)nm_config_needs_restart(m->settling.at_start, m->config, buf, size);
+}
+
 /* ---- reload -------------------------------------------------------------- */
 
 /* All or nothing: the new settings are complete and checked before the old ones go. Limits are
@@ -204,16 +218,14 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
     _cleanup_free_ char *message = NULL;
     struct nm_resources before = m->settings.capacity;
-    char restart[400], text[480];
+    char restart[NM_RESTART_KEYS_SIZE], text[sizeof restart + 80];
     const struct nm_settling *s = &m->settling;
     int r = s->config_path
                 ? nm_config_load(s->config_path, s->config_must_exist, s->config_defaults, &c, &message)
                 : nm_config_new_defaults(&c);
 
-    if (r >= 0) {
-        (void)nm_config_needs_restart(m->config, c, restart, sizeof restart);
+    if (r >= 0)
         r = nm_settings_resettle(m, c, &message);
-    }
     if (r < 0) {
         nm_err("configuration not reloaded, the old one stays in force: %s",
                message ? message : strerror(-r));
@@ -223,6 +235,7 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
                               message ? message : strerror(-r));
     }
     c = NULL;
+    nm_settings_restart_keys(m, restart, sizeof restart);
     (void)nm_health_reconfigure(m->health, m->config);
     if (scale_requests(m) || before.memory_bytes != m->settings.capacity.memory_bytes ||
         before.cpu_millicores != m->settings.capacity.cpu_millicores)

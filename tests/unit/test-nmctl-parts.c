@@ -275,17 +275,44 @@ static void test_json(void **state)
     json_decref(j);
 }
 
+static void reserve(json_t *status)
+{
+    json_t *node = json_object_get(status, "node");
+
+    assert_int_equal(json_object_set_new(node, "warmup_usec", json_integer(15000000)), 0);
+    assert_int_equal(json_object_set_new(node, "capacity", json_pack("{s:i}", "cpu_millicores", 2000)), 0);
+    assert_int_equal(json_object_set_new(node, "reserved", json_pack("{s:i}", "cpu_millicores", 1200)), 0);
+}
+
+static void unreserve(json_t *status)
+{
+    (void)json_object_del(json_object_get(status, "node"), "reserved");
+    (void)json_object_del(json_object_get(status, "node"), "capacity");
+}
+
 static void test_hold(void **state)
 {
+    json_t *c = json_pack("{s:i, s:i}", "vcores", 1, "cpu_request_millicores", 1000);
     json_t *status = json_loads("{\"node\":{\"utilization\":{\"memory\":0.7,\"cpu\":0.93},"
                                 "\"over_allocation_threshold\":{\"memory\":0.8,\"cpu\":0.85},"
                                 "\"preemption_threshold\":{\"memory\":0.9,\"cpu\":0.95}}}",
                                 0, NULL);
-    char text[256];
+    char text[400];
 
     (void)state;
     nm_hold_text("over-alpha", NULL, status, text, sizeof text);
     assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 %");
+    reserve(status);
+    nm_hold_text("over-alpha", NULL, status, text, sizeof text);
+    assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 % "
+                              "(60 % is only reserved, for up to 15s after a start, until the use of what has started "
+                              "is known)");
+    nm_hold_text("would-exceed-beta", c, status, text, sizeof text);
+    assert_string_equal(text, "CPU used or reserved is at 93 % of capacity, and with the 1 vcore that it asks for would "
+                              "be at 143 %, over the limit of 95 % (60 % is only reserved, for up to 15s after a start, "
+                              "until the use of what has started is known)");
+    json_decref(c);
+    unreserve(status);
     nm_hold_text("over-alpha", NULL, NULL, text, sizeof text);
     assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
     nm_hold_text("would-exceed-beta", NULL, status, text, sizeof text);

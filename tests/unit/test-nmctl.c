@@ -407,6 +407,29 @@ static void test_acts(void **state)
     fake_nmd_stop(&f);
 }
 
+static void assert_reload(const struct fake_exchange *x, const char *says)
+{
+    struct fake_nmd f;
+    struct nmctl_result r;
+
+    nmctl_serve(&f, x, 1);
+    RUN(&r, "config", "--reload");
+    assert_int_equal(r.status, 0);
+    assert_string_equal(r.out, says);
+    fake_nmd_stop(&f);
+}
+
+static void test_reload(void **state)
+{
+    static const struct fake_exchange
+        all = {"POST /v1/reload HTTP", OK("{\"node\":{\"needs_restart\":null}}"), NULL},
+        some = {"POST /v1/reload HTTP", OK("{\"node\":{\"needs_restart\":\"[interface] http-address\"}}"), NULL};
+
+    (void)state;
+    assert_reload(&all, "configuration reloaded\n");
+    assert_reload(&some, "configuration reloaded; only a restart applies: [interface] http-address\n");
+}
+
 /* ---- run ------------------------------------------------------------------------------------- */
 
 static void run_and_check(const char *end, int status, const char *said)
@@ -652,6 +675,7 @@ int main(void)
         cmocka_unit_test(test_singular),
         cmocka_unit_test(test_status_tells_what_the_head_asks_for),
         cmocka_unit_test(test_acts),
+        cmocka_unit_test(test_reload),
         cmocka_unit_test(test_run_returns_the_status),
         cmocka_unit_test(test_run_sends_what_was_asked),
         cmocka_unit_test(test_run_names_root),
