@@ -17,7 +17,7 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     _cleanup_free_ char *text = NULL;
     struct stat st;
-    size_t len;
+    size_t len = 0;
     int r;
 
     if (fd < 0)

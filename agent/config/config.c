@@ -173,7 +173,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
                     struct nm_config_place *places, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(FILE_MAX);
-    size_t len;
+    size_t len = 0;
     int r;
 
     if (!text)

@@ -162,7 +162,7 @@ static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *patter
         .userdata = p->fetch->report,
     };
     _cleanup_free_ char *message = NULL;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int r = nm_unpack(fd, dir_fd, &params, &bytes, &message);
 
     if (r < 0)
@@ -206,7 +206,7 @@ static int place_directory(struct place *p, int fd, char **ret_message)
 {
     _cleanup_free_ char *message = NULL;
     _cleanup_close_ int dir_fd = -EBADF;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     int r;
 
     if (mkdirat(p->tmp_fd, p->uri.name, 0700) < 0)
@@ -234,7 +234,7 @@ static int fill(struct place *p, char **ret_message)
     _cleanup_(nm_pattern_freep) struct nm_pattern *pattern = NULL;
     _cleanup_free_ char *message = NULL;
     _cleanup_close_ int fd = -EBADF;
-    bool is_ours;
+    bool is_ours = false;
     int r;
 
     if (is_pattern && p->res->pattern) {

@@ -73,8 +73,8 @@ static void limit_self(const struct nm_work_limits *limits)
 static bool do_resource(struct nm_fetch *f, const struct nm_resource *res)
 {
     _cleanup_free_ char *message = NULL;
-    bool is_listed;
-    uint64_t bytes;
+    bool is_listed = false;
+    uint64_t bytes = 0;
     int r = nm_place(f, res, &bytes, &is_listed, &message);
 
     if (r < 0)
