@@ -33,8 +33,8 @@ static int take(const char *path, const char *what, const char *name, pid_t *ret
 
     if (r != -EBUSY)
         return r;
-    nm_notice("another nmd (%s) uses the %s %s: waiting %u s for its end", nm_lockfile_name_holder(*ret_holder, buf), what,
-              name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
+    nm_notice("another nmd (%s) uses the %s %s: waiting %u s for its end",
+              nm_lockfile_name_holder(*ret_holder, buf), what, name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
     return nm_lockfile_take(path, LOCK_WAIT_USEC, ret_holder);
 }
 

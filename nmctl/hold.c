@@ -43,8 +43,8 @@ static void add_reserved(const json_t *node, bool memory, char *buf, size_t size
 
     if (reserved < 0.005 || for_usec == 0 || len >= size)
         return;
-    (void)snprintf(buf + len, size - len, " (%.0f %% is only reserved, for up to %s after a start, until the use of what "
-                   "has started is known)", reserved * 100,
+    (void)snprintf(buf + len, size - len, " (%.0f %% is only reserved, for up to %s after a start, until the use of "
+                   "what has started is known)", reserved * 100,
                    nm_format_duration(for_usec, warmup, sizeof warmup));
 }
 

@@ -34,7 +34,8 @@ struct nm_args {
     bool json, all, follow, watch, wait, now;
     bool guaranteed, opportunistic, detach, exempt, allow_new_privs;
     bool interactive, tty, force;
-    bool only_stdout, only_stderr, kill_opportunistic, until_restart, reload, changed, quiet, dry_run, replace, timestamps, reverse;
+    bool only_stdout, only_stderr, kill_opportunistic, until_restart, reload;
+    bool changed, quiet, dry_run, replace, timestamps, reverse;
     uint64_t memory_bytes, vcores_milli;
     uint64_t min_runtime_usec, expected_usec, deadline_usec, interval_usec;
     uint64_t tail, last, after, since_usec, timeout_usec;

@@ -285,7 +285,8 @@ static int reload(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     keys = nm_json_str(answer, "node.needs_restart");
-    (void)snprintf(sentence, sizeof sentence, "configuration reloaded%s%s", *keys ? "; only a restart applies: " : "", keys);
+    (void)snprintf(sentence, sizeof sentence, "configuration reloaded%s%s",
+                   *keys ? "; only a restart applies: " : "", keys);
     report(ctl, answer, sentence);
     return r;
 }

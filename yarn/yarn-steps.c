@@ -15,7 +15,7 @@ uint32_t nm_yarn_any_number(void)
 {
     uint32_t v = 0;
 
-    (void)getrandom(&v, sizeof v, GRND_NONBLOCK);
+    (void)!getrandom(&v, sizeof v, GRND_NONBLOCK);
     return v;
 }
 

@@ -98,7 +98,7 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
 }
 
 /* Journalled before anything is done: a restart in between must not admit again. To drain anew
- * changes the deadline; but somebody who wants a node drained for good is not overruled by who only wants to end nmd. */
+ * changes the deadline; but who wants a node drained for good is not overruled by who only wants to end nmd. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem)
 {

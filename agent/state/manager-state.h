@@ -142,7 +142,7 @@ struct nm_settling {
     char *config_path;
     bool config_must_exist;
     const struct nm_config_default *config_defaults;
-    struct nm_config *at_start; /* what a restart alone applies is still as it was there; NULL: it is the one in force */
+    struct nm_config *at_start; /* what a restart alone applies is still as it was there; NULL: the one in force */
     uint64_t memory_bytes, usec; /* the node's memory, and since when it is reckoned with */
     uint32_t cpus;
 };

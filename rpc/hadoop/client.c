@@ -303,7 +303,7 @@ static int send_sasl(struct nm_hadoop_client *c, const Hadoop__RpcSasl *out)
 
 static int step_sasl(struct nm_hadoop_client *c, const Hadoop__RpcSasl *in)
 {
-    const Hadoop__RpcSasl *out;
+    const Hadoop__RpcSasl *out = NULL;
     struct nm_exception why;
     int r = nm_sasl_client_step(c->sasl, in, &out, &why), r2 = 0;
 

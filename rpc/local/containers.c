@@ -204,7 +204,7 @@ static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const cha
 
 static int do_update(struct nm_call *call, const char *id)
 {
-    struct nm_messages_update u;
+    struct nm_messages_update u = {};
     int r = nm_messages_parse_update(call->body, &u, &call->problem);
 
     if (r != 0)

@@ -115,7 +115,8 @@ printf '[queue]\nmax-length = 5\n' >"$nmd_conf.d/20-b.conf"
 nmctl config --reload >/dev/null
 check "drop-ins: the last one wins" status_is .queue.max_length 5
 printf '[interface]\nsocket-mode = 0600\n' >"$nmd_conf.d/30-c.conf"
-like "what only a restart applies is told" "$(nmctl config --reload)" '^configuration reloaded; only a restart applies: \[interface\] socket-mode$'
+like "what only a restart applies is told" "$(nmctl config --reload)" \
+    '^configuration reloaded; only a restart applies: \[interface\] socket-mode$'
 like "in the log, too" "$(nmctl events | tail -n 2)" 'restart.*socket-mode'
 like "and again, as long as there was none" "$(nmctl config --reload)" 'restart applies: \[interface\] socket-mode$'
 like "also in the status" "$(nmctl status)" 'restart .*only a restart of nmd applies \[interface\] socket-mode'

@@ -193,7 +193,8 @@ words='many words, of which only some fit'
 for width in 35 34 33 20 13 12 4; do
     is "a line of $width characters ends at a word" "$(progress_cut $width "$words")" "$(python "import progress
 print(progress.cut('$words', $width))")"
-    [ "$width" -gt 33 ] || like "as its end shows" "$(progress_cut $width "$words")" '^(many( words(, of( which( only( some)?)?)?)?)?|m)\.\.\.$'
+    [ "$width" -gt 33 ] || like "as its end shows" "$(progress_cut $width "$words")" \
+        '^(many( words(, of( which( only( some)?)?)?)?)?|m)\.\.\.$'
 done
 is "what is no longer than that stays" "$(progress_cut 34 "$words")" "$words"
 is "the longest line of the demo's is whole" "$(python "import plan, picture, progress

@@ -134,8 +134,8 @@ static void test_why_held_or_refused(void **state)
     d.capacity_vcores_milli = 4000;
     d.request.cpu_millicores = 500;
     d.others.cpu_millicores = 1980;
-    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for it would not fit even if no other container ran: "
-                        "of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
+    assert_contains(&d, "with the 1 vcore (0.5 cores) that it asks for it would not fit even if no other container ran"
+                        ": of 2 cores (4 vcores), 1.98 cores are used by others on the node, and the limit is 95 %");
 }
 
 static void assert_advice(const struct nm_decision *d, bool less, bool guaranteed)

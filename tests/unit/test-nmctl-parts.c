@@ -308,9 +308,9 @@ static void test_hold(void **state)
                               "(60 % is only reserved, for up to 15s after a start, until the use of what has started "
                               "is known)");
     nm_hold_text("would-exceed-beta", c, status, text, sizeof text);
-    assert_string_equal(text, "CPU used or reserved is at 93 % of capacity, and with the 1 vcore that it asks for would "
-                              "be at 143 %, over the limit of 95 % (60 % is only reserved, for up to 15s after a start, "
-                              "until the use of what has started is known)");
+    assert_string_equal(text, "CPU used or reserved is at 93 % of capacity, and with the 1 vcore that it asks for "
+                              "would be at 143 %, over the limit of 95 % (60 % is only reserved, for up to 15s after a "
+                              "start, until the use of what has started is known)");
     json_decref(c);
     unreserve(status);
     nm_hold_text("over-alpha", NULL, NULL, text, sizeof text);

@@ -328,7 +328,8 @@ static void test_status_of_masters(void **state)
     static const struct fake_exchange x[] = {
         {"GET /v1/status",
          OK("{\"node\":{\"state\":\"running\",\"backend\":\"direct\"},\"upstream\":{\"kind\":\"yarn\","
-            "\"state\":\"running\",\"address\":\"rm:8031\",\"unhealthy\":\"draining: so\",\"masters\":{\"address\":\"n1:8049\",\"attempts\":2,"
+            "\"state\":\"running\",\"address\":\"rm:8031\",\"unhealthy\":\"draining: so\","
+            "\"masters\":{\"address\":\"n1:8049\",\"attempts\":2,"
             "\"outstanding\":7,\"placed\":{\"node_local\":1,\"rack_local\":2,\"anywhere\":3},\"pipelines\":["
             "{\"attempt_id\":\"appattempt_1_0001_000001\",\"user\":\"al\\u001bice\",\"state\":\"running\","
             "\"outstanding\":7,\"nodes\":10,\"placed\":{\"node_local\":0,\"rack_local\":0,\"anywhere\":3},"

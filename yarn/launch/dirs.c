@@ -146,8 +146,8 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
 
     if (r != -EBUSY)
         return r;
-    (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for its end", buf, name,
-                   (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
+    (void)snprintf(text, sizeof text, "another nmd (%s) uses the local directory %s: waiting %u s for its end", buf,
+                   name, (unsigned)(LOCK_WAIT_USEC / NM_USEC_PER_SEC));
     tell(LOG_NOTICE, text);
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }

@@ -40,7 +40,7 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
 int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir *d, void *userdata), void *userdata,
                       char **ret_message);
 /* Locks each of them that can be used until the process ends, and makes it before. It waits a moment for another nmd
- * that has locked it, and tells that. -EBUSY and *ret_message: that one doesn't end, and its containers may run there. */
+ * that has locked it, and tells that. -EBUSY and *ret_message: that one goes on, and its containers may run there. */
 int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *sentence), char **ret_message);
 void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs);
 

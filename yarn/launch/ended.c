@@ -115,8 +115,8 @@ static bool is_there(int dir_fd, const char *path)
 static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
 {
     char whole[PATH_SIZE + 600];
-    uid_t uid;
-    gid_t gid;
+    uid_t uid = 0;
+    gid_t gid = 0;
 
     if (nm_yarn_place_owner(d->fd, owned, &uid, &gid) < 0)
         return;

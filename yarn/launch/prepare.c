@@ -422,7 +422,7 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
                                            p->task.user};
     const struct nm_localizer_listener listener = {.progress = on_progress, .ended = on_ended, .userdata = p};
     const Yarn__LaunchContext *c = p->task.context;
-    struct nm_localizer_resource *list;
+    struct nm_localizer_resource *list = NULL;
     int r = nm_yarn_resources(c->resources, c->n_resources, p->launcher->params.settings->default_fs, &p->arena, &list,
                               ret_message);
 

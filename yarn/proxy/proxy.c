@@ -195,7 +195,7 @@ static int replace_token(struct nm_yarn_proxy *p, const struct nm_yarn_attempt_i
 {
     _cleanup_(nm_token_freep) struct nm_token *ours = NULL;
     Yarn__LaunchContext *copy = nm_arena_alloc(a, sizeof *copy);
-    struct nm_bytes tokens;
+    struct nm_bytes tokens = {};
     int r = copy ? nm_yarn_local_token(nm_yarn_local_keys_signing(&p->keys), attempt, &ours) : -ENOMEM;
 
     if (r == 0)
@@ -216,7 +216,7 @@ int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIde
 {
     const struct nm_yarn_container_id master = nm_yarn_container_of(token->container);
     _cleanup_(nm_token_freep) struct nm_token *theirs = NULL;
-    Yarn__LaunchContext *copy;
+    Yarn__LaunchContext *copy = NULL;
     int r = replace_token(p, &master.attempt, context, a, &copy, &theirs);
 
     if (r == -ENOKEY)
