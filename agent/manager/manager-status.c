@@ -5,13 +5,7 @@
 
 #include "agent/journal/lists.h"
 #include "agent/journal/past.h"
-#include "agent/requests/access.h"
-#include "agent/journal/lists.h"
-#include "agent/journal/past.h"
 #include "agent/node/manager-settings.h"
-#include "agent/state/manager-state.h"
-#include "agent/state/usage.h"
-#include "agent/node/over-beta.h"
 #include "agent/node/over-beta.h"
 #include "agent/requests/access.h"
 #include "agent/state/manager-state.h"

@@ -198,6 +198,7 @@ static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
 
     assert_true(sd_event_source_get_child_pid(l->reclaim_child, &pid) >= 0);
     l->c->view.state = NM_COMPLETED;
+    l->phase = NM_RUN_ENDING;
     nm_lists_remove_live(l);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &gone, WEXITED | WNOWAIT), 0);
