@@ -35,7 +35,7 @@ struct nm_submit {
     bool cpu_is_share;       /* while it is guaranteed, it is promised its memory only: its CPU is a share of what there
                                 is, by weight, and no reason to refuse it or to let it wait */
     bool prepare;            /* it is NEW until nm_manager_prepared() */
-    bool replace;            /* see nm_manager_make_way() */
+    bool replace;            /* see nm_manager_replace_begin() */
     bool keep_result;        /* how it ended is kept until nm_manager_acknowledge(), whatever else is forgotten */
     int input_fd;            /* a connection that carries its standard input (util/frame.h), which stays the caller's;
                                 0: none. It isn't kept over a restart of nmd while the container waits */
@@ -50,8 +50,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
 /* The first half of a submission with `replace`, which takes the name over: if everything else speaks for it, the live
  * container that has the name is ended as nm_manager_kill() does it. ret_id: that one's, whose end is to be waited for;
  * "": the name is free, so that it can be submitted. */
-int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
-                        char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem);
+int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                             char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem);
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem);
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,

@@ -58,7 +58,7 @@ int nm_container_set_state(struct nm_container *c, enum nm_state to)
 
 void nm_container_forget_start(struct nm_container *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     assert(v->state <= NM_SCHEDULED && c->exit_reason == NM_EXIT_NONE);
     v->admitted = v->passed = v->stall_known = false;
@@ -86,7 +86,7 @@ void nm_container_forget_end(struct nm_container *c)
 
 void nm_container_forget_run(struct nm_container *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     assert(v->state == NM_NEW);
     v->user_paused = v->reclaimed = false;

@@ -29,7 +29,7 @@ struct nm_container {
     struct nm_command command;
     struct nm_blob blob;
     char *log_dir;           /* of its owner's, where its command's own "stdout" and "stderr" are; NULL: none */
-    struct nm_view view;     /* type, state, request, usage, times: what policy sees */
+    struct nm_policy_container view;     /* type, state, request, usage, times: what policy sees */
     uint32_t vcores_milli;   /* as asked; view.request.cpu_millicores is the same in millicores */
 
     uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;

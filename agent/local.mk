@@ -44,7 +44,7 @@ libnm_agent_la_SOURCES += \
 	%D%/decision/decision-text.c \
 	%D%/decision/decision-words.c
 libnm_agent_la_SOURCES += \
-	%D%/launch/last-words.c %D%/launch/last-words.h \
+	%D%/launch/output-drain.c %D%/launch/output-drain.h \
 	%D%/launch/launch.c %D%/launch/launch.h %D%/launch/launch-internal.h \
 	%D%/launch/launch-account.c \
 	%D%/launch/launch-probe.c \
@@ -55,12 +55,12 @@ libnm_agent_la_SOURCES += \
 	%D%/launch/record.c %D%/launch/record.h \
 	%D%/launch/shim.h %D%/launch/shim-confine.c %D%/launch/shim-spec.c
 libnm_agent_la_SOURCES += \
-	%D%/store/copy.c %D%/store/copy.h \
+	%D%/store/container-snapshot.c %D%/store/container-snapshot.h \
 	%D%/store/store.h %D%/store/store-state.h \
 	%D%/store/store-columns.c %D%/store/store-columns.h \
 	%D%/store/store-connect.c %D%/store/store-connect.h \
 	%D%/store/store-json.c %D%/store/store-json.h \
-	%D%/store/store-mark.c %D%/store/store-mark.h \
+	%D%/store/wal-mark.c %D%/store/wal-mark.h \
 	%D%/store/store-pending.c %D%/store/store-pending.h \
 	%D%/store/store-salvage.c %D%/store/store-salvage.h \
 	%D%/store/store-schema.c %D%/store/store-schema.h \

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "agent/caller.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 /*
  * Fills in a refusal and returns its outcome, so that a check reads `return nm_problem_set(...)`.

@@ -203,7 +203,7 @@ void nm_trace_end(struct nm_trace_buffer *b)
         b->len = b->line;
 }
 
-void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const struct nm_view *v,
+void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const struct nm_policy_container *v,
                            const char *name, const char *app, uint64_t ran_usec)
 {
     assert(name && app);

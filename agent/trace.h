@@ -71,5 +71,5 @@ void nm_trace_end(struct nm_trace_buffer *b);
 
 /* The line of a new request. `ran_usec`: UINT64_MAX for one that has not started. The line is left
  * open for more. */
-void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const struct nm_view *v,
+void nm_trace_begin_submit(struct nm_trace_buffer *b, uint64_t at_usec, const struct nm_policy_container *v,
                            const char *name, const char *app, uint64_t ran_usec);

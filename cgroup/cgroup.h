@@ -108,17 +108,17 @@ int nm_cgroup_kill(const struct nm_cgroup *cg);
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
-/* Who is still there, and does it hang in the kernel (cgroup/survivors.c)? -ENOENT: the cgroup has gone. */
+/* Who is still there, and does it hang in the kernel (cgroup/leftover-procs.c)? -ENOENT: the cgroup has gone. */
 #define NM_COMM_SIZE 64
-struct nm_cgroup_survivors {
+struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
     unsigned n_hanging;       /* those of them with a thread in uninterruptible sleep, state D */
     pid_t hanging;            /* one of these, 0: none */
     char comm[NM_COMM_SIZE];  /* its name */
 };
-int nm_cgroup_survivors(const struct nm_cgroup *cg, struct nm_cgroup_survivors *ret);
+int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret);
 /* In words: only of what is in state D is it said that it hangs. */
-void nm_cgroup_survivors_print(const struct nm_cgroup_survivors *s, char *buf, size_t size);
+void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
 /* Sockets that are made in it from now on send as background traffic (SO_PRIORITY 2), or as any other
  * again. It stays when nmd ends, and goes with the cgroup. -EOPNOTSUPP without NM_CGROUP_NET_PRIORITY. */

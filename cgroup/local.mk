@@ -24,7 +24,7 @@ libnm_cgroup_la_SOURCES = \
 	%D%/sdcall.c %D%/sdcall.h \
 	%D%/sdoom.c \
 	%D%/sdop.c \
-	%D%/survivors.c \
+	%D%/leftover-procs.c \
 	%D%/sdstop.c \
 	%D%/systemd.h \
 	%D%/watch.c

@@ -42,12 +42,12 @@ struct nm_batch {
     json_t *settings, *items;
     struct nm_batch_entry *entries;
     size_t n, room, n_wanted, n_begun;
-    enum nm_said_list list;
+    enum nm_worker_reply_list list;
     bool is_beginning;
     uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
     uint64_t moved_usec;             /* when it last was further than before, which is: */
     size_t index;
-    enum nm_said_state state;
+    enum nm_worker_reply_state state;
     uint64_t bytes;
     void (*ended)(void *userdata);
     void *userdata;
@@ -358,7 +358,7 @@ static void give_up_unwanted(struct nm_batch *b)
 }
 
 /* A worker that says that it waits is alive, but makes no progress. */
-static void note_progress(struct nm_batch *b, const struct nm_said *said)
+static void note_progress(struct nm_batch *b, const struct nm_worker_reply *said)
 {
     if (said->index == b->index && said->state == b->state && said->bytes == b->bytes)
         return;
@@ -368,7 +368,7 @@ static void note_progress(struct nm_batch *b, const struct nm_said *said)
     b->moved_usec = b->heard_usec;
 }
 
-static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_said *said)
+static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *said)
 {
     const struct nm_batches_params *p = &b->all->params;
     const bool has_failed = said->state == NM_SAID_FAILED;
@@ -388,7 +388,7 @@ static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_said
 }
 
 /* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
-static void on_said(struct nm_job *job, const struct nm_said *said, void *userdata)
+static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void *userdata)
 {
     struct nm_batch *b = userdata;
     const struct nm_batches_params *p = &b->all->params;

@@ -32,7 +32,7 @@ struct nm_batches_params {
      * and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
     /* The end of each id: one of these is called, once. None of them may add or free batches. */
-    void (*fetched)(uint64_t id, const struct nm_said *said, void *userdata);
+    void (*fetched)(uint64_t id, const struct nm_worker_reply *said, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* Before `failed`: it fails since there was no room for it. */
     void (*found_full)(uint64_t id, void *userdata);
@@ -42,7 +42,7 @@ struct nm_batches_params {
     void (*not_removed)(uint64_t id, const char *message, void *userdata);
     /* user: in whose line it was. What couldn't be looked at is whole. */
     void (*checked)(uint64_t id, const char *user, bool is_whole, void *userdata);
-    void (*progress)(uint64_t id, const struct nm_said *said, void *userdata);
+    void (*progress)(uint64_t id, const struct nm_worker_reply *said, void *userdata);
     void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
     void *userdata;
 };

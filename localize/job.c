@@ -90,9 +90,9 @@ void nm_job_kill(struct nm_job *job)
  * that is read when the worker has ended: it gets no further, and there may be a full pipe of it to read at once. */
 static void hear_line(struct nm_job *job, const char *line, size_t size)
 {
-    _cleanup_(nm_said_done) struct nm_said said = {0};
+    _cleanup_(nm_worker_reply_done) struct nm_worker_reply said = {0};
 
-    if (nm_said_parse(line, size, &said) >= 0 &&
+    if (nm_worker_reply_parse(line, size, &said) >= 0 &&
         (!job->has_ended || said.state == NM_SAID_DONE || said.state == NM_SAID_FAILED))
         job->params.said(job, &said, job->params.userdata);
 }

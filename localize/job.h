@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "localize/said.h"
+#include "localize/worker-protocol.h"
 #include "util/macros.h"
 
 struct nm_job;
@@ -22,7 +22,7 @@ struct nm_job_params {
     size_t n; /* how many resources it has */
     uint64_t most_memory_bytes; /* that it writes to; it may lift that for a command */
     /* Neither may free the job but from `ended`, which comes once, and last. reason: why it ended, if not well. */
-    void (*said)(struct nm_job *job, const struct nm_said *said, void *userdata);
+    void (*said)(struct nm_job *job, const struct nm_worker_reply *said, void *userdata);
     void (*ended)(struct nm_job *job, const char *reason, void *userdata);
     /* It has said more than nm-localizer does, and is heard no further; may kill it. */
     void (*overran)(struct nm_job *job, void *userdata);

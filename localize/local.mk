@@ -54,7 +54,7 @@ libnm_localize_la_SOURCES = \
 	%D%/leftovers.c %D%/leftovers.h \
 	%D%/line.c %D%/line.h \
 	%D%/localizer.c %D%/localizer.h %D%/localizer-state.h \
-	%D%/said.c %D%/said.h
+	%D%/worker-protocol.c %D%/worker-protocol.h
 libnm_localize_la_LIBADD = libnm-util.la $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 
 dist_man_MANS += packaging/nm-localizer.8

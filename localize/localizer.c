@@ -98,7 +98,7 @@ static void on_abandoned(uint64_t id, const char *message, void *userdata)
     end_waits(l, id, message);
 }
 
-static void on_fetched(uint64_t id, const struct nm_said *said, void *userdata)
+static void on_fetched(uint64_t id, const struct nm_worker_reply *said, void *userdata)
 {
     struct nm_localizer *l = userdata;
 
@@ -169,7 +169,7 @@ static bool is_due(uint64_t *told_usec, uint64_t now_usec)
 
 /* A user says how many lines come, of how many resources, and how many asks wait for one: each fetch is told of now and
  * then, and so is each ask. */
-static void on_progress(uint64_t id, const struct nm_said *said, void *userdata)
+static void on_progress(uint64_t id, const struct nm_worker_reply *said, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
     struct nm_localizer *l = userdata;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "nmctl/json.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/parse.h"
@@ -27,10 +27,10 @@ static void say_no_permission(const char *path)
     const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
     const char *group = g && st.st_gid != 0 ? g->gr_name : "nmd";
 
-    nm_say("permission denied on %s: it is open to root and to members of group %s ('adduser USER "
-           "%s', then log in "
-           "again)",
-           path, group, group);
+    nm_message("permission denied on %s: it is open to root and to members of group %s ('adduser USER "
+               "%s', then log in "
+               "again)",
+               path, group, group);
 }
 
 /* As sd_booted(): where it doesn't run, its commands are no advice. */
@@ -53,31 +53,31 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     case -ENOENT:
     case -ECONNREFUSED:
     case -ENOTDIR:
-        nm_say("nmd is not running at %s; start it with '%s' or 'nmd --socket PATH', or name its socket with --socket "
-               "or NMD_SOCKET",
-               path, has_systemd() ? "systemctl start nmd" : "nmd &");
+        nm_message("nmd is not running at %s; start it with '%s' or 'nmd --socket PATH', or name its socket with "
+                   "--socket or NMD_SOCKET",
+                   path, has_systemd() ? "systemctl start nmd" : "nmd &");
         break;
     case -EACCES:
     case -EPERM:
         say_no_permission(path);
         break;
     case -ENAMETOOLONG:
-        nm_say("the socket's path '%s' is too long: 107 bytes are allowed", path);
+        nm_message("the socket's path '%s' is too long: 107 bytes are allowed", path);
         break;
     case -ETIMEDOUT:
-        nm_say("nmd at %s does not answer; see its log%s", path, where_log());
+        nm_message("nmd at %s does not answer; see its log%s", path, where_log());
         break;
     case -ECONNRESET:
     case -EPIPE:
-        nm_say("nmd at %s ended the connection before its answer was complete; see its log%s", path, where_log());
+        nm_message("nmd at %s ended the connection before its answer was complete; see its log%s", path, where_log());
         break;
     case -EBADMSG:
     case -E2BIG:
     case -EPROTOTYPE:
-        nm_say("what listens at %s does not answer as nmd does", path);
+        nm_message("what listens at %s does not answer as nmd does", path);
         break;
     default:
-        nm_say("can't talk to nmd at %s: %s", path, strerror(-r));
+        nm_message("can't talk to nmd at %s: %s", path, strerror(-r));
     }
     return NM_CTL_UNREACHABLE;
 }
@@ -90,9 +90,9 @@ int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *
     const char *message = nm_json_str(j, "error.message");
 
     if (*message)
-        nm_say("%s", message);
+        nm_message("%s", message);
     else
-        nm_say("nmd at %s answered with HTTP status %u and no reason", ctl->socket_path, a->status);
+        nm_message("nmd at %s answered with HTTP status %u and no reason", ctl->socket_path, a->status);
     return NM_CTL_FAILED;
 }
 
@@ -116,7 +116,7 @@ int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json
     int r;
 
     if (body && !text)
-        nm_say_oom();
+        nm_message_oom();
     json_decref(body);
     r = nm_client_fetch(&q, NM_API_TIMEOUT_USEC, &a);
     if (r < 0)
@@ -185,7 +185,7 @@ static bool add_part(json_t *list, json_t *part)
     bool more = json_array_size(part) == PART;
 
     if (json_array_extend(list, part) < 0)
-        nm_say_oom();
+        nm_message_oom();
     json_decref(part);
     return more;
 }
@@ -228,10 +228,10 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
 {
     /* Ids are made of the same characters, so that nothing here needs to be percent-encoded. */
     if (!nm_name_is_valid(id)) {
-        nm_say("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' "
-               "are allowed, not "
-               "beginning with '.' or '-'",
-               id);
+        nm_message("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' "
+                   "are allowed, not "
+                   "beginning with '.' or '-'",
+                   id);
         return NM_CTL_USAGE;
     }
     (void)snprintf(buf, size, "/v1/containers/%s%s", id, action);

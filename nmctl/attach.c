@@ -23,8 +23,8 @@
 #include "nmctl/api.h"
 #include "nmctl/away.h"
 #include "nmctl/json.h"
-#include "nmctl/narrate.h"
-#include "nmctl/say.h"
+#include "nmctl/progress.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -54,7 +54,7 @@ struct attach {
     struct nm_client *end_call;
     struct nm_client_answer end_answer;
     json_t *container;      /* as it ended */
-    struct nm_narrate narrate;
+    struct nm_progress narrate;
     int n_signals, signal;
     bool was_connected, kill_sent, until, until_over;
     struct nm_away away;
@@ -180,13 +180,13 @@ static void lose(struct attach *a, int r)
     if (!may_return(a, r) || a->n_signals > 0) {
         a->status = nm_api_say_unreachable(a->ctl, r);
         if (a->n_signals > 0)
-            nm_say("so %s could not be killed: it may go on", a->p->id);
+            nm_message("so %s could not be killed: it may go on", a->p->id);
         return;
     }
     (void)snprintf(goes_on, sizeof goes_on, "%s goes on", a->p->id);
     a->status = nm_away_lost(&a->away, a->ctl, r, goes_on);
     if (a->status != NM_CTL_OK)
-        nm_say("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
+        nm_message("%s; see 'nmctl show %s' and 'nmctl logs %s'", goes_on, a->p->id, a->p->id);
 }
 
 /* ---- killing --------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static void retry(struct attach *a)
         return;
     }
     nm_away_back(&a->away);
-    nm_narrate_resume(&a->narrate);
+    nm_progress_resume(&a->narrate);
     if (!a->kill_sent && reader_is_gone(a))
         send_kill(a, false);
 }
@@ -238,14 +238,14 @@ static void on_signal(struct attach *a, int signal)
     a->signal = signal;
     a->n_signals++;
     if (a->n_signals == 1) {
-        nm_say("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal),
-               a->p->id);
+        nm_message("%s: killing %s (again: at once)", signal == SIGINT ? "Ctrl-C" : strsignal(signal),
+                   a->p->id);
         send_kill(a, false);
     } else if (a->n_signals == 2) {
-        nm_say("killing %s at once", a->p->id);
+        nm_message("killing %s at once", a->p->id);
         send_kill(a, true);
     } else {
-        nm_say("leaving; %s is being killed", a->p->id);
+        nm_message("leaving; %s is being killed", a->p->id);
         a->status = 128 + signal;
     }
 }
@@ -313,7 +313,7 @@ static void on_writable(struct attach *a, struct stream *s)
 {
     ssize_t n;
 
-    nm_narrate_done(); /* before it, or the message's lines would be taken from the output */
+    nm_progress_done(); /* before it, or the message's lines would be taken from the output */
     /* PIPE_BUF bytes are what a pipe that polls writable takes without blocking. */
     n = write(s->out_fd, s->buf + s->at, NM_MIN(s->len - s->at, (size_t)PIPE_BUF));
     if (n >= 0) {
@@ -322,14 +322,14 @@ static void on_writable(struct attach *a, struct stream *s)
         bool closed = errno == EPIPE;
 
         if (!closed)
-            nm_say("can't write to %s: %s", s->name, strerror(errno));
+            nm_message("can't write to %s: %s", s->name, strerror(errno));
         s->out_fd = -EBADF;
         s->at = s->len;
         if (a->p->signal_fd < 0)
             a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
         else if (!a->kill_sent) {
             /* What a shell's pipe would do to the command: its reader has gone, so it ends. */
-            nm_say("%s is closed: killing %s", s->name, a->p->id);
+            nm_message("%s is closed: killing %s", s->name, a->p->id);
             send_kill(a, false);
         }
     }
@@ -383,7 +383,7 @@ static bool is_finished(const struct attach *a)
  * last millisecond. */
 static int timeout_msec(const struct attach *a)
 {
-    uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_narrate_next(&a->narrate) : NEVER;
+    uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_progress_next(&a->narrate) : NEVER;
 
     if (a->away.since_usec > 0)
         at = a->away.retry_usec;
@@ -400,8 +400,8 @@ static void look(struct attach *a)
     if (a->away.since_usec > 0) {
         if (nm_now_usec() >= a->away.retry_usec)
             retry(a);
-    } else if (a->p->narrate && !a->container && nm_now_usec() >= nm_narrate_next(&a->narrate))
-        nm_narrate_look(&a->narrate, a->ctl, a->p->id);
+    } else if (a->p->narrate && !a->container && nm_now_usec() >= nm_progress_next(&a->narrate))
+        nm_progress_look(&a->narrate, a->ctl, a->p->id);
 }
 
 /* A descriptor of -1 is one that poll() passes over: so a stream that is full is not read, and one
@@ -457,7 +457,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     int r, status;
 
     if (!a)
-        nm_say_oom();
+        nm_message_oom();
     a->ctl = ctl;
     a->p = p;
     a->status = NM_CTL_OK;
@@ -474,7 +474,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     /* The container comes from an nmd that was there a moment ago. */
     a->was_connected = p->want_end;
     if (p->narrate)
-        nm_narrate_init(&a->narrate, false);
+        nm_progress_init(&a->narrate, false);
     r = open_calls(a);
     if (r < 0)
         lose(a, r);
@@ -484,7 +484,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         on_signal(a, p->signal);
     while (!is_finished(a))
         round_of(a);
-    nm_narrate_done();
+    nm_progress_done();
     close_calls(a);
     for (int i = 0; i < 2; i++)
         nm_client_answer_done(&a->streams[i].refusal);

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "nmctl/api.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
@@ -27,11 +27,11 @@ static void say_how_long(struct nm_away *a, uint64_t now)
     uint64_t passed = now - a->since_usec;
     char text[32];
 
-    if (now - a->said_usec < UPDATE_USEC || !nm_say_can_rewrite())
+    if (now - a->said_usec < UPDATE_USEC || !nm_message_can_rewrite())
         return;
     a->said_usec = now;
-    nm_say_again("waiting for nmd to return, for %s so far",
-                 nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text));
+    nm_message_again("waiting for nmd to return, for %s so far",
+                     nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text));
 }
 
 int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char *goes_on)
@@ -41,8 +41,8 @@ int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char 
     a->retry_usec = now + RETRY_USEC;
     if (a->since_usec == 0) {
         a->since_usec = a->said_usec = now;
-        nm_say("lost nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
-               *goes_on ? " without it; " : "");
+        nm_message("lost nmd at %s; %s%swaiting for nmd to return", ctl->socket_path, goes_on,
+                   *goes_on ? " without it; " : "");
         return NM_CTL_OK;
     }
     if (now - a->since_usec > GIVE_UP_USEC)
@@ -53,6 +53,6 @@ int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char 
 
 void nm_away_back(struct nm_away *a)
 {
-    nm_say("nmd is back");
+    nm_message("nmd is back");
     a->since_usec = 0;
 }

@@ -7,7 +7,7 @@
 
 #include "nmctl/bar.h"
 
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 
 static const struct {
     enum nm_style style;

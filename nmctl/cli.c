@@ -11,7 +11,7 @@
 #include "nmctl/help.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/option.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/error.h"
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
@@ -39,17 +39,17 @@ static int check_operands(const struct nm_ctl *ctl)
     const struct nm_verb *v = ctl->verb;
 
     if (ctl->n_operands < v->min_operands) {
-        nm_say("%s: %s", v->name, v->missing);
+        nm_message("%s: %s", v->name, v->missing);
         return -EINVAL;
     }
     if (ctl->n_operands > v->max_operands) {
-        nm_say("%s: '%s' is one argument too many; see 'nmctl %s --help'", v->name,
-               ctl->operands[v->max_operands], v->name);
+        nm_message("%s: '%s' is one argument too many; see 'nmctl %s --help'", v->name,
+                   ctl->operands[v->max_operands], v->name);
         return -EINVAL;
     }
     for (unsigned i = 0; i < ctl->n_operands && v->min_operands > 0; i++)
         if (!*ctl->operands[i] && (!v->stops_at_operand || i == 0)) {
-            nm_say("%s: '' is an empty argument; %s", v->name, v->missing);
+            nm_message("%s: '' is an empty argument; %s", v->name, v->missing);
             return -EINVAL;
         }
     return 0;
@@ -66,7 +66,7 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     if (ctl->args.help || ctl->args.version)
         return 0;
     if (first >= argc) {
-        nm_say("which verb? 'nmctl --help' lists them");
+        nm_message("which verb? 'nmctl --help' lists them");
         return -EINVAL;
     }
     ctl->verb = nm_verb_find(argv[first]);
@@ -90,7 +90,7 @@ static int finish(int status)
 {
     /* A full disk under "nmctl list > file" is a failure. */
     if (fflush(stdout) == EOF || ferror(stdout)) {
-        nm_say("can't write to stdout: %s", strerror(errno));
+        nm_message("can't write to stdout: %s", strerror(errno));
         return status == NM_CTL_OK ? NM_CTL_FAILED : status;
     }
     return status;

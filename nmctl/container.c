@@ -9,7 +9,7 @@
 
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
@@ -47,14 +47,14 @@ char *nm_container_command(const json_t *c)
     FILE *f = open_memstream(&text, &size);
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     json_array_foreach(words, i, word) {
         if (i > 0)
             (void)fputc(' ', f);
         print_quoted(f, json_string_value(word) ? json_string_value(word) : "");
     }
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     return text;
 }
 

@@ -6,9 +6,9 @@
 
 #include <stdarg.h>
 
-#include "nmctl/habit.h"
+#include "nmctl/docker-hints.h"
 #include "nmctl/option.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/term.h"
 
 #define PIPE_WIDTH 120 /* columns of help in a pipe, whose reader is usually a pager */
@@ -83,21 +83,21 @@ void nm_help_verb_usage(const struct nm_verb *verb)
 /* A word that is near is named; one that isn't near anything is better answered by the list. */
 int nm_help_unknown_verb(const char *name)
 {
-    const char *names[64], *near, *hint = nm_habit_of_verb(name);
+    const char *names[64], *near, *hint = nm_docker_hint_verb(name);
     size_t n = 0;
 
     if (hint) {
-        nm_say("there is no verb '%s': %s", name, hint);
+        nm_message("there is no verb '%s': %s", name, hint);
         return NM_CTL_USAGE;
     }
     for (const struct nm_verb *v = nm_verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
         if (!v->hidden)
             names[n++] = v->name;
-    near = nm_say_nearest(name, names, n);
+    near = nm_message_nearest(name, names, n);
     if (near)
-        nm_say("there is no verb '%s'; did you mean '%s'? 'nmctl --help' lists them", name, near);
+        nm_message("there is no verb '%s'; did you mean '%s'? 'nmctl --help' lists them", name, near);
     else
-        nm_say("there is no verb '%s'; 'nmctl --help' lists them", name);
+        nm_message("there is no verb '%s'; 'nmctl --help' lists them", name);
     return NM_CTL_USAGE;
 }
 

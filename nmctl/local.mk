@@ -7,16 +7,16 @@ libnm_nmctl_la_SOURCES = \
 	%D%/bar.c %D%/bar.h \
 	%D%/cli.c %D%/cli.h \
 	%D%/container.c %D%/container.h \
-	%D%/habit.c %D%/habit.h \
+	%D%/docker-hints.c %D%/docker-hints.h \
 	%D%/help.c %D%/help.h \
-	%D%/hold.c %D%/hold.h \
+	%D%/queue-reason.c %D%/queue-reason.h \
 	%D%/input.c %D%/input.h \
 	%D%/json.c %D%/json.h \
 	%D%/list.h \
-	%D%/narrate.c %D%/narrate.h \
+	%D%/progress.c %D%/progress.h \
 	%D%/nmctl.h \
 	%D%/option.c %D%/option.h \
-	%D%/say.c %D%/say.h \
+	%D%/message.c %D%/message.h \
 	%D%/session.c %D%/session.h \
 	%D%/signals.c %D%/signals.h \
 	%D%/screen.c %D%/screen.h \

@@ -10,8 +10,8 @@
 
 #include <getopt.h>
 
-#include "nmctl/habit.h"
-#include "nmctl/say.h"
+#include "nmctl/docker-hints.h"
+#include "nmctl/message.h"
 #include "util/error.h"
 #include "util/parse.h"
 
@@ -111,7 +111,7 @@ static int add_env(struct nm_args *a, const char *value)
         text = NULL;
     env = text ? reallocarray(a->env, a->n_env + 1, sizeof *env) : NULL;
     if (!env)
-        nm_say_oom();
+        nm_message_oom();
     a->env = env;
     a->env[a->n_env++] = text;
     return 0;
@@ -212,21 +212,21 @@ static const char *verb_name(const struct nm_verb *verb)
 /* Options are mistyped more often than verbs: the nearest one is named here too. */
 static int say_unknown(const struct merged *m, const struct nm_verb *verb, const char *word)
 {
-    const char *names[OPTIONS_MAX], *near = NULL, *hint = nm_habit_of_option(verb_name(verb), word);
+    const char *names[OPTIONS_MAX], *near = NULL, *hint = nm_docker_hint_option(verb_name(verb), word);
     char name[64];
 
     if (hint) {
-        nm_say("%s: there is no option %s: %s", verb_name(verb), word, hint);
+        nm_message("%s: there is no option %s: %s", verb_name(verb), word, hint);
         return -EINVAL;
     }
     for (int i = 0; i < m->n; i++)
         names[i] = m->options[i]->name;
     if (strncmp(word, "--", 2) == 0) {
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        near = nm_say_nearest(name, names, (size_t)m->n);
+        near = nm_message_nearest(name, names, (size_t)m->n);
     }
-    nm_say("unknown option %s%s%s%s; see 'nmctl %s%s--help'", word, near ? "; did you mean --" : "",
-           near ? near : "", near ? "?" : "", verb_name(verb), verb ? " " : "");
+    nm_message("unknown option %s%s%s%s; see 'nmctl %s%s--help'", word, near ? "; did you mean --" : "",
+               near ? near : "", near ? "?" : "", verb_name(verb), verb ? " " : "");
     return -EINVAL;
 }
 
@@ -243,10 +243,10 @@ static int say_fault(const struct merged *m, const struct nm_verb *verb, char **
         if (optopt == 0 || (optopt != LONG_BASE + i && optopt != o->brief))
             continue;
         if (code == ':')
-            nm_say("--%s needs a value: %s", o->name,
-                   o->kind == NM_OPTION_STRING ? o->arg : what_is_allowed(o->kind));
+            nm_message("--%s needs a value: %s", o->name,
+                       o->kind == NM_OPTION_STRING ? o->arg : what_is_allowed(o->kind));
         else
-            nm_say("--%s takes no value", o->name);
+            nm_message("--%s takes no value", o->name);
         return -EINVAL;
     }
     return say_unknown(m, verb, optopt > 0 && optopt < LONG_BASE ? brief : word);
@@ -265,8 +265,8 @@ static int take(struct nm_args *a, const struct merged *m, const struct nm_verb 
         r = set_value(a, o, optarg);
         if (r == 0)
             return 0;
-        nm_say("--%s '%s' is %s; allowed is %s", o->name, optarg,
-               r == -ERANGE ? "out of range" : "not valid", what_is_allowed(o->kind));
+        nm_message("--%s '%s' is %s; allowed is %s", o->name, optarg,
+                   r == -ERANGE ? "out of range" : "not valid", what_is_allowed(o->kind));
         return -EINVAL;
     }
     return say_fault(m, verb, argv, code);

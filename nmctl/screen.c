@@ -15,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <termios.h>
 
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 
 /* Alternate screen, no cursor, no wrapping: a line that is too long must not push the others down.
@@ -88,7 +88,7 @@ static void show(const struct screen *s, const char *text)
     unsigned row = 0;
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     (void)fputs(BEGIN, f);
     while (*text && row < s->term.height) {
         size_t n = strcspn(text, "\n");
@@ -99,7 +99,7 @@ static void show(const struct screen *s, const char *text)
     }
     (void)fputs(END, f);
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     put(out, size);
     free(out);
 }
@@ -113,13 +113,13 @@ static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw
     int status;
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     if (s->term.tty)
-        nm_say_to(f, s->term.width);
+        nm_message_to(f, s->term.width);
     status = draw(ctl, f, &s->term, userdata);
-    nm_say_to(NULL, 0);
+    nm_message_to(NULL, 0);
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     if (s->term.tty)
         show(s, text);
     else

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <termios.h>
 
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/signals.h"
 #include "util/error.h"
 
@@ -97,7 +97,7 @@ int nm_session_greet(int fd)
     int r;
 
     if (!s)
-        nm_say_oom();
+        nm_message_oom();
     s->p = &p;
     r = send_size(s);
     free(s);
@@ -163,7 +163,7 @@ static int write_output(struct session *s, int fd)
     ssize_t n;
     int r = 0;
 
-    nm_say_no_more(); /* before it, or the message's lines would be taken from the output */
+    nm_message_no_more(); /* before it, or the message's lines would be taken from the output */
     n = *gone ? (ssize_t)(size - s->written)
               : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -247,7 +247,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
 
     assert(p->fd >= 0);
     if (!s)
-        nm_say_oom();
+        nm_message_oom();
     s->p = p;
     s->wants_input = p->input;
     s->signal_fd = nm_signals_hold(signals, NM_ARRAY_SIZE(signals));

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdarg.h>
 
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 
 #define GAP 2
 
@@ -35,10 +35,10 @@ struct nm_table *nm_table_new(const struct nm_column *columns, size_t n)
     struct nm_table *t = calloc(1, sizeof *t);
 
     if (!t)
-        nm_say_oom();
+        nm_message_oom();
     t->left_out = calloc(n, sizeof *t->left_out);
     if (!t->left_out)
-        nm_say_oom();
+        nm_message_oom();
     t->columns = columns;
     t->n_columns = n;
     return t;
@@ -68,7 +68,7 @@ void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, .
         struct cell *p = reallocarray(t->cells, size, sizeof *p);
 
         if (!p)
-            nm_say_oom();
+            nm_message_oom();
         t->cells = p;
         t->size = size;
     }
@@ -77,7 +77,7 @@ void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, .
     va_end(ap);
     padded = realloc(text, strlen(text) + 5); /* room for the ellipsis, if nm_term_cut() needs one */
     if (!padded)
-        nm_say_oom();
+        nm_message_oom();
     c = &t->cells[t->n_cells++];
     c->text = nm_term_clean(padded);
     c->width = nm_term_columns(padded);
@@ -205,7 +205,7 @@ static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct n
     (void)fprintf(f, "%s\n", line);
     if (asprintf(&below, "%*s%s%s%s", BELOW, "", nm_term_on(term, last->style), last->text,
                  nm_term_off(term, last->style)) < 0)
-        nm_say_oom();
+        nm_message_oom();
     if (*last->text)
         (void)nm_term_wrap(f, below, term->width, BELOW);
 }
@@ -242,10 +242,10 @@ static void print_whole_row(struct nm_table *t, FILE *f, const struct nm_term *t
     }
     memory = open_memstream(&line, &size);
     if (!memory)
-        nm_say_oom();
+        nm_message_oom();
     print_row(t, memory, term, widths, row, true);
     if (fclose(memory) != 0)
-        nm_say_oom();
+        nm_message_oom();
     print_wrapping_row(t, f, term, line, &row[t->n_columns - 1], start);
 }
 
@@ -257,7 +257,7 @@ void nm_table_print(struct nm_table *t, FILE *f, const struct nm_term *term, siz
 
     assert(t->n_cells % t->n_columns == 0);
     if (!widths)
-        nm_say_oom();
+        nm_message_oom();
     measure(t, widths);
     start = place_last(t, widths, term->width);
     if (term->width > 0) {

@@ -12,7 +12,7 @@
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/option.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "util/clock.h"
 #include "util/macros.h"
@@ -31,7 +31,7 @@ static char *describe(const json_t *c)
     if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", nm_json_str(c, "id"), nm_json_str(c, "name"),
                  nm_json_str(c, "app"), nm_json_str(c, "user"), nm_container_type_word(c),
                  nm_container_shown_state(c, state, sizeof state), command) < 0)
-        nm_say_oom();
+        nm_message_oom();
     return text;
 }
 
@@ -108,7 +108,7 @@ void nm_top_take(struct nm_top *t, const json_t *list)
     t->n_all = json_array_size(list);
     t->containers = calloc(t->n_all + 1, sizeof *t->containers);
     if (!t->containers)
-        nm_say_oom();
+        nm_message_oom();
     json_array_foreach(list, i, c)
         if (!*t->filter || nm_top_matches(c, t->filter))
             t->containers[t->n++] = c;

@@ -7,7 +7,7 @@
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/wait.h"
 
 /* One line for a container that something was done to; a terminal gets it broken between words. */
@@ -43,7 +43,7 @@ static json_t *make_body(const struct nm_ctl *ctl)
         return NULL;
     body = json_pack("{s:b}", "now", ctl->args.now);
     if (!body)
-        nm_say_oom();
+        nm_message_oom();
     return body;
 }
 
@@ -90,7 +90,7 @@ static int end_first(struct nm_ctl *ctl, const char *id)
     int r = nm_api_container_target(id, "", target, sizeof target);
 
     if (!now)
-        nm_say_oom();
+        nm_message_oom();
     if (r == NM_CTL_OK)
         r = nm_api_get(ctl, target, &c);
     if (r == NM_CTL_OK && !nm_streq(nm_json_str(c, "state"), "COMPLETED")) {
@@ -150,7 +150,7 @@ int nm_update_verb(struct nm_ctl *ctl)
     int r = 0;
 
     if (ctl->args.memory_bytes == 0 && ctl->args.vcores_milli == 0) {
-        nm_say("update: what is to change? Give --memory, --vcores or both");
+        nm_message("update: what is to change? Give --memory, --vcores or both");
         return NM_CTL_USAGE;
     }
     if (ctl->args.memory_bytes > 0)
@@ -159,7 +159,7 @@ int nm_update_verb(struct nm_ctl *ctl)
     if (ctl->args.vcores_milli > 0)
         r |= json_object_set_new(body, "vcores", json_real((double)ctl->args.vcores_milli / 1000));
     if (r != 0)
-        nm_say_oom();
+        nm_message_oom();
     r = nm_api_container_target(ctl->operands[0], "", target, sizeof target);
     if (r == NM_CTL_OK)
         r = nm_api_call(ctl, "PATCH", target, json_incref(body), &c);

@@ -8,7 +8,7 @@
 #include "nmctl/api.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/session.h"
 #include "util/error.h"
 
@@ -27,7 +27,7 @@ static char **command_of(const struct nm_ctl *ctl)
 static int add(json_t *object, const char *name, json_t *value)
 {
     if (!value || json_object_set_new(object, name, value) < 0) {
-        nm_say("exec: %s is not valid UTF-8, and can't be sent", name);
+        nm_message("exec: %s is not valid UTF-8, and can't be sent", name);
         return -EINVAL;
     }
     return 0;
@@ -47,7 +47,7 @@ static int add_env(json_t *body, const struct nm_args *a)
         _cleanup_free_ char *name = strndup(a->env[i], (size_t)(equals - a->env[i]));
 
         if (!name)
-            nm_say_oom();
+            nm_message_oom();
         r = add(env, name, json_string(equals + 1));
     }
     return r;
@@ -66,7 +66,7 @@ static char *make_request(const struct nm_ctl *ctl, char **command)
         json_t *j = json_string(*word);
 
         if (!j || json_array_append_new(words, j) < 0) {
-            nm_say("exec: the argument '%s' is not valid UTF-8, and can't be sent", *word);
+            nm_message("exec: the argument '%s' is not valid UTF-8, and can't be sent", *word);
             r = -EINVAL;
         }
     }
@@ -77,7 +77,7 @@ static char *make_request(const struct nm_ctl *ctl, char **command)
         r = add(body, "rows", json_integer(rows)) | add(body, "columns", json_integer(columns));
     text = r == 0 ? json_dumps(body, JSON_COMPACT) : NULL;
     if (r == 0 && !text)
-        nm_say_oom();
+        nm_message_oom();
     return text;
 }
 
@@ -94,15 +94,15 @@ static int say_failed(const char *id, const char *command, const struct nm_frame
     const char *error = strerror(e->error);
 
     if (e->stage == EXEC && (e->error == ENOENT || e->error == ENOTDIR)) {
-        nm_say("command not found: %s", command);
+        nm_message("command not found: %s", command);
         return NOT_FOUND;
     }
     if (e->stage == EXEC) {
-        nm_say("permission denied or not executable: %s (%s)", command, error);
+        nm_message("permission denied or not executable: %s (%s)", command, error);
         return NOT_EXECUTABLE;
     }
-    nm_say("%s could not be run in %s: %s: %s", command, id,
-           e->stage < NM_ARRAY_SIZE(stages) ? stages[e->stage] : "it failed before it began", error);
+    nm_message("%s could not be run in %s: %s: %s", command, id,
+               e->stage < NM_ARRAY_SIZE(stages) ? stages[e->stage] : "it failed before it began", error);
     return NM_CTL_NOT_RUN;
 }
 
@@ -115,9 +115,9 @@ static int say_lost(struct nm_ctl *ctl, const char *id)
     (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
     if (nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &c) == 0 &&
         (nm_streq(nm_json_str(c, "state"), "COMPLETED") || nm_streq(nm_json_str(c, "state"), "KILLING")))
-        nm_say("%s has ended or is being killed, and the command with it", id);
+        nm_message("%s has ended or is being killed, and the command with it", id);
     else
-        nm_say("the command was killed together with what ran it in %s", id);
+        nm_message("the command was killed together with what ran it in %s", id);
     return 128 + SIGKILL;
 }
 
@@ -129,7 +129,7 @@ static int run(struct nm_ctl *ctl, int fd, const char *command)
     int signal, r = nm_session_run(&p, &end, &signal);
 
     if (r == -EINTR) {
-        nm_say("leaving; the command is told to end");
+        nm_message("leaving; the command is told to end");
         return 128 + signal;
     }
     if (r == -ECONNRESET || r == -EPIPE)
@@ -151,11 +151,11 @@ int nm_exec_verb(struct nm_ctl *ctl)
     int r;
 
     if (!command) {
-        nm_say("exec: %s", ctl->verb->missing);
+        nm_message("exec: %s", ctl->verb->missing);
         return NM_CTL_USAGE;
     }
     if (ctl->args.tty && ctl->args.interactive && !isatty(STDIN_FILENO)) {
-        nm_say("exec: --tty with --interactive needs a terminal as standard input, and this is none");
+        nm_message("exec: --tty with --interactive needs a terminal as standard input, and this is none");
         return NM_CTL_USAGE;
     }
     r = nm_api_container_target(ctl->operands[0], "/exec", target, sizeof target);

@@ -13,10 +13,10 @@
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
-#include "nmctl/hold.h"
+#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/term.h"
 #include "util/parse.h"
 
@@ -32,7 +32,7 @@ static void print_text(const struct nm_term *term, const char *text, const char 
         _cleanup_free_ char *line = NULL, *whole = strndup(text, n);
 
         if (!whole || asprintf(&line, "%s%s", indent, nm_term_clean(whole)) < 0)
-            nm_say_oom();
+            nm_message_oom();
         (void)nm_term_wrap(stdout, line, term->width, (unsigned)strlen(indent) + 2);
         text += n + (text[n] == '\n');
     }
@@ -72,7 +72,7 @@ static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const jso
     char why[1024];
 
     (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
-    nm_hold_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
+    nm_queue_reason_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
     if (nm_json_u64(c, "queue_position") > 0)
         print_now_text(term, "now queued at position %" PRIu64 ": %s", nm_json_u64(c, "queue_position"), why);
     else
@@ -152,7 +152,7 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
         part = json_copy((json_t *)nm_json_at(answer, "decisions"));
         n = json_array_size(part);
         if (!part || json_array_extend(part, list) < 0)
-            nm_say_oom();
+            nm_message_oom();
         json_decref(list);
         list = part;
     } while (n == wanted && json_array_size(list) < last);
@@ -169,13 +169,13 @@ static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsew
     char target[128];
 
     if (!list)
-        nm_say_oom();
+        nm_message_oom();
     (void)snprintf(target, sizeof target, "/v1/placements/%s", id);
     if (!nm_name_is_valid(id) || strncmp(id, "container_", strlen("container_")) != 0 ||
         nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &placement) < 0)
         return list;
     if (json_array_append_new(list, placement) < 0)
-        nm_say_oom();
+        nm_message_oom();
     *ret_elsewhere = nm_api_container_target(id, "", target, sizeof target) == NM_CTL_OK &&
                      nm_api_try_get(ctl, target, NM_API_TIMEOUT_USEC, &here) == -EREMOTEIO;
     return list;
@@ -213,7 +213,7 @@ int nm_explain_verb(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     if (decisions && json_array_extend(list, decisions) < 0)
-        nm_say_oom();
+        nm_message_oom();
     if (ctl->args.json) {
         nm_api_print_json(list, false); /* an array, also of none: jq needs no case for that */
         return NM_CTL_OK;

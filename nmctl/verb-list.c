@@ -10,7 +10,7 @@
 #include "nmctl/list.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/option.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/table.h"
 #include "util/parse.h"
 

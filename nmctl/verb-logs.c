@@ -16,7 +16,7 @@
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/term.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -84,8 +84,8 @@ static void print_event(const struct events *e, const json_t *j)
     int n;
 
     if (nm_json_has(j, "lost")) {
-        nm_say("events: %" PRIu64 " %s no longer to be had", nm_json_u64(j, "lost"),
-               nm_json_u64(j, "lost") == 1 ? "was" : "were");
+        nm_message("events: %" PRIu64 " %s no longer to be had", nm_json_u64(j, "lost"),
+                   nm_json_u64(j, "lost") == 1 ? "was" : "were");
         return;
     }
     if (localtime_r(&t, &tm))
@@ -99,7 +99,7 @@ static void print_event(const struct events *e, const json_t *j)
     if (n < 0 || asprintf(&whole, "%s%s%s  %s%s", nm_term_on(&e->term, NM_STYLE_DIM), when,
                           nm_term_off(&e->term, NM_STYLE_DIM), nm_term_clean(line),
                           unsaved ? " [not on disk yet]" : "") < 0)
-        nm_say_oom();
+        nm_message_oom();
     (void)nm_term_wrap(stdout, whole, e->term.width, EVENT_INDENT);
 }
 
@@ -139,7 +139,7 @@ static void keep(struct events *e, json_t *j)
     if (nm_json_has(j, "lost"))
         return;
     if (json_array_append(e->kept, j) < 0)
-        nm_say_oom();
+        nm_message_oom();
     if (json_array_size(e->kept) > e->ctl->args.last)
         (void)json_array_remove(e->kept, 0);
 }
@@ -290,7 +290,7 @@ static int read_events(struct events *e)
         return a->follow ? follow_on(e, a->after) : read_stream(e, a->after, false);
     e->kept = json_array();
     if (!e->kept)
-        nm_say_oom();
+        nm_message_oom();
     e->newest = a->after;
     r = read_stream(e, a->after, false);
     tell_kept(e);
@@ -316,7 +316,7 @@ int nm_events_verb(struct nm_ctl *ctl)
     int r;
 
     if (!e)
-        nm_say_oom();
+        nm_message_oom();
     e->ctl = ctl;
     e->only = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
     e->from_usec = ctl->args.since_usec < now ? now - ctl->args.since_usec : 0;

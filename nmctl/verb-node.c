@@ -8,7 +8,7 @@
 #include "nmctl/api.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/table.h"
 #include "util/clock.h"
 
@@ -41,13 +41,13 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
             return NM_CTL_OK;
         }
         if (!nm_streq(nm_json_str(status, "node.state"), "draining")) {
-            nm_say("drain: somebody has ended the draining; the node is %s",
-                   nm_json_str(status, "node.state"));
+            nm_message("drain: somebody has ended the draining; the node is %s",
+                       nm_json_str(status, "node.state"));
             return NM_CTL_FAILED;
         }
         n = left(status);
         if (n != told)
-            nm_say("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
+            nm_message("drain: %" PRIu64 " container%s left", n, n == 1 ? "" : "s");
         told = n;
         (void)poll(NULL, 0, DRAIN_LOOK_MSEC);
     }
@@ -82,7 +82,8 @@ static void say_discarded(const char *what, uint64_t n, const json_t *list)
     }
     if (n > NAMED)
         (void)snprintf(text + len, sizeof text - len, " and %" PRIu64 " more", n - NAMED);
-    nm_say("drain: %s %" PRIu64 " container%s that wait%s: %s", what, n, n == 1 ? "" : "s", n == 1 ? "s" : "", text);
+    nm_message("drain: %s %" PRIu64 " container%s that wait%s: %s", what, n, n == 1 ? "" : "s", n == 1 ? "s" : "",
+               text);
 }
 
 /* Those whose place in the queue, and work that is yet to be done, the drain would take. */
@@ -119,10 +120,10 @@ static int foretell(struct nm_ctl *ctl)
 static void say_what_the_cluster_hears(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))
-        nm_say("drain: the ResourceManager hears that this node has no more room than its containers have, and once "
-               "the last one has ended that it is unhealthy. Jobs that still need map outputs from here then run those "
-               "maps again; to have the node wait for such jobs, decommission it gracefully instead (yarn rmadmin "
-               "-refreshNodes -g)");
+        nm_message("drain: the ResourceManager hears that this node has no more room than its containers have, and "
+                   "once the last one has ended that it is unhealthy. Jobs that still need map outputs from here then "
+                   "run those maps again; to have the node wait for such jobs, decommission it gracefully instead "
+                   "(yarn rmadmin -refreshNodes -g)");
 }
 
 static void report_drain(const struct nm_ctl *ctl, const json_t *answer, json_t *empty)
@@ -159,7 +160,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
     if (ctl->args.until_restart)
         r |= json_object_set_new(body, "until_restart", json_true());
     if (r != 0)
-        nm_say_oom();
+        nm_message_oom();
     r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);
     if (r == NM_CTL_OK)
         say_what_the_cluster_hears(answer);
@@ -216,9 +217,9 @@ static json_t *wanted_keys(const struct nm_ctl *ctl, const json_t *keys)
 
     json_array_foreach(keys, i, key)
         if (is_wanted(ctl, key) && json_array_append(wanted, key) < 0)
-            nm_say_oom();
+            nm_message_oom();
     if (!wanted)
-        nm_say_oom();
+        nm_message_oom();
     return wanted;
 }
 

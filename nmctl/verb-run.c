@@ -20,9 +20,9 @@
 #include "nmctl/container.h"
 #include "nmctl/input.h"
 #include "nmctl/json.h"
-#include "nmctl/narrate.h"
+#include "nmctl/progress.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/session.h"
 #include "nmctl/signals.h"
 #include "util/error.h"
@@ -36,32 +36,32 @@
 static int check(const struct nm_args *a)
 {
     if (a->guaranteed && a->opportunistic) {
-        nm_say("run: --guaranteed and --opportunistic exclude each other");
+        nm_message("run: --guaranteed and --opportunistic exclude each other");
         return -EINVAL;
     }
     if (a->replace && !a->name) {
-        nm_say("run: --replace needs a --name to take over");
+        nm_message("run: --replace needs a --name to take over");
         return -EINVAL;
     }
     if (a->wait && a->detach) {
-        nm_say("run: --wait and --detach exclude each other");
+        nm_message("run: --wait and --detach exclude each other");
         return -EINVAL;
     }
     if (a->interactive && a->detach) {
-        nm_say("run: --interactive and --detach exclude each other: who would type its input?");
+        nm_message("run: --interactive and --detach exclude each other: who would type its input?");
         return -EINVAL;
     }
     if (a->tty && a->detach) {
-        nm_say("run: --tty and --detach exclude each other: who would look at its terminal?");
+        nm_message("run: --tty and --detach exclude each other: who would look at its terminal?");
         return -EINVAL;
     }
     if (a->tty && !isatty(STDIN_FILENO)) {
-        nm_say("run: --tty needs a terminal as standard input, and this is none; what is piped in goes to the command "
-               "with --interactive alone");
+        nm_message("run: --tty needs a terminal as standard input, and this is none; what is piped in goes to the "
+                   "command with --interactive alone");
         return -EINVAL;
     }
     if (a->json && !a->detach) {
-        nm_say("run: --json needs --detach: otherwise stdout is the command's");
+        nm_message("run: --json needs --detach: otherwise stdout is the command's");
         return -EINVAL;
     }
     return 0;
@@ -73,7 +73,7 @@ static json_t *string_or_say(const char *what, const char *s)
     json_t *j = json_string(s);
 
     if (!j)
-        nm_say("run: %s '%s' is not valid UTF-8, and can't be sent", what, s);
+        nm_message("run: %s '%s' is not valid UTF-8, and can't be sent", what, s);
     return j;
 }
 
@@ -115,10 +115,10 @@ static int set_env(json_t *body, const struct nm_args *a)
         json_t *value = string_or_say("the value of an environment variable", equals + 1);
 
         if (!name)
-            nm_say_oom();
+            nm_message_oom();
         r = value ? json_object_set_new(env, name, value) : -1;
         if (value && r < 0)
-            nm_say(
+            nm_message(
                 "run: the environment variable's name '%s' is not valid UTF-8, and can't be sent",
                 name);
     }
@@ -144,11 +144,11 @@ static int check_letters(const struct nm_ctl *ctl)
     bool directory;
 
     if (ctl->args.wait && command[0] == '/' && is_there(command, &directory) && directory) {
-        nm_say("run: %s is a directory, and no command " LETTERS, command);
+        nm_message("run: %s is a directory, and no command " LETTERS, command);
         return -EINVAL;
     }
     if (workdir && is_there(workdir, &directory) && !directory) {
-        nm_say("run: --workdir '%s': %s " LETTERS, workdir, strerror(ENOTDIR));
+        nm_message("run: --workdir '%s': %s " LETTERS, workdir, strerror(ENOTDIR));
         return -EINVAL;
     }
     return 0;
@@ -161,7 +161,7 @@ static int set_workdir(json_t *body, const char *workdir)
 
     if (workdir && workdir[0] != '/') {
         if (!realpath(workdir, path)) {
-            nm_say("run: --workdir '%s': %s " LETTERS, workdir, strerror(errno));
+            nm_message("run: --workdir '%s': %s " LETTERS, workdir, strerror(errno));
             return -EINVAL;
         }
         workdir = path;
@@ -222,7 +222,7 @@ static char *make_request(const struct nm_ctl *ctl)
     char *text;
 
     if (!body)
-        nm_say_oom();
+        nm_message_oom();
     if (set_command(body, ctl) < 0 || set_amounts(body, a) < 0 ||
         set_string(body, "name", a->name) < 0 || set_string(body, "app", a->app) < 0 ||
         set_string(body, "user", user_of(a)) < 0 || set_workdir(body, a->workdir) < 0 ||
@@ -230,7 +230,7 @@ static char *make_request(const struct nm_ctl *ctl)
         return NULL;
     text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12));
     if (!text)
-        nm_say_oom();
+        nm_message_oom();
     return text;
 }
 
@@ -258,7 +258,7 @@ static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int 
         int n = poll(p, 2, patience_msec(&ctl->args, *ret_signal, said));
 
         if (n == 0 && ctl->args.replace && !*ret_signal) {
-            nm_say("waiting for the end of the container that has the name %s", ctl->args.name);
+            nm_message("waiting for the end of the container that has the name %s", ctl->args.name);
             said = true;
             continue;
         }
@@ -322,8 +322,8 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
 
     if (nm_streq(nm_json_str(c, "exit_reason"), "command-not-found") && command[0] != '/' &&
         strchr(command, '/') && !ctl->args.workdir)
-        nm_say("'%s' was looked for in the container's working directory; '-d .' makes it this one",
-               command);
+        nm_message("'%s' was looked for in the container's working directory; '-d .' makes it this one",
+                   command);
 }
 
 /* The command's terminal is ours, from when it runs until it has ended or a signal has come. Then the connection is
@@ -368,7 +368,7 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
     ended = result.container;
     if (!ended)
         return status;
-    nm_narrate_end(ended);
+    nm_progress_end(ended);
     hint(ctl, ended);
     return exit_status(ended, result.signal ?: signal);
 }
@@ -396,8 +396,8 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r == 0)
         r = submit(ctl, text, signal_fd, &answer, &input_fd, &signal);
     if (r == -EINTR) {
-        nm_say("interrupted before nmd answered; if it has taken the request, the container runs: "
-               "see 'nmctl list'");
+        nm_message("interrupted before nmd answered; if it has taken the request, the container runs: "
+                   "see 'nmctl list'");
         return 128 + signal;
     }
     if (r < 0)

@@ -10,10 +10,10 @@
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
-#include "nmctl/hold.h"
+#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
@@ -26,7 +26,7 @@ static void vline(const struct nm_term *term, bool whole_word, const char *label
 
     if (asprintf(&whole, "%s%-*s%s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label, nm_term_off(term, NM_STYLE_BOLD),
                  nm_term_clean(text)) < 0)
-        nm_say_oom();
+        nm_message_oom();
     (void)nm_term_wrap(stdout, whole, whole_word ? 0 : term->width, LABEL);
 }
 
@@ -110,7 +110,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
         line(term, "queue", "position %" PRIu64, nm_json_u64(c, "queue_position"));
     if (*hold) {
         (void)nm_api_try_get(ctl, "/v1/status", NM_API_TIMEOUT_USEC, &status);
-        nm_hold_text(hold, c, status, why, sizeof why);
+        nm_queue_reason_text(hold, c, status, why, sizeof why);
         line(term, nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", "%s", why);
     }
 }

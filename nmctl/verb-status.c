@@ -10,10 +10,10 @@
 
 #include "nmctl/api.h"
 #include "nmctl/bar.h"
-#include "nmctl/hold.h"
+#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "nmctl/table.h"
 #include "util/clock.h"
@@ -221,7 +221,7 @@ static void print_counts(FILE *f, const struct nm_term *term, const json_t *stat
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"), preparing, nm_json_u64(c, "completed"));
     print_label(f, term, "queue");
-    nm_hold_text(hold, first, status, why, sizeof why);
+    nm_queue_reason_text(hold, first, status, why, sizeof why);
     fprintf(f, "%" PRIu64 " of %" PRIu64 "%s%s%s%s\n", nm_json_u64(status, "queue.length"),
             nm_json_u64(status, "queue.max_length"), *why ? "; " : "", *why ? *head ? head : "its head" : "",
             *why ? " is queued: " : "", nm_term_clean(why));
@@ -481,10 +481,10 @@ static void print_status(FILE *to, const struct nm_term *term, const json_t *sta
     FILE *f = open_memstream(&text, &size);
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     print_lines(f, term, status, first, decisions);
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     (void)nm_term_wrap(to, text, term->width, LABEL);
     free(text);
 }

@@ -10,7 +10,7 @@
 #include "nmctl/list.h"
 #include "nmctl/nmctl.h"
 #include "nmctl/option.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "nmctl/table.h"
 #include "nmctl/top.h"
@@ -29,7 +29,7 @@ static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *s
     unsigned lines;
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     fprintf(f, "used or reserved: %.0f %% of %s, %.0f %% of %g core%s;",
             nm_json_num(node, "utilization.memory") * 100,
             nm_format_size(nm_json_u64(node, "capacity.memory_bytes"), capacity, sizeof capacity),
@@ -40,7 +40,7 @@ static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *s
             nm_json_u64(c, "guaranteed_running"), nm_json_u64(c, "opportunistic_running"),
             nm_json_u64(c, "paused"), nm_json_u64(c, "queued"));
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     lines = nm_term_wrap(to, text, term->width, 0);
     free(text);
     return lines;
@@ -61,7 +61,7 @@ static unsigned print_view(FILE *to, const struct nm_term *term, const struct nm
                  t->editing ? "; filter (Enter, Escape): " : *filter ? " with " : "", filter, t->editing ? "_" : "",
                  *filter && !t->editing ? " in it" : "", t->sort, t->reverse ? ", the other way round" : "",
                  nm_format_duration(t->period_usec, period, sizeof period)) < 0)
-        nm_say_oom();
+        nm_message_oom();
     return nm_term_wrap(to, text, term->width, 0);
 }
 
@@ -151,11 +151,11 @@ static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
     FILE *f = open_memstream(&text, &size);
 
     if (!f)
-        nm_say_oom();
+        nm_message_oom();
     t->page = 1; /* the view has the most words then */
     above += print_view(f, term, t) + 1;
     if (fclose(f) != 0)
-        nm_say_oom();
+        nm_message_oom();
     nm_top_fit(t, term->height > above ? term->height - above : 1);
 }
 
@@ -226,11 +226,12 @@ int nm_top_verb(struct nm_ctl *ctl)
     struct nm_term term;
 
     if (a->filter && strlen(a->filter) >= sizeof t.filter) {
-        nm_say("top: --filter '%s' is too long; allowed are %zu bytes", a->filter, sizeof t.filter - 1);
+        nm_message("top: --filter '%s' is too long; allowed are %zu bytes", a->filter, sizeof t.filter - 1);
         return NM_CTL_USAGE;
     }
     if (nm_option_state_has_ended(a->state)) {
-        nm_say("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others", a->state);
+        nm_message("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others",
+                   a->state);
         return NM_CTL_USAGE;
     }
     (void)snprintf(t.filter, sizeof t.filter, "%s", a->filter ? a->filter : "");

@@ -4,7 +4,7 @@
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/wait.h"
 #include "util/clock.h"
 
@@ -36,7 +36,7 @@ static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, stru
     if (r == NM_CTL_OK)
         r = nm_api_get_by(ctl, target, deadline_usec, &x->c);
     if (r == NM_CTL_TIMED_OUT)
-        nm_say("nmd at %s has not answered in time: whether %s has ended is not known", ctl->socket_path, id);
+        nm_message("nmd at %s has not answered in time: whether %s has ended is not known", ctl->socket_path, id);
     x->over = r != NM_CTL_OK || nm_wait_has_ended(x->c);
     x->status = r == NM_CTL_OK && x->over ? nm_container_exit_status(x->c) : r;
     if (r == NM_CTL_OK && x->over)
@@ -61,7 +61,7 @@ int nm_wait_verb(struct nm_ctl *ctl)
     int r = NM_CTL_OK;
 
     if (!all)
-        nm_say_oom();
+        nm_message_oom();
     for (unsigned i = 0; i < ctl->n_operands && r != NM_CTL_UNREACHABLE; i++)
         r = find(ctl, ctl->operands[i], NM_MAX(deadline, now + LOOK_USEC), &all[i]);
     if (r != NM_CTL_UNREACHABLE)

@@ -14,8 +14,8 @@
 #include "nmctl/away.h"
 #include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/narrate.h"
-#include "nmctl/say.h"
+#include "nmctl/progress.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 
 /* Of those beyond, the next gets a call as soon as one is answered: nmd has as many connections for all its users as
@@ -31,7 +31,7 @@ struct wait {
     size_t n;
     uint64_t deadline_usec;
     nm_wait_end_cb_t ended_cb;
-    struct nm_narrate narrate;
+    struct nm_progress narrate;
     const struct nm_waited *shown; /* whom the messages are about */
     struct nm_away away;
     int status; /* NM_CTL_OK while nmd can be reached */
@@ -73,7 +73,7 @@ static void set_over(struct nm_waited *x, int status)
 static void take_end(struct wait *w, struct nm_waited *x)
 {
     set_over(x, nm_container_exit_status(x->c));
-    nm_narrate_done();
+    nm_progress_done();
     w->ended_cb(w->ctl, x->c);
     w->narrate.next_usec = NM_MIN(w->narrate.next_usec, nm_now_usec());
 }
@@ -90,7 +90,7 @@ static void lose(struct wait *w, int r)
                    nm_json_str(first->c, "id"));
     w->status = nm_away_is_loss(r) ? nm_away_lost(&w->away, w->ctl, r, goes_on) : nm_api_say_unreachable(w->ctl, r);
     if (w->status != NM_CTL_OK && w->away.since_usec > 0)
-        nm_say("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
+        nm_message("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
 }
 
 /* By id: another container may have the name by now. */
@@ -155,7 +155,7 @@ static void retry(struct wait *w)
         return;
     }
     nm_away_back(&w->away);
-    nm_narrate_resume(&w->narrate);
+    nm_progress_resume(&w->narrate);
 }
 
 /* The messages are about one container, and count the others. */
@@ -167,13 +167,13 @@ static void narrate(struct wait *w)
     if (w->ctl->args.json || !first)
         return;
     if (first != w->shown) {
-        nm_narrate_init(&w->narrate, true);
+        nm_progress_init(&w->narrate, true);
         w->narrate.deadline_usec = w->deadline_usec;
         w->shown = first;
     }
     w->narrate.others = n - 1;
-    if (nm_now_usec() >= nm_narrate_next(&w->narrate))
-        nm_narrate_look(&w->narrate, w->ctl, nm_json_str(first->c, "id"));
+    if (nm_now_usec() >= nm_progress_next(&w->narrate))
+        nm_progress_look(&w->narrate, w->ctl, nm_json_str(first->c, "id"));
 }
 
 /* What is due by the clock. */
@@ -201,7 +201,7 @@ static int timeout_msec(const struct wait *w)
     if (w->away.since_usec > 0)
         at = NM_MIN(at, w->away.retry_usec);
     else if (!w->ctl->args.json)
-        at = NM_MIN(at, nm_narrate_next(&w->narrate));
+        at = NM_MIN(at, nm_progress_next(&w->narrate));
     return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)MAX_POLL_MSEC);
 }
 
@@ -231,10 +231,11 @@ static void say_timed_out(const struct nm_waited *x, bool fresh)
     const char *id = nm_json_str(x->c, "id");
     char title[160], state[64];
 
-    nm_say("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
-           nm_container_title(x->c, title, sizeof title), fresh ? "" : ", as far as nmctl knows", fresh ? "is" : "was",
-           nm_container_shown_state(x->c, state, sizeof state),
-           fresh ? ", and goes on" : " when nmd answered last", id, id);
+    nm_message("%s has not ended in time%s: it %s %s%s. 'nmctl explain %s' tells why, 'nmctl kill %s' ends it",
+               nm_container_title(x->c, title, sizeof title), fresh ? "" : ", as far as nmctl knows", fresh ? "is"
+                   : "was",
+               nm_container_shown_state(x->c, state, sizeof state),
+               fresh ? ", and goes on" : " when nmd answered last", id, id);
 }
 
 /* Asks what has become of those that are left, unless nmd is known to be gone or not to answer. The message that was
@@ -280,7 +281,7 @@ void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint6
     for (size_t i = 0; i < n; i++)
         if (!all[i].over)
             set_over(&all[i], w.status);
-    nm_narrate_done();
+    nm_progress_done();
 }
 
 static void say_no_end(struct nm_ctl *ctl, const json_t *ended)

@@ -21,7 +21,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 #include "util/printf.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
 #define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* rmadmin has returned: the state changes within moments */
@@ -113,7 +113,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
             continue;
         if (is_gone(state)) {
             t->fate = NM_SCALE_GONE;
-            nm_tell("%s: decommissioned", t->id);
+            nm_diag("%s: decommissioned", t->id);
             continue;
         }
         waiting++;
@@ -168,7 +168,7 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     if (r >= 0)
         w->n = look_at_targets(&m, res, &w->idle);
     else if (r != -ECANCELED)
-        nm_tell("waiting for the ResourceManager: %s", message ? message : strerror(-r));
+        nm_diag("waiting for the ResourceManager: %s", message ? message : strerror(-r));
     passed = nm_now_usec() - w->begun_usec;
     if (*a->stop)
         end(res, NM_SCALE_INTERRUPTED, "interrupted");
@@ -240,7 +240,7 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
             else
                 waiting++;
             if (t->fate != NM_SCALE_WAITING)
-                nm_tell("%s: %s", t->id,
+                nm_diag("%s: %s", t->id,
                         t->fate == NM_SCALE_BACK ? "put back, it runs" : nm_scale_fate_name(t->fate));
         }
         if (waiting == 0)
@@ -260,15 +260,15 @@ static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res
     int off, refreshed = -EIO;
 
     nm_scale_http_set_stop(a->rm->http, NULL);
-    nm_tell("putting back: %s", res->why ? res->why : "it failed");
+    nm_diag("putting back: %s", res->why ? res->why : "it failed");
     off = take_off(a, res, &message);
     if (off < 0)
-        nm_tell("%s", message ? message : strerror(-off));
+        nm_diag("%s", message ? message : strerror(-off));
     for (int i = 0; refreshed < 0 && i < TRIES; i++) {
         free(STEAL_PTR(message));
         refreshed = refresh(a, &message);
         if (refreshed < 0)
-            nm_tell("%s", message ? message : strerror(-refreshed));
+            nm_diag("%s", message ? message : strerror(-refreshed));
     }
     settle(a, res);
     nm_scale_http_set_stop(a->rm->http, a->stop);
@@ -294,7 +294,7 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
     if (ret->n == 0)
         return;
     for (size_t i = 0; i < ret->n; i++)
-        nm_tell("%s: to be decommissioned", ret->targets[i].id);
+        nm_diag("%s: to be decommissioned", ret->targets[i].id);
     r = refresh(a, &message);
     if (r < 0)
         end(ret, NM_SCALE_FAILED, "%s", message ? message : strerror(-r));

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "util/parse.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 #define MINUTE (60 * NM_USEC_PER_SEC)
 #define DAY (86400 * NM_USEC_PER_SEC)
@@ -108,11 +108,12 @@ static int take_rm(struct nm_scale_options *o, char *word)
     size_t n = strlen(word);
 
     if (o->n_rms == NM_SCALE_RMS_MAX)
-        return nm_complain("--rm is given more than %d times", NM_SCALE_RMS_MAX);
+        return nm_usage_error("--rm is given more than %d times", NM_SCALE_RMS_MAX);
     if (n > 0 && word[n - 1] == '/')
         word[--n] = '\0';
     if (scheme == 0 || n == scheme || n > NM_SCALE_WORD_MAX || strpbrk(word + scheme, "/?#@ \t\n\\"))
-        return nm_complain("--rm '%s': it must be http://HOST:PORT or https://HOST:PORT, as in http://rm:8088", word);
+        return nm_usage_error("--rm '%s': it must be http://HOST:PORT or https://HOST:PORT, as in http://rm:8088",
+                              word);
     o->rms[o->n_rms++] = word;
     return 0;
 }
@@ -123,8 +124,8 @@ static int take_time(const char *option, const char *word, uint64_t least, uint6
     char a[32];
 
     if (nm_parse_duration(word, &v) < 0 || v < least || v > 365 * DAY)
-        return nm_complain("--%s '%s': it must be a time from %s to 365d, such as 30s, 5min or 2h", option, word,
-                           least == 0 ? "0s" : nm_format_duration(least, a, sizeof a));
+        return nm_usage_error("--%s '%s': it must be a time from %s to 365d, such as 30s, 5min or 2h", option, word,
+                              least == 0 ? "0s" : nm_format_duration(least, a, sizeof a));
     *ret = v;
     return 0;
 }
@@ -134,8 +135,8 @@ static int take_number(const char *option, const char *word, uint64_t least, uin
     uint64_t v;
 
     if (nm_parse_u64(word, &v) < 0 || v < least || v > NM_SCALE_NODES_MAX)
-        return nm_complain("--%s '%s': it must be a whole number from %" PRIu64 " to %d", option, word, least,
-                           NM_SCALE_NODES_MAX);
+        return nm_usage_error("--%s '%s': it must be a whole number from %" PRIu64 " to %d", option, word, least,
+                              NM_SCALE_NODES_MAX);
     *ret = v;
     return 0;
 }
@@ -143,7 +144,7 @@ static int take_number(const char *option, const char *word, uint64_t least, uin
 static int take_file(const char *option, const char *word, const char **ret)
 {
     if (!*word)
-        return nm_complain("--%s: the name of the file is empty", option);
+        return nm_usage_error("--%s: the name of the file is empty", option);
     *ret = word;
     return 0;
 }
@@ -151,9 +152,9 @@ static int take_file(const char *option, const char *word, const char **ret)
 static int take_host(struct nm_scale_options *o, const char *word)
 {
     if (!*word || strlen(word) > NM_SCALE_WORD_MAX || strpbrk(word, " \t\n\r\f#"))
-        return nm_complain("--readmit '%s': it must be a host as the ResourceManager names it", word);
+        return nm_usage_error("--readmit '%s': it must be a host as the ResourceManager names it", word);
     if (o->n_readmit == NM_SCALE_HOSTS_MAX)
-        return nm_complain("--readmit is given more than %d times", NM_SCALE_HOSTS_MAX);
+        return nm_usage_error("--readmit is given more than %d times", NM_SCALE_HOSTS_MAX);
     o->readmit[o->n_readmit++] = word;
     return 0;
 }
@@ -216,7 +217,7 @@ static int take_option(int c, struct nm_scale_options *o)
         return take_file("exclude-file", optarg, &o->exclude_file);
     case OPT_RMADMIN:
         o->rmadmin = optarg;
-        return *optarg ? 0 : nm_complain("--rmadmin: the command is empty");
+        return *optarg ? 0 : nm_usage_error("--rmadmin: the command is empty");
     case OPT_TIMEOUT:
         return take_time("timeout", optarg, NM_USEC_PER_SEC, &o->timeout_usec);
     case OPT_FORCE_AFTER:
@@ -236,18 +237,18 @@ static int check(const struct nm_scale_options *o)
     bool changes = o->apply || o->n_readmit > 0;
 
     if (o->n_rms == 0)
-        return nm_complain("--rm is missing: the ResourceManager's address, as in --rm http://rm:8088");
+        return nm_usage_error("--rm is missing: the ResourceManager's address, as in --rm http://rm:8088");
     if (o->apply && o->n_readmit > 0)
-        return nm_complain("--apply and --readmit: either one or the other");
+        return nm_usage_error("--apply and --readmit: either one or the other");
     if (changes && !o->exclude_file)
-        return nm_complain("%s needs --exclude-file: the file that yarn.resourcemanager.nodes.exclude-path names",
-                           o->apply ? "--apply" : "--readmit");
+        return nm_usage_error("%s needs --exclude-file: the file that yarn.resourcemanager.nodes.exclude-path names",
+                              o->apply ? "--apply" : "--readmit");
     if (!changes && (o->exclude_file || o->force_after_usec != NM_SCALE_NEVER))
-        return nm_complain("--exclude-file and --force-after go with --apply");
+        return nm_usage_error("--exclude-file and --force-after go with --apply");
     if (o->n_readmit > 0 && o->watch)
-        return nm_complain("--watch and --readmit: either one or the other");
+        return nm_usage_error("--watch and --readmit: either one or the other");
     if (o->watch && o->interval_usec > o->max_gap_usec)
-        return nm_complain("--interval is longer than --max-gap: no node would ever have been empty for long");
+        return nm_usage_error("--interval is longer than --max-gap: no node would ever have been empty for long");
     return 0;
 }
 
@@ -287,7 +288,7 @@ int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret)
             return r;
     }
     if (optind < argc)
-        return nm_complain("'%s': nmscale takes options only", argv[optind]);
+        return nm_usage_error("'%s': nmscale takes options only", argv[optind]);
     r = check(&o);
     if (r < 0)
         return r;

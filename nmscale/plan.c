@@ -11,7 +11,7 @@
 
 #include "nmscale/exclude.h"
 #include "util/error.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 static void target_done(struct nm_scale_target *t)
 {
@@ -97,7 +97,7 @@ static int take_over(const struct nm_scale_model *m, char *const *marked, size_t
             if (!nm_streq(node->host, marked[i]))
                 continue;
             if (nm_streq(node->state, "DECOMMISSIONING")) {
-                nm_tell("%s: on its way since an earlier nmscale", node->id);
+                nm_diag("%s: on its way since an earlier nmscale", node->id);
                 r = add_target(res, node, false);
             } else if (nm_scale_is_running(node) && (*n_stale == 0 || stale[*n_stale - 1] != marked[i])) {
                 stale[(*n_stale)++] = marked[i];
@@ -116,7 +116,7 @@ static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verd
 
     for (size_t i = 0; r >= 0 && i < m->n_nodes && verdicts[i].reason == NM_SCALE_GIVE; i++) {
         if (nm_scale_exclude_has(text, verdicts[i].node->host))
-            nm_tell("%s: somebody else has excluded its host, so it is left to them", verdicts[i].node->id);
+            nm_diag("%s: somebody else has excluded its host, so it is left to them", verdicts[i].node->id);
         else
             r = add_target(res, verdicts[i].node, true);
     }

@@ -13,7 +13,7 @@
 #include "nmscale/print.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 struct run {
     const struct nm_scale_options *options;
@@ -45,7 +45,7 @@ static void set_up_signals(void)
 
 static enum nm_scale_exit fail(enum nm_scale_exit exit, const char *message, int r)
 {
-    nm_tell("%s", message ? message : strerror(-r));
+    nm_diag("%s", message ? message : strerror(-r));
     return exit;
 }
 
@@ -54,9 +54,9 @@ static int lock(const char *path, int *ret_fd)
     int r = nm_scale_lock(path, ret_fd);
 
     if (r == -EWOULDBLOCK)
-        nm_tell("another nmscale is at work: %s.lock is taken", path);
+        nm_diag("another nmscale is at work: %s.lock is taken", path);
     else if (r < 0)
-        nm_tell("%s.lock can't be locked: %s", path, strerror(-r));
+        nm_diag("%s.lock can't be locked: %s", path, strerror(-r));
     return r;
 }
 
@@ -78,7 +78,7 @@ static enum nm_scale_exit open_memory(struct run *run)
         return fail(NM_SCALE_FAILED, "there is no HOME to remember in: name a file with --state", 0);
     r = nm_scale_make_parents(run->state);
     if (r < 0) {
-        nm_tell("the directory of %s can't be made: %s", run->state, strerror(-r));
+        nm_diag("the directory of %s can't be made: %s", run->state, strerror(-r));
         return NM_SCALE_FAILED;
     }
     r = lock(run->state, &run->state_lock);
@@ -139,7 +139,7 @@ static void tell_result(const struct nm_scale_result *res)
     for (size_t i = 0; i < res->n; i++)
         printf("  %s  %s\n", res->targets[i].id, nm_scale_fate_name(res->targets[i].fate));
     if (res->why)
-        nm_tell("%s", res->why);
+        nm_diag("%s", res->why);
 }
 
 /* What was put back was wanted, or could not go: its time begins anew, and the next look doesn't try it at once. */

@@ -489,7 +489,7 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
     if (r < 0)
         return nm_shuffle_refuse(fd, NM_SHUFFLE_UNAUTHORIZED,
                                  "The job is unknown here, or the request isn't signed with its key\n");
-    if (!nm_shuffle_places_belongs(s->places, place, job.uid, job.id))
+    if (!nm_shuffle_connections_belongs(s->places, place, job.uid, job.id))
         return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
                                  "The job's user has half of all connections already, or the job most of these\n");
     r = spend(&t, REQUEST_USEC);

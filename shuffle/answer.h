@@ -22,7 +22,7 @@
 
 #include "shuffle/jobs.h"
 #include "shuffle/output.h"
-#include "shuffle/places.h"
+#include "shuffle/connections.h"
 #include "shuffle/request.h"
 
 struct nm_shuffle_counters {
@@ -33,7 +33,7 @@ struct nm_shuffle_counters {
 struct nm_shuffle_service {
     struct nm_shuffle_dirs dirs;
     struct nm_shuffle_jobs *jobs;
-    struct nm_shuffle_places *places;
+    struct nm_shuffle_connections *places;
     uint16_t port;         /* what reducers sign has it */
     uint64_t request_usec; /* who needs longer for a whole request only holds the place */
     struct nm_shuffle_counters count;

@@ -8,8 +8,8 @@ libnm_shuffle_la_SOURCES = \
 	%D%/jobs.c %D%/jobs.h \
 	%D%/options.c %D%/options.h \
 	%D%/output.c %D%/output.h \
-	%D%/places.c %D%/places.h \
-	%D%/powers.c %D%/powers.h \
+	%D%/connections.c %D%/connections.h \
+	%D%/capabilities.c %D%/capabilities.h \
 	%D%/request.c %D%/request.h \
 	%D%/run.c %D%/run.h \
 	%D%/server.c %D%/server.h

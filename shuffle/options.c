@@ -10,7 +10,7 @@
 #include "shuffle/output.h"
 #include "util/error.h"
 #include "util/parse.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 #define MAX_CONNECTIONS 8192u
 
@@ -31,7 +31,7 @@ static int set_max(const char *text, unsigned *ret)
     uint64_t n;
 
     if (nm_parse_u64(text, &n) < 0 || n < 1 || n > MAX_CONNECTIONS)
-        return nm_complain("--max-connections '%s': it is a number from 1 to %u", text, MAX_CONNECTIONS);
+        return nm_usage_error("--max-connections '%s': it is a number from 1 to %u", text, MAX_CONNECTIONS);
     *ret = (unsigned)n;
     return 0;
 }
@@ -59,9 +59,9 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
     if (r < 0)
         return r;
     if (argc == optind)
-        return nm_complain("no LOCAL-DIR: one at least, in which map outputs lie (--help has more)");
+        return nm_usage_error("no LOCAL-DIR: one at least, in which map outputs lie (--help has more)");
     if ((unsigned)(argc - optind) > NM_SHUFFLE_DIRS_MAX)
-        return nm_complain("too many LOCAL-DIRs: 64 at most");
+        return nm_usage_error("too many LOCAL-DIRs: 64 at most");
     o.dirs = argv + optind;
     *ret = o;
     return 0;

@@ -5,15 +5,15 @@
 #include "shuffle/run.h"
 
 #include "shuffle/control.h"
-#include "shuffle/powers.h"
+#include "shuffle/capabilities.h"
 #include "shuffle/server.h"
 #include "util/error.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 static void service_done(struct nm_shuffle_service *s)
 {
     nm_shuffle_jobs_free(s->jobs);
-    nm_shuffle_places_free(s->places);
+    nm_shuffle_connections_free(s->places);
     nm_shuffle_checked_free(s->dirs.checked);
 }
 
@@ -27,7 +27,7 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
         s.dirs.names[s.dirs.n++] = *name;
     if ((o->user && (r = nm_shuffle_drop_powers(o->user, ret_message)) < 0) || (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
         (r = nm_shuffle_checked_new(&s.dirs.checked)) < 0 ||
-        (r = nm_shuffle_places_new(o->max_connections, &s.places)) < 0 ||
+        (r = nm_shuffle_connections_new(o->max_connections, &s.places)) < 0 ||
         (r = nm_shuffle_server_new(&s, o->listen, &server, ret_message)) < 0)
         return r;
     if (fprintf(out, "{\"listening\": %u}\n", s.port) < 0 || fflush(out) != 0)
@@ -41,6 +41,6 @@ int nm_shuffle_run(const struct nm_shuffle_options *o, FILE *in, FILE *out)
     int r = serve(o, in, out, &message);
 
     if (r < 0)
-        nm_tell("%s", message ? message : strerror(-r));
+        nm_diag("%s", message ? message : strerror(-r));
     return r;
 }

@@ -108,7 +108,7 @@ static void linger(struct connection *c)
 static void *serve(void *arg)
 {
     struct connection *c = arg;
-    struct nm_shuffle_places *places = c->service->places;
+    struct nm_shuffle_connections *places = c->service->places;
     unsigned place = c->place;
     uint64_t wait_usec = c->service->request_usec;
     size_t size;
@@ -121,7 +121,7 @@ static void *serve(void *arg)
     if (r > 0)
         linger(c);
     free(c);
-    nm_shuffle_places_leave(places, place); /* whoever waits for that may free all the rest */
+    nm_shuffle_connections_leave(places, place); /* whoever waits for that may free all the rest */
     return NULL;
 }
 
@@ -143,7 +143,7 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
         return -ENOMEM;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     nm_peer_name(from, host, sizeof host);
-    r = nm_shuffle_places_enter(s->places, fd, host, &place);
+    r = nm_shuffle_connections_enter(s->places, fd, host, &place);
     if (r < 0) {
         atomic_fetch_add(&s->count.refused, 1);
         return r;
@@ -155,7 +155,7 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     c->come = 0;
     r = -pthread_create(&thread, &server->connection_attr, serve, c);
     if (r < 0) {
-        nm_shuffle_places_leave(s->places, place);
+        nm_shuffle_connections_leave(s->places, place);
         return r;
     }
     (void)STEAL_PTR(c);
@@ -319,7 +319,7 @@ struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *serve
         return NULL;
     nm_close(server->stop[1]); /* the acceptor sees the end of the pipe */
     pthread_join(server->acceptor, NULL);
-    nm_shuffle_places_close(server->service->places);
+    nm_shuffle_connections_close(server->service->places);
     nm_close(server->stop[0]);
     nm_close(server->listener);
     pthread_attr_destroy(&server->connection_attr);

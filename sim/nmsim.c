@@ -19,16 +19,16 @@
 #include "sim/progress.h"
 #include "sim/report.h"
 #include "util/inherited.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 #define EXIT_USAGE 2
 
 static int fail(const char *what, int r, const char *message)
 {
     if (message)
-        nm_tell("%s", message);
+        nm_diag("%s", message);
     else
-        nm_tell("%s: %s", what, strerror(-r));
+        nm_diag("%s: %s", what, strerror(-r));
     return r;
 }
 
@@ -64,7 +64,7 @@ static int read_workload(const struct nm_sim_options *o, struct nm_workload **re
         return r;
     }
     if ((*ret)->cut_off)
-        nm_tell("%s: the last line is incomplete, and is left out", o->trace);
+        nm_diag("%s: the last line is incomplete, and is left out", o->trace);
     return 0;
 }
 
@@ -190,7 +190,7 @@ static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
         r = nm_cases_add_sweep(s, base, o->sweeps.list, o->sweeps.n, o->set.list, o->set.n,
                                &message);
     if (r >= 0 && s->n_skipped > 0)
-        nm_tell("combinations left out, as alpha must be below beta: %u", s->n_skipped);
+        nm_diag("combinations left out, as alpha must be below beta: %u", s->n_skipped);
     return r < 0 ? fail("--sweep", r, message) : 0;
 }
 
@@ -242,7 +242,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
         return fail(c->name, r, message);
     /* to stderr: it must be seen also where the report goes to a file or another program */
     if (ret->n_violations > 0)
-        nm_tell("%s: the policy broke its own rule: %s", c->name,
+        nm_diag("%s: the policy broke its own rule: %s", c->name,
                 ret->first_violation);
     return 0;
 }
@@ -283,7 +283,7 @@ static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
     nm_progress_pause();
     if (r < 0)
         return fail(o->plot, r, message);
-    nm_tell("drawn: %s", o->plot);
+    nm_diag("drawn: %s", o->plot);
     return 0;
 }
 

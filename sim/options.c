@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 #include "util/parse.h"
-#include "util/tell.h"
+#include "util/diag.h"
 
 static void usage(FILE *f)
 {
@@ -94,7 +94,7 @@ static const struct option long_options[] = {
 static int take_word(struct nm_sim_words *w, const char *option, const char *word)
 {
     if (w->n == NM_SIM_WORDS_MAX)
-        return nm_complain("--%s is given more than %d times", option, NM_SIM_WORDS_MAX);
+        return nm_usage_error("--%s is given more than %d times", option, NM_SIM_WORDS_MAX);
     w->list[w->n++] = word;
     return 0;
 }
@@ -103,7 +103,7 @@ static int take_word(struct nm_sim_words *w, const char *option, const char *wor
 static int take_kind(struct nm_sim_options *o, const char *word)
 {
     if (nm_generate_kind_from_string(word, &o->params.kind) < 0)
-        return nm_complain("'%s': a made-up workload is steady, diurnal, bursty or adversarial", word);
+        return nm_usage_error("'%s': a made-up workload is steady, diurnal, bursty or adversarial", word);
     o->generate = true;
     return 0;
 }
@@ -113,8 +113,8 @@ static int take_count(const char *option, const char *word, uint64_t most, uint3
     uint64_t n;
 
     if (nm_parse_u64(word, &n) < 0 || n < 1 || n > most)
-        return nm_complain("--%s '%s': it must be a whole number from 1 to %" PRIu64, option, word,
-                           most);
+        return nm_usage_error("--%s '%s': it must be a whole number from 1 to %" PRIu64, option, word,
+                              most);
     *ret = (uint32_t)n;
     return 0;
 }
@@ -131,7 +131,7 @@ static int take_hours(struct nm_sim_options *o, const char *word)
     r = nm_parse_duration(text, &o->params.duration_usec);
     if (r < 0 || o->params.duration_usec < 60 * NM_USEC_PER_SEC ||
         o->params.duration_usec > UINT64_C(31) * 86400 * NM_USEC_PER_SEC)
-        return nm_complain("--hours '%s': it must be from 1min to 744 (31 days)", word);
+        return nm_usage_error("--hours '%s': it must be from 1min to 744 (31 days)", word);
     return 0;
 }
 
@@ -139,14 +139,14 @@ static int take_memory(struct nm_sim_options *o, const char *word)
 {
     if (nm_parse_size(word, &o->params.memory_bytes) < 0 ||
         o->params.memory_bytes < UINT64_C(1) << 30 || o->params.memory_bytes > UINT64_C(1) << 50)
-        return nm_complain("--memory '%s': it must be a size from 1G to 1024T", word);
+        return nm_usage_error("--memory '%s': it must be a size from 1G to 1024T", word);
     return 0;
 }
 
 static int take_interference(struct nm_sim_options *o, const char *word)
 {
     if (nm_parse_fraction(word, &o->interference) < 0 || o->interference > 0.9)
-        return nm_complain("--interference '%s': it must be a fraction or percentage from 0 to 0.9", word);
+        return nm_usage_error("--interference '%s': it must be a fraction or percentage from 0 to 0.9", word);
     o->modelled = true;
     return 0;
 }
@@ -178,7 +178,7 @@ static int take_option(int c, struct nm_sim_options *o)
     case OPT_SEED:
         o->made_up = true;
         if (nm_parse_u64(optarg, &o->params.seed) < 0)
-            return nm_complain("--seed '%s': it must be a whole number", optarg);
+            return nm_usage_error("--seed '%s': it must be a whole number", optarg);
         return 0;
     case OPT_HOURS:
         o->made_up = true;
@@ -207,32 +207,32 @@ static int check(const struct nm_sim_options *o)
     bool compare = o->verb == NM_SIM_COMPARE, generate = o->verb == NM_SIM_GENERATE;
 
     if (generate && !o->generate)
-        return nm_complain("generate: it needs a kind: steady, diurnal, bursty or adversarial");
+        return nm_usage_error("generate: it needs a kind: steady, diurnal, bursty or adversarial");
     if (generate && (o->configs.n || o->cases.n || o->sweeps.n || o->set.n || o->plot || o->json ||
                      o->jobs || o->modelled || o->trace))
-        return nm_complain("generate takes --seed, --hours, --memory, --cpus, --containers and "
-                           "--output only");
+        return nm_usage_error("generate takes --seed, --hours, --memory, --cpus, --containers and "
+                              "--output only");
     if (!generate && o->output)
-        return nm_complain("--output goes with generate; --plot names the picture");
+        return nm_usage_error("--output goes with generate; --plot names the picture");
     if (!generate && !o->trace && !o->generate)
-        return nm_complain("%s: name a trace (nmd --record FILE writes one; '-' is standard input), "
-                           "or --generate bursty",
-                           compare ? "compare" : "run");
+        return nm_usage_error("%s: name a trace (nmd --record FILE writes one; '-' is standard input), "
+                              "or --generate bursty",
+                              compare ? "compare" : "run");
     if (o->trace && o->generate)
-        return nm_complain("'%s' and --generate: either a trace or a made-up workload", o->trace);
+        return nm_usage_error("'%s' and --generate: either a trace or a made-up workload", o->trace);
     /* Options that are without effect are refused, too: who gives one believes that it has one. */
     if (o->trace && o->made_up)
-        return nm_complain("--seed, --hours, --memory, --cpus and --containers are for made-up "
-                           "workloads, and '%s' is a trace",
-                           o->trace);
+        return nm_usage_error("--seed, --hours, --memory, --cpus and --containers are for made-up "
+                              "workloads, and '%s' is a trace",
+                              o->trace);
     if (!compare && (o->cases.n || o->sweeps.n))
-        return nm_complain("--case and --sweep go with compare");
+        return nm_usage_error("--case and --sweep go with compare");
     if (!compare && o->configs.n > 1)
-        return nm_complain("run takes one --config; compare takes several");
+        return nm_usage_error("run takes one --config; compare takes several");
     if (compare && o->jobs)
-        return nm_complain("--jobs goes with run");
+        return nm_usage_error("--jobs goes with run");
     if (o->jobs && o->json)
-        return nm_complain("--jobs and --json: either one or the other");
+        return nm_usage_error("--jobs and --json: either one or the other");
     return 0;
 }
 
@@ -246,7 +246,7 @@ static int take_verb(const char *word, enum nm_sim_verb *ret)
             *ret = (enum nm_sim_verb)i;
             return 0;
         }
-    return nm_complain("'%s': the commands are run, compare and generate", word);
+    return nm_usage_error("'%s': the commands are run, compare and generate", word);
 }
 
 static int take_operands(int argc, char **argv, struct nm_sim_options *o)
@@ -254,7 +254,7 @@ static int take_operands(int argc, char **argv, struct nm_sim_options *o)
     int r;
 
     if (optind == argc)
-        return nm_complain("a command is missing: run, compare or generate");
+        return nm_usage_error("a command is missing: run, compare or generate");
     r = take_verb(argv[optind++], &o->verb);
     if (r >= 0 && optind < argc) {
         if (o->verb == NM_SIM_GENERATE)
@@ -263,7 +263,7 @@ static int take_operands(int argc, char **argv, struct nm_sim_options *o)
             o->trace = argv[optind++];
     }
     if (r >= 0 && optind < argc)
-        return nm_complain("'%s': there is one operand too many", argv[optind]);
+        return nm_usage_error("'%s': there is one operand too many", argv[optind]);
     return r;
 }
 

@@ -13,7 +13,7 @@
 static void put_job(struct nm_trace_buffer *b, const struct nm_workload *w,
                     const struct nm_job *job)
 {
-    const struct nm_view v = {
+    const struct nm_policy_container v = {
         .seq = job->number,
         .type = job->type,
         .request = job->request,

@@ -133,7 +133,7 @@ static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container
 }
 
 /* Who is being launched, frozen or killed wants nothing, and no quota is divided among them. */
-static bool takes_part(const struct nm_view *v, enum nm_execution_type type)
+static bool takes_part(const struct nm_policy_container *v, enum nm_execution_type type)
 {
     return v->type == type && v->state == NM_RUNNING;
 }
@@ -248,7 +248,7 @@ void nm_world_share_cpu(struct nm_world *w)
 
 static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t *cpu)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
     uint64_t elapsed;
 
     /* counts for one that waits, too; measured is only what runs or ran */
@@ -261,7 +261,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     v->swapped_bytes = c->swapped_bytes;
     v->stall_known = w->load->header.feature[NM_CGROUP_PRESSURE];
     v->stall_permille = c->wanted > c->got ? (c->wanted - c->got) * 1000 / c->wanted : 0;
-    nm_view_note_progress(v, w->now_usec);
+    nm_policy_container_note_progress(v, w->now_usec);
     if (elapsed > 0) {
         /* exact enough, and much faster than a division of 64 bits */
         v->measured.cpu_millicores =

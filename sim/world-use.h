@@ -20,7 +20,7 @@ enum nm_sim_end {
 };
 
 struct nm_sim_container {
-    struct nm_view view;
+    struct nm_policy_container view;
     const struct nm_job *job;
     size_t slot;            /* in the world's arrays */
     size_t cursor;          /* in the curve */
@@ -51,7 +51,7 @@ struct nm_world {
     size_t next_job, next_change, next_system;
 
     struct nm_sim_container *all; /* one per job, in their order */
-    struct nm_view **views;       /* the live ones, by arrival */
+    struct nm_policy_container **views;       /* the live ones, by arrival */
     uint64_t *change_usec;        /* beside views: when the next thing happens to it */
     uint64_t first_change_usec;   /* no later than the first of them */
     size_t n_live, live_size;
@@ -75,7 +75,7 @@ struct nm_world {
     uint64_t ignored_changes;
 };
 
-static inline struct nm_sim_container *nm_sim_container_of(const struct nm_view *v)
+static inline struct nm_sim_container *nm_sim_container_of(const struct nm_policy_container *v)
 {
     return v->owner;
 }

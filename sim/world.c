@@ -62,7 +62,7 @@ static uint64_t by_the_clock(const struct nm_world *w, uint64_t t_usec)
 static int make_room(struct nm_world *w)
 {
     size_t size = NM_MAX(2 * w->live_size, (size_t)64);
-    struct nm_view **views;
+    struct nm_policy_container **views;
     uint64_t *change_usec;
 
     if (w->n_live < w->live_size)
@@ -93,7 +93,7 @@ static int furnish(struct nm_world *w)
         const struct nm_job *job = &load->jobs[i];
 
         c->job = job;
-        c->view = (struct nm_view){
+        c->view = (struct nm_policy_container){
             .seq = i + 1,
             .type = job->type,
             .state = NM_NEW,
@@ -266,7 +266,7 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
 /* Its time has come. Returns whether it is still there. */
 static bool happen(struct nm_world *w, struct nm_sim_container *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     switch (v->state) {
     case NM_SCHEDULED:
@@ -353,7 +353,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
 static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     if (v->state < NM_SCHEDULED || v->state > NM_RESUMING ||
         nm_policy_check_request(&w->settings, w->views, w->n_live, change->type,
@@ -548,7 +548,7 @@ static void admit(struct nm_world *w, struct nm_sim_container *c)
 /* What it used last is what the policy reckons with when it looks for room to resume it. */
 static void pause_it(struct nm_world *w, struct nm_sim_container *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     v->paused_usec = w->now_usec;
     v->pause_deadline_usec = w->now_usec + w->settings.pause_deadline_usec;

@@ -21,11 +21,11 @@ libnm_util_la_SOURCES = \
 	%D%/peer.c %D%/peer.h \
 	%D%/printf.c %D%/printf.h \
 	%D%/refusals.c %D%/refusals.h \
-	%D%/ration.c %D%/ration.h \
-	%D%/search.h \
-	%D%/spent.h \
-	%D%/tell.c %D%/tell.h \
-	%D%/tree.c %D%/tree.h \
+	%D%/quota.c %D%/quota.h \
+	%D%/bsearch.h \
+	%D%/cost.h \
+	%D%/diag.c %D%/diag.h \
+	%D%/remove-tree.c %D%/remove-tree.h \
 	%D%/fair-queue.c %D%/fair-queue.h \
 	%D%/utf8.c %D%/utf8.h
 libnm_util_la_LIBADD = $(SYSTEMD_LIBS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The name of an account (ration.h) for who connects over TCP: one for each host, and not for each address. */
+/* The name of an account (quota.h) for who connects over TCP: one for each host, and not for each address. */
 
 #include <netinet/in.h>
 #include <stdbool.h>

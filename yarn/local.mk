@@ -2,13 +2,13 @@
 noinst_LTLIBRARIES += libnm-yarn.la
 libnm_yarn_la_SOURCES = \
 	%D%/exceptions.h \
-	%D%/hosting.c %D%/hosting.h \
+	%D%/node-services.c %D%/node-services.h \
 	%D%/ids.c %D%/ids.h \
 	%D%/listeners.c %D%/listeners.h \
 	%D%/message-ids.h \
-	%D%/node/notes.c %D%/node/notes.h \
-	%D%/note-dir.c %D%/note-dir.h \
-	%D%/orders.c %D%/orders.h \
+	%D%/node/app-store.c %D%/node/app-store.h \
+	%D%/state-dir.c %D%/state-dir.h \
+	%D%/heartbeat-actions.c %D%/heartbeat-actions.h \
 	%D%/port.c %D%/port.h \
 	%D%/report.c %D%/report.h \
 	%D%/resolve.c %D%/resolve.h \
@@ -45,20 +45,20 @@ libnm_yarn_la_SOURCES = \
 	%D%/conf/sources.c %D%/conf/sources.h \
 	%D%/conf/trackers.c %D%/conf/trackers.h \
 	%D%/conf/value.c %D%/conf/value.h \
-	%D%/launch/afterwards.c \
+	%D%/launch/cleanup.c \
 	%D%/launch/as-user.c %D%/launch/as-user.h \
 	%D%/launch/caches.c %D%/launch/caches.h \
 	%D%/launch/certificates.c %D%/launch/certificates.h \
 	%D%/launch/claim.c %D%/launch/claim.h \
 	%D%/launch/dirs.c %D%/launch/dirs.h \
 	%D%/launch/doubts.c %D%/launch/doubts.h \
-	%D%/launch/ended.c %D%/launch/ended.h \
+	%D%/launch/cleanup-queue.c %D%/launch/cleanup-queue.h \
 	%D%/launch/env.c %D%/launch/env.h \
 	%D%/launch/fetching.c %D%/launch/fetching.h \
-	%D%/launch/last-words.c \
+	%D%/launch/diagnostics.c \
 	%D%/launch/launcher.c %D%/launch/launcher.h \
 	%D%/launch/launcher-state.h \
-	%D%/launch/place.c %D%/launch/place.h \
+	%D%/launch/container-dirs.c %D%/launch/container-dirs.h \
 	%D%/launch/prepare.c \
 	%D%/launch/resources.c %D%/launch/resources.h \
 	%D%/launch/retry.c \
@@ -69,18 +69,18 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
-	%D%/manage/kept-keys.c %D%/manage/kept-keys.h \
-	%D%/manage/keyring.c %D%/manage/keyring.h \
-	%D%/manage/manage.c %D%/manage/manage.h \
-	%D%/manage/manage-call.c %D%/manage/manage-call.h \
-	%D%/manage/manage-ids.c %D%/manage/manage-ids.h \
-	%D%/manage/manage-start.c %D%/manage/manage-start.h \
-	%D%/manage/token-check.c %D%/manage/token-check.h \
-	%D%/manage/used-tokens.c %D%/manage/used-tokens.h \
+	%D%/cm-protocol/key-store.c %D%/cm-protocol/key-store.h \
+	%D%/cm-protocol/keyring.c %D%/cm-protocol/keyring.h \
+	%D%/cm-protocol/manage.c %D%/cm-protocol/manage.h \
+	%D%/cm-protocol/manage-call.c %D%/cm-protocol/manage-call.h \
+	%D%/cm-protocol/manage-ids.c %D%/cm-protocol/manage-ids.h \
+	%D%/cm-protocol/manage-start.c %D%/cm-protocol/manage-start.h \
+	%D%/cm-protocol/token-check.c %D%/cm-protocol/token-check.h \
+	%D%/cm-protocol/used-tokens.c %D%/cm-protocol/used-tokens.h \
 	%D%/node/exit-code.c %D%/node/exit-code.h \
-	%D%/node/item.c %D%/node/item.h \
+	%D%/node/container-table.c %D%/node/container-table.h \
 	%D%/node/node.c %D%/node/node.h \
-	%D%/node/node-again.c \
+	%D%/node/node-reinit.c \
 	%D%/node/node-change.c \
 	%D%/node/node-end.c \
 	%D%/node/node-prepare.c \
@@ -96,13 +96,13 @@ libnm_yarn_la_SOURCES = \
 	%D%/proxy/distribute-grant.c \
 	%D%/proxy/distribute-known.c \
 	%D%/proxy/distribute-state.h \
-	%D%/proxy/keep.c %D%/proxy/keep.h \
+	%D%/proxy/proxy-store.c %D%/proxy/proxy-store.h \
 	%D%/proxy/local-keys.c %D%/proxy/local-keys.h \
 	%D%/proxy/pipeline.c %D%/proxy/pipeline.h \
-	%D%/proxy/places.c %D%/proxy/places.h \
+	%D%/proxy/placement-log.c %D%/proxy/placement-log.h \
 	%D%/proxy/proxy.c %D%/proxy/proxy.h \
 	%D%/proxy/replace.c %D%/proxy/replace.h \
-	%D%/proxy/shown.c %D%/proxy/shown.h \
+	%D%/proxy/proxy-stats.c %D%/proxy/proxy-stats.h \
 	%D%/proxy/sign.c %D%/proxy/sign.h \
 	%D%/proxy/stage.h \
 	%D%/proxy/stage-distribute.c %D%/proxy/stage-distribute.h \

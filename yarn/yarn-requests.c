@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "util/clock.h"
-#include "yarn/orders.h"
+#include "yarn/heartbeat-actions.h"
 
 /* What the structures of a request take that tells of as many containers as there can be. Their words stay where they
  * are, and are rationed. */
@@ -61,7 +61,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
         return;
     begin_to_beat(y, (const Yarn__RegisterResponse *)answer);
     nm_yarn_step_take(
-        y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_any_number()));
+        y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter()));
 }
 
 static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
@@ -75,7 +75,7 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
             nm_yarn_node_reported(y->hosting->node);
             y->empty_beats = nm_yarn_node_is_empty(y->hosting->node) ? y->empty_beats + 1 : 0;
         }
-        nm_yarn_obey(y->hosting->node, y->hosting->manage, answer);
+        nm_yarn_apply_response(y->hosting->node, y->hosting->manage, answer);
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
         nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM,
@@ -97,7 +97,7 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
     y->beat_usec = now;
     y->shown.heartbeats++;
     y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
-    step = nm_yarn_state_answered(&y->state, r, nm_yarn_any_number());
+    step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter());
     obey(y, r);
     nm_yarn_step_take(y, step);
 }

@@ -17,7 +17,7 @@
  */
 
 #include "rpc/hadoop/client.h"
-#include "yarn/hosting.h"
+#include "yarn/node-services.h"
 #include "yarn/report.h"
 #include "yarn/resolve.h"
 #include "yarn/state.h"
@@ -43,7 +43,7 @@ struct nm_yarn {
     sd_event_source *timer;
     struct nm_resolve *resolve; /* under way, or NULL */
     struct nm_hadoop_client *client;
-    struct nm_yarn_hosting *hosting;
+    struct nm_yarn_services *hosting;
 
     struct nm_yarn_state state;
     struct nm_yarn_step step; /* what the timer is set for, or under way */
@@ -103,7 +103,7 @@ void nm_yarn_size_forget(struct nm_yarn *y);
 
 /* ---- yarn-steps.c ---- */
 /* For waiting times that shouldn't be the same on all nodes. */
-uint32_t nm_yarn_any_number(void);
+uint32_t nm_yarn_jitter(void);
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step);
 /* why: the ResourceManager's words, or NULL. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why);

@@ -11,7 +11,7 @@
 /* From one heartbeat to the next that isn't due yet: a job whose tasks end ten at a time is told ten times a second. */
 #define NEWS_USEC (100 * NM_USEC_PER_MSEC)
 
-uint32_t nm_yarn_any_number(void)
+uint32_t nm_yarn_jitter(void)
 {
     uint32_t v = 0;
 
@@ -59,7 +59,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     nm_yarn_show_change(y);
     nm_yarn_size_follow(y);
     nm_yarn_manage_set_rm(y->hosting->manage, y->state.rm_identifier);
-    nm_yarn_hosting_keep(y->hosting);
+    nm_yarn_services_keep(y->hosting);
     if (step.task == NM_YARN_REST) {
         rest(y);
         return;
@@ -76,7 +76,7 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
     if (y->left)
         return;
     y->shown.failures++;
-    step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_any_number());
+    step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter());
     step.reconnect |= y->settings->ha;
     nm_yarn_step_take(y, step);
     y->tracker++;

@@ -105,8 +105,8 @@ int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, c
 
 int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_message)
 {
-    const struct nm_yarn_hosting_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
-                                                  .shuffle_program = p->shuffle_program, .tell = p->tell};
+    const struct nm_yarn_services_params params = {.settings = p->settings, .localizer_program = p->localizer_program,
+                                                   .shuffle_program = p->shuffle_program, .tell = p->tell};
     _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
     char *message = NULL;
     int r = nm_yarn_port_check(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS,
@@ -117,7 +117,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_yarn_hosting_check(&params, may_be_ours, &message);
+        r = nm_yarn_services_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
     if (has_host) /* else both ports fail for the same reason, which the refusal says already */
         check_web(p, may_be_ours);
@@ -128,7 +128,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
 
 static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, char **ret_message)
 {
-    const struct nm_yarn_hosting_params params = {
+    const struct nm_yarn_services_params params = {
         .event = p->event, .manager = p->manager, .settings = p->settings, .state = &y->state,
         .localizer_program = p->localizer_program, .shuffle_program = p->shuffle_program, .state_dir = p->state_dir,
         .runtime_dir = p->runtime_dir, .tell = p->tell, .news = nm_yarn_step_on_news, .no_room = on_no_room,
@@ -141,7 +141,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd,
                           &y->id.port, ret_message);
     if (r == 0)
-        r = nm_yarn_hosting_new(&params, fd, &y->hosting, ret_message);
+        r = nm_yarn_services_new(&params, fd, &y->hosting, ret_message);
     if (r < 0)
         return r;
     open_web(y, p);
@@ -194,7 +194,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_resolve_free(y->resolve);
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
-    nm_yarn_hosting_free(y->hosting);
+    nm_yarn_services_free(y->hosting);
     nm_close(y->web_fd);
     sd_event_unref(y->event);
     free(y);

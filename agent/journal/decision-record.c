@@ -96,7 +96,7 @@ static void fill_node(struct nm_manager *m, struct nm_decision *d)
     d->queue_max_length = s->queue_policy == NM_QUEUE_BY_LENGTH ? s->queue_max_length : UINT32_MAX;
     d->victim_order = s->victim_order;
     for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_view *v = m->lives.views[i];
+        const struct nm_policy_container *v = m->lives.views[i];
 
         if (v->state == NM_SCHEDULED && !v->admitted && v->type == NM_OPPORTUNISTIC)
             d->queue_length++;
@@ -147,7 +147,7 @@ static void fill_candidates(struct nm_decision *d, const struct nm_policy_action
     for (uint32_t i = 0; i < a->n_candidates && d->n_candidates < NM_DECISION_CANDIDATES_MAX; i++) {
         const struct nm_policy_candidate *from = &v->candidates[a->first_candidate + i];
         struct nm_decision_candidate *to = &d->candidates[d->n_candidates++];
-        const struct nm_live *l = from->view->owner;
+        const struct nm_live_container *l = from->view->owner;
 
         (void)snprintf(to->id, sizeof to->id, "%s", l->c->id);
         (void)snprintf(to->name, sizeof to->name, "%s", l->c->name);
@@ -166,7 +166,7 @@ static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
     d->predicted = a->predicted;
     d->consecutive_samples = a->consecutive_samples;
     if (a->on_behalf_of) {
-        const struct nm_live *g = a->on_behalf_of->owner;
+        const struct nm_live_container *g = a->on_behalf_of->owner;
 
         (void)snprintf(d->on_behalf_of, sizeof d->on_behalf_of, "%s", g->c->id);
     }
@@ -182,7 +182,7 @@ static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
 }
 
 /* One record for each container at a time. What is still open can't be measured any more. */
-static void supersede(struct nm_live *l)
+static void supersede(struct nm_live_container *l)
 {
     if (l->decision_open)
         nm_record_failed(l, "overtaken by the next decision");
@@ -190,7 +190,7 @@ static void supersede(struct nm_live *l)
 }
 
 /* In the journal before it is carried out: recovery-decide.c closes what a crash leaves open. */
-static void announce(struct nm_live *l)
+static void announce(struct nm_live_container *l)
 {
     const struct nm_decision *d = &l->decision;
     char text[400];
@@ -202,7 +202,7 @@ static void announce(struct nm_live *l)
                      nm_decision_summary(d, text, sizeof text));
 }
 
-void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
                      const struct nm_policy_action *a, const struct nm_policy_verdict *v,
                      enum nm_reason reason)
 {
@@ -242,7 +242,7 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
 }
 
 /* A pause gives no memory back; what isn't taken back gives nothing. */
-static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_view *v)
+static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_policy_container *v)
 {
     struct nm_resources use = v->measured;
 
@@ -256,7 +256,7 @@ static struct nm_resources expected_back(enum nm_decision_kind kind, const struc
 }
 
 /* A person is the cause, so the reaction begins with the decision. */
-void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who)
 {
     struct nm_decision *d = &l->decision;
@@ -275,7 +275,7 @@ void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason 
     announce(l);
 }
 
-void nm_record_kernel_kill(struct nm_live *l)
+void nm_record_kernel_kill(struct nm_live_container *l)
 {
     struct nm_decision *d = &l->decision;
 
@@ -292,7 +292,7 @@ void nm_record_kernel_kill(struct nm_live *l)
 }
 
 /* Written and told as a real one, but never open: nothing follows it. */
-void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v)
 {
     struct nm_decision d = {.kind = kind, .reason = a->reason, .outcome = NM_OUTCOME_SHADOW};
@@ -392,7 +392,7 @@ void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
     else
         d.predicted.cpu_millicores = v->squeeze_millicores;
     if (v->squeeze_reason == NM_REASON_GUARANTEED_STALLED && v->stall_view) {
-        const struct nm_live *g = v->stall_view->owner;
+        const struct nm_live_container *g = v->stall_view->owner;
 
         (void)snprintf(d.on_behalf_of, sizeof d.on_behalf_of, "%s", g->c->id);
         d.stall_permille = v->stall_permille;
@@ -422,13 +422,13 @@ void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason 
     c->by_reason[what][why]++;
 }
 
-void nm_record_acted(struct nm_live *l)
+void nm_record_acted(struct nm_live_container *l)
 {
     if (l->decision_open && !l->decision.acted_usec)
         l->decision.acted_usec = nm_now_usec();
 }
 
-void nm_record_told(struct nm_live *l)
+void nm_record_told(struct nm_live_container *l)
 {
     if (!l->decision_open)
         return;
@@ -449,7 +449,7 @@ void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
 
 /* Pauses and kills by people and owners, and the kernel's, are left out of the figures: what they measure is how fast
  * nmd brings the node back below its threshold. Reclaimed memory shows with the next sample. */
-void nm_record_effective(struct nm_live *l)
+void nm_record_effective(struct nm_live_container *l)
 {
     struct nm_decision *d = &l->decision;
     uint64_t reaction;
@@ -470,7 +470,7 @@ void nm_record_effective(struct nm_live *l)
         l->regain_due = true;
 }
 
-void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
+void nm_record_regained(struct nm_live_container *l, const struct nm_resources *regained)
 {
     if (l->decision.number == 0) /* an earlier nmd's, which was lost with its journal */
         return;
@@ -480,7 +480,7 @@ void nm_record_regained(struct nm_live *l, const struct nm_resources *regained)
 }
 
 /* A failure is an outcome like any other: it is told to whoever asks why. */
-void nm_record_failed(struct nm_live *l, const char *why)
+void nm_record_failed(struct nm_live_container *l, const char *why)
 {
     struct nm_decision *d = &l->decision;
 

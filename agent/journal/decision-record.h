@@ -8,21 +8,21 @@
  * the next sample shows. The others tell of something that is over as soon as it is told.
  */
 
-void nm_record_begin(struct nm_live *l, enum nm_decision_kind kind,
+void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
                      const struct nm_policy_action *a, const struct nm_policy_verdict *v,
                      enum nm_reason reason);
-void nm_record_by(struct nm_live *l, enum nm_decision_kind kind, enum nm_reason reason,
+void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who);
 /* The kernel has killed it, for want of memory of the slice or the node. Its end closes the record. */
-void nm_record_kernel_kill(struct nm_live *l);
-void nm_record_acted(struct nm_live *l);
-void nm_record_told(struct nm_live *l); /* acted, and the next nmd must know that, too */
-void nm_record_effective(struct nm_live *l);
-void nm_record_failed(struct nm_live *l, const char *why);
-void nm_record_regained(struct nm_live *l, const struct nm_resources *regained);
+void nm_record_kernel_kill(struct nm_live_container *l);
+void nm_record_acted(struct nm_live_container *l);
+void nm_record_told(struct nm_live_container *l); /* acted, and the next nmd must know that, too */
+void nm_record_effective(struct nm_live_container *l);
+void nm_record_failed(struct nm_live_container *l, const char *why);
+void nm_record_regained(struct nm_live_container *l, const struct nm_resources *regained);
 void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason);
-void nm_record_shadow(struct nm_live *l, enum nm_decision_kind kind,
+void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v);
 /* Counts it, by its reason and among all of its kind. */
 void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason why);

@@ -148,7 +148,7 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
 }
 
 /* The ends are what a log is read for; every other change of state is there at debug. */
-void nm_events_tell_state(struct nm_live *l, enum nm_state from, enum nm_state to)
+void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
     struct nm_event e = {.number = r->number,

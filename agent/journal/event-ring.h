@@ -19,7 +19,7 @@ uint64_t nm_events_load(struct nm_manager *m);
  */
 void nm_events_keep(struct nm_manager *m);
 
-void nm_events_tell_state(struct nm_live *l, enum nm_state from, enum nm_state to);
+void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to);
 /* c: whose it is; NULL: of no container. */
 void nm_events_tell_decision(struct nm_manager *m, const struct nm_container *c, const struct nm_decision *d);
 /* An event of the node is logged, too, as information or at the level. */

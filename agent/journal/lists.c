@@ -44,7 +44,7 @@ struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id)
     return found ? *found : NULL;
 }
 
-struct nm_live *nm_lists_live_of(const struct nm_container *c)
+struct nm_live_container *nm_lists_live_of(const struct nm_container *c)
 {
     assert(c->view.state == NM_COMPLETED || c->view.owner);
     return c->view.state == NM_COMPLETED ? NULL : c->view.owner;
@@ -154,8 +154,8 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
 static int grow_live(struct nm_manager *m)
 {
     size_t n = m->lives.size ? m->lives.size * 2 : 32;
-    struct nm_live **live;
-    struct nm_view **views;
+    struct nm_live_container **live;
+    struct nm_policy_container **views;
     int r;
 
     live = reallocarray(m->lives.all, n, sizeof *live);
@@ -172,9 +172,9 @@ static int grow_live(struct nm_manager *m)
     return r;
 }
 
-int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret)
+int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live_container **ret)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
     int r = 0;
 
     assert(c->view.state != NM_COMPLETED);
@@ -198,7 +198,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
 }
 
 /* A worker that is still at its reclaim ends by itself, and is nobody's then: only its status is fetched. */
-static void leave_worker(struct nm_live *l)
+static void leave_worker(struct nm_live_container *l)
 {
     if (l->reclaim_child) {
         (void)sd_event_source_set_userdata(l->reclaim_child, NULL);
@@ -208,7 +208,7 @@ static void leave_worker(struct nm_live *l)
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
 }
 
-static void live_done(struct nm_live *l)
+static void live_done(struct nm_live_container *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     l->end_source = sd_event_source_disable_unref(l->end_source);
@@ -272,7 +272,7 @@ void nm_lists_tell_unkillable(struct nm_manager *m)
     nm_health_set_unkillable(m->health, n);
 }
 
-void nm_lists_remove_live(struct nm_live *l)
+void nm_lists_remove_live(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;

@@ -4,15 +4,15 @@
 #include "agent/state/manager-state.h"
 
 /* Into the list of the living, last, and into the index. Takes c, on success only. */
-int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live **ret);
+int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_live_container **ret);
 /* Its container goes to the ended ones; l is gone after this, or when the last call under way has returned. */
-void nm_lists_remove_live(struct nm_live *l);
+void nm_lists_remove_live(struct nm_live_container *l);
 int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c); /* takes c, on success only */
 /* What was kept for its owner (keep_result) is so no longer. */
 void nm_lists_release(struct nm_manager *m, struct nm_container *c);
 void nm_lists_index(struct nm_manager *m, struct nm_container *c);
 struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id); /* NULL: no such one */
-struct nm_live *nm_lists_live_of(const struct nm_container *c); /* NULL: it has ended */
+struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NULL: it has ended */
 /* The application's slot. Slot 0 is for those without a name, and for strangers when there are too many. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);
 void nm_lists_tell_unkillable(struct nm_manager *m); /* health hears how many there are now */

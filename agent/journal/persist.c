@@ -10,7 +10,7 @@
 #include <assert.h>
 
 #include "agent/problem.h"
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "agent/journal/container-files.h"
 #include "agent/journal/event-ring.h"
 #include "agent/journal/decision-record.h"
@@ -18,7 +18,7 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-int nm_keep_journal(struct nm_live *l)
+int nm_persist_journal(struct nm_live_container *l)
 {
     int r = nm_store_put_container(l->m->store, l->c);
 
@@ -26,40 +26,40 @@ int nm_keep_journal(struct nm_live *l)
     return r;
 }
 
-int nm_keep_write_copy(struct nm_live *l)
+int nm_persist_write_snapshot(struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
     int r;
 
     assert(l->c->view.state != NM_COMPLETED);
     nm_files_container_dir(l->m, l->c->id, dir);
-    r = nm_copy_write(dir, l->m->journal.boot_id, l->c);
+    r = nm_container_snapshot_write(dir, l->m->journal.boot_id, l->c);
     l->has_copy = l->has_copy || r >= 0;
     if (r < 0)
         nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
     return r;
 }
 
-int nm_keep_copy(struct nm_live *l)
+int nm_persist_snapshot(struct nm_live_container *l)
 {
     int r;
 
     if (l->c->shim_pid == 0 && !l->has_copy)
         return 0; /* the round sees to it, if it is going to wait */
-    r = nm_keep_write_copy(l);
+    r = nm_persist_write_snapshot(l);
     NM_FAULT("copy-written");
     return r;
 }
 
-void nm_keep_copy_waiting(struct nm_live *l)
+void nm_persist_snapshot_waiting(struct nm_live_container *l)
 {
-    if (l->has_copy || !nm_view_is_waiting(&l->c->view))
+    if (l->has_copy || !nm_policy_container_is_waiting(&l->c->view))
         return;
-    (void)nm_keep_write_copy(l);
+    (void)nm_persist_write_snapshot(l);
     NM_FAULT("waiting-copied");
 }
 
-void nm_keep_set_state(struct nm_live *l, enum nm_state to)
+void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)
 {
     enum nm_state from = l->c->view.state;
 
@@ -73,11 +73,11 @@ void nm_keep_set_state(struct nm_live *l, enum nm_state to)
     }
     l->c->view.state_usec = nm_now_usec();
     l->c->view.state_samples = 0;
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     nm_events_tell_state(l, from, to);
 }
 
-int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
+int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem)
 {
     const char *advice = nm_store_advice(error);
 
@@ -87,7 +87,7 @@ int nm_keep_refuse(const struct nm_manager *m, int error, struct nm_problem *ret
                           m->state_dir, strerror(-error), advice ? ": " : "", advice ?: "");
 }
 
-int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
+int nm_persist_check(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     int r = m->journal.error;
 
@@ -96,10 +96,10 @@ int nm_keep_check(struct nm_manager *m, struct nm_problem *ret_problem)
     nm_record_store_result(m, r);
     if (r >= 0 || r == -EUCLEAN) /* that is made good in a moment, with all that is known */
         return 0;
-    return nm_keep_refuse(m, r, ret_problem);
+    return nm_persist_refuse(m, r, ret_problem);
 }
 
-int nm_keep_answer(const struct nm_manager *m, const char *id, const char *done, struct nm_problem *ret_problem)
+int nm_persist_answer(const struct nm_manager *m, const char *id, const char *done, struct nm_problem *ret_problem)
 {
     int r = m->journal.error;
 

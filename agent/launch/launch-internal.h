@@ -3,7 +3,7 @@
 
 /* What the files of launch.c (watching) and launch-spawn.c (starting) share. */
 
-#include "agent/launch/last-words.h"
+#include "agent/launch/output-drain.h"
 #include "agent/launch/launch.h"
 #include "agent/launch/shim.h"
 
@@ -23,7 +23,7 @@ struct nm_launch {
     bool told_started;
     bool gone;
     struct nm_launch_record record; /* the newest that is known */
-    struct nm_last_words last_words;
+    struct nm_output_drain last_words;
     sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
 };
 

@@ -176,7 +176,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
         l->cb(l, NM_LAUNCH_ENDED, NULL, l->userdata);
         return 0;
     }
-    nm_last_words_write(&l->last_words, l->record.output_max_bytes);
+    nm_output_drain_write(&l->last_words, l->record.output_max_bytes);
     if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
         l->record = nm_launch_never_ran(EPIPE);
     if (has_run(&l->record))
@@ -267,10 +267,10 @@ void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
 {
     if (l->gone || l->has_gate)
         return;
-    nm_last_words_hold(&l->last_words, l->pid, log_dir);
+    nm_output_drain_hold(&l->last_words, l->pid, log_dir);
     /* The pid may have been another's, had the shim ended meanwhile. */
     if (!nm_launch_shim_lives(l->pid, l->start_ticks))
-        nm_last_words_drop(&l->last_words);
+        nm_output_drain_drop(&l->last_words);
 }
 
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
@@ -392,7 +392,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     }
     (void)nm_close(l->pidfd);
     (void)nm_close(l->socket);
-    nm_last_words_drop(&l->last_words);
+    nm_output_drain_drop(&l->last_words);
     sd_event_unref(l->event);
     free(l->dir);
     free(l);

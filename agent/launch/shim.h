@@ -14,7 +14,7 @@
  *   NM_SHIM_FD_INPUT   the connection that carries the command's standard input, if it has one
  *
  * and it has the ends of the pipes out of which it takes the command's output at NM_SHIM_FD_OUTPUT and the number after
- * it, where nmd finds them (last-words.c), or its end of the command's terminal at the first of them. The namespaces
+ * it, where nmd finds them (output-drain.c), or its end of the command's terminal at the first of them. The namespaces
  * of a command that has its own are at NM_SHIM_FD_NAMESPACES and the numbers after it, where sessions find them
  * (shim-session.c). A session's shim has other descriptors in the place of the directories:
  *

@@ -22,7 +22,7 @@
 
 /* ---- the second half ------------------------------------------------------- */
 
-void nm_act_carry_out(struct nm_live *l)
+void nm_act_carry_out(struct nm_live_container *l)
 {
     enum nm_todo todo = l->todo;
 
@@ -58,30 +58,30 @@ void nm_act_carry_out(struct nm_live *l)
 /* ---- the first half -------------------------------------------------------- */
 
 /* A round carries out what it has decided once all of it is in the journal; anything else is carried out at once. */
-static void schedule(struct nm_live *l, enum nm_todo todo)
+static void schedule(struct nm_live_container *l, enum nm_todo todo)
 {
     l->todo = todo;
     if (!l->m->round.is_on)
         nm_act_carry_out(l);
 }
 
-void nm_act_admit(struct nm_live *l)
+void nm_act_admit(struct nm_live_container *l)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     assert(v->state == NM_SCHEDULED && !v->admitted);
     v->admitted = true;
     v->started_usec = nm_now_usec();
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     assert(l->m->round.is_on); /* the round launches what it admits, or has it wait */
     schedule(l, NM_TODO_LAUNCH);
 }
 
-void nm_act_pause(struct nm_live *l, bool by_user)
+void nm_act_pause(struct nm_live_container *l, bool by_user)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     assert(v->state == NM_RUNNING);
     v->paused_usec = nm_now_usec();
@@ -90,29 +90,29 @@ void nm_act_pause(struct nm_live *l, bool by_user)
     v->user_paused = by_user;
     v->reclaimed = false;
     l->use_before = v->measured;
-    nm_keep_set_state(l, NM_PAUSING);
+    nm_persist_set_state(l, NM_PAUSING);
     if (by_user)
-        (void)nm_keep_copy(l); /* a person's wish is not to be lost with the journal */
+        (void)nm_persist_snapshot(l); /* a person's wish is not to be lost with the journal */
     schedule(l, NM_TODO_FREEZE);
 }
 
-void nm_act_resume(struct nm_live *l)
+void nm_act_resume(struct nm_live_container *l)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
     bool by_user = v->user_paused;
 
     assert(v->state == NM_PAUSED || v->state == NM_PAUSING);
     v->user_paused = false;
     l->use_before = v->measured;
-    nm_keep_set_state(l, NM_RESUMING);
+    nm_persist_set_state(l, NM_RESUMING);
     if (by_user)
-        (void)nm_keep_copy(l);
+        (void)nm_persist_snapshot(l);
     schedule(l, NM_TODO_THAW);
 }
 
-void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
+void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within_usec)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     assert(bytes > 0);
     if (v->state == NM_PAUSED) {
@@ -124,12 +124,12 @@ void nm_act_reclaim(struct nm_live *l, uint64_t bytes, uint64_t within_usec)
     l->reclaim_bytes = bytes;
     l->reclaim_within_usec = within_usec;
     l->use_before = l->c->view.measured;
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     schedule(l, NM_TODO_RECLAIM);
 }
 
 /* Whoever takes a container has told why, and the first one counts. */
-static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
+static void note_cause(struct nm_live_container *l, enum nm_exit_reason reason)
 {
     assert(l->c->kill_reason == NM_EXIT_NONE);
     l->c->kill_reason = reason;
@@ -139,7 +139,7 @@ static void note_cause(struct nm_live *l, enum nm_exit_reason reason)
     l->c->exit_decision = l->decision.number;
 }
 
-void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
+void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason)
 {
     assert(!l->cg && !l->launch && l->phase == NM_RUN_NONE && !nm_start_is_due(l));
     assert(reason != NM_EXIT_NONE);
@@ -148,12 +148,12 @@ void nm_act_discard(struct nm_live *l, enum nm_exit_reason reason)
     if (reason == NM_EXIT_SHED)
         nm_record_count(l->m, NM_COUNT_SHED, l->decision.reason);
     nm_record_acted(l);
-    nm_keep_set_state(l, NM_KILLING);
+    nm_persist_set_state(l, NM_KILLING);
     schedule(l, NM_TODO_KILL);
 }
 
 /* The caller has it journalled. */
-void nm_act_rerun(struct nm_live *l)
+void nm_act_rerun(struct nm_live_container *l)
 {
     uint64_t grace = l->m->config->kill_grace_usec;
 
@@ -161,16 +161,16 @@ void nm_act_rerun(struct nm_live *l)
     schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }
 
-void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
+void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
     /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
      * is no room. */
     bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
     assert(v->state != NM_COMPLETED && reason != NM_EXIT_NONE);
-    if (nm_view_is_waiting(v) || nm_start_cancel(l)) {
+    if (nm_policy_container_is_waiting(v) || nm_start_cancel(l)) {
         nm_act_discard(l, reason);
         return;
     }
@@ -181,9 +181,9 @@ void nm_act_kill(struct nm_live *l, enum nm_exit_reason reason, bool now)
         note_cause(l, reason);
         l->c->kill_deadline_usec = grace ? nm_now_usec() + grace : 0;
         l->use_before = v->measured;
-        nm_keep_set_state(l, NM_KILLING);
+        nm_persist_set_state(l, NM_KILLING);
         if (grace)
-            (void)nm_keep_copy(l);
+            (void)nm_persist_snapshot(l);
     }
     if (l->phase == NM_RUN_CREATING)
         nm_run_phase_set(&l->phase, NM_RUN_KILL_PENDING);

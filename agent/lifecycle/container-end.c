@@ -14,7 +14,7 @@
 #include <signal.h>
 
 #include "agent/message-ids.h"
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "agent/journal/container-files.h"
 #include "agent/journal/durable.h"
 #include "agent/journal/persist.h"
@@ -58,7 +58,7 @@ static enum nm_exit_reason launch_failure(const struct nm_launch_record *r)
 static const char shim_killed_early[] = "its shim was killed from outside nmd before it started the "
                                         "command";
 
-static void explain_failure(struct nm_live *l)
+static void explain_failure(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
     const char *error = strerror(l->end.failed_errno);
@@ -94,7 +94,7 @@ static void explain_failure(struct nm_live *l)
     }
 }
 
-static void end_of_command(struct nm_live *l)
+static void end_of_command(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
 
@@ -113,7 +113,7 @@ static void end_of_command(struct nm_live *l)
 
 /* The cgroup may be seen empty before the shim's end is heard; what it wrote last is there all the
  * same. */
-static void read_last_words(struct nm_live *l)
+static void read_last_words(struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
     struct nm_launch_record r;
@@ -138,7 +138,7 @@ static void read_last_words(struct nm_live *l)
  * nmd finds it so, it can't even tell who did it: an earlier one may have, which could not write its
  * journal. And if the whole directory has gone, somebody removed it, and nothing is known.
  */
-static const char *how_shim_was_killed(const struct nm_live *l)
+static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
     if (l->run.adopted && !l->launch)
         return "its shim was killed before it saw the command end, and the journal doesn't say that "
@@ -149,7 +149,7 @@ static const char *how_shim_was_killed(const struct nm_live *l)
            "killed with it";
 }
 
-static void end_without_record(struct nm_live *l)
+static void end_without_record(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
     char dir[NM_DIR_SIZE];
@@ -175,30 +175,30 @@ static void end_without_record(struct nm_live *l)
 }
 
 /* One that programs don't get for what they did wrong. */
-static bool is_peoples_signal(int signal)
+static bool is_external_signal(int signal)
 {
     return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGHUP;
 }
 
 /* By what this nmd has seen, or by the shim's last word to an earlier one. */
-static bool was_starved(const struct nm_live *l)
+static bool was_global_oom(const struct nm_live_container *l)
 {
-    return l->run.starved || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
+    return l->run.global_oom || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
 }
 
 /* What was announced is not always what happened: the kernel's OOM killer may have been quicker. */
-static void settle_cause(struct nm_live *l)
+static void settle_cause(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
     bool told = l->decision.kind == NM_DECISION_KILL && l->decision.reason == NM_REASON_KERNEL_OOM;
 
     if (c->exit_reason == c->kill_reason)
         return;
-    c->exit_cause = c->exit_reason == NM_EXIT_OOM && was_starved(l) ? NM_REASON_KERNEL_OOM : NM_REASON_NONE;
+    c->exit_cause = c->exit_reason == NM_EXIT_OOM && was_global_oom(l) ? NM_REASON_KERNEL_OOM : NM_REASON_NONE;
     c->exit_decision = c->exit_cause != NM_REASON_NONE && told ? l->decision.number : 0;
 }
 
-void nm_end_judge(struct nm_live *l)
+void nm_end_classify(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
     char peak[32];
@@ -239,13 +239,14 @@ void nm_end_judge(struct nm_live *l)
                        "systemd stopped its scope, which nmd hadn't asked for (systemctl stop, or the host went down)");
     }
     settle_cause(l);
-    if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_peoples_signal(c->exit_signal))
+    if (c->exit_reason == NM_EXIT_SIGNALED && !c->message[0] && is_external_signal(c->exit_signal))
         (void)snprintf(c->message, sizeof c->message,
                        "the SIG%s wasn't nmd's: it came from outside (kill, systemctl kill), or from the container",
                        sigabbrev_np(c->exit_signal));
     if (c->exit_reason == NM_EXIT_OOM && !c->message[0])
         (void)snprintf(c->message, sizeof c->message, "the kernel's OOM killer took it%s; its memory peaked at %s",
-                       was_starved(l) ? ", because memory had run out in the slice or on the node and not for its own "
+                       was_global_oom(l)
+                           ? ", because memory had run out in the slice or on the node and not for its own "
                                         "limit"
                                       : "",
                        nm_format_size(c->memory_peak_bytes, peak, sizeof peak));
@@ -258,7 +259,7 @@ void nm_end_judge(struct nm_live *l)
 
 /* Of what never ran nothing is kept: a copy that still says that it waits would start it after all,
  * should the journal be lost. */
-static void forget_what_never_ran(const struct nm_live *l)
+static void forget_what_never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
 
@@ -269,7 +270,7 @@ static void forget_what_never_ran(const struct nm_live *l)
     NM_FAULT("waiting-forgotten");
 }
 
-static void learn(struct nm_live *l)
+static void update_app_stats(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     const struct nm_container *c = l->c;
@@ -291,7 +292,7 @@ static void learn(struct nm_live *l)
     }
 }
 
-static void remove_cgroup(struct nm_live *l)
+static void remove_cgroup(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
 
@@ -301,7 +302,7 @@ static void remove_cgroup(struct nm_live *l)
 
 /* The end, what it did to decisions and counters, and what was learnt from it are one transaction.
  * The cgroup goes last: until the journal has the end, it may be a witness. */
-static void finish(struct nm_live *l)
+static void finish(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
@@ -310,7 +311,7 @@ static void finish(struct nm_live *l)
     assert(!m->round.is_on);
     (void)nm_store_begin(m->store);
     if (c->exit_reason == NM_EXIT_NONE)
-        nm_end_judge(l);
+        nm_end_classify(l);
     forget_what_never_ran(l);
     c->finished_usec = l->has_end && l->end.ended_usec ? l->end.ended_usec : nm_now_usec();
     c->finished_realtime_usec =
@@ -324,8 +325,8 @@ static void finish(struct nm_live *l)
     } else {
         nm_record_effective(l);
     }
-    learn(l);
-    nm_keep_set_state(l, NM_COMPLETED);
+    update_app_stats(l);
+    nm_persist_set_state(l, NM_COMPLETED);
     nm_durable_save(m);
     nm_durable_save_app(m, c->view.app);
     NM_FAULT("end-before-commit");
@@ -336,11 +337,11 @@ static void finish(struct nm_live *l)
     NM_FAULT("cgroup-removed");
     nm_lists_remove_live(l);
     nm_removable_look(m);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 /* Nothing of it has run. */
-static bool never_ran(const struct nm_live *l)
+static bool never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
     struct nm_launch_record r;
@@ -352,7 +353,7 @@ static bool never_ran(const struct nm_live *l)
 }
 
 /* All that l has of a start that ran nothing. */
-static void forget_start(struct nm_live *l)
+static void forget_start(struct nm_live_container *l)
 {
     bool was_unkillable = l->run.unkillable;
 
@@ -371,7 +372,7 @@ static void forget_start(struct nm_live *l)
 
 /* What hindered this nmd (a full disk, systemd on its way down) is there in the next turn as well, and the round that
  * is kicked here, for its room, would try again at once and come back here for as long as that lasts. */
-static void back_into_queue(struct nm_live *l)
+static void requeue(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
 
@@ -379,16 +380,16 @@ static void back_into_queue(struct nm_live *l)
     l->retry_usec = l->run.adopted ? 0 : m->timers.sample_due_usec;
     forget_start(l);
     nm_container_forget_start(l->c);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     NM_FAULT("queued-again");
-    (void)nm_keep_write_copy(l);
+    (void)nm_persist_write_snapshot(l);
     nm_record_failed(l, "it could not be started then, and waits again");
     m->drain.due = m->drain.is_on; /* the next round drains the container that waits again */
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 /* Somebody else's kill, and systemd's stop of its scope, are ends whatever its owner wants. */
-static bool is_to_run_again(struct nm_live *l)
+static bool is_to_run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     struct nm_container *c = l->c;
@@ -396,7 +397,7 @@ static bool is_to_run_again(struct nm_live *l)
     if (c->view.state < NM_RUNNING || c->view.state >= NM_KILLING || c->kill_reason != NM_EXIT_NONE || l->run.stopped)
         return false;
     if (!c->rerun && m->owners.ask && nm_streq(c->owner, m->owners.asked)) {
-        nm_end_judge(l);
+        nm_end_classify(l);
         nm_run_phase_set(&l->phase, NM_RUN_ASKING_OWNER);
         m->owners.ask(c, m->owners.ask_userdata);
         nm_run_phase_set(&l->phase, NM_RUN_ENDING);
@@ -406,7 +407,7 @@ static bool is_to_run_again(struct nm_live *l)
 
 /* The shim's files go before the journal says NEW: they are no witnesses of the next run. Until it does, the journal
  * says that it is to run again, and a restarted nmd comes back here. */
-static int run_again(struct nm_live *l)
+static int run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     enum nm_state from = l->c->view.state;
@@ -426,24 +427,24 @@ static int run_again(struct nm_live *l)
     l->c->view.state_usec = nm_now_usec();
     l->c->view.state_samples = 0;
     (void)nm_store_begin(m->store);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     nm_record_effective(l);
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("rerun-new");
-    (void)nm_keep_write_copy(l);
+    (void)nm_persist_write_snapshot(l);
     nm_events_tell_state(l, from, NM_NEW);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;
 }
 
 static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     (void)s, (void)usec;
     l->end_source = sd_event_source_disable_unref(l->end_source);
     if (never_ran(l))
-        back_into_queue(l);
+        requeue(l);
     else if (!is_to_run_again(l) || run_again(l) < 0)
         finish(l);
     return 0;
@@ -453,7 +454,7 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
  * An end that looks as if somebody had systemd stop the scope. Its word of that is sent before the SIGTERM, but by way
  * of the bus, so that the end may be heard first.
  */
-static bool may_have_been_stopped(const struct nm_live *l)
+static bool may_have_been_stopped(const struct nm_live_container *l)
 {
     if (!l->m->backend->tells_of_stops || l->run.stopped || l->c->kill_reason != NM_EXIT_NONE || l->c->rerun ||
         l->c->pid == 0)
@@ -464,7 +465,7 @@ static bool may_have_been_stopped(const struct nm_live *l)
 
 /* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a
  * request, a round) may still hold pointers to the container. */
-static bool finish_soon(struct nm_live *l)
+static bool finish_soon(struct nm_live_container *l)
 {
     uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
 
@@ -476,7 +477,7 @@ static bool finish_soon(struct nm_live *l)
     return false;
 }
 
-bool nm_end_is_over(const struct nm_live *l)
+bool nm_end_is_over(const struct nm_live_container *l)
 {
     return nm_run_phase_is_ending(l->phase) && l->c->view.state != NM_SCHEDULED;
 }
@@ -490,14 +491,14 @@ bool nm_end_is_over(const struct nm_live *l)
 /* What has not gone after this long, nor let go of memory meanwhile, is told. */
 #define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
 
-static void tell_unkillable(struct nm_live *l)
+static void tell_unkillable(struct nm_live_container *l)
 {
-    struct nm_cgroup_survivors s = {0};
+    struct nm_cgroup_leftover_procs s = {0};
     char who[160];
 
     if (l->cg)
-        (void)nm_cgroup_survivors(l->cg, &s);
-    nm_cgroup_survivors_print(&s, who, sizeof who);
+        (void)nm_cgroup_leftover_procs(l->cg, &s);
+    nm_cgroup_leftover_procs_print(&s, who, sizeof who);
     l->run.unkillable = true;
     l->m->counters.unkillable++;
     nm_lists_tell_unkillable(l->m);
@@ -506,16 +507,16 @@ static void tell_unkillable(struct nm_live *l)
                      l->c->id, l->n_kills - 1, who);
 }
 
-static bool gets_on(const struct nm_live *l, uint64_t now)
+static bool gets_on(const struct nm_live_container *l, uint64_t now)
 {
     return now - NM_MAX(l->kill_usec, l->c->view.shrunk_usec) < UNKILLABLE_USEC;
 }
 
-static void look_again(struct nm_live *l);
+static void look_again(struct nm_live_container *l);
 
 static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
     uint64_t now = nm_now_usec();
 
     (void)s, (void)usec;
@@ -532,7 +533,7 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-static void look_again(struct nm_live *l)
+static void look_again(struct nm_live_container *l)
 {
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, l->kill_look_usec, 1000, on_look,
@@ -541,7 +542,7 @@ static void look_again(struct nm_live *l)
     l->kill_look_usec = NM_MIN(2 * l->kill_look_usec, LAST_LOOK_USEC);
 }
 
-int nm_end_kill(struct nm_live *l)
+int nm_end_kill(struct nm_live_container *l)
 {
     int r = l->cg ? nm_cgroup_kill(l->cg) : -ENOENT;
 
@@ -555,10 +556,11 @@ int nm_end_kill(struct nm_live *l)
 
 /* ---- is it over? ----------------------------------------------------------- */
 
-static void check_end(struct nm_live *l, bool empty)
+static void check_end(struct nm_live_container *l, bool empty)
 {
     assert(l->phase != NM_RUN_REMOVED);
-    if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) || nm_view_is_waiting(&l->c->view))
+    if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) ||
+        nm_policy_container_is_waiting(&l->c->view))
         return;
     /* The shim is in the cgroup, too: where that is empty, there is none. */
     if (!nm_run_phase_is_shim_gone(l->phase) &&
@@ -574,7 +576,7 @@ static void check_end(struct nm_live *l, bool empty)
         nm_run_phase_note_empty(&l->phase);
 }
 
-void nm_end_check(struct nm_live *l)
+void nm_end_check(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
     int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
@@ -582,7 +584,7 @@ void nm_end_check(struct nm_live *l)
     check_end(l, r == -ENOENT || (r >= 0 && !e.populated));
 }
 
-void nm_end_is_empty(struct nm_live *l)
+void nm_end_is_empty(struct nm_live_container *l)
 {
     check_end(l, true);
 }
@@ -591,7 +593,7 @@ void nm_end_is_empty(struct nm_live *l)
 void nm_end_check_all(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live *l = m->lives.all[i];
+        struct nm_live_container *l = m->lives.all[i];
 
         if (!nm_run_phase_is_shim_gone(l->phase) && !nm_run_phase_is_killed(l->phase))
             continue;
@@ -602,7 +604,7 @@ void nm_end_check_all(struct nm_manager *m)
 }
 
 /* Before anything ran: the container ends here, and says why. */
-void nm_end_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error,
+void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage, int error,
                          const char *message)
 {
     assert(stage != NM_LAUNCH_STAGE_NONE && error > 0);
@@ -616,7 +618,7 @@ void nm_end_fail_launch(struct nm_live *l, enum nm_launch_stage stage, int error
     nm_end_check(l);
 }
 
-void nm_end_hold_launch(struct nm_live *l)
+void nm_end_hold_launch(struct nm_live_container *l)
 {
     assert(l->c->view.admitted);
     nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);

@@ -24,34 +24,34 @@
 
 /* ---- freezing, emptiness --------------------------------------------------- */
 
-static void now_paused(struct nm_live *l)
+static void now_paused(struct nm_live_container *l)
 {
     assert(l->c->view.state == NM_PAUSING);
-    nm_keep_set_state(l, NM_PAUSED);
+    nm_persist_set_state(l, NM_PAUSED);
     if (!l->c->view.user_paused)
         nm_record_count(l->m, NM_COUNT_PAUSED, l->decision.reason);
     nm_record_effective(l);
     l->regain_due = true;
-    nm_kick(l->m, NM_TRIGGER_CHANGE);
+    nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-static void now_resumed(struct nm_live *l)
+static void now_resumed(struct nm_live_container *l)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     assert(l->c->view.state == NM_RESUMING);
     v->pause_deadline_usec = UINT64_MAX;
     v->paused_usec = 0;
-    nm_keep_set_state(l, NM_RUNNING);
+    nm_persist_set_state(l, NM_RUNNING);
     if (l->decision.reason != NM_REASON_USER && l->decision.reason != NM_REASON_FREEZE_HANGS)
         nm_record_count(l->m, NM_COUNT_RESUMED, l->decision.reason);
     nm_record_effective(l);
-    nm_kick(l->m, NM_TRIGGER_CHANGE);
+    nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
 /* Only what is written in the container's own cgroup.freeze: somebody may have frozen the whole
  * slice, and knows why. */
-static void put_back_freeze(struct nm_live *l, bool frozen)
+static void put_back_freeze(struct nm_live_container *l, bool frozen)
 {
     bool is;
 
@@ -64,7 +64,7 @@ static void put_back_freeze(struct nm_live *l, bool frozen)
     (void)nm_cgroup_freeze(l->cg, frozen);
 }
 
-void nm_life_observe(struct nm_live *l)
+void nm_container_events_observe(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
     int r = l->cg ? nm_cgroup_read_events(l->cg, &e) : -ENOENT;
@@ -86,38 +86,38 @@ void nm_life_observe(struct nm_live *l)
 
 /* Near its limit or over it: the node may be in trouble as well. But one that reads files at its own limit is told of
  * as often as it is looked at, and takes nothing from anybody; where the node's memory goes is for glances to see. */
-static void on_memory_events(struct nm_live *l)
+static void on_memory_events(struct nm_live_container *l)
 {
     uint64_t now = nm_now_usec();
 
     if (nm_sample_find_oom_kill(l)) {
         nm_sample_live(l, now);
-        (void)nm_keep_journal(l);
-        nm_kick(l->m, NM_TRIGGER_PRESSURE);
+        (void)nm_persist_journal(l);
+        nm_round_request(l->m, NM_TRIGGER_PRESSURE);
     } else if (nm_sample_is_affordable(l->m, now)) {
-        nm_kick(l->m, NM_TRIGGER_PRESSURE);
+        nm_round_request(l->m, NM_TRIGGER_PRESSURE);
     }
 }
 
 static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     if (kind == NM_CGROUP_WATCH_MEMORY_EVENTS && !gone)
         on_memory_events(l);
     else
-        nm_life_observe(l);
+        nm_container_events_observe(l);
 }
 
 /* Only a shim that is held by a pidfd: the number alone may be a process of the container by now. */
-void nm_life_tell_shim(struct nm_live *l)
+void nm_container_events_tell_shim(struct nm_live_container *l)
 {
     if (l->sampler)
         nm_cgroup_sampler_set_shim(
             l->sampler, l->launch && !nm_launch_is_gone(l->launch) ? nm_launch_shim_pid(l->launch) : 0);
 }
 
-int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
+int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg)
 {
     struct nm_manager *m = l->m;
     bool memory = m->backend->feature[NM_CGROUP_MEMORY_LIMITS];
@@ -136,14 +136,14 @@ int nm_life_attach(struct nm_live *l, struct nm_cgroup *cg)
     if (r < 0)
         return r;
     nm_limits_set_network(l);
-    nm_life_tell_shim(l);
+    nm_container_events_tell_shim(l);
     nm_sample_live(l, nm_now_usec());
     return 0;
 }
 
 /* ---- start ----------------------------------------------------------------- */
 
-static void started(struct nm_live *l, const struct nm_launch_record *r)
+static void started(struct nm_live_container *l, const struct nm_launch_record *r)
 {
     l->c->pid = r->pid;
     l->run.output_max_bytes = r->output_max_bytes; /* by an earlier nmd, perhaps */
@@ -156,15 +156,15 @@ static void started(struct nm_live *l, const struct nm_launch_record *r)
     l->c->started_realtime_usec =
         r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
     nm_limits_started(l);
-    nm_keep_set_state(l, NM_RUNNING);
+    nm_persist_set_state(l, NM_RUNNING);
     NM_FAULT("running-journalled");
     nm_record_effective(l);
 }
 
-void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
-                      const struct nm_launch_record *r, void *userdata)
+void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase phase,
+                                  const struct nm_launch_record *r, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     (void)launch;
     if (r && r->phase >= NM_LAUNCH_STARTED && r->failed_stage == NM_LAUNCH_STAGE_NONE)
@@ -173,7 +173,7 @@ void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
         return;
     NM_FAULT("end-heard");
     nm_run_phase_note_shim_end(&l->phase, r);
-    nm_life_tell_shim(l);
+    nm_container_events_tell_shim(l);
     if (r) {
         l->end = *r;
         l->has_end = true;
@@ -188,11 +188,11 @@ void nm_life_launched(struct nm_launch *launch, enum nm_launch_phase phase,
 
 /* The command may ignore SIGTERM: until systemd's patience is over (TimeoutStopSec=, 90 s as it comes) the container
  * goes on, and says so. */
-void nm_life_stopped(const char *container_id, void *userdata)
+void nm_container_events_stopped(const char *container_id, void *userdata)
 {
     struct nm_manager *m = userdata;
     struct nm_container *c = container_id ? nm_lists_by_id(m, container_id) : NULL;
-    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
+    struct nm_live_container *l = c ? nm_lists_live_of(c) : NULL;
     char text[200];
 
     assert(m);
@@ -209,7 +209,7 @@ void nm_life_stopped(const char *container_id, void *userdata)
     (void)snprintf(c->message, sizeof c->message,
                    "systemd is stopping its scope, which nmd hasn't asked for: SIGKILL follows SIGTERM");
     if (!nm_run_phase_is_ending(l->phase))
-        (void)nm_keep_journal(l);
+        (void)nm_persist_journal(l);
     (void)snprintf(text, sizeof text, "systemd stops the scope of %s; nmd hasn't asked for it (systemctl stop, or the "
                                       "host goes down)", c->id);
     nm_events_tell_node(m, text);

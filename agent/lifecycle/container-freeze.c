@@ -16,7 +16,7 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-void nm_freeze_set(struct nm_live *l, bool frozen)
+void nm_freeze_set(struct nm_live_container *l, bool frozen)
 {
     int r;
 
@@ -36,20 +36,20 @@ void nm_freeze_set(struct nm_live *l, bool frozen)
             l->c->view.pause_deadline_usec = UINT64_MAX;
             l->c->view.freeze_failed_usec = nm_now_usec();
         }
-        nm_keep_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
+        nm_persist_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
         return;
     }
     /* Small cgroups are frozen before the write returns; the event would only come a turn later. */
-    nm_life_observe(l);
+    nm_container_events_observe(l);
 }
 
-void nm_freeze_given_up(struct nm_live *l)
+void nm_freeze_given_up(struct nm_live_container *l)
 {
-    struct nm_cgroup_survivors s = {0};
+    struct nm_cgroup_leftover_procs s = {0};
     char why[160] = "it was not frozen within 10 s";
 
     l->c->view.freeze_failed_usec = nm_now_usec();
-    if (l->cg && nm_cgroup_survivors(l->cg, &s) >= 0 && s.n_hanging > 0)
+    if (l->cg && nm_cgroup_leftover_procs(l->cg, &s) >= 0 && s.n_hanging > 0)
         (void)snprintf(why, sizeof why,
                        "it was not frozen within 10 s: process %d (%s) hangs in the kernel (state D)",
                        (int)s.hanging, s.comm);

@@ -18,7 +18,7 @@
 #include "util/log.h"
 
 /* The dying give their memory back on their own CPU time: background work is let to the front for it. */
-static void hasten(struct nm_live *l)
+static void hasten(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
@@ -30,7 +30,7 @@ static void hasten(struct nm_live *l)
         nm_priority_set_all(l->cg, l->c->shim_pid, &p);
 }
 
-void nm_kill_all(struct nm_live *l)
+void nm_kill_all(struct nm_live_container *l)
 {
     int r;
 
@@ -48,7 +48,7 @@ void nm_kill_all(struct nm_live *l)
         nm_err("%s: can't be killed: %s", l->c->id, strerror(-r));
         nm_record_failed(l, strerror(-r));
     }
-    nm_life_observe(l);
+    nm_container_events_observe(l);
 }
 
 static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
@@ -60,13 +60,13 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
 
 /* By an earlier nmd, which has left word of it. Many programs take a second SIGTERM as "never mind
  * the tidying up". */
-static bool was_told_to_end(const struct nm_live *l)
+static bool was_told_to_end(const struct nm_live_container *l)
 {
     return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
            (l->decision.kind == NM_DECISION_KILL || l->decision.kind == NM_DECISION_RESTART);
 }
 
-static int tell_to_end(struct nm_live *l)
+static int tell_to_end(struct nm_live_container *l)
 {
     int r;
 
@@ -81,7 +81,7 @@ static int tell_to_end(struct nm_live *l)
     return r;
 }
 
-void nm_kill_terminate(struct nm_live *l)
+void nm_kill_terminate(struct nm_live_container *l)
 {
     uint64_t now = nm_now_usec(), deadline = l->c->kill_deadline_usec;
 

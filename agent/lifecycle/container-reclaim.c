@@ -51,7 +51,7 @@ struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
 /* ---- the worker ------------------------------------------------------------ */
 
 /* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
-static _Noreturn void worker(const struct nm_live *l, pid_t nmd)
+static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
 {
     struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
 
@@ -59,12 +59,12 @@ static _Noreturn void worker(const struct nm_live *l, pid_t nmd)
     if (dup2(l->cg->dir_fd, cg.dir_fd) < 0)
         _exit(errno & 0xff);
     closefrom(cg.dir_fd + 1);
-    _exit(-nm_push_out(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
+    _exit(-nm_swap_reclaim(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
 }
 
 /* ---- its end --------------------------------------------------------------- */
 
-static void measure_speed(struct nm_live *l, uint64_t gained)
+static void measure_speed(struct nm_live_container *l, uint64_t gained)
 {
     struct nm_manager *m = l->m;
     uint64_t now = nm_now_usec(), took = NM_MAX(now - l->reclaim_begun_usec, NM_USEC_PER_MSEC);
@@ -82,7 +82,7 @@ uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
 }
 
 /* What it brought counts, whether it is all or a part, and whether it came to its own end. */
-static uint64_t note_gain(struct nm_live *l)
+static uint64_t note_gain(struct nm_live_container *l)
 {
     uint64_t gained;
 
@@ -94,7 +94,7 @@ static uint64_t note_gain(struct nm_live *l)
 }
 
 /* People see a slow disk in it, which no errno would tell them. */
-static void note_lateness(struct nm_live *l)
+static void note_lateness(struct nm_live_container *l)
 {
     char got[32], asked[32], took[32], why[160];
 
@@ -105,7 +105,7 @@ static void note_lateness(struct nm_live *l)
     nm_record_failed(l, why);
 }
 
-static void kill_worker(struct nm_live *l)
+static void kill_worker(struct nm_live_container *l)
 {
     pid_t pid;
 
@@ -113,7 +113,7 @@ static void kill_worker(struct nm_live *l)
         (void)kill(pid, SIGKILL);
 }
 
-void nm_reclaim_overtaken(struct nm_live *l)
+void nm_reclaim_overtaken(struct nm_live_container *l)
 {
     bool open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM;
 
@@ -126,7 +126,7 @@ void nm_reclaim_overtaken(struct nm_live *l)
 
 static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
     bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
 
     if (!l) { /* its container has gone meanwhile (lists.c); this gives back the reference that floating is */
@@ -149,13 +149,13 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
         nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
     }
     /* Of a running one's, what is still over the threshold is had by kills, and not a period later. */
-    nm_kick(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
+    nm_round_request(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
     return 0;
 }
 
 static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     (void)s, (void)usec;
     l->reclaim_late = true;
@@ -163,7 +163,7 @@ static int on_late(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-void nm_reclaim_start(struct nm_live *l)
+void nm_reclaim_start(struct nm_live_container *l)
 {
     const pid_t self = getpid();
     pid_t pid;

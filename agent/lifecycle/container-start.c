@@ -43,18 +43,18 @@ int nm_start_open_shim(struct nm_manager *m)
  * disk is full) nothing is started. With both, the copy need not come first: that the journal is
  * lost as well, in the moment in which nmd dies, is not worth a file's making in each command's way.
  */
-static int leave_word(struct nm_live *l, bool *ret_copied)
+static int persist_before_gate(struct nm_live_container *l, bool *ret_copied)
 {
-    int r = nm_keep_journal(l);
+    int r = nm_persist_journal(l);
 
     NM_FAULT("cgroup-journalled");
     *ret_copied = r < 0;
-    return r < 0 ? nm_keep_copy(l) : 0;
+    return r < 0 ? nm_persist_snapshot(l) : 0;
 }
 
 static void created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
     bool copied, kill_pending = l->phase == NM_RUN_KILL_PENDING;
     int r;
 
@@ -68,12 +68,12 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         return;
     }
     NM_FAULT("cgroup-created");
-    r = nm_life_attach(l, cg);
+    r = nm_container_events_attach(l, cg);
     if (r < 0) {
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup can't be watched");
         return;
     }
-    r = leave_word(l, &copied);
+    r = persist_before_gate(l, &copied);
     if (r < 0) {
         nm_end_hold_launch(l);
         return;
@@ -93,10 +93,10 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
         l->input_fd = 0;
     }
     if (!copied)
-        (void)nm_keep_copy(l);
+        (void)nm_persist_snapshot(l);
 }
 
-static int start_shim(struct nm_live *l)
+static int start_shim(struct nm_live_container *l)
 {
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = NULL;
     struct nm_manager *m = l->m;
@@ -127,7 +127,7 @@ static int start_shim(struct nm_live *l)
         p.cgroup_fd = cg->dir_fd;
         NM_FAULT("cgroup-prepared");
     }
-    r = nm_launch_new(&p, nm_life_launched, l, &l->launch);
+    r = nm_launch_new(&p, nm_container_events_launched, l, &l->launch);
     l->run.output_max_bytes = p.output_max_bytes;
     if (r < 0 && cg)
         (void)m->backend->ops->remove(m->backend, cg);
@@ -136,7 +136,7 @@ static int start_shim(struct nm_live *l)
 
 /* The rules may have become stricter while it waited, or between two starts. Whether somebody may
  * act for another was settled when it was submitted. */
-static bool user_is_allowed(struct nm_live *l, struct nm_problem *ret_problem)
+static bool user_is_allowed(struct nm_live_container *l, struct nm_problem *ret_problem)
 {
     const struct nm_command *command = &l->c->command;
     const struct nm_caller who = {.uid = l->c->submitter_uid, .admin = true};
@@ -145,7 +145,7 @@ static bool user_is_allowed(struct nm_live *l, struct nm_problem *ret_problem)
     return nm_users_may_run(l->m->config, &who, geteuid(), true, &user, ret_problem) == 0;
 }
 
-static void launch(struct nm_live *l)
+static void launch(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
     struct nm_problem problem;
@@ -176,7 +176,7 @@ static void launch(struct nm_live *l)
     }
     l->c->shim_pid = nm_launch_shim_pid(l->launch);
     l->c->shim_start_ticks = nm_launch_shim_start_ticks(l->launch);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     NM_FAULT("shim-journalled");
     nm_record_acted(l);
     l->limits = nm_limits_for(m, l->c);
@@ -191,7 +191,7 @@ static void launch(struct nm_live *l)
 
 /* Users take turns, and in the turns of each the cluster's applications: a cluster's containers may all have one
  * account, and who has many applications gets no more turns. */
-void nm_start_soon(struct nm_live *l)
+void nm_start_soon(struct nm_live_container *l)
 {
     const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
     struct nm_manager *m = l->m;
@@ -202,12 +202,12 @@ void nm_start_soon(struct nm_live *l)
     m->starts.n_opportunistic += l->start_counts;
 }
 
-bool nm_start_is_due(const struct nm_live *l)
+bool nm_start_is_due(const struct nm_live_container *l)
 {
     return nm_fair_waits(&l->start);
 }
 
-bool nm_start_cancel(struct nm_live *l)
+bool nm_start_cancel(struct nm_live_container *l)
 {
     if (!nm_start_is_due(l))
         return false;
@@ -216,10 +216,10 @@ bool nm_start_cancel(struct nm_live *l)
     return true;
 }
 
-static struct nm_live *take_next(struct nm_manager *m)
+static struct nm_live_container *take_next(struct nm_manager *m)
 {
     struct nm_fair_item *t = nm_fair_take(&m->starts.queue);
-    struct nm_live *l = t ? NM_CONTAINER_OF(t, struct nm_live, start) : NULL;
+    struct nm_live_container *l = t ? NM_CONTAINER_OF(t, struct nm_live_container, start) : NULL;
 
     if (l)
         m->starts.n_opportunistic -= l->start_counts;
@@ -229,7 +229,7 @@ static struct nm_live *take_next(struct nm_manager *m)
 void nm_start_some(struct nm_manager *m)
 {
     uint64_t end_usec = nm_now_usec() + NM_LOOP_TURN_USEC;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     while ((l = take_next(m))) {
         launch(l);

@@ -39,9 +39,9 @@ static void count_apps(struct nm_manager *m)
     for (size_t i = 0; i < m->apps.n; i++)
         m->apps.views[i].running = m->apps.views[i].queued = 0;
     for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_view *v = m->lives.views[i];
+        const struct nm_policy_container *v = m->lives.views[i];
 
-        if (nm_view_is_waiting(v))
+        if (nm_policy_container_is_waiting(v))
             m->apps.views[v->app].queued++;
         else
             m->apps.views[v->app].running++;
@@ -91,7 +91,7 @@ static const enum nm_decision_kind kinds[] = {
     [NM_ACTION_KILL] = NM_DECISION_KILL,       [NM_ACTION_SHED] = NM_DECISION_SHED,
 };
 
-static void act(struct nm_live *l, const struct nm_policy_action *a,
+static void act(struct nm_live_container *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
     assert(a->target == &l->c->view);
@@ -102,7 +102,7 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
     if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* and that is what is told of it */
-        (void)nm_keep_journal(l);
+        (void)nm_persist_journal(l);
         return;
     }
     if (a->type == NM_ACTION_KILL)
@@ -140,10 +140,10 @@ static void act(struct nm_live *l, const struct nm_policy_action *a,
 /* Why something waits is worth a record when it begins to wait and when the reason changes, not in
  * every round. */
 static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
-                         const struct nm_view *view)
+                         const struct nm_policy_container *view)
 {
     uint64_t now = nm_now_usec();
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     assert(v);
     if (hold == NM_REASON_NONE || !view)
@@ -159,7 +159,7 @@ static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
 
 static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
-    const struct nm_live *l;
+    const struct nm_live_container *l;
 
     tell_waiting(v, v->guaranteed_hold, v->guaranteed_hold_view);
     tell_waiting(v, v->hold, v->hold_view);
@@ -187,7 +187,7 @@ static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input 
     s.over_allocation = true;
     nm_policy_decide(m->shadow_policy, &s, in, &v);
     for (size_t i = 0; i < v.n_actions; i++) {
-        struct nm_live *l = v.actions[i].target->owner;
+        struct nm_live_container *l = v.actions[i].target->owner;
         enum nm_decision_kind kind = kinds[v.actions[i].type];
 
         if (l->shadow_any && l->shadow_told == kind)
@@ -214,7 +214,7 @@ static void keep_history(struct nm_manager *m)
     struct nm_history_point p = {.at_usec = m->sampled.at_usec, .realtime_usec = nm_realtime_usec()};
     struct nm_status s = {0};
 
-    nm_use_fill(m, &s);
+    nm_usage_fill(m, &s);
     p.use[NM_HISTORY_USED_BY_GUARANTEED] = history_use(&s.used_by[NM_GUARANTEED]);
     p.use[NM_HISTORY_USED_BY_OPPORTUNISTIC] = history_use(&s.used_by[NM_OPPORTUNISTIC]);
     p.use[NM_HISTORY_USED_BY_OTHERS] = history_use(&s.used_by_others);
@@ -270,7 +270,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     if (!starting) /* a line that was not empty before has its turns already */
         nm_start_some(m);
     for (size_t i = 0; i < m->lives.n; i++)
-        nm_keep_copy_waiting(m->lives.all[i]);
+        nm_persist_snapshot_waiting(m->lives.all[i]);
 }
 
 static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
@@ -296,7 +296,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
         keep_history(m);
     }
     carry_out(m, v);
-    nm_glance_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
+    nm_growth_probe_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
     nm_slice_follow(m); /* some have ended, were launched, or are others now: once for all of them */
     if (m->round.wake_timer) {
@@ -310,11 +310,11 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->round.is_on); /* no function that a round calls may begin another one: it calls nm_kick() */
+    assert(!m->round.is_on); /* no function that a round calls may begin another one: it calls nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;
-    m->round.cause_usec = nm_glance_event_usec(m->glance) ?: now;
+    m->round.cause_usec = nm_growth_probe_event_usec(m->glance) ?: now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m);
@@ -334,5 +334,5 @@ void nm_round_kicked(struct nm_manager *m)
     else if (kicks & 1U << NM_TRIGGER_CHANGE)
         nm_round(m, NM_TRIGGER_CHANGE);
     else
-        nm_glance_again(m);
+        nm_growth_probe_again(m);
 }

@@ -127,10 +127,10 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 static void sum_takeable(const struct nm_manager *m, struct nm_over_beta *o)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_view *v = m->lives.views[i];
+        const struct nm_policy_container *v = m->lives.views[i];
         bool is_ending = v->state == NM_KILLING || v->reclaiming;
 
-        if (nm_view_is_waiting(v))
+        if (nm_policy_container_is_waiting(v))
             continue;
         if (is_ending)
             o->ending_bytes += v->measured.memory_bytes;
@@ -185,7 +185,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     (void)snprintf(ret->health_reason, sizeof ret->health_reason, "%s", ret->healthy ? "" : reason);
     ret->backend = m->backend;
     fill_notes(m, ret);
-    nm_use_fill(m, ret);
+    nm_usage_fill(m, ret);
     fill_capacity(m, ret);
     ret->settings = m->settings;
     ret->queue_limit = m->owners.queue_limit;
@@ -293,8 +293,8 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
 
 /* The same keys as the policy sorts by, so that a position told is the order in which containers
  * really start. */
-static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
-                          const struct nm_view *b)
+static bool queued_before(const struct nm_manager *m, const struct nm_policy_container *a,
+                          const struct nm_policy_container *b)
 {
     const struct nm_policy_input in = {.apps = m->apps.views, .n_apps = m->apps.n};
     uint64_t ka[3], kb[3];
@@ -306,7 +306,7 @@ static bool queued_before(const struct nm_manager *m, const struct nm_view *a,
 
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
 {
-    const struct nm_live *l = c->view.owner;
+    const struct nm_live_container *l = c->view.owner;
 
     /* Just come: no round has looked at it yet, and most are started by the first. Or what it was refused by isn't
      * the policy. */
@@ -324,7 +324,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     if (c->view.state != NM_SCHEDULED || c->view.admitted)
         return 0;
     for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_view *v = m->lives.views[i];
+        const struct nm_policy_container *v = m->lives.views[i];
 
         if (v->state != NM_SCHEDULED || v->admitted || v == &c->view)
             continue;

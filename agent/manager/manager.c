@@ -134,7 +134,7 @@ static int start_timers(struct nm_manager *m)
     r = sd_event_add_time(m->event, &m->timers.sample, CLOCK_BOOTTIME, m->timers.sample_due_usec, 1000,
                           on_sample, m);
     if (r >= 0)
-        r = nm_glance_start(m);
+        r = nm_growth_probe_start(m);
     if (r >= 0)
         r = sd_event_add_time(m->event, &m->round.wake_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_wake,
                               m);
@@ -150,7 +150,7 @@ static int start_timers(struct nm_manager *m)
     if (r < 0)
         return r;
     (void)sd_event_source_set_description(m->timers.sample, "sample");
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;
 }
 
@@ -210,8 +210,8 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     if ((p->config_path && !m->settling.config_path) || !m->state_dir || !m->runtime_dir || !m->starts.shim_path ||
         !m->proc_root || !m->log_dir)
         return -ENOMEM;
-    r = nm_ready_dir("state", m->state_dir, true, ret_message);
-    return r < 0 ? r : nm_ready_dir("log", m->log_dir, true, ret_message);
+    r = nm_preflight_dir("state", m->state_dir, true, ret_message);
+    return r < 0 ? r : nm_preflight_dir("log", m->log_dir, true, ret_message);
 }
 
 /* Without it all that runs would be taken for lost in a reboot. */
@@ -238,7 +238,7 @@ static int open_store(struct nm_manager *m, char **ret_message)
         return r;
     r = nm_store_open(m->state_dir, m->journal.boot_id, &m->store, &m->journal.opened);
     if (r < 0)
-        return nm_ready_refuse_journal(m->state_dir, r, ret_message);
+        return nm_preflight_refuse_journal(m->state_dir, r, ret_message);
     nm_record_store_result(m, m->journal.opened.problem);
     m->journal.next_seq = m->journal.opened.last_seq + 1;
     m->decisions.next = m->journal.opened.last_decision + 1;
@@ -258,7 +258,7 @@ static void on_health(bool healthy, const char *reason, void *userdata)
     else
         (void)snprintf(text, sizeof text, "the node is unhealthy and admits nothing: %s", reason);
     nm_events_tell_node(m, text);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 static int open_samplers(struct nm_manager *m, const char *node_proc_root, char **ret_message)
@@ -266,7 +266,7 @@ static int open_samplers(struct nm_manager *m, const char *node_proc_root, char 
     int r = nm_sampling_new(node_proc_root, m->config->uplink_speed_mbit, &m->sampling);
 
     if (r < 0)
-        return nm_ready_refuse_figures(node_proc_root, r, ret_message);
+        return nm_preflight_refuse_figures(node_proc_root, r, ret_message);
     r = nm_past_load(m);
     if (r >= 0)
         r = nm_policy_new(&m->policy);
@@ -287,7 +287,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
 
     if (r < 0)
         return r;
-    m->backend->stopped_cb = nm_life_stopped;
+    m->backend->stopped_cb = nm_container_events_stopped;
     m->backend->stopped_userdata = m;
     return 0;
 }
@@ -297,7 +297,7 @@ static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();
     m->events = nm_events_new();
-    m->glance = nm_glance_new();
+    m->glance = nm_growth_probe_new();
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
@@ -322,7 +322,7 @@ static int manager_fill(struct nm_manager *m, const struct nm_manager_params *p,
     if (r >= 0)
         r = nm_settings_resettle(m, m->config, ret_message);
     if (r >= 0)
-        r = nm_ready_script(m->config->health_script, false, ret_message);
+        r = nm_preflight_script(m->config->health_script, false, ret_message);
     if (r >= 0)
         r = nm_health_new(m->event, m->config, m->state_dir, m->log_dir, on_health, m, &m->health);
     if (r < 0)
@@ -376,7 +376,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 static void stop_watching(struct nm_manager *m)
 {
     m->timers.sample = sd_event_source_disable_unref(m->timers.sample);
-    m->glance = nm_glance_free(m->glance);
+    m->glance = nm_growth_probe_free(m->glance);
     m->round.wake_timer = sd_event_source_disable_unref(m->round.wake_timer);
     m->round.source = sd_event_source_disable_unref(m->round.source);
     m->starts.source = sd_event_source_disable_unref(m->starts.source);

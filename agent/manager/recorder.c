@@ -156,20 +156,20 @@ static void tell(struct nm_recorder *r, const char *event, const struct nm_conta
     flush_if_due(r);
 }
 
-static void remember(struct nm_live *l)
+static void remember(struct nm_live_container *l)
 {
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
 /* What is being prepared is told of when it comes into the queue, and not before. */
-static bool is_told(const struct nm_live *l)
+static bool is_told(const struct nm_live_container *l)
 {
     return l->recorded.request.memory_bytes > 0;
 }
 
 /* Also for containers that ran before the recording began: with how long they had, so that a replay
  * doesn't take them for new. The buffer is grown here, for one more row in each sample. */
-static void tell_submit(struct nm_recorder *r, struct nm_live *l)
+static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_container *c = l->c;
     uint64_t now = nm_now_usec(), ran = UINT64_MAX;
@@ -193,7 +193,7 @@ static void tell_submit(struct nm_recorder *r, struct nm_live *l)
 }
 
 /* Once: what its owner has run again is the same container, which uses less for a while. */
-static void tell_start(struct nm_recorder *r, struct nm_live *l)
+static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
         tell(r, "start", l->c);
@@ -231,7 +231,7 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     if (e->kind == NM_EVENT_DECISION && e->decision->kind == NM_DECISION_REFUSE)
         tell_refused(r, e->decision);
@@ -255,9 +255,9 @@ static void on_event(const struct nm_event *e, void *userdata)
 /* ---- samples ------------------------------------------------------------- */
 
 /* Promoted, demoted or resized: nobody tells, so it is seen at the next sample. */
-static void tell_change(struct nm_recorder *r, struct nm_live *l)
+static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
 {
-    const struct nm_view *v = &l->c->view;
+    const struct nm_policy_container *v = &l->c->view;
 
     if (!is_told(l))
         return;
@@ -278,9 +278,9 @@ static void tell_change(struct nm_recorder *r, struct nm_live *l)
 
 /* Only who uses something else than before has a row: most of the containers, most of the time,
  * have none. */
-static void put_use(struct nm_recorder *r, struct nm_live *l)
+static void put_use(struct nm_recorder *r, struct nm_live_container *l)
 {
-    const struct nm_view *v = &l->c->view;
+    const struct nm_policy_container *v = &l->c->view;
     struct nm_recorded *last = &l->recorded;
 
     if (!is_told(l) || v->state < NM_RUNNING || v->state > NM_KILLING)
@@ -378,7 +378,7 @@ static int begin_recording(struct nm_recorder *r, const char *path, char **ret_m
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->m->lives.n; i++)
-        if (!nm_view_is_prepared(r->m->lives.views[i]))
+        if (!nm_policy_container_is_prepared(r->m->lives.views[i]))
             tell_submit(r, r->m->lives.all[i]);
     return 0;
 }

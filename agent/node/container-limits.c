@@ -28,7 +28,7 @@ int nm_limits_oom_score_adj(const struct nm_container *c)
 struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct nm_container *c)
 {
     struct nm_cgroup_limits limits = NM_CGROUP_LIMITS_NONE;
-    const struct nm_view *v = &c->view;
+    const struct nm_policy_container *v = &c->view;
     uint64_t weight;
 
     assert(m->settings.capacity.cpu_millicores > 0);
@@ -51,7 +51,7 @@ struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct n
 
 static void limits_set(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     assert(l->limits_in_flight > 0);
     nm_cgroup_free(cg);
@@ -66,7 +66,7 @@ static void limits_set(int result, struct nm_cgroup *cg, const char *message, vo
                    message ? message : strerror(-result));
 }
 
-static void set_limits(struct nm_live *l)
+static void set_limits(struct nm_live_container *l)
 {
     int r;
 
@@ -81,7 +81,7 @@ static void set_limits(struct nm_live *l)
         limits_set(r, NULL, NULL, l);
 }
 
-void nm_limits_apply(struct nm_live *l)
+void nm_limits_apply(struct nm_live_container *l)
 {
     uint64_t quota = l->c->view.type == NM_OPPORTUNISTIC && l->cg ? l->limits.cpu_quota_millicores
                                                                   : NM_CGROUP_NONE;
@@ -92,7 +92,7 @@ void nm_limits_apply(struct nm_live *l)
     nm_limits_set_network(l);
 }
 
-void nm_limits_created(struct nm_live *l)
+void nm_limits_created(struct nm_live_container *l)
 {
     assert(l->cg && !nm_run_phase_is_creating(l->phase));
     if (l->limits_due)
@@ -101,7 +101,7 @@ void nm_limits_created(struct nm_live *l)
 }
 
 /* Not one of the limits: nobody else changes it, and sockets that are there keep what they have. */
-void nm_limits_set_network(struct nm_live *l)
+void nm_limits_set_network(struct nm_live_container *l)
 {
     const struct nm_cgroup_backend *b = l->m->backend;
     int r = l->cg && b->feature[NM_CGROUP_NET_PRIORITY]
@@ -114,7 +114,7 @@ void nm_limits_set_network(struct nm_live *l)
 
 /* An unprivileged process may raise its own score, and that is its affair; but one that still has
  * what the other type of container begins with was missed when the type changed. */
-static bool has_oom_score_of_other_type(const struct nm_live *l)
+static bool has_oom_score_of_other_type(const struct nm_live_container *l)
 {
     char path[48], text[16];
     bool opportunistic = l->c->view.type == NM_OPPORTUNISTIC;
@@ -127,7 +127,7 @@ static bool has_oom_score_of_other_type(const struct nm_live *l)
     return opportunistic ? score < nm_limits_oom_score_adj(l->c) : score == 1000;
 }
 
-struct nm_priority nm_limits_priority_of(const struct nm_live *l)
+struct nm_priority nm_limits_priority_of(const struct nm_live_container *l)
 {
     return (struct nm_priority){
         .oom_score_adj = nm_limits_oom_score_adj(l->c),
@@ -136,7 +136,7 @@ struct nm_priority nm_limits_priority_of(const struct nm_live *l)
     };
 }
 
-void nm_limits_set_priority(struct nm_live *l)
+void nm_limits_set_priority(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
@@ -145,7 +145,7 @@ void nm_limits_set_priority(struct nm_live *l)
         nm_priority_set_all(l->cg, l->c->shim_pid, &p);
 }
 
-void nm_limits_started(struct nm_live *l)
+void nm_limits_started(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
@@ -154,7 +154,7 @@ void nm_limits_started(struct nm_live *l)
     l->priority_due = false;
 }
 
-void nm_limits_put_right(struct nm_live *l)
+void nm_limits_put_right(struct nm_live_container *l)
 {
     if (l->cg) /* a reclaim may have died with its nmd (swap-reclaim.h) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
@@ -204,9 +204,9 @@ static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v
 
 /* What is paused gets no part of a quota, but loses the one that it has together with the others: it is resumed when
  * nobody is squeezed any more. What is being killed is left as its kill has made it. */
-static bool is_squeezed(const struct nm_live *l, bool lifted)
+static bool is_squeezed(const struct nm_live_container *l, bool lifted)
 {
-    const struct nm_view *v = &l->c->view;
+    const struct nm_policy_container *v = &l->c->view;
 
     return l->cg && v->type == NM_OPPORTUNISTIC &&
            (lifted ? v->state != NM_KILLING : v->state == NM_RUNNING);
@@ -223,8 +223,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
         return;
     sum = NM_MAX(sum_of_squeezed(m), (uint64_t)1);
     for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live *l = m->lives.all[i];
-        const struct nm_view *v = &l->c->view;
+        struct nm_live_container *l = m->lives.all[i];
+        const struct nm_policy_container *v = &l->c->view;
         uint64_t quota = NM_CGROUP_NONE;
 
         if (!is_squeezed(l, total == NM_NO_SQUEEZE))
@@ -248,7 +248,7 @@ void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);
     for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live *l = m->lives.all[i];
+        struct nm_live_container *l = m->lives.all[i];
         int drift;
 
         if (!l->cg || l->limits_in_flight || l->c->view.state == NM_KILLING)

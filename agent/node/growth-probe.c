@@ -34,7 +34,7 @@
 #define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
 
-struct nm_glance {
+struct nm_growth_probe {
     sd_event_source *timer, *look_timer;
     uint64_t at_usec, cpu_usec; /* of the last glance: its time, and the slice's CPU time (0: unknown) */
     unsigned slice;             /* the number of the slice that cpu_usec is of */
@@ -45,12 +45,12 @@ struct nm_glance {
     bool looked;         /* the sample that was asked for is the second one of a look */
 };
 
-struct nm_glance *nm_glance_new(void)
+struct nm_growth_probe *nm_growth_probe_new(void)
 {
-    return calloc(1, sizeof(struct nm_glance));
+    return calloc(1, sizeof(struct nm_growth_probe));
 }
 
-struct nm_glance *nm_glance_free(struct nm_glance *g)
+struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g)
 {
     if (!g)
         return NULL;
@@ -60,7 +60,7 @@ struct nm_glance *nm_glance_free(struct nm_glance *g)
     return NULL;
 }
 
-uint64_t nm_glance_event_usec(const struct nm_glance *g)
+uint64_t nm_growth_probe_event_usec(const struct nm_growth_probe *g)
 {
     return g->event_usec;
 }
@@ -96,7 +96,7 @@ static uint64_t cpu_limit(const struct nm_manager *m)
  * sample knows nothing of that. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
-    struct nm_glance *g = m->glance;
+    struct nm_growth_probe *g = m->glance;
     uint64_t before = g->cpu_usec, passed = now - g->at_usec, usage_usec;
     unsigned slice;
 
@@ -120,7 +120,7 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)s, (void)usec;
     m->glance->looked = true;
-    nm_kick(m, NM_TRIGGER_LOOK); /* comes back through nm_glance_rearm() */
+    nm_round_request(m, NM_TRIGGER_LOOK); /* comes back through nm_growth_probe_rearm() */
     return 0;
 }
 
@@ -139,12 +139,12 @@ static void end_look(struct nm_manager *m)
 /* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
  * begun hardly shows in it. So it makes two samples, and the second one, which is of the moment between
  * them, may be the first of those that must be over the threshold in a row; the others come in their own time. */
-void nm_glance_look_at_cpu(struct nm_manager *m)
+void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 {
     if (m->glance->event_usec != 0 || !m->glance->look_timer)
         return;
     m->glance->event_usec = nm_now_usec();
-    nm_kick(m, NM_TRIGGER_PRESSURE);
+    nm_round_request(m, NM_TRIGGER_PRESSURE);
     (void)sd_event_source_set_time_relative(m->glance->look_timer, CPU_LOOK_USEC);
     (void)sd_event_source_set_enabled(m->glance->look_timer, SD_EVENT_ONESHOT);
 }
@@ -167,15 +167,15 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
     if (nm_sample_memory(m, usec, &now) < 0)
         return 0; /* the next full sample will say what is wrong */
     if (cpu_surges(m, nm_now_usec()))
-        nm_glance_look_at_cpu(m);
+        nm_growth_probe_look_at_cpu(m);
     else if (worth_a_sample(m, &now))
-        nm_kick(m, NM_TRIGGER_PRESSURE); /* comes back through nm_glance_rearm() */
+        nm_round_request(m, NM_TRIGGER_PRESSURE); /* comes back through nm_growth_probe_rearm() */
     else
         arm(m);
     return 0;
 }
 
-int nm_glance_start(struct nm_manager *m)
+int nm_growth_probe_start(struct nm_manager *m)
 {
     int r = sd_event_add_time(m->event, &m->glance->look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
                               on_cpu_look, m);
@@ -198,7 +198,7 @@ static bool could_take_back(const struct nm_manager *m)
     return false;
 }
 
-void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled)
+void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled)
 {
     bool wanted = m->config->glance && m->settings.over_allocation && could_take_back(m);
     int on = SD_EVENT_OFF;
@@ -222,7 +222,7 @@ void nm_glance_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bo
         (void)sd_event_source_set_enabled(m->glance->timer, SD_EVENT_OFF);
 }
 
-void nm_glance_again(struct nm_manager *m)
+void nm_growth_probe_again(struct nm_manager *m)
 {
     int on = SD_EVENT_OFF;
 

@@ -109,7 +109,7 @@ static bool scale_requests(struct nm_manager *m)
     for (size_t i = 0; i < m->lives.n; i++)
         if (nm_settings_scale(m, m->lives.all[i]->c)) {
             any = true;
-            (void)nm_keep_journal(m->lives.all[i]);
+            (void)nm_persist_journal(m->lives.all[i]);
         }
     nm_record_store_result(m, nm_store_commit(m->store));
     return any;
@@ -160,7 +160,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     note_node(m);
     tell_node(m, &before);
     refresh_limits(m);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 /* ---- an upstream's wish ---------------------------------------------------- */
@@ -199,7 +199,7 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
         refresh_limits(m);
     tell_size(m, memory_bytes, vcores);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size)
@@ -243,6 +243,6 @@ int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
     (void)snprintf(text, sizeof text, "configuration reloaded%s%s",
                    restart[0] ? "; only a restart applies: " : "", restart);
     nm_events_tell_node(m, text);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
     return 0;
 }

@@ -32,7 +32,7 @@ static uint64_t claimed(struct nm_manager *m)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < m->lives.n; i++) {
-        struct nm_live *l = m->lives.all[i];
+        struct nm_live_container *l = m->lives.all[i];
 
         if (l->cg || nm_run_phase_is_creating(l->phase))
             sum += nm_slice_claim(&l->run.claim, l->limits.memory_low_bytes, l->run.sample.charged_bytes,

@@ -154,7 +154,7 @@ void nm_output_tidy(struct nm_manager *m)
         shorten(m, all - share);
 }
 
-void nm_output_keep_last(struct nm_live *l)
+void nm_output_keep_last(struct nm_live_container *l)
 {
     char dir[PATH_MAX];
 

@@ -11,4 +11,4 @@ void nm_output_ended(struct nm_manager *m, struct nm_container *c);
 /* Every now and then: are all logs within their share, and is there room for the journal? */
 void nm_output_tidy(struct nm_manager *m);
 /* Before its processes are killed: what they wrote last still comes into its log. */
-void nm_output_keep_last(struct nm_live *l);
+void nm_output_keep_last(struct nm_live_container *l);

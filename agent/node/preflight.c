@@ -32,7 +32,7 @@ static int check_private(const char *path)
 }
 
 /* Whoever can put a file or a link into these could make nmd, which is root, write and remove where they like. */
-int nm_ready_dir(const char *what, const char *path, bool make, char **ret_message)
+int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message)
 {
     int r = make ? nm_mkdir_p(path, 0700) : nm_check_mkdir_p(path);
 
@@ -50,7 +50,7 @@ int nm_ready_dir(const char *what, const char *path, bool make, char **ret_messa
                  : r;
 }
 
-int nm_ready_script(const char *path, bool warn, char **ret_message)
+int nm_preflight_script(const char *path, bool warn, char **ret_message)
 {
     int r = path && *path ? nm_health_script_check(path) : 0;
 
@@ -65,12 +65,12 @@ int nm_ready_script(const char *path, bool warn, char **ret_message)
     return r == -ENOMEM ? r : 0;
 }
 
-int nm_ready_refuse_journal(const char *state_dir, int r, char **ret_message)
+int nm_preflight_refuse_journal(const char *state_dir, int r, char **ret_message)
 {
     return nm_fail(ret_message, r, "can't open the journal in %s: %s", state_dir, strerror(-r));
 }
 
-int nm_ready_refuse_figures(const char *proc_root, int r, char **ret_message)
+int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message)
 {
     return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", proc_root, strerror(-r));
 }
@@ -85,7 +85,7 @@ static int check_journal(const char *state_dir, char **ret_message)
 
     (void)snprintf(path, sizeof path, "%.4080s/" NM_STORE_FILE, state_dir);
     r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
-    return r == -EACCES || r == -EROFS ? nm_ready_refuse_journal(state_dir, r, ret_message) : 0;
+    return r == -EACCES || r == -EROFS ? nm_preflight_refuse_journal(state_dir, r, ret_message) : 0;
 }
 
 /* What lies in the state directory is looked at only where that can be used: it couldn't be used either. */
@@ -94,7 +94,7 @@ static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *ref
     const bool configured = p->config->log_dir && p->config->log_dir[0];
     _cleanup_free_ char *logs = NULL;
     char *message = NULL;
-    int q = p->state_dir ? nm_ready_dir("state", p->state_dir, false, &message) : -ENOENT;
+    int q = p->state_dir ? nm_preflight_dir("state", p->state_dir, false, &message) : -ENOENT;
     const bool has_state = q >= 0;
     int r = p->state_dir ? nm_refusals_add(refusals, q, STEAL_PTR(message)) : 0;
 
@@ -105,7 +105,7 @@ static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *ref
     if (!logs && (configured || has_state))
         return -ENOMEM;
     if (r == 0 && logs) {
-        q = nm_ready_dir("log", logs, false, &message);
+        q = nm_preflight_dir("log", logs, false, &message);
         r = nm_refusals_add(refusals, q, STEAL_PTR(message));
     }
     if (r == 0 && has_state) {
@@ -125,7 +125,7 @@ static int check_settings(const struct nm_manager_params *p, char **ret_message)
     int r = nm_node_sampler_new(p->node_proc_root, &sampler);
 
     if (r < 0)
-        return nm_ready_refuse_figures(p->node_proc_root, r, ret_message);
+        return nm_preflight_refuse_figures(p->node_proc_root, r, ret_message);
     r = nm_node_sampler_sample(sampler, nm_now_usec(), &node);
     return r < 0 ? r : nm_config_policy_settings(p->config, &node, &none, &s, ret_message);
 }
@@ -147,7 +147,7 @@ int nm_manager_check(const struct nm_manager_params *p, char **ret_message)
         r = check_settings(p, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0)
-        r = nm_ready_script(p->config->health_script, true, &message);
+        r = nm_preflight_script(p->config->health_script, true, &message);
     r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
     if (r == 0 && (r = RET_NERRNO(faccessat(AT_FDCWD, p->shim_path, X_OK, AT_EACCESS))) < 0)
         r = nm_fail(&message, r, NM_READY_NO_SHIM, p->shim_path, strerror(-r));

@@ -9,11 +9,11 @@
 #define NM_READY_NO_SHIM "the shim %s can't be opened: %s; nothing can be started until it is there"
 
 /* A directory that is nmd's alone ("state", "log"); `make`: it is made if it isn't there. */
-int nm_ready_dir(const char *what, const char *path, bool make, char **ret_message);
+int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message);
 
 /* -EPERM: others could change what nmd would run. `warn`: of one that can't be run, without which the node does. */
-int nm_ready_script(const char *path, bool warn, char **ret_message);
+int nm_preflight_script(const char *path, bool warn, char **ret_message);
 
 /* Return r. */
-int nm_ready_refuse_journal(const char *state_dir, int r, char **ret_message);
-int nm_ready_refuse_figures(const char *proc_root, int r, char **ret_message);
+int nm_preflight_refuse_journal(const char *state_dir, int r, char **ret_message);
+int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message);

@@ -40,7 +40,7 @@ static void on_memory_pressure(void *userdata)
     struct nm_manager *m = userdata;
 
     m->counters.pressure_events++;
-    nm_kick(m, NM_TRIGGER_PRESSURE);
+    nm_round_request(m, NM_TRIGGER_PRESSURE);
 }
 
 static void on_cpu_pressure(void *userdata)
@@ -48,7 +48,7 @@ static void on_cpu_pressure(void *userdata)
     struct nm_manager *m = userdata;
 
     m->counters.pressure_events++;
-    nm_glance_look_at_cpu(m);
+    nm_growth_probe_look_at_cpu(m);
 }
 
 static uint64_t inode_of(int fd)

@@ -57,24 +57,24 @@ struct nm_sampling *nm_sampling_free(struct nm_sampling *s)
 
 /* Each killed process counts; the container, which goes as a whole, is told about once. The kernel counts `oom` where
  * a limit was reached: with none in the victim itself, it died for the slice, or for the node. */
-void nm_sample_count_oom_kills(struct nm_live *l, uint64_t n, uint64_t ooms)
+void nm_sample_count_oom_kills(struct nm_live_container *l, uint64_t n, uint64_t ooms)
 {
     if (n > l->c->oom_kills) {
         l->m->counters.kernel_oom_kills += n - l->c->oom_kills;
         l->c->oom_kills = n;
         l->run.oom_kill_usec = nm_now_usec();
     }
-    if (n == 0 || l->run.oom_told || ooms == NM_LAUNCH_OOMS_UNKNOWN)
+    if (n == 0 || l->run.oom_reported || ooms == NM_LAUNCH_OOMS_UNKNOWN)
         return;
-    l->run.oom_told = true;
+    l->run.oom_reported = true;
     if (ooms > 0 || l->c->view.state == NM_KILLING)
         return;
-    l->run.starved = true;
+    l->run.global_oom = true;
     l->m->sampled.kernel_kills++;
     nm_record_kernel_kill(l);
 }
 
-bool nm_sample_find_oom_kill(struct nm_live *l)
+bool nm_sample_find_oom_kill(struct nm_live_container *l)
 {
     struct nm_cgroup_memory_events e;
 
@@ -87,13 +87,13 @@ bool nm_sample_find_oom_kill(struct nm_live *l)
 /* As a rule all of it dies; where the kernel can't do that, what is left is a victim like any other. */
 #define DYING_USEC NM_USEC_PER_SEC
 
-bool nm_sample_was_oom_killed(struct nm_live *l)
+bool nm_sample_was_oom_killed(struct nm_live_container *l)
 {
     (void)nm_sample_find_oom_kill(l);
     return l->run.oom_kill_usec > 0 && nm_now_usec() - l->run.oom_kill_usec < DYING_USEC;
 }
 
-static uint64_t read_ooms(const struct nm_live *l)
+static uint64_t read_ooms(const struct nm_live_container *l)
 {
     struct nm_cgroup_memory_events e;
 
@@ -102,9 +102,9 @@ static uint64_t read_ooms(const struct nm_live *l)
 
 /* As a rule it is gone, and its end is on the way. But there may be no descriptor or memory for the sample, or a file
  * may be longer than any is: the last figures say less and less then, and policy has to know how old they are. */
-static void note_unread(struct nm_live *l, uint64_t now_usec, int error)
+static void note_unread(struct nm_live_container *l, uint64_t now_usec, int error)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     if (v->unread_usec == 0)
         v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1)); /* never measured: that is old */
@@ -117,7 +117,7 @@ static void note_unread(struct nm_live *l, uint64_t now_usec, int error)
                      l->c->id, strerror(-error));
 }
 
-static void note_read(struct nm_live *l)
+static void note_read(struct nm_live_container *l)
 {
     l->c->view.unread_usec = 0;
     if (!l->run.unread_told)
@@ -127,9 +127,9 @@ static void note_read(struct nm_live *l)
                      l->c->id);
 }
 
-void nm_sample_live(struct nm_live *l, uint64_t now_usec)
+void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
     struct nm_cgroup_sample s;
     int r;
 
@@ -154,12 +154,12 @@ void nm_sample_live(struct nm_live *l, uint64_t now_usec)
         v->n_samples++;
     }
     v->cpu_usage_usec = s.cpu_usage_usec;
-    nm_view_note_progress(v, now_usec);
+    nm_policy_container_note_progress(v, now_usec);
     v->stall_known = s.stall_known;
     v->stall_permille = s.stall_permille;
     l->c->memory_peak_bytes = NM_MAX(l->c->memory_peak_bytes, s.memory_peak_bytes);
     l->c->swap_bytes = s.swap_bytes;
-    if (s.oom_kills > 0 && !l->run.oom_told)
+    if (s.oom_kills > 0 && !l->run.oom_reported)
         nm_sample_count_oom_kills(l, s.oom_kills, read_ooms(l));
     else
         nm_sample_count_oom_kills(l, s.oom_kills, NM_LAUNCH_OOMS_UNKNOWN);
@@ -220,7 +220,7 @@ static uint64_t collect(const struct nm_manager *m)
 
 /* ---- all of it ------------------------------------------------------------- */
 
-static void settle_regained(struct nm_live *l)
+static void settle_regained(struct nm_live_container *l)
 {
     struct nm_resources regained;
 

@@ -113,7 +113,7 @@ static int push(struct push *p, uint64_t bytes, uint64_t within_usec)
     return -EAGAIN;
 }
 
-int nm_push_out(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
+int nm_swap_reclaim(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec)
 {
     struct push p = {.cg = cg};
     int r;

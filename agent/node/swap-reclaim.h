@@ -9,4 +9,4 @@
  *
  * Meanwhile memory.swap.max is low, and afterwards there is none. One that was killed leaves it low.
  */
-int nm_push_out(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec);
+int nm_swap_reclaim(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec);

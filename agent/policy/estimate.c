@@ -24,7 +24,7 @@
  * and slower. */
 #define PIECE_SHARE 256
 
-void nm_view_note_progress(struct nm_view *v, uint64_t now_usec)
+void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec)
 {
     uint64_t piece = NM_MAX(v->shrunk_bytes / PIECE_SHARE, NM_LEAST_MEMORY_BYTES);
 
@@ -38,21 +38,21 @@ void nm_view_note_progress(struct nm_view *v, uint64_t now_usec)
     v->shrunk_bytes = v->measured.memory_bytes;
 }
 
-bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v,
+bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec)
 {
-    if (!nm_view_placed(v))
+    if (!nm_policy_container_placed(v))
         return false;
     return v->state == NM_SCHEDULED || v->n_samples < s->warmup_samples ||
            now_usec < nm_add_u64(v->started_usec, s->warmup_usec);
 }
 
-static bool is_stale(const struct nm_policy_settings *s, const struct nm_view *v, uint64_t now_usec)
+static bool is_stale(const struct nm_policy_settings *s, const struct nm_policy_container *v, uint64_t now_usec)
 {
     return v->unread_usec > 0 && nm_sub_u64(now_usec, v->unread_usec) > s->sample_max_age_usec;
 }
 
-static bool request_counts(const struct nm_policy_settings *s, const struct nm_view *v,
+static bool request_counts(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec)
 {
     if (!s->over_allocation)
@@ -64,14 +64,14 @@ static bool request_counts(const struct nm_policy_settings *s, const struct nm_v
     return nm_estimate_in_warmup(s, v, now_usec) || is_stale(s, v, now_usec);
 }
 
-static bool just_resumed(const struct nm_view *v)
+static bool just_resumed(const struct nm_policy_container *v)
 {
     return v->state == NM_RESUMING ||
            (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
 }
 
 /* As fast as its pages are missed, which no sample can tell beforehand. */
-static bool swap_returns(const struct nm_policy_settings *s, const struct nm_view *v,
+static bool swap_returns(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                          uint64_t now_usec)
 {
     uint64_t since = NM_MAX(v->state_usec, v->reclaimed_usec);
@@ -80,12 +80,12 @@ static bool swap_returns(const struct nm_policy_settings *s, const struct nm_vie
                                                         now_usec < nm_add_u64(since, s->warmup_usec)));
 }
 
-struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
+struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                                 uint64_t now_usec)
 {
     struct nm_resources use = {0};
 
-    if (!nm_view_placed(v))
+    if (!nm_policy_container_placed(v))
         return use;
     if (s->over_allocation)
         use = v->measured;
@@ -95,7 +95,7 @@ struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct
     }
     if (s->over_allocation && swap_returns(s, v, now_usec))
         use.memory_bytes = NM_MAX(use.memory_bytes,
-                                  nm_add_u64(v->measured.memory_bytes, nm_view_returning(s, v)));
+                                  nm_add_u64(v->measured.memory_bytes, nm_policy_container_returning(s, v)));
     if (s->over_allocation && just_resumed(v))
         use.cpu_millicores = NM_MAX(use.cpu_millicores, v->last_cpu_millicores);
     if (v->state == NM_PAUSED)

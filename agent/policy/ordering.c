@@ -99,7 +99,7 @@ static uint64_t completed_share(const struct nm_policy_input *in, uint32_t app)
 }
 
 void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in,
-                   const struct nm_view *v, uint64_t ret_keys[2])
+                   const struct nm_policy_container *v, uint64_t ret_keys[2])
 {
     ret_keys[0] = 0;
     ret_keys[1] = v->seq;

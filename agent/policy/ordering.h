@@ -21,4 +21,4 @@ void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_
 
 /* Keys of a queued container in the given order. */
 void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in,
-                   const struct nm_view *v, uint64_t ret_keys[2]);
+                   const struct nm_policy_container *v, uint64_t ret_keys[2]);

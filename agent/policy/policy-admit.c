@@ -9,10 +9,10 @@
 
 static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm_resource tipped)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_ADMIT, reason, i);
 
-    assert(nm_view_queued(v));
+    assert(nm_policy_container_queued(v));
     a->resource = tipped;
     a->predicted = v->request;
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -21,7 +21,7 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
         r->used[k] = nm_add_u64(r->used[k], request);
         r->allocated[v->type][k] = nm_add_u64(r->allocated[v->type][k], request);
         if (v->type == NM_GUARANTEED)
-            r->promised[k] = nm_add_u64(r->promised[k], nm_view_promise(v, k));
+            r->promised[k] = nm_add_u64(r->promised[k], nm_policy_container_promise(v, k));
     }
 }
 
@@ -29,21 +29,23 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
 
 /* Only what the allocation allows may start or drive others out: a dying one's share comes free
  * later. */
-static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_view *v)
+static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_policy_container *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
         uint64_t others = nm_add_u64(r->promised[k], r->claimed[k]);
 
-        if (nm_view_reserves(v, k) && nm_add_u64(others, nm_view_promise(v, k)) > r->capacity[k])
+        if (nm_policy_container_reserves(v, k) &&
+            nm_add_u64(others, nm_policy_container_promise(v, k)) > r->capacity[k])
             return false;
     }
     return true;
 }
 
-static bool fits_under_beta(const struct nm_round *r, const struct nm_view *v)
+static bool fits_under_beta(const struct nm_round *r, const struct nm_policy_container *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        if (nm_view_reserves(v, k) && nm_add_u64(r->used[k], nm_view_promise(v, k)) > r->beta[k])
+        if (nm_policy_container_reserves(v, k) &&
+            nm_add_u64(r->used[k], nm_policy_container_promise(v, k)) > r->beta[k])
             return false;
     return true;
 }
@@ -69,12 +71,12 @@ static void claim_room(struct nm_round *r, size_t first)
     size_t i = first;
 
     for (; i < r->n_guaranteed; i++) {
-        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+        const struct nm_policy_container *v = r->in->views[r->p->guaranteed[i].index];
 
         if (!guaranteed_allocation_fits(r, v))
             break;
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-            r->claimed[k] = nm_add_u64(r->claimed[k], nm_view_promise(v, k));
+            r->claimed[k] = nm_add_u64(r->claimed[k], nm_policy_container_promise(v, k));
     }
     hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
                     first);
@@ -95,7 +97,7 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
         return;
     }
     for (size_t i = 0; i < r->n_guaranteed; i++) {
-        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+        const struct nm_policy_container *v = r->in->views[r->p->guaranteed[i].index];
 
         if (!fits_under_beta(r, v) || !guaranteed_allocation_fits(r, v)) {
             claim_room(r, i);
@@ -112,10 +114,10 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
         if (r->claimed[k] > 0 && nm_add_u64(r->used[k], r->claimed[k]) > r->beta[k] && r->pending_estimate[k] > 0)
             return;
     for (size_t i = r->n_guaranteed - r->n_guaranteed_waiting; i < r->n_guaranteed; i++) {
-        const struct nm_view *v = r->in->views[r->p->guaranteed[i].index];
+        const struct nm_policy_container *v = r->in->views[r->p->guaranteed[i].index];
 
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-            r->claimed[k] = nm_sub_u64(r->claimed[k], nm_view_promise(v, k));
+            r->claimed[k] = nm_sub_u64(r->claimed[k], nm_policy_container_promise(v, k));
         admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
     }
     if (r->n_guaranteed_waiting > 0) {
@@ -128,18 +130,18 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 /* ---- resume ---------------------------------------------------------------------------------- */
 
 /* In requests all memory is contained, wherever it is. */
-static uint64_t returning(const struct nm_round *r, const struct nm_view *v)
+static uint64_t returning(const struct nm_round *r, const struct nm_policy_container *v)
 {
-    return r->s->over_allocation ? nm_view_returning(r->s, v) : 0;
+    return r->s->over_allocation ? nm_policy_container_returning(r->s, v) : 0;
 }
 
 static void resume(struct nm_round *r, uint32_t i, enum nm_reason reason)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_policy_action *a = nm_policy_add_action(r, NM_ACTION_RESUME, reason, i);
 
     a->resource = NM_CPU;
-    a->predicted.cpu_millicores = nm_view_resume_cpu(r->s, v);
+    a->predicted.cpu_millicores = nm_policy_container_resume_cpu(r->s, v);
     a->predicted.memory_bytes = returning(r, v);
     r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
     r->used[NM_MEMORY] = nm_add_u64(r->used[NM_MEMORY], a->predicted.memory_bytes);
@@ -153,9 +155,9 @@ static bool may_resume_any(const struct nm_round *r)
            r->squeeze_millicores == NM_NO_SQUEEZE && r->in_use[NM_MEMORY] <= r->beta[NM_MEMORY];
 }
 
-static bool fits_resumed(const struct nm_round *r, const struct nm_view *v)
+static bool fits_resumed(const struct nm_round *r, const struct nm_policy_container *v)
 {
-    uint64_t after = nm_add_u64(r->used[NM_CPU], nm_view_resume_cpu(r->s, v));
+    uint64_t after = nm_add_u64(r->used[NM_CPU], nm_policy_container_resume_cpu(r->s, v));
 
     if (r->used[NM_CPU] >= r->alpha[NM_CPU])
         return false;
@@ -174,7 +176,7 @@ void nm_policy_admit_resume(struct nm_round *r)
 
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
-        const struct nm_view *v = r->in->views[i];
+        const struct nm_policy_container *v = r->in->views[i];
 
         if (v->user_paused || r->p->taken[i] != NM_TAKEN_NOT)
             continue;
@@ -198,7 +200,7 @@ static struct nm_resources claimed_by_paused(const struct nm_round *r)
 
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
-        const struct nm_view *v = r->in->views[i];
+        const struct nm_policy_container *v = r->in->views[i];
 
         if (r->p->taken[i] == NM_TAKEN_RESUME || r->p->taken[i] == NM_TAKEN_KILL)
             continue;
@@ -206,7 +208,7 @@ static struct nm_resources claimed_by_paused(const struct nm_round *r)
         if (!v->user_paused)
             claimed.cpu_millicores =
                 nm_add_u64(claimed.cpu_millicores,
-                           NM_MIN(nm_view_resume_cpu(r->s, v), v->request.cpu_millicores));
+                           NM_MIN(nm_policy_container_resume_cpu(r->s, v), v->request.cpu_millicores));
     }
     return claimed;
 }
@@ -236,7 +238,7 @@ static enum nm_reason queue_hold(const struct nm_round *r)
 static enum nm_reason try_admit(struct nm_round *r, uint32_t i,
                                 const struct nm_resources *set_aside, enum nm_resource *ret_resource)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     enum nm_reason hold;
 
     if (nm_policy_fits_plain(r, v, set_aside) && nm_policy_fits_beside_surge(r, v)) {
@@ -251,7 +253,8 @@ static enum nm_reason try_admit(struct nm_round *r, uint32_t i,
     return hold;
 }
 
-static void note_hold(struct nm_round *r, const struct nm_view *v, enum nm_reason hold, enum nm_resource resource)
+static void note_hold(struct nm_round *r, const struct nm_policy_container *v, enum nm_reason hold,
+                      enum nm_resource resource)
 {
     r->v->hold = hold;
     r->v->hold_resource = resource;
@@ -263,13 +266,13 @@ static void note_hold(struct nm_round *r, const struct nm_view *v, enum nm_reaso
 /* Goes through the queue up to the first one that none may pass. */
 struct turn {
     struct nm_resources set_aside;
-    const struct nm_view *head; /* the first that waits and could start some day */
+    const struct nm_policy_container *head; /* the first that waits and could start some day */
     bool closed;                /* none passes it */
 };
 
 static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     enum nm_resource resource = NM_MEMORY;
     enum nm_reason hold = NM_REASON_BEHIND_OTHERS;
 
@@ -362,7 +365,7 @@ static size_t n_limited(const struct nm_round *r)
  * begin it anew, but no wait as a whole exceeds NM_GIVE_BACK_MOST times the short one: others could pass it for ever.
  * They do pass a container that never fits, and their starts say nothing of its own: its wait isn't begun anew. Whether
  * it never fits is asked only once that wait is over, since the answer takes time. */
-static uint64_t give_back_due(const struct nm_round *r, const struct nm_view *v)
+static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_container *v)
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
     const uint64_t since = NM_MAX(v->state_usec, r->p->moved_usec);
@@ -421,7 +424,7 @@ void nm_policy_admit_shed(struct nm_round *r)
         queue[i].k[0] = ~r->in->views[queue[i].index]->seq;
     nm_sort(queue, r->p->scratch, r->n_queue);
     for (size_t i = 0; i < r->n_queue; i++) {
-        const struct nm_view *v = r->in->views[queue[i].index];
+        const struct nm_policy_container *v = r->in->views[queue[i].index];
         bool over = v->limited && limited > 0;
 
         limited -= over;

@@ -139,7 +139,7 @@ const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
     size_t queued = 0, limited = 0;
 
     for (size_t i = 0; i < in->n_views; i++) {
-        const struct nm_view *view = in->views[i];
+        const struct nm_policy_container *view = in->views[i];
 
         if (view->state == NM_PAUSED && view->pause_deadline_usec == UINT64_MAX)
             return "a paused container has no deadline";

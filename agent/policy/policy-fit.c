@@ -7,7 +7,7 @@
 
 #include "agent/policy/round.h"
 
-static bool allocation_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource k)
+static bool allocation_fits(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k)
 {
     uint64_t all = nm_add_u64(r->allocated[NM_GUARANTEED][k], r->allocated[NM_OPPORTUNISTIC][k]);
 
@@ -15,7 +15,7 @@ static bool allocation_fits(const struct nm_round *r, const struct nm_view *v, e
 }
 
 /* `set_aside`: for the paused, already in U's currency; or NULL. */
-static uint64_t use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
+static uint64_t use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                           const struct nm_resources *set_aside)
 {
     uint64_t after = nm_add_u64(r->used[k], nm_resources_get(&v->request, k));
@@ -24,14 +24,14 @@ static uint64_t use_after(const struct nm_round *r, const struct nm_view *v, enu
 }
 
 /* Beside a surge as the last ones were, while one is to be reckoned with. */
-bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_view *v)
+bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v)
 {
     uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);
 
     return r->margin == 0 || after <= r->beta[NM_MEMORY];
 }
 
-bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_view *v,
+bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_resources *set_aside)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
@@ -42,7 +42,7 @@ bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_view *v,
 }
 
 /* As use_after(), for the over-allocation rule. */
-static uint64_t shared_use_after(const struct nm_round *r, const struct nm_view *v, enum nm_resource k,
+static uint64_t shared_use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                                  const struct nm_resources *set_aside)
 {
     uint64_t after = use_after(r, v, k, set_aside);
@@ -54,7 +54,7 @@ static uint64_t shared_use_after(const struct nm_round *r, const struct nm_view 
 
 /* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
  * what. */
-enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
+enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_policy_container *v,
                                               const struct nm_resources *set_aside,
                                               enum nm_resource *ret_resource)
 {
@@ -71,7 +71,7 @@ enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const st
     return nm_policy_fits_beside_surge(r, v) ? NM_REASON_NONE : NM_REASON_SURGE_MARGIN;
 }
 
-enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_view *v,
+enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_policy_container *v,
                                     enum nm_resource *ret_resource)
 {
     for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
@@ -85,7 +85,7 @@ enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_vi
 }
 
 /* The resource on which the node would be fullest afterwards: what people want to hear about. */
-enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_view *v)
+enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_policy_container *v)
 {
     double memory =
         (double)use_after(r, v, NM_MEMORY, NULL) / (double)NM_MAX(r->capacity[NM_MEMORY], UINT64_C(1));
@@ -95,7 +95,7 @@ enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_vi
     return cpu > memory ? NM_CPU : NM_MEMORY;
 }
 
-bool nm_policy_fits(const struct nm_round *r, const struct nm_view *v, const struct nm_resources *set_aside)
+bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *v, const struct nm_resources *set_aside)
 {
     static const struct nm_resources nothing;
     enum nm_resource resource;

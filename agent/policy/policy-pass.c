@@ -20,7 +20,8 @@
 #include "agent/policy/round.h"
 
 /* Would it fit if so much less were used? */
-static bool fits_with_less(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside,
+static bool fits_with_less(struct nm_round *r, const struct nm_policy_container *head,
+                           const struct nm_resources *set_aside,
                            uint64_t used, uint64_t allocated)
 {
     uint64_t used_now = r->used[NM_MEMORY], allocated_now = r->allocated[NM_OPPORTUNISTIC][NM_MEMORY];
@@ -34,14 +35,14 @@ static bool fits_with_less(struct nm_round *r, const struct nm_view *head, const
     return fits;
 }
 
-static bool fits_without_passers(struct nm_round *r, const struct nm_view *head,
+static bool fits_without_passers(struct nm_round *r, const struct nm_policy_container *head,
                                  const struct nm_resources *set_aside)
 {
     uint64_t used = 0, allocated = 0;
     bool any = false;
 
     for (uint32_t i = 0; i < r->in->n_views; i++) {
-        const struct nm_view *v = r->in->views[i];
+        const struct nm_policy_container *v = r->in->views[i];
 
         if (!nm_policy_has_passed(r, v, head))
             continue;
@@ -52,7 +53,7 @@ static bool fits_without_passers(struct nm_round *r, const struct nm_view *head,
     return any && fits_with_less(r, head, set_aside, used, allocated);
 }
 
-bool nm_policy_never_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource *ret_resource)
+bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource *ret_resource)
 {
     struct nm_round empty = *r;
 
@@ -69,7 +70,8 @@ bool nm_policy_never_fits(const struct nm_round *r, const struct nm_view *v, enu
 }
 
 /* What is dying already makes room, too. */
-static void clear_the_way(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside)
+static void clear_the_way(struct nm_round *r, const struct nm_policy_container *head,
+                          const struct nm_resources *set_aside)
 {
     uint64_t used = r->used[NM_MEMORY], after = nm_add_u64(used, head->request.memory_bytes);
     struct nm_need room = {
@@ -91,12 +93,13 @@ static void clear_the_way(struct nm_round *r, const struct nm_view *head, const 
         (void)nm_policy_take_back(r, &room);
 }
 
-bool nm_policy_hold_head(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside)
+bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *head,
+                         const struct nm_resources *set_aside)
 {
     struct nm_policy_head *h = &r->p->head;
     bool due = fits_without_passers(r, head, set_aside);
 
-    assert(head->type == NM_OPPORTUNISTIC && nm_view_queued(head));
+    assert(head->type == NM_OPPORTUNISTIC && nm_policy_container_queued(head));
     if (h->seq != head->seq)
         *h = (struct nm_policy_head){.seq = head->seq};
     if (due && h->due)
@@ -110,7 +113,8 @@ bool nm_policy_hold_head(struct nm_round *r, const struct nm_view *head, const s
     return !due && r->s->backfill_usec > 0;
 }
 
-bool nm_policy_may_pass(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head,
+bool nm_policy_may_pass(const struct nm_round *r, const struct nm_policy_container *v,
+                        const struct nm_policy_container *head,
                         const struct nm_resources *set_aside)
 {
     uint64_t cpu = nm_add_u64(v->request.cpu_millicores, head->request.cpu_millicores);

@@ -123,14 +123,14 @@ bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec)
 
 static void end_pause(struct nm_round *r, uint32_t i)
 {
-    struct nm_view *v = r->in->views[i];
+    struct nm_policy_container *v = r->in->views[i];
     struct nm_policy_action *a;
 
     assert(v->state == NM_PAUSED);
     if (v->type == NM_GUARANTEED || v->exempt) {
         a = nm_policy_add_action(r, NM_ACTION_RESUME, NM_REASON_PAUSE_EXPIRED, i);
-        a->predicted.cpu_millicores = nm_view_resume_cpu(r->s, v);
-        a->predicted.memory_bytes = r->s->over_allocation ? nm_view_returning(r->s, v) : 0;
+        a->predicted.cpu_millicores = nm_policy_container_resume_cpu(r->s, v);
+        a->predicted.memory_bytes = r->s->over_allocation ? nm_policy_container_returning(r->s, v) : 0;
         r->used[NM_CPU] = nm_add_u64(r->used[NM_CPU], a->predicted.cpu_millicores);
         r->used[NM_MEMORY] = nm_add_u64(r->used[NM_MEMORY], a->predicted.memory_bytes);
         r->p->taken[i] = NM_TAKEN_RESUME;
@@ -154,9 +154,9 @@ static void give_up_freezes(struct nm_round *r)
     size_t n = 0;
 
     for (uint32_t i = 0; r->n_pausing > 0 && i < r->in->n_views; i++) {
-        const struct nm_view *v = r->in->views[i];
+        const struct nm_policy_container *v = r->in->views[i];
 
-        if (v->state == NM_PAUSING && nm_view_stuck(v, r->in->now_usec))
+        if (v->state == NM_PAUSING && nm_policy_container_stuck(v, r->in->now_usec))
             stuck[n++] = (struct nm_sort_entry){.k = {v->seq}, .index = i};
     }
     nm_sort(stuck, r->p->scratch, n);

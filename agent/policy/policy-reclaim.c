@@ -84,7 +84,7 @@ uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
 
     for (size_t k = 0; k < r->n_paused; k++) {
         uint32_t i = r->p->paused[k].index;
-        struct nm_view *v = r->in->views[i];
+        struct nm_policy_container *v = r->in->views[i];
         uint64_t most = NM_MIN(v->measured.memory_bytes, swap);
         uint64_t bytes = NM_MIN(most, nm_sub_u64(wanted, had));
         struct nm_policy_action *a;

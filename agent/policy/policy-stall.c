@@ -43,12 +43,12 @@
 
 /* What one sample says about all guaranteed containers. */
 struct finding {
-    const struct nm_view *worst; /* NULL: nobody is stalled by more than is allowed */
+    const struct nm_policy_container *worst; /* NULL: nobody is stalled by more than is allowed */
     uint32_t excess_permille;    /* by how much that one is */
     bool judged;                 /* somebody's stall is known */
 };
 
-static bool is_judged(const struct nm_round *r, const struct nm_view *v)
+static bool is_judged(const struct nm_round *r, const struct nm_policy_container *v)
 {
     return v->type == NM_GUARANTEED && v->state == NM_RUNNING && v->stall_known &&
            !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
@@ -86,7 +86,7 @@ static bool is_quiet(const struct nm_round *r)
            r->opportunistic_cpu <= floor + floor / FLOOR_TOLERANCE + idle;
 }
 
-static void judge(const struct nm_round *r, const struct nm_view *v, struct finding *f)
+static void judge(const struct nm_round *r, const struct nm_policy_container *v, struct finding *f)
 {
     uint32_t allowed = v->stall.base_permille + (uint32_t)(r->s->stall_margin * 1000);
     uint32_t excess = v->stall_permille > allowed ? v->stall_permille - allowed : 0;
@@ -104,7 +104,7 @@ static void survey_stalls(struct nm_round *r, struct finding *f)
     bool quiet = is_quiet(r);
 
     for (size_t i = 0; i < r->in->n_views; i++) {
-        struct nm_view *v = r->in->views[i];
+        struct nm_policy_container *v = r->in->views[i];
 
         if (v->type == NM_OPPORTUNISTIC)
             v->stall = (struct nm_stall){0};
@@ -203,7 +203,7 @@ static void step(struct nm_round *r)
     }
 }
 
-static const struct nm_view *find(const struct nm_round *r, uint64_t seq)
+static const struct nm_policy_container *find(const struct nm_round *r, uint64_t seq)
 {
     for (size_t i = 0; i < r->in->n_views; i++)
         if (r->in->views[i]->seq == seq)

@@ -15,10 +15,10 @@ void nm_policy_settle(struct nm_round *r, enum nm_resource which)
 
 void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     const struct nm_resources *estimate = &r->p->estimates[i];
 
-    assert(i < r->in->n_views && nm_view_placed(v));
+    assert(i < r->in->n_views && nm_policy_container_placed(v));
     if (v->state != NM_PAUSED && v->state != NM_PAUSING) {
         r->pending_measured[NM_CPU] =
             nm_add_u64(r->pending_measured[NM_CPU], v->measured.cpu_millicores);
@@ -48,18 +48,18 @@ static struct beneficiary first_beneficiary(const struct nm_round *r, enum nm_re
 
     for (size_t i = b.next + 1; i < r->n_guaranteed; i++)
         b.claims_after = nm_add_u64(b.claims_after,
-                                    nm_view_promise(r->in->views[r->p->guaranteed[i].index], which));
+                                    nm_policy_container_promise(r->in->views[r->p->guaranteed[i].index], which));
     return b;
 }
 
-static const struct nm_view *advance_beneficiary(const struct nm_round *r,
-                                                 const struct nm_need *need, uint64_t had,
-                                                 struct beneficiary *b)
+static const struct nm_policy_container *advance_beneficiary(const struct nm_round *r,
+                                                             const struct nm_need *need, uint64_t had,
+                                                             struct beneficiary *b)
 {
     while (b->next + 1 < r->n_guaranteed && nm_sub_u64(need->amount, b->claims_after) <= had) {
-        const struct nm_view *v = r->in->views[r->p->guaranteed[++b->next].index];
+        const struct nm_policy_container *v = r->in->views[r->p->guaranteed[++b->next].index];
 
-        b->claims_after = nm_sub_u64(b->claims_after, nm_view_promise(v, need->resource));
+        b->claims_after = nm_sub_u64(b->claims_after, nm_policy_container_promise(v, need->resource));
     }
     return b->next < r->n_guaranteed ? r->in->views[r->p->guaranteed[b->next].index] : NULL;
 }

@@ -87,7 +87,7 @@ struct nm_stall {
 
 /* What the policy sees of one live container (NEW .. KILLING; of what isn't SCHEDULED yet only the promise counts). The
  * manager embeds it and keeps it current; policy only reads it, but for `stall`. */
-struct nm_view {
+struct nm_policy_container {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
     enum nm_state state;
@@ -109,7 +109,7 @@ struct nm_view {
     uint32_t state_samples;       /* sampling rounds since it entered `state`, whether or not it
                                      could be read */
     uint64_t state_usec;          /* when it entered `state` */
-    uint64_t shrunk_usec, shrunk_bytes; /* of a dying one: see nm_view_note_progress() */
+    uint64_t shrunk_usec, shrunk_bytes; /* of a dying one: see nm_policy_container_note_progress() */
     uint64_t freeze_failed_usec;  /* when a freeze of it was given up; 0: never */
     uint64_t submitted_usec;
     uint64_t started_usec; /* admission time; 0 while queued */
@@ -127,13 +127,13 @@ struct nm_view {
 };
 
 /* Its owner makes ready what it needs: it holds its promise or its place in the queue, and nothing else. */
-static inline bool nm_view_is_prepared(const struct nm_view *v)
+static inline bool nm_policy_container_is_prepared(const struct nm_policy_container *v)
 {
     return v->state < NM_SCHEDULED;
 }
 
 /* Nothing of it has begun: it is prepared, or it waits. */
-static inline bool nm_view_is_waiting(const struct nm_view *v)
+static inline bool nm_policy_container_is_waiting(const struct nm_policy_container *v)
 {
     return v->state <= NM_SCHEDULED && !v->admitted;
 }
@@ -167,7 +167,7 @@ struct nm_policy_input {
     uint64_t now_usec;
     uint64_t suspended_usec; /* how long the host has slept since it was booted */
     struct nm_policy_node node;
-    struct nm_view *const *views; /* all live containers, any order */
+    struct nm_policy_container *const *views; /* all live containers, any order */
     size_t n_views;
     const struct nm_policy_app *apps;
     size_t n_apps;
@@ -256,7 +256,7 @@ enum nm_passed_over {
 };
 
 struct nm_policy_candidate {
-    const struct nm_view *view;
+    const struct nm_policy_container *view;
     struct nm_resources use; /* what it was credited with */
     enum nm_passed_over passed_over;
 };
@@ -265,8 +265,8 @@ struct nm_policy_action {
     enum nm_action_type type;
     enum nm_reason reason;
     enum nm_resource resource;       /* the one that tipped it */
-    struct nm_view *target;
-    const struct nm_view *on_behalf_of; /* the container that needs the room; of an ADMIT, the larger one
+    struct nm_policy_container *target;
+    const struct nm_policy_container *on_behalf_of; /* the container that needs the room; of an ADMIT, the larger one
                                            that it passes; or NULL */
     struct nm_resources used;        /* U as this decision saw it; for *_OVER_BETA what was really
                                         in use */
@@ -296,18 +296,19 @@ struct nm_policy_verdict {
                                         NM_NO_SQUEEZE */
     enum nm_reason squeeze_reason;   /* CPU_OVER_BETA or GUARANTEED_STALLED, whichever is tighter;
                                         NONE without a squeeze */
-    const struct nm_view *stall_view; /* whose stall began the squeeze that goes on, if still there; or NULL */
+    /* whose stall began the squeeze that goes on, if still there; or NULL */
+    const struct nm_policy_container *stall_view;
     uint32_t stall_permille, stall_base_permille; /* and its figures then */
     uint64_t margin_bytes;           /* kept free beyond what is used, for a surge; 0: nothing */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* of what guaranteed containers were promised, how much a surge takes */
     enum nm_reason hold;             /* why the head of the queue waits; NM_REASON_NONE if nothing
                                         waits */
-    const struct nm_view *hold_view; /* that head: opportunistic, first in the queue order */
+    const struct nm_policy_container *hold_view; /* that head: opportunistic, first in the queue order */
     enum nm_resource hold_resource;  /* the one that is short, where the reason is about one */
     struct nm_resources hold_used;   /* U with this round's admissions, which that head was held against */
     enum nm_reason guaranteed_hold;  /* the same for the first guaranteed container that waits */
-    const struct nm_view *guaranteed_hold_view;
+    const struct nm_policy_container *guaranteed_hold_view;
     enum nm_reason preempt_hold;     /* why a taking-back that is due waits (SETTLING, KILL_BUDGET),
                                         or NONE */
     uint64_t wake_usec;              /* look again at this time even if nothing happens; UINT64_MAX:
@@ -338,15 +339,15 @@ enum nm_growth {
 
 /* To be called whenever v was measured. A dying container that has let go of a good piece since it was
  * called last is getting on, and is waited for. */
-void nm_view_note_progress(struct nm_view *v, uint64_t now_usec);
+void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec);
 
 enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
                                       uint64_t grown_bytes);
 
 /* The estimate of one container (agent/policy/estimate.c), for status and tests. */
-struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_view *v,
+struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                                 uint64_t now_usec);
-bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_view *v,
+bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec);
 
 /* Admissions go on at once. Returns whether they were held by it. */

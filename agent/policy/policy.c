@@ -133,18 +133,18 @@ static void add_resources(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_resou
     sum[NM_CPU] = nm_add_u64(sum[NM_CPU], what->cpu_millicores);
 }
 
-static void add_promise(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_view *v)
+static void add_promise(uint64_t sum[NM_RESOURCE_COUNT], const struct nm_policy_container *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
-        sum[k] = nm_add_u64(sum[k], nm_view_promise(v, k));
+        sum[k] = nm_add_u64(sum[k], nm_policy_container_promise(v, k));
 }
 
-static void survey_pending(struct nm_round *r, const struct nm_view *v,
+static void survey_pending(struct nm_round *r, const struct nm_policy_container *v,
                            const struct nm_resources *estimate)
 {
     r->n_reclaiming += v->reclaiming;
     r->n_pausing += v->state == NM_PAUSING;
-    if ((v->state != NM_KILLING && v->state != NM_PAUSING) || nm_view_stuck(v, r->in->now_usec))
+    if ((v->state != NM_KILLING && v->state != NM_PAUSING) || nm_policy_container_stuck(v, r->in->now_usec))
         return;
     r->n_pending[NM_CPU]++;
     r->pending_measured[NM_CPU] =
@@ -161,16 +161,16 @@ static void survey_pending(struct nm_round *r, const struct nm_view *v,
 
 static void list_view(struct nm_round *r, uint32_t i)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_sort_entry *e = NULL;
 
-    if (nm_view_queued(v) && v->type == NM_OPPORTUNISTIC) {
+    if (nm_policy_container_queued(v) && v->type == NM_OPPORTUNISTIC) {
         e = &r->p->queue[r->n_queue++];
         *e = (struct nm_sort_entry){.index = i};
         nm_queue_keys(r->s, r->in, v, e->k);
         return;
     }
-    if (nm_view_queued(v))
+    if (nm_policy_container_queued(v))
         e = &r->p->guaranteed[r->n_guaranteed++];
     else if (v->state == NM_PAUSED)
         e = &r->p->paused[r->n_paused++];
@@ -181,7 +181,7 @@ static void list_view(struct nm_round *r, uint32_t i)
 /* shown: what the containers' own samples add up to, which the node's sample has in it too. */
 static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOURCE_COUNT])
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_resources *estimate = &r->p->estimates[i];
     struct nm_resources in_use = v->measured;
 
@@ -189,7 +189,7 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     *estimate = nm_estimate(r->s, v, r->in->now_usec);
     r->p->taken[i] = NM_TAKEN_NOT;
     list_view(r, i);
-    if (!nm_view_placed(v))
+    if (!nm_policy_container_placed(v))
         return;
     add_resources(shown, &v->measured);
     add_resources(r->used, estimate);
@@ -350,9 +350,9 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
 }
 
 enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
-                                     const struct nm_view *v)
+                                     const struct nm_policy_container *v)
 {
-    if (!nm_view_queued(v))
+    if (!nm_policy_container_queued(v))
         return NM_REASON_NONE;
     if (v->type == NM_GUARANTEED)
         return v == verdict->guaranteed_hold_view ? verdict->guaranteed_hold
@@ -370,21 +370,22 @@ static void add_to(struct nm_resources *sum, uint64_t memory_bytes, uint64_t cpu
     sum->cpu_millicores = nm_add_u64(sum->cpu_millicores, cpu_millicores);
 }
 
-void nm_policy_get_claims(struct nm_view *const *views, size_t n_views, const struct nm_view *self,
+void nm_policy_get_claims(struct nm_policy_container *const *views, size_t n_views,
+                          const struct nm_policy_container *self,
                           struct nm_policy_claims *ret)
 {
     *ret = (struct nm_policy_claims){0};
     assert(views || n_views == 0);
     for (size_t i = 0; i < n_views; i++) {
-        const struct nm_view *v = views[i];
+        const struct nm_policy_container *v = views[i];
 
         if (v == self || v->state >= NM_KILLING)
             continue;
         if (v->type == NM_GUARANTEED)
-            add_to(&ret->guaranteed, nm_view_promise(v, NM_MEMORY), nm_view_promise(v, NM_CPU));
-        else if (nm_view_is_waiting(v))
+            add_to(&ret->guaranteed, nm_policy_container_promise(v, NM_MEMORY), nm_policy_container_promise(v, NM_CPU));
+        else if (nm_policy_container_is_waiting(v))
             ret->queued++;
-        if (nm_view_is_waiting(v))
+        if (nm_policy_container_is_waiting(v))
             add_to(&ret->waiting, v->request.memory_bytes, v->request.cpu_millicores);
     }
 }
@@ -407,10 +408,10 @@ static bool queue_has_room(const struct nm_policy_settings *s, const struct nm_p
 }
 
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
-                                       struct nm_view *const *views, size_t n_views,
+                                       struct nm_policy_container *const *views, size_t n_views,
                                        enum nm_execution_type type,
                                        const struct nm_resources *request, bool cpu_is_share,
-                                       const struct nm_view *self)
+                                       const struct nm_policy_container *self)
 {
     const bool reserves_cpu = type != NM_GUARANTEED || !cpu_is_share;
     struct nm_policy_claims claims;
@@ -424,7 +425,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
         return is_larger(&claims.guaranteed, &s->capacity, reserves_cpu) ? NM_REASON_GUARANTEED_FULL : NM_REASON_NONE;
     }
     /* Only a new container, or one that is demoted while it waits, takes a place in the queue. */
-    if (self && (!nm_view_is_waiting(self) || self->type == NM_OPPORTUNISTIC))
+    if (self && (!nm_policy_container_is_waiting(self) || self->type == NM_OPPORTUNISTIC))
         return NM_REASON_NONE;
     return queue_has_room(s, &claims, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;
 }

@@ -116,7 +116,7 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
 /* Why this queued container waits, by the verdict of the round before: BEHIND_OTHERS and
  * GUARANTEED_FIRST for those that are not the head. NM_REASON_NONE for one that doesn't wait. */
 enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
-                                     const struct nm_view *v);
+                                     const struct nm_policy_container *v);
 
 /* What a new request is held against: what guaranteed containers are promised, and what those that wait ask for, of
  * which so many are opportunistic. Dying ones don't count, nor does `self`. */
@@ -124,19 +124,20 @@ struct nm_policy_claims {
     struct nm_resources guaranteed, waiting;
     uint32_t queued;
 };
-void nm_policy_get_claims(struct nm_view *const *views, size_t n_views, const struct nm_view *self,
+void nm_policy_get_claims(struct nm_policy_container *const *views, size_t n_views,
+                          const struct nm_policy_container *self,
                           struct nm_policy_claims *ret);
 
 /* May this request be taken at all? NM_REASON_NONE, or why it is refused (LARGER_THAN_NODE,
  * GUARANTEED_FULL, QUEUE_FULL). Dying guaranteed containers don't count: the new one waits for
  * them. Those that are being prepared do, and opportunistic ones have their place in the queue.
- * cpu_is_share: as in nm_view. `self`: a live container whose own request is not counted (update, promotion,
- * demotion), or NULL. */
+ * cpu_is_share: as in nm_policy_container. `self`: a live container whose own request is not counted (update,
+ * promotion, demotion), or NULL. */
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
-                                       struct nm_view *const *views, size_t n_views,
+                                       struct nm_policy_container *const *views, size_t n_views,
                                        enum nm_execution_type type,
                                        const struct nm_resources *request, bool cpu_is_share,
-                                       const struct nm_view *self);
+                                       const struct nm_policy_container *self);
 
 /* The cheap invariants, checked after every round at run time and in the property tests: NULL, or a
  * sentence saying which one is broken. */

@@ -32,7 +32,8 @@ void nm_policy_record_kill(struct nm_round *r, bool load)
     r->load_kill = r->load_kill || load;
 }
 
-static bool comes_after(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head)
+static bool comes_after(const struct nm_round *r, const struct nm_policy_container *v,
+                        const struct nm_policy_container *head)
 {
     uint64_t a[2], b[2];
 
@@ -41,9 +42,10 @@ static bool comes_after(const struct nm_round *r, const struct nm_view *v, const
     return a[0] != b[0] ? a[0] > b[0] : a[1] > b[1];
 }
 
-bool nm_policy_has_passed(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head)
+bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
+                          const struct nm_policy_container *head)
 {
-    return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_view_placed(v) &&
+    return v->passed && v->type == NM_OPPORTUNISTIC && !v->exempt && nm_policy_container_placed(v) &&
            v->started_usec >= head->submitted_usec && comes_after(r, v, head);
 }
 

@@ -191,7 +191,7 @@ struct nm_need {
     uint32_t max_victims;
     enum nm_reason reason;
     uint32_t consecutive_samples;
-    const struct nm_view *head; /* only from those that have passed it */
+    const struct nm_policy_container *head; /* only from those that have passed it */
 };
 
 static inline uint64_t nm_mul_u64(uint64_t a, uint64_t b)
@@ -206,39 +206,39 @@ static inline uint64_t nm_fraction_of(uint64_t capacity, double fraction)
     return (uint64_t)((double)capacity * fraction);
 }
 
-static inline bool nm_view_queued(const struct nm_view *v)
+static inline bool nm_policy_container_queued(const struct nm_policy_container *v)
 {
     return v->state == NM_SCHEDULED && !v->admitted;
 }
 
 /* Holds resources, or is about to. */
-static inline bool nm_view_placed(const struct nm_view *v)
+static inline bool nm_policy_container_placed(const struct nm_policy_container *v)
 {
-    return v->state >= NM_SCHEDULED && v->state <= NM_KILLING && !nm_view_queued(v);
+    return v->state >= NM_SCHEDULED && v->state <= NM_KILLING && !nm_policy_container_queued(v);
 }
 
 /* Of a guaranteed one, or one that would be: must so much of it be free, or is it a share of what there is? */
-static inline bool nm_view_reserves(const struct nm_view *v, enum nm_resource which)
+static inline bool nm_policy_container_reserves(const struct nm_policy_container *v, enum nm_resource which)
 {
     return which != NM_CPU || !v->cpu_is_share;
 }
 
 /* What it is promised, then. */
-static inline uint64_t nm_view_promise(const struct nm_view *v, enum nm_resource which)
+static inline uint64_t nm_policy_container_promise(const struct nm_policy_container *v, enum nm_resource which)
 {
-    return nm_view_reserves(v, which) ? nm_resources_get(&v->request, which) : 0;
+    return nm_policy_container_reserves(v, which) ? nm_resources_get(&v->request, which) : 0;
 }
 
 /* What a paused container will use again: see "Resume" in policy.h. */
-static inline uint64_t nm_view_resume_cpu(const struct nm_policy_settings *s,
-                                          const struct nm_view *v)
+static inline uint64_t nm_policy_container_resume_cpu(const struct nm_policy_settings *s,
+                                                      const struct nm_policy_container *v)
 {
     return s->over_allocation ? v->last_cpu_millicores : v->request.cpu_millicores;
 }
 
 /* And what of its memory comes back from swap then: no more than its limit lets in. */
-static inline uint64_t nm_view_returning(const struct nm_policy_settings *s,
-                                         const struct nm_view *v)
+static inline uint64_t nm_policy_container_returning(const struct nm_policy_settings *s,
+                                                     const struct nm_policy_container *v)
 {
     uint64_t most = nm_sub_u64(v->request.memory_bytes, v->measured.memory_bytes);
 
@@ -246,7 +246,7 @@ static inline uint64_t nm_view_returning(const struct nm_policy_settings *s,
 }
 
 /* Nothing has come of a kill or a freeze for far too long. */
-static inline bool nm_view_stuck(const struct nm_view *v, uint64_t now_usec)
+static inline bool nm_policy_container_stuck(const struct nm_policy_container *v, uint64_t now_usec)
 {
     uint64_t since = NM_MAX(v->state_usec, v->state == NM_KILLING ? v->shrunk_usec : 0);
 
@@ -281,7 +281,8 @@ struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action
                                               enum nm_reason reason, uint32_t index);
 void nm_policy_record_kill(struct nm_round *r, bool load);
 uint64_t nm_policy_squeeze_floor(const struct nm_round *r); /* of all together */
-bool nm_policy_has_passed(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head);
+bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
+                          const struct nm_policy_container *head);
 
 /* policy-preempt.c */
 void nm_policy_preempt_tick(struct nm_round *r);
@@ -310,9 +311,12 @@ void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill);
 uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need);
 
 /* policy-pass.c. nm_policy_hold_head(): the first that waits; may others pass it? nm_policy_may_pass(): this one? */
-bool nm_policy_never_fits(const struct nm_round *r, const struct nm_view *v, enum nm_resource *ret_resource);
-bool nm_policy_hold_head(struct nm_round *r, const struct nm_view *head, const struct nm_resources *set_aside);
-bool nm_policy_may_pass(const struct nm_round *r, const struct nm_view *v, const struct nm_view *head,
+bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_container *v,
+                          enum nm_resource *ret_resource);
+bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *head,
+                         const struct nm_resources *set_aside);
+bool nm_policy_may_pass(const struct nm_round *r, const struct nm_policy_container *v,
+                        const struct nm_policy_container *head,
                         const struct nm_resources *set_aside);
 
 /* policy-squeeze.c */
@@ -336,12 +340,14 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r);
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first);
 
 /* policy-fit.c. By either rule, beside what is set aside for the paused (or NULL). */
-bool nm_policy_fits(const struct nm_round *r, const struct nm_view *v, const struct nm_resources *set_aside);
-bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_view *v, const struct nm_resources *set_aside);
-bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_view *v);
+bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *v,
+                    const struct nm_resources *set_aside);
+bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_container *v,
+                          const struct nm_resources *set_aside);
+bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v);
 /* Why it doesn't by one of them, and on what; NM_REASON_NONE: it does. */
-enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_view *v,
+enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_policy_container *v,
                                               const struct nm_resources *set_aside, enum nm_resource *ret_resource);
-enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_view *v,
+enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_policy_container *v,
                                     enum nm_resource *ret_resource);
-enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_view *v);
+enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_policy_container *v);

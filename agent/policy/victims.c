@@ -30,18 +30,18 @@ enum {
 };
 #define UNUSABLE (GIVES_NOTHING | EXEMPT | FREEZE_HANGS)
 
-static bool in_minimum_run_time(const struct nm_view *v, uint64_t now_usec)
+static bool in_minimum_run_time(const struct nm_policy_container *v, uint64_t now_usec)
 {
     return v->min_runtime_usec > 0 && now_usec < nm_add_u64(v->started_usec, v->min_runtime_usec);
 }
 
-static bool freeze_hung_lately(const struct nm_view *v, uint64_t now_usec)
+static bool freeze_hung_lately(const struct nm_policy_container *v, uint64_t now_usec)
 {
     return v->freeze_failed_usec > 0 &&
            now_usec < nm_add_u64(v->freeze_failed_usec, NM_FREEZE_AGAIN_USEC);
 }
 
-static bool reclaimed_lately(const struct nm_view *v, uint64_t now_usec)
+static bool reclaimed_lately(const struct nm_policy_container *v, uint64_t now_usec)
 {
     return v->reclaiming || (v->reclaimed_usec > 0 &&
                              now_usec < nm_add_u64(v->reclaimed_usec, NM_RECLAIM_AGAIN_USEC));
@@ -49,9 +49,9 @@ static bool reclaimed_lately(const struct nm_view *v, uint64_t now_usec)
 
 static bool is_candidate(const struct nm_round *r, const struct nm_need *need, uint32_t i)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
 
-    if (v->type != NM_OPPORTUNISTIC || !nm_view_placed(v) || v->state == NM_KILLING ||
+    if (v->type != NM_OPPORTUNISTIC || !nm_policy_container_placed(v) || v->state == NM_KILLING ||
         r->p->taken[i] != NM_TAKEN_NOT)
         return false;
     if (need->head && !nm_policy_has_passed(r, v, need->head))
@@ -62,7 +62,7 @@ static bool is_candidate(const struct nm_round *r, const struct nm_need *need, u
 static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need,
                                          uint32_t i)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_resources credit = need->by_estimate ? r->p->estimates[i] : v->measured;
 
     /* A frozen one's last sample may still show the CPU that it used before. */
@@ -87,7 +87,7 @@ static uint64_t credit_of(const struct nm_round *r, const struct nm_sort_entry *
     return r->p->credits[e->index];
 }
 
-static uint64_t order_key(const struct nm_round *r, const struct nm_view *v, uint64_t credit)
+static uint64_t order_key(const struct nm_round *r, const struct nm_policy_container *v, uint64_t credit)
 {
     switch (r->s->victim_order) {
     case NM_VICTIM_LEAST_WORK_LOST:
@@ -103,7 +103,7 @@ static uint64_t order_key(const struct nm_round *r, const struct nm_view *v, uin
 
 static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need, uint32_t i)
 {
-    const struct nm_view *v = r->in->views[i];
+    const struct nm_policy_container *v = r->in->views[i];
     struct nm_resources use = victim_credit(r, need, i);
     uint64_t credit = nm_resources_get(&use, need->resource);
     uint32_t app = (uint32_t)NM_MIN((size_t)v->app, r->in->n_apps);

@@ -31,7 +31,7 @@ static enum fate done_if(bool done)
     return done ? FATE_DONE : FATE_NOT_DONE;
 }
 
-static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
+static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_container *v)
 {
     bool was_paused = v->state == NM_PAUSED;
 
@@ -50,7 +50,7 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
             return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
     case NM_DECISION_RESTART:
-        return nm_view_is_waiting(v) ? FATE_DONE : FATE_GOES_ON;
+        return nm_policy_container_is_waiting(v) ? FATE_DONE : FATE_GOES_ON;
     case NM_DECISION_PROMOTE:
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:
@@ -62,9 +62,9 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_view *v)
     }
 }
 
-void nm_recovery_reopen_decision(struct nm_live *l)
+void nm_recovery_reopen_decision(struct nm_live_container *l)
 {
-    const struct nm_view *v = &l->c->view;
+    const struct nm_policy_container *v = &l->c->view;
     struct nm_decision *d = &l->decision;
 
     assert(!l->decision_open);

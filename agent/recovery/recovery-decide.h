@@ -5,5 +5,5 @@
 
 /* The newest decision about a container, which an earlier nmd may have left open. */
 
-void nm_recovery_reopen_decision(struct nm_live *l); /* once its state is settled */
+void nm_recovery_reopen_decision(struct nm_live_container *l); /* once its state is settled */
 void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);

@@ -33,7 +33,7 @@
 #include <inttypes.h>
 
 #include "agent/message-ids.h"
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "agent/journal/container-files.h"
 #include "agent/lifecycle/actions.h"
 #include "agent/requests/drain.h"
@@ -111,7 +111,7 @@ static void rebase(struct nm_container *c)
         c->view.started_usec = nm_sub_u64(c->finished_usec, run);
 }
 
-static const char *doing(const struct nm_view *v)
+static const char *doing(const struct nm_policy_container *v)
 {
     switch (v->state) {
     case NM_NEW:
@@ -131,14 +131,15 @@ static const char *doing(const struct nm_view *v)
 /* Ends what nobody has seen end, unless its shim has. what: how it was lost, which says what it did then. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    struct nm_live l = {.m = f->m, .c = c, .run.oom_told = true}; /* what the kernel did then is nothing to this boot */
+    /* what the kernel did then is nothing to this boot */
+    struct nm_live_container l = {.m = f->m, .c = c, .run.oom_reported = true};
     char dir[NM_DIR_SIZE];
 
     assert(c->view.state != NM_COMPLETED);
     nm_files_container_dir(f->m, c->id, dir);
     if (nm_launch_record_read(dir, &l.end) >= 0 && l.end.phase == NM_LAUNCH_ENDED) {
         l.has_end = true;
-        nm_end_judge(&l);
+        nm_end_classify(&l);
         c->finished_realtime_usec = l.end.ended_realtime_usec;
     } else {
         c->exit_reason = NM_EXIT_LOST;
@@ -189,10 +190,10 @@ static void queue_anew(struct nm_container *c)
 
 /* ---- one container ------------------------------------------------------- */
 
-static int adopt_shim(struct nm_live *l, const char *dir)
+static int adopt_shim(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
-    int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_life_launched, l,
+    int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_container_events_launched, l,
                             &l->launch);
 
     if (r < 0 && r != -ESRCH) /* there, but not to be watched: its cgroup will show the end */
@@ -201,12 +202,12 @@ static int adopt_shim(struct nm_live *l, const char *dir)
 }
 
 /* A row that could not be written in time knows less than the copy beside the shim's records. */
-static void borrow_from_copy(struct nm_live *l, const char *dir)
+static void borrow_from_copy(struct nm_live_container *l, const char *dir)
 {
     _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
     bool same_boot;
 
-    if (l->c->shim_pid || nm_copy_read(dir, l->m->journal.boot_id, &same_boot, &copy) < 0 || !same_boot)
+    if (l->c->shim_pid || nm_container_snapshot_read(dir, l->m->journal.boot_id, &same_boot, &copy) < 0 || !same_boot)
         return;
     l->c->shim_pid = copy->shim_pid;
     l->c->shim_start_ticks = copy->shim_start_ticks;
@@ -214,7 +215,7 @@ static void borrow_from_copy(struct nm_live *l, const char *dir)
 
 /* Admitted, as far as the journal goes. Its record, or the gate alone, may say more. Returns whether nothing shows that
  * its shim has left the gate. */
-static bool settle_launch(struct nm_live *l, const char *dir)
+static bool settle_launch(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_launch_record record;
@@ -236,24 +237,24 @@ static bool settle_launch(struct nm_live *l, const char *dir)
 }
 
 /* Not with the whole slice: somebody has frozen that, and thaws it again. */
-static bool is_frozen_itself(const struct nm_live *l, const struct nm_cgroup_events *e)
+static bool is_frozen_itself(const struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
     bool is;
 
     return e->frozen && nm_cgroup_read_freeze(l->cg, &is) >= 0 && is;
 }
 
-static void end_run(struct nm_live *l, const struct nm_cgroup_events *e)
+static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
     l->todo = l->c->kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
 }
 
 /* The kernel's word on whether it is frozen outranks the journal's; the journal's on what should
  * become of it is then done. */
-static void settle_state(struct nm_live *l)
+static void settle_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     if (!l->cg || nm_cgroup_read_events(l->cg, &e) < 0)
         return;
@@ -307,12 +308,12 @@ static struct nm_cgroup *take_cgroup(struct finding *f, const struct nm_containe
 
 static bool was_launched(struct finding *f, const struct nm_container *c, const char *dir)
 {
-    return !nm_view_is_waiting(&c->view) || find_cgroup(f, c->id) || nm_launch_gate_was_open(dir);
+    return !nm_policy_container_is_waiting(&c->view) || find_cgroup(f, c->id) || nm_launch_gate_was_open(dir);
 }
 
 /* One that has run for long is known as soon as this nmd has measured it: that its request counted again
  * for some periods after each restart would keep others waiting for nothing. */
-static void trust_next_sample(const struct nm_manager *m, struct nm_view *v)
+static void trust_next_sample(const struct nm_manager *m, struct nm_policy_container *v)
 {
     uint32_t n = m->settings.warmup_samples;
 
@@ -320,7 +321,7 @@ static void trust_next_sample(const struct nm_manager *m, struct nm_view *v)
         v->n_samples = n > 0 ? n - 1 : 0;
 }
 
-static void adopt(struct finding *f, struct nm_live *l, const char *dir)
+static void adopt(struct finding *f, struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
     struct nm_cgroup *cg = take_cgroup(f, c);
@@ -328,13 +329,13 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
 
     assert(!l->cg && !l->launch);
     l->run.adopted = true;
-    l->run.oom_told = c->oom_kills > 0;
+    l->run.oom_reported = c->oom_kills > 0;
     c->view.admitted = true;
-    if (cg && nm_life_attach(l, cg) < 0)
+    if (cg && nm_container_events_attach(l, cg) < 0)
         nm_warning("%s: its cgroup can't be watched; ignoring", c->id);
     borrow_from_copy(l, dir);
     shim_gone = adopt_shim(l, dir) == -ESRCH;
-    nm_life_tell_shim(l);
+    nm_container_events_tell_shim(l);
     at_gate = c->view.state <= NM_SCHEDULED && settle_launch(l, dir);
     nm_run_phase_set(&l->phase, at_gate ? (shim_gone ? NM_RUN_WITHDRAWN : NM_RUN_AT_GATE)
                                         : (shim_gone ? NM_RUN_SHIM_GONE : NM_RUN_LAUNCHED));
@@ -346,9 +347,9 @@ static void adopt(struct finding *f, struct nm_live *l, const char *dir)
 /* Takes c. */
 static void take_in(struct finding *f, struct nm_container *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
     char dir[NM_DIR_SIZE];
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     assert(c->view.state != NM_COMPLETED);
     if (v->state == NM_LOCALIZING)
@@ -367,7 +368,7 @@ static void take_in(struct finding *f, struct nm_container *c)
     else
         f->queued++;
     nm_recovery_reopen_decision(l);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
 }
 
 /*
@@ -384,7 +385,7 @@ static bool bring_up_to_date(struct finding *f, struct nm_container **c)
     if (!f->rows_stale || (*c)->view.state == NM_COMPLETED || !f->m->journal.opened.same_boot)
         return true;
     nm_files_container_dir(f->m, (*c)->id, dir);
-    if (nm_copy_read(dir, f->m->journal.boot_id, &same_boot, &copy) < 0)
+    if (nm_container_snapshot_read(dir, f->m->journal.boot_id, &same_boot, &copy) < 0)
         return was_launched(f, *c, dir);
     if (same_boot) {
         nm_container_free(*c);
@@ -478,7 +479,7 @@ static void on_directory(const char *id, void *userdata)
     if (nm_lists_by_id(f->m, id))
         return;
     nm_files_container_dir(f->m, id, dir);
-    (void)nm_copy_read(dir, f->m->journal.boot_id, &same_boot, &c);
+    (void)nm_container_snapshot_read(dir, f->m->journal.boot_id, &same_boot, &c);
     f->journal_lost = f->journal_lost || is_newer_than_journal(f->m, id, c);
     if (c && same_boot)
         lives = lives || nm_launch_shim_lives(c->shim_pid, c->shim_start_ticks);
@@ -556,7 +557,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
 
 static int by_seq(const void *a, const void *b)
 {
-    const struct nm_live *const *x = a, *const *y = b;
+    const struct nm_live_container *const *x = a, *const *y = b;
 
     return (*x)->c->view.seq < (*y)->c->view.seq ? -1 : (*x)->c->view.seq > (*y)->c->view.seq;
 }
@@ -614,14 +615,14 @@ static int load(struct finding *f)
 static void go_on(struct nm_manager *m)
 {
     for (size_t i = m->lives.n; i-- > 0;) {
-        struct nm_live *l = m->lives.all[i];
+        struct nm_live_container *l = m->lives.all[i];
 
         if (l->run.adopted)
             nm_limits_put_right(l);
         if (l->todo != NM_TODO_NOTHING)
             nm_act_carry_out(l);
         else
-            nm_life_observe(l);
+            nm_container_events_observe(l);
         nm_end_check(l);
     }
     if (!m->drain.is_on)

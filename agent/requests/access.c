@@ -72,7 +72,7 @@ int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const cha
 
 /* What has ended, or is about to, can't be changed: the state is told, since it is the reason. */
 int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
-                     struct nm_live **ret, struct nm_problem *p)
+                     struct nm_live_container **ret, struct nm_problem *p)
 {
     struct nm_container *c;
     char end[NM_STATE_TEXT_SIZE];

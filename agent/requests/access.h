@@ -10,6 +10,7 @@ bool nm_access_may_touch(const struct nm_caller *who, const struct nm_container 
 int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char *ref, struct nm_container **ret,
                    struct nm_problem *p);
 /* What has ended, or is about to, can't be changed: the state is told, since it is the reason. */
-int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live **ret,
+int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
+                        struct nm_live_container **ret,
                         struct nm_problem *p);
 int nm_access_want_admin(const struct nm_caller *who, const char *thing, struct nm_problem *p);

@@ -34,7 +34,7 @@ struct wish {
     bool moves, sized; /* another type; another size, or the same said once more */
 };
 
-static struct wish wish_of(const struct nm_live *l, const struct nm_caller *who)
+static struct wish wish_of(const struct nm_live_container *l, const struct nm_caller *who)
 {
     return (struct wish){.who = who, .type = l->c->view.type, .request = l->c->view.request,
                          .vcores_milli = l->c->vcores_milli};
@@ -42,7 +42,7 @@ static struct wish wish_of(const struct nm_live *l, const struct nm_caller *who)
 
 /* ---- what is refused ---------------------------------------------------------------------- */
 
-static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct nm_problem *p)
+static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes, struct nm_problem *p)
 {
     char want[32], has[32];
 
@@ -58,7 +58,7 @@ static int check_shrink(const struct nm_live *l, uint64_t memory_bytes, struct n
 
 /* Says what to do instead of the refused change. For a container that exists that differs from the advice for a new
  * request. */
-static void advise(const struct nm_live *l, const struct wish *w, char *buf, size_t size)
+static void advise(const struct nm_live_container *l, const struct wish *w, char *buf, size_t size)
 {
     const char *id = l->c->id;
 
@@ -77,11 +77,11 @@ static void advise(const struct nm_live *l, const struct wish *w, char *buf, siz
 
 /* As a new request would be, without what it holds already. The queue's length is a reason for what comes into it only:
  * to another size it has its place. */
-static int check_room(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+static int check_room(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     static const struct nm_caller owner = {.admin = true};
     struct nm_manager *m = l->m;
-    bool queues = w->moves && w->type == NM_OPPORTUNISTIC && nm_view_is_waiting(&l->c->view);
+    bool queues = w->moves && w->type == NM_OPPORTUNISTIC && nm_policy_container_is_waiting(&l->c->view);
     enum nm_reason reason = NM_REASON_NONE;
     char instead[256];
 
@@ -91,19 +91,19 @@ static int check_room(struct nm_live *l, const struct wish *w, struct nm_problem
                                          l->c->view.cpu_is_share, &l->c->view);
     if (reason != NM_REASON_NONE && (reason != NM_REASON_QUEUE_FULL || queues))
         return nm_submit_refuse(m, reason, &w->request, &l->c->view, instead, p);
-    return queues ? nm_share_check_queue(m, w->who ?: &owner, p) : 0;
+    return queues ? nm_user_limits_check_queue(m, w->who ?: &owner, p) : 0;
 }
 
-static int check_blob(const struct nm_live *l, const struct nm_blob *blob, struct nm_problem *p)
+static int check_blob(const struct nm_live_container *l, const struct nm_blob *blob, struct nm_problem *p)
 {
     int r = nm_submit_check_blob(blob, p);
 
     if (r == 0 && blob->bytes > l->c->blob.bytes)
-        r = nm_share_check_bytes(l->m, blob->bytes - l->c->blob.bytes, p);
+        r = nm_user_limits_check_bytes(l->m, blob->bytes - l->c->blob.bytes, p);
     return r;
 }
 
-static int check(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+static int check(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     int r = check_room(l, w, p);
 
@@ -118,7 +118,7 @@ static int check(struct nm_live *l, const struct wish *w, struct nm_problem *p)
 
 /* ---- what is done ------------------------------------------------------------------------- */
 
-static int take_blob(struct nm_live *l, const struct nm_blob *blob)
+static int take_blob(struct nm_live_container *l, const struct nm_blob *blob)
 {
     int r;
 
@@ -128,13 +128,13 @@ static int take_blob(struct nm_live *l, const struct nm_blob *blob)
     return r;
 }
 
-static void record(struct nm_live *l, enum nm_decision_kind kind, const struct wish *w)
+static void record(struct nm_live_container *l, enum nm_decision_kind kind, const struct wish *w)
 {
     nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
 }
 
 /* A container has one record at a time, so of two the size's is closed first. */
-static void keep(struct nm_live *l, const struct wish *w)
+static void keep(struct nm_live_container *l, const struct wish *w)
 {
     struct nm_manager *m = l->m;
 
@@ -148,20 +148,20 @@ static void keep(struct nm_live *l, const struct wish *w)
     if (w->moves)
         record(l, w->type == NM_GUARANTEED ? NM_DECISION_PROMOTE : NM_DECISION_DEMOTE, w);
     if (w->sized || w->moves)
-        (void)nm_keep_journal(l);
+        (void)nm_persist_journal(l);
     if (w->blob)
         (void)nm_store_put_blob(m->store, l->c);
     nm_record_store_result(m, nm_store_commit(m->store));
-    (void)nm_keep_copy(l);
+    (void)nm_persist_snapshot(l);
     if (w->moves)
         NM_FAULT("type-journalled");
     if (w->sized)
         NM_FAULT("update-journalled");
 }
 
-static void carry_out(struct nm_live *l, const struct wish *w)
+static void carry_out(struct nm_live_container *l, const struct wish *w)
 {
-    struct nm_view *v = &l->c->view;
+    struct nm_policy_container *v = &l->c->view;
 
     nm_limits_apply(l);
     if (w->moves)
@@ -173,11 +173,11 @@ static void carry_out(struct nm_live *l, const struct wish *w)
         record(l, NM_DECISION_RESUME, &(struct wish){.who = w->who});
         nm_act_resume(l);
     }
-    nm_kick(l->m, NM_TRIGGER_CHANGE);
+    nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
 /* All of it or nothing. What can fail for want of memory comes first. */
-static int change(struct nm_live *l, const struct wish *w, struct nm_problem *p)
+static int change(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     int r = check(l, w, p);
 
@@ -196,13 +196,13 @@ static int change(struct nm_live *l, const struct wish *w, struct nm_problem *p)
 
 /* ---- for people --------------------------------------------------------------------------- */
 
-static int find(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live **ret,
+static int find(struct nm_manager *m, const struct nm_caller *who, const char *id, struct nm_live_container **ret,
                 struct nm_problem *p)
 {
     int r = nm_access_find_live(m, who, id, ret, p);
 
     assert(p);
-    return r == 0 ? nm_keep_check(m, p) : r;
+    return r == 0 ? nm_persist_check(m, p) : r;
 }
 
 /* A promise that can't be kept is refused, as at submission; to give one up is always possible, but for what still
@@ -210,7 +210,7 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *i
 static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        enum nm_execution_type to, struct nm_problem *p)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wish w;
     int r = find(m, who, id, &l, p);
 
@@ -223,7 +223,7 @@ static int change_type(struct nm_manager *m, const struct nm_caller *who, const 
     w.type = to;
     w.moves = true;
     r = change(l, &w, p);
-    return r == 0 ? nm_keep_answer(m, l->c->id, to == NM_GUARANTEED ? "is promoted" : "is demoted", p) : r;
+    return r == 0 ? nm_persist_answer(m, l->c->id, to == NM_GUARANTEED ? "is promoted" : "is demoted", p) : r;
 }
 
 int nm_manager_promote(struct nm_manager *m, const struct nm_caller *who, const char *id,
@@ -258,7 +258,7 @@ static int set_size(struct nm_manager *m, struct wish *w, uint64_t memory_bytes,
 int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       uint64_t memory_bytes, uint32_t vcores_milli, struct nm_problem *ret_problem)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wish w;
     int r = find(m, who, id, &l, ret_problem);
 
@@ -271,16 +271,16 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
     r = set_size(m, &w, memory_bytes, vcores_milli, ret_problem);
     if (r == 0)
         r = change(l, &w, ret_problem);
-    return r == 0 ? nm_keep_answer(m, l->c->id, "is updated", ret_problem) : r;
+    return r == 0 ? nm_persist_answer(m, l->c->id, "is updated", ret_problem) : r;
 }
 
 /* ---- for owners --------------------------------------------------------------------------- */
 
 /* No word of a journal that can't be written now: an answer that isn't 0 would mean that nothing has changed. */
-int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_problem *ret_problem)
+int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem)
 {
     struct wish w = wish_of(l, NULL);
-    int r = nm_keep_check(l->m, ret_problem);
+    int r = nm_persist_check(l->m, ret_problem);
 
     if (r != 0)
         return r;
@@ -297,7 +297,7 @@ int nm_change_owned(struct nm_live *l, const struct nm_change *c, struct nm_prob
 }
 
 /* Allocates everything before it changes the container, so that a lack of memory changes nothing. */
-static int take_place(struct nm_live *l, const struct nm_move *move)
+static int take_place(struct nm_live_container *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);
     int r = workdir && log_dir ? take_blob(l, &move->blob) : -ENOMEM;
@@ -312,10 +312,10 @@ static int take_place(struct nm_live *l, const struct nm_move *move)
     return 0;
 }
 
-int nm_change_place(struct nm_live *l, const struct nm_move *move, struct nm_problem *ret_problem)
+int nm_change_place(struct nm_live_container *l, const struct nm_move *move, struct nm_problem *ret_problem)
 {
     struct nm_manager *m = l->m;
-    int r = nm_keep_check(m, ret_problem);
+    int r = nm_persist_check(m, ret_problem);
 
     if (r == 0)
         r = nm_submit_check_dirs(move->workdir, move->log_dir, ret_problem);
@@ -326,11 +326,11 @@ int nm_change_place(struct nm_live *l, const struct nm_move *move, struct nm_pro
     if (r != 0)
         return r;
     (void)nm_store_begin(m->store);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     (void)nm_store_put_command(m->store, l->c);
     (void)nm_store_put_blob(m->store, l->c);
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("moved-journalled");
-    (void)nm_keep_copy(l);
+    (void)nm_persist_snapshot(l);
     return 0;
 }

@@ -43,7 +43,7 @@ static int wrong_state(const struct nm_container *c, const char *what, const cha
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
     int r = nm_access_find_live(m, who, id, &l, ret_problem);
 
     if (r != 0)
@@ -55,22 +55,22 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
         l->c->view.user_paused =
             true; /* policy had paused it: now it stays until a person resumes it */
-        (void)nm_keep_journal(l);
-        (void)nm_keep_copy(l);
-        return nm_keep_answer(m, l->c->id, "is paused", ret_problem);
+        (void)nm_persist_journal(l);
+        (void)nm_persist_snapshot(l);
+        return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
     }
     if (l->c->view.state != NM_RUNNING)
         return wrong_state(l->c, "paused", "RUNNING", ret_problem);
     nm_record_by(l, NM_DECISION_PAUSE, NM_REASON_USER, who);
     nm_act_pause(l, true);
-    return nm_keep_answer(m, l->c->id, "is paused", ret_problem);
+    return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
 }
 
 /* Also what is still being paused; the policy may pause it again, when CPU is short. */
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
     int r = nm_access_find_live(m, who, id, &l, ret_problem);
 
     if (r != 0)
@@ -79,7 +79,7 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
         return wrong_state(l->c, "resumed", "PAUSED", ret_problem);
     nm_record_by(l, NM_DECISION_RESUME, NM_REASON_USER, who);
     nm_act_resume(l);
-    return nm_keep_answer(m, l->c->id, "is resumed", ret_problem);
+    return nm_persist_answer(m, l->c->id, "is resumed", ret_problem);
 }
 
 /* Twice is not an error: the second time, with `now`, ends the time of grace. */
@@ -87,7 +87,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
                     struct nm_problem *ret_problem)
 {
     struct nm_container *c;
-    struct nm_live *l;
+    struct nm_live_container *l;
     char end[NM_STATE_TEXT_SIZE];
     int r = nm_access_find(m, who, id, &c, ret_problem);
 
@@ -103,7 +103,7 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
     if (c->view.state != NM_KILLING)
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
     nm_act_kill(l, NM_EXIT_KILLED, now);
-    return nm_keep_answer(m, c->id, "is being killed", ret_problem);
+    return nm_persist_answer(m, c->id, "is being killed", ret_problem);
 }
 
 int nm_manager_remove(struct nm_manager *m, const struct nm_caller *who, const char *id,

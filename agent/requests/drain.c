@@ -23,8 +23,8 @@ static void kill_where(struct nm_manager *m, bool opportunistic_only, bool now,
                        enum nm_reason reason, const struct nm_caller *who)
 {
     for (size_t i = m->lives.n; i-- > 0;) {
-        struct nm_live *l = m->lives.all[i];
-        const struct nm_view *v = &l->c->view;
+        struct nm_live_container *l = m->lives.all[i];
+        const struct nm_policy_container *v = &l->c->view;
 
         if (v->state == NM_KILLING || nm_end_is_over(l) || (opportunistic_only && v->type != NM_OPPORTUNISTIC))
             continue;
@@ -65,7 +65,7 @@ void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
     assert(m->drain.is_on);
     /* What waits would wait for ever. */
     for (size_t i = m->lives.n; i-- > 0;)
-        if (nm_view_is_waiting(m->lives.views[i])) {
+        if (nm_policy_container_is_waiting(m->lives.views[i])) {
             nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
             nm_act_kill(m->lives.all[i], NM_EXIT_DRAINED, true);
         }
@@ -78,7 +78,7 @@ static size_t count_waiting(const struct nm_manager *m)
     size_t n = 0;
 
     for (size_t i = 0; i < m->lives.n; i++)
-        n += nm_view_is_waiting(m->lives.views[i]);
+        n += nm_policy_container_is_waiting(m->lives.views[i]);
     return n;
 }
 
@@ -116,8 +116,8 @@ int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const st
     NM_FAULT("drain-journalled");
     tell_draining(m, deadline_usec);
     nm_drain_carry_out(m, who);
-    nm_kick(m, NM_TRIGGER_CHANGE);
-    return nm_keep_answer(m, "The node", "is draining", ret_problem);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
+    return nm_persist_answer(m, "The node", "is draining", ret_problem);
 }
 
 static void end_drain(struct nm_manager *m)
@@ -141,8 +141,8 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
                               "The node is not draining: it admits containers.");
     end_drain(m);
     nm_events_tell_node(m, "no longer draining: containers are admitted again");
-    nm_kick(m, NM_TRIGGER_CHANGE);
-    return nm_keep_answer(m, "The node", "no longer drains", ret_problem);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
+    return nm_persist_answer(m, "The node", "no longer drains", ret_problem);
 }
 
 /* An nmd that dies doesn't come here: the next one goes on with the drain. */
@@ -163,6 +163,6 @@ int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
     if (nm_policy_close_breaker(m->policy, nm_now_usec()))
         nm_events_tell_node(m, "breaker closed by an administrator: opportunistic containers are admitted again");
     nm_durable_save(m);
-    nm_kick(m, NM_TRIGGER_CHANGE);
-    return nm_keep_answer(m, "The breaker", "is closed", ret_problem);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
+    return nm_persist_answer(m, "The breaker", "is closed", ret_problem);
 }

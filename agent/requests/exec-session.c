@@ -128,7 +128,7 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
 }
 
 /* What is frozen would only seem to hang. */
-static int check_state(const struct nm_live *l, struct nm_problem *p)
+static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
 
@@ -138,7 +138,7 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
                           "Container %s is %s, and no command can be started in it: it must be %s.%s", c->id,
                           nm_state_word(c->view.state), nm_state_word(NM_RUNNING),
                           c->view.state == NM_PAUSED       ? " 'nmctl resume' lets it go on."
-                          : nm_view_is_waiting(&c->view) ? " 'nmctl explain' tells what it waits for."
+                          : nm_policy_container_is_waiting(&c->view) ? " 'nmctl explain' tells what it waits for."
                                                          : "");
 }
 
@@ -167,7 +167,7 @@ static char **join_env(const struct nm_container *c, const struct nm_exec *e)
     return env;
 }
 
-static int launch(struct nm_session *s, struct nm_live *l, const struct nm_exec *e, int client_fd)
+static int launch(struct nm_session *s, struct nm_live_container *l, const struct nm_exec *e, int client_fd)
 {
     struct nm_manager *m = s->m;
     struct nm_container *c = l->c;
@@ -204,7 +204,7 @@ static int launch(struct nm_session *s, struct nm_live *l, const struct nm_exec 
 }
 
 /* Where it isn't the cgroup's: the command inherits its shim's. */
-static void set_priority(const struct nm_session *s, const struct nm_live *l)
+static void set_priority(const struct nm_session *s, const struct nm_live_container *l)
 {
     const struct nm_priority p = nm_limits_priority_of(l);
 
@@ -216,7 +216,7 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
                     int client_fd, uint64_t *ret_number, struct nm_problem *p)
 {
     struct nm_session *s;
-    struct nm_live *l;
+    struct nm_live_container *l;
     int r = nm_access_find_live(m, who, id, &l, p);
 
     assert(e->argv && e->argv[0] && client_fd >= 0);

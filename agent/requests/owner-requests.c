@@ -32,10 +32,11 @@ static struct nm_container *find(struct nm_manager *m, const char *owner, const 
     return NULL;
 }
 
-static struct nm_live *find_live(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+static struct nm_live_container *find_live(struct nm_manager *m, const char *owner, const char *id,
+                                           struct nm_problem *p)
 {
     struct nm_container *c = find(m, owner, id, p);
-    struct nm_live *l = c ? nm_lists_live_of(c) : NULL;
+    struct nm_live_container *l = c ? nm_lists_live_of(c) : NULL;
     char end[64];
 
     if (c && !l)
@@ -47,7 +48,7 @@ static struct nm_live *find_live(struct nm_manager *m, const char *owner, const 
 int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
                    struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_live(m, owner, id, ret_problem);
 
     assert(e && e->code != 0);
     if (!l)
@@ -60,22 +61,22 @@ int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, cons
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
     }
     nm_act_kill(l, NM_EXIT_KILLED, e->now);
-    return nm_keep_answer(m, id, "is being killed", ret_problem);
+    return nm_persist_answer(m, id, "is being killed", ret_problem);
 }
 
-static int kill_now(struct nm_manager *m, struct nm_live *l, struct nm_problem *p)
+static int kill_now(struct nm_manager *m, struct nm_live_container *l, struct nm_problem *p)
 {
     if (nm_end_is_over(l))
         return 0;
     if (l->c->view.state != NM_KILLING)
         nm_record_by(l, NM_DECISION_KILL, NM_REASON_OWNER, NULL);
     nm_act_kill(l, NM_EXIT_KILLED, true);
-    return nm_keep_answer(m, l->c->id, "is being killed", p);
+    return nm_persist_answer(m, l->c->id, "is being killed", p);
 }
 
 /* What is frozen would hear it when it runs again, which may be in an hour; of what is about to start there is nobody
  * yet. */
-static bool can_hear(const struct nm_live *l)
+static bool can_hear(const struct nm_live_container *l)
 {
     switch (l->c->view.state) {
     case NM_RUNNING:
@@ -92,7 +93,7 @@ static bool can_hear(const struct nm_live *l)
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_live(m, owner, id, ret_problem);
     int r;
 
     assert(signo > 0 && signo < _NSIG);
@@ -113,7 +114,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
 int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
                       struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_live(m, owner, id, ret_problem);
 
     return l ? nm_change_owned(l, c, ret_problem) : (int)ret_problem->outcome;
 }
@@ -124,11 +125,12 @@ int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id,
     return nm_manager_change(m, owner, id, &(struct nm_change){.blob = blob}, ret_problem);
 }
 
-static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
+static struct nm_live_container *find_prepared(struct nm_manager *m, const char *owner, const char *id,
+                                               struct nm_problem *p)
 {
-    struct nm_live *l = find_live(m, owner, id, p);
+    struct nm_live_container *l = find_live(m, owner, id, p);
 
-    if (!l || nm_view_is_prepared(&l->c->view))
+    if (!l || nm_policy_container_is_prepared(&l->c->view))
         return l;
     (void)nm_problem_set(p, NM_AGENT_E_CONFLICT, "state", nm_state_name(l->c->view.state),
                          "Container %s is %s, and no longer NEW or LOCALIZING.", id, nm_state_word(l->c->view.state));
@@ -138,44 +140,44 @@ static struct nm_live *find_prepared(struct nm_manager *m, const char *owner, co
 int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
                         struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
     (void)snprintf(l->c->progress, sizeof l->c->progress, "%s", text);
-    nm_keep_set_state(l, NM_LOCALIZING);
+    nm_persist_set_state(l, NM_LOCALIZING);
     return 0;
 }
 
 int nm_manager_prepared(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
     l->c->progress[0] = '\0';
-    nm_keep_set_state(l, NM_SCHEDULED);
+    nm_persist_set_state(l, NM_SCHEDULED);
     NM_FAULT("prepared-journalled");
-    nm_kick(m, NM_TRIGGER_CHANGE);
-    return nm_keep_answer(m, id, "is in the queue", ret_problem);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
+    return nm_persist_answer(m, id, "is in the queue", ret_problem);
 }
 
 int nm_manager_prepare_failed(struct nm_manager *m, const char *owner, const char *id, const char *why,
                               struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
 
     if (!l)
         return ret_problem->outcome;
     (void)snprintf(l->c->message, sizeof l->c->message, "%s", why);
     nm_act_discard(l, NM_EXIT_LOCALIZATION_FAILED);
-    return nm_keep_answer(m, id, "has ended", ret_problem);
+    return nm_persist_answer(m, id, "has ended", ret_problem);
 }
 
 int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, const struct nm_move *move,
                     struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_prepared(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_prepared(m, owner, id, ret_problem);
 
     return l ? nm_change_place(l, move, ret_problem) : (int)ret_problem->outcome;
 }
@@ -183,9 +185,9 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
                      struct nm_problem *ret_problem)
 {
-    struct nm_live *l = find_live(m, owner, id, ret_problem);
+    struct nm_live_container *l = find_live(m, owner, id, ret_problem);
 
-    return l ? nm_again_owned(l, rerun, ret_problem) : (int)ret_problem->outcome;
+    return l ? nm_rerun_owned(l, rerun, ret_problem) : (int)ret_problem->outcome;
 }
 
 void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
@@ -207,7 +209,7 @@ void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_
     m->owners.limit_due = limit != UINT32_MAX;
     for (size_t i = 0; i < m->lives.n; i++)
         m->lives.views[i]->limited = nm_streq(m->lives.all[i]->c->owner, m->owners.limited);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
 void nm_manager_tell(struct nm_manager *m, int level, const char *text)
@@ -232,7 +234,7 @@ int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *
     NM_FAULT("acknowledged-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("acknowledged-journalled");
-    return nm_keep_answer(m, id, "is acknowledged", ret_problem);
+    return nm_persist_answer(m, id, "is acknowledged", ret_problem);
 }
 
 void nm_manager_foreach_of(struct nm_manager *m, const char *owner,

@@ -19,7 +19,7 @@
 #include "util/fault.h"
 
 /* Where nothing begins it would wait, and what it did is lost. */
-static int check_state(const struct nm_live *l, struct nm_problem *p)
+static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
 
@@ -35,10 +35,10 @@ static int check_state(const struct nm_live *l, struct nm_problem *p)
     if (l->m->drain.is_on)
         return nm_problem_set(p, NM_AGENT_E_UNAVAILABLE, "node", "draining",
                               "The node is draining, and nothing begins on it ('nmctl undrain' ends that).");
-    return nm_keep_check(l->m, p);
+    return nm_persist_check(l->m, p);
 }
 
-static int check(const struct nm_live *l, const struct nm_rerun *rerun, struct nm_problem *p)
+static int check(const struct nm_live_container *l, const struct nm_rerun *rerun, struct nm_problem *p)
 {
     uint64_t bytes = rerun->blob ? rerun->blob->bytes : l->c->blob.bytes, command;
     int r = check_state(l, p);
@@ -51,7 +51,7 @@ static int check(const struct nm_live *l, const struct nm_rerun *rerun, struct n
     }
     if (r == 0 && rerun->blob)
         r = nm_submit_check_blob(rerun->blob, p);
-    return r == 0 && bytes > l->command_bytes ? nm_share_check_bytes(l->m, bytes - l->command_bytes, p) : r;
+    return r == 0 && bytes > l->command_bytes ? nm_user_limits_check_bytes(l->m, bytes - l->command_bytes, p) : r;
 }
 
 /* Borrowed pointers behind a cast: nm_command_copy() makes the container's own of them. */
@@ -67,7 +67,7 @@ static int copy_command(const struct nm_container *c, const struct nm_rerun *rer
 }
 
 /* What can fail for want of memory comes first. */
-static int take(struct nm_live *l, const struct nm_rerun *rerun)
+static int take(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_command command = {0};
     int r = copy_command(l->c, rerun, &command);
@@ -84,23 +84,23 @@ static int take(struct nm_live *l, const struct nm_rerun *rerun)
     return 0;
 }
 
-static void keep(struct nm_live *l, const struct nm_rerun *rerun)
+static void keep(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_manager *m = l->m;
 
     (void)nm_store_begin(m->store);
     nm_record_by(l, NM_DECISION_RESTART, NM_REASON_OWNER, NULL);
-    (void)nm_keep_journal(l);
+    (void)nm_persist_journal(l);
     if (rerun->argv)
         (void)nm_store_put_command(m->store, l->c);
     if (rerun->blob)
         (void)nm_store_put_blob(m->store, l->c);
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("rerun-journalled");
-    (void)nm_keep_copy(l);
+    (void)nm_persist_snapshot(l);
 }
 
-int nm_again_owned(struct nm_live *l, const struct nm_rerun *rerun, struct nm_problem *ret_problem)
+int nm_rerun_owned(struct nm_live_container *l, const struct nm_rerun *rerun, struct nm_problem *ret_problem)
 {
     uint64_t grace = l->m->config->kill_grace_usec;
     int r = check(l, rerun, ret_problem);

@@ -170,7 +170,7 @@ static int check_node(struct nm_manager *m, struct nm_problem *p)
                               "nmd has hardly any of its %" PRIu64 " file descriptors left, and each container needs "
                               "about eight. Raise its limit (LimitNOFILE=), or try again when others have ended.",
                               limit);
-    return nm_keep_check(m, p);
+    return nm_persist_check(m, p);
 }
 
 int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p)
@@ -218,7 +218,8 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
 
 /* Who is called so by the same user. Others may use the word as well: to whom it is refused would else learn that they
  * do. An owner's own ids tell its containers apart, and its words (YARN's "master") needn't. */
-static struct nm_live *find_namesake(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s)
+static struct nm_live_container *find_namesake(struct nm_manager *m, const struct nm_caller *who,
+                                               const struct nm_submit *s)
 {
     const char *owner = s->owner ? s->owner : "local";
 
@@ -234,7 +235,7 @@ static struct nm_live *find_namesake(struct nm_manager *m, const struct nm_calle
 static int check_name_is_free(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                               struct nm_problem *p)
 {
-    const struct nm_live *l = find_namesake(m, who, s);
+    const struct nm_live_container *l = find_namesake(m, who, s);
 
     if (!l)
         return 0;
@@ -272,10 +273,10 @@ static int check_submit(struct nm_manager *m, const struct nm_caller *who,
     if (r == 0)
         r = nm_submit_check_blob(&s->blob, p);
     if (r == 0 && s->keep_result)
-        r = nm_share_check_results(m, p);
+        r = nm_user_limits_check_results(m, p);
     if (r == 0)
         r = check_privileged(who, s, p);
-    return r == 0 ? nm_share_check(m, who, s->type, bytes + s->blob.bytes, p) : r;
+    return r == 0 ? nm_user_limits_check(m, who, s->type, bytes + s->blob.bytes, p) : r;
 }
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
@@ -296,7 +297,7 @@ static const char *format_amount(const struct nm_manager *m, const struct nm_res
 }
 
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
-                     const struct nm_view *self, const char *instead, struct nm_problem *p)
+                     const struct nm_policy_container *self, const char *instead, struct nm_problem *p)
 {
     const struct nm_resources *cap = &m->settings.capacity;
     struct nm_policy_claims claims;
@@ -398,7 +399,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
 }
 
 /* Into the journal first; only what is journalled exists. */
-static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, struct nm_live **ret,
+static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, struct nm_live_container **ret,
                  struct nm_problem *p)
 {
     int r = prepare ? 0 : nm_container_set_state(c, NM_SCHEDULED);
@@ -412,7 +413,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
         /* A write that can't be done now is done later. The client hears a refusal, so this one
          * must not be. */
         (void)nm_store_delete_container(m->store, c->id);
-        return nm_keep_refuse(m, r, p);
+        return nm_persist_refuse(m, r, p);
     }
     r = nm_lists_add_live(m, c, ret);
     if (r < 0)
@@ -436,7 +437,7 @@ static void wanted_done(struct wanted *w)
 
 /* Everything that can be wrong with it but its name. `self`: somebody who goes for it, and whose room doesn't count. */
 static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
-                     const struct nm_view *self, struct wanted *w, struct nm_problem *p)
+                     const struct nm_policy_container *self, struct wanted *w, struct nm_problem *p)
 {
     enum nm_reason reason;
     int r = check_submit(m, who, s, p);
@@ -462,11 +463,11 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
 
 /* What would be refused ends nobody. What is ended is journalled as any kill; the new one is taken when that is over,
  * so that at no time two of a name are there, on either side of a restart. */
-int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
-                        char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
+int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                             char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
 {
     _cleanup_(wanted_done) struct wanted w = {0};
-    struct nm_live *l = find_namesake(m, who, s);
+    struct nm_live_container *l = find_namesake(m, who, s);
     int r;
 
     if (!l) {
@@ -481,7 +482,7 @@ int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const
         return 0;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, who);
     nm_act_kill(l, NM_EXIT_KILLED, false);
-    return nm_keep_answer(m, ret_id, "is being killed", ret_problem);
+    return nm_persist_answer(m, ret_id, "is being killed", ret_problem);
 }
 
 /* Here it is only queued, also what is guaranteed: the round that is kicked off decides, together
@@ -491,7 +492,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     _cleanup_(wanted_done) struct wanted w = {0};
-    struct nm_live *l;
+    struct nm_live_container *l;
     int r;
 
     assert(who && s && ret && ret_problem);
@@ -513,7 +514,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     l->columns = s->columns;
     m->counters.submitted++;
     nm_events_tell_state(l, NM_NEW, s->prepare ? NM_NEW : NM_SCHEDULED);
-    nm_kick(m, NM_TRIGGER_CHANGE);
+    nm_round_request(m, NM_TRIGGER_CHANGE);
     *ret = l->c;
     return 0;
 }

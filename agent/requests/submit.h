@@ -14,4 +14,4 @@ int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
 /* Sets *p to the policy's refusal of a request, and returns the outcome. `self`: the container that the policy left out
  * of its sums, or NULL. `instead`: a sentence that says what to do instead; NULL: the advice for a new request. */
 int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct nm_resources *request,
-                     const struct nm_view *self, const char *instead, struct nm_problem *p);
+                     const struct nm_policy_container *self, const char *instead, struct nm_problem *p);

@@ -19,9 +19,9 @@ struct share {
     uint64_t bytes, all_bytes;
 };
 
-static bool waits(const struct nm_view *v)
+static bool waits(const struct nm_policy_container *v)
 {
-    return v->type == NM_OPPORTUNISTIC && nm_view_is_waiting(v);
+    return v->type == NM_OPPORTUNISTIC && nm_policy_container_is_waiting(v);
 }
 
 static struct share share_of(const struct nm_manager *m, uid_t uid)
@@ -29,7 +29,7 @@ static struct share share_of(const struct nm_manager *m, uid_t uid)
     struct share s = {.all_bytes = m->ended.results_bytes};
 
     for (size_t i = 0; i < m->lives.n; i++) {
-        const struct nm_live *l = m->lives.all[i];
+        const struct nm_live_container *l = m->lives.all[i];
 
         s.all_bytes += l->command_bytes;
         if (l->c->submitter_uid != uid)
@@ -63,7 +63,7 @@ static int check_all(const struct share *s, uint64_t more_bytes, struct nm_probl
                           s->all_bytes >> 20);
 }
 
-int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_problem)
+int nm_user_limits_check_results(const struct nm_manager *m, struct nm_problem *ret_problem)
 {
     size_t n = m->ended.n_results;
 
@@ -77,15 +77,15 @@ int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_pr
                           (unsigned)NM_RESULTS_MAX);
 }
 
-int nm_share_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem)
+int nm_user_limits_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, 0);
 
     return check_all(&s, more_bytes, ret_problem);
 }
 
-int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
-                   uint64_t command_bytes, struct nm_problem *ret_problem)
+int nm_user_limits_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
+                         uint64_t command_bytes, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, who->uid);
     int r = check_all(&s, command_bytes, ret_problem);
@@ -107,7 +107,7 @@ int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum
     return type == NM_OPPORTUNISTIC ? check_queue(m, who, &s, ret_problem) : 0;
 }
 
-int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem)
+int nm_user_limits_check_queue(const struct nm_manager *m, const struct nm_caller *who, struct nm_problem *ret_problem)
 {
     struct share s = share_of(m, who->uid);
 

@@ -11,12 +11,12 @@
 
 /* One container more, with a command and an owner's blob of so many bytes; what is opportunistic takes a place in the
  * queue as well. */
-int nm_share_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
-                   uint64_t command_bytes, struct nm_problem *ret_problem);
+int nm_user_limits_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
+                         uint64_t command_bytes, struct nm_problem *ret_problem);
 /* One more whose result is kept for its owner. */
-int nm_share_check_results(const struct nm_manager *m, struct nm_problem *ret_problem);
+int nm_user_limits_check_results(const struct nm_manager *m, struct nm_problem *ret_problem);
 /* So many bytes more, kept with one that is there. */
-int nm_share_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem);
+int nm_user_limits_check_bytes(const struct nm_manager *m, uint64_t more_bytes, struct nm_problem *ret_problem);
 /* One place in the queue more, for one that is there. */
-int nm_share_check_queue(const struct nm_manager *m, const struct nm_caller *who,
-                         struct nm_problem *ret_problem);
+int nm_user_limits_check_queue(const struct nm_manager *m, const struct nm_caller *who,
+                               struct nm_problem *ret_problem);

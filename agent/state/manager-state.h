@@ -56,8 +56,8 @@ struct nm_run {
     bool stopped;             /* systemd stops its scope, and it wasn't nmd that asked for it */
     bool unkillable;          /* counted as such */
     bool unread_told;         /* that it can't be measured */
-    bool oom_told;            /* why the kernel has killed in it was looked into */
-    bool starved;             /* it was for want of memory of the slice or the node */
+    bool oom_reported;            /* why the kernel has killed in it was looked into */
+    bool global_oom;             /* it was for want of memory of the slice or the node */
     uint64_t oom_kill_usec;   /* when the kernel was last seen to have killed in it; 0: never */
     uint64_t output_max_bytes; /* of its log, each of two streams */
     struct nm_slice_claim claim;
@@ -65,7 +65,7 @@ struct nm_run {
 };
 
 /* A container that has not ended, with everything that is needed to run it. */
-struct nm_live {
+struct nm_live_container {
     struct nm_manager *m;
     struct nm_container *c;
     uint64_t command_bytes; /* what its command holds, and what its owner keeps with it */
@@ -175,8 +175,8 @@ struct nm_starts {
 
 /* Containers that have not ended, in the order of their arrival. */
 struct nm_lives {
-    struct nm_live **all;
-    struct nm_view **views; /* the same order */
+    struct nm_live_container **all;
+    struct nm_policy_container **views; /* the same order */
     size_t n, size;
     void *by_id; /* tsearch tree of struct nm_container, of those that have ended, too */
 };
@@ -267,7 +267,7 @@ struct nm_manager {
 
     struct nm_sampled sampled;
     struct nm_sampling *sampling;
-    struct nm_glance *glance;
+    struct nm_growth_probe *glance;
     struct nm_pressure *pressure;
     struct nm_timers timers;
     struct nm_health *health;

@@ -15,7 +15,7 @@
 /* What asks for a fresh sample is next, whatever else is there to be done: a node in trouble must not wait until a
  * flood of requests has been read. A mere change comes behind the work that is due already, so that what came in
  * together is decided together. */
-void nm_kick(struct nm_manager *m, enum nm_policy_trigger trigger)
+void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
     m->round.kicks |= 1U << trigger;

@@ -16,13 +16,13 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
         const struct nm_container *c = m->lives.all[i]->c;
-        const struct nm_view *v = &c->view;
+        const struct nm_policy_container *v = &c->view;
 
-        if (nm_view_is_prepared(v)) {
+        if (nm_policy_container_is_prepared(v)) {
             ret->preparing++;
             continue;
         }
-        if (nm_view_is_waiting(v)) {
+        if (nm_policy_container_is_waiting(v)) {
             ret->queued++;
             ret->queue_length += v->type == NM_OPPORTUNISTIC;
             continue;
@@ -55,7 +55,7 @@ static void fill_reserved(struct nm_status *ret)
         nm_sub_u64(ret->used.cpu_millicores, by[0].cpu_millicores + by[1].cpu_millicores + others->cpu_millicores);
 }
 
-void nm_use_fill(const struct nm_manager *m, struct nm_status *ret)
+void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret)
 {
     assert(m && ret);
     ret->used = m->round.verdict.used;

@@ -135,7 +135,7 @@ static int on_commit(void *userdata, sqlite3 *db, const char *schema, int n)
     struct nm_store *s = userdata;
 
     (void)schema;
-    nm_store_mark_put(&s->mark, (uint32_t)n);
+    nm_wal_mark_put(&s->mark, (uint32_t)n);
     if (n >= CHECKPOINT_FRAMES)
         (void)sqlite3_wal_checkpoint(db, NULL);
     return SQLITE_OK;
@@ -165,7 +165,7 @@ int nm_store_connect(struct nm_store *s, const char *filename)
     if (r == -EIO && filename[0] != ':' && (sqlite3_extended_errcode(s->db) & 0xff) == SQLITE_CANTOPEN)
         r = why_not(filename);
     if (r >= 0 && filename[0] != ':') {
-        nm_store_mark_open(&s->mark, filename, s->boot_id);
+        nm_wal_mark_open(&s->mark, filename, s->boot_id);
         (void)sqlite3_wal_hook(s->db, on_commit, s);
     }
     /* The file has just been opened for writing: it is its header that forbids it, by a format that
@@ -184,8 +184,8 @@ static void forget_statements(struct nm_store *s)
 void nm_store_disconnect(struct nm_store *s)
 {
     forget_statements(s);
-    nm_store_mark_clear(&s->mark); /* closing takes the log in, and away */
-    nm_store_mark_done(&s->mark);
+    nm_wal_mark_clear(&s->mark); /* closing takes the log in, and away */
+    nm_wal_mark_done(&s->mark);
     (void)sqlite3_close(s->db);
     s->db = NULL;
 }
@@ -197,8 +197,8 @@ sqlite3 *nm_store_detach(struct nm_store *s)
     assert(db && s->depth == 0);
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     forget_statements(s);
-    nm_store_mark_clear(&s->mark);
-    nm_store_mark_done(&s->mark);
+    nm_wal_mark_clear(&s->mark);
+    nm_wal_mark_done(&s->mark);
     s->db = NULL;
     return db;
 }

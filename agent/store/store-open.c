@@ -81,7 +81,7 @@ static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
 /* The file, or a new one in place of a damaged one, or none. */
 static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
 {
-    int r = nm_store_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
+    int r = nm_wal_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
 
     o->was_rolled_back = r < 0;
     r = r < 0 ? r : nm_store_connect(s, s->path);
@@ -190,7 +190,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     int r;
 
     if (s)
-        s->mark = (struct nm_store_mark)NM_STORE_MARK_NULL;
+        s->mark = (struct nm_wal_mark)NM_STORE_MARK_NULL;
     if (!s || asprintf(&s->path, "%s/" NM_STORE_FILE, dir) < 0)
         return -ENOMEM;
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);

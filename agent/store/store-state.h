@@ -8,8 +8,8 @@
  *   store.h             what others see
  *   store-columns.c     containers' columns, one table
  *   store-json.c        lists of words as JSON
- *   copy.c              container.json, the copy beside each container
- *   store-mark.c        how far the journal had come
+ *   container-snapshot.c              container.json, the copy beside each container
+ *   wal-mark.c        how far the journal had come
  *   store-sql.c         what SQLite says
  *   store-pending.c     what isn't on disk yet
  *   store-state.h       this: the struct
@@ -25,7 +25,7 @@
 #include <sqlite3.h>
 
 #include "agent/store/store.h"
-#include "agent/store/store-mark.h"
+#include "agent/store/wal-mark.h"
 #include "agent/store/store-pending.h"
 
 /* user_version. Another one's file is set aside. One that only lacks columns which came later is given them
@@ -59,7 +59,7 @@ struct nm_store {
     sqlite3_stmt *stmt[NM_STMT_COUNT];
     char *path;
     char boot_id[64];
-    struct nm_store_mark mark;
+    struct nm_wal_mark mark;
     bool seen_file;               /* what is in memory has all that the file had */
     bool on_disk;                 /* false: in memory, until the file can be made */
     bool in_use;                  /* its rows have been dealt with, and things are done that they don't tell of */

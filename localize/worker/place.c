@@ -14,7 +14,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fileio.h"
-#include "util/tree.h"
+#include "util/remove-tree.h"
 
 /* Of what is fetched to be unpacked, or by a command: Hadoop's shell takes its target for a URI, which not all names
  * can end. No archive has a name that begins so and ends as an archive's must. */

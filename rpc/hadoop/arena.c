@@ -29,7 +29,7 @@ static void release(void *userdata, void *pointer)
     (void)userdata, (void)pointer; /* with the arena */
 }
 
-void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_account *account)
+void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_quota_account *account)
 {
     *a = (struct nm_arena){
         .allocator = {.alloc = allocate, .free = release, .allocator_data = a},
@@ -47,7 +47,7 @@ void nm_arena_done(struct nm_arena *a)
         free(p);
     }
     if (a->charged > 0)
-        nm_account_give(a->account, a->charged);
+        nm_quota_account_give(a->account, a->charged);
     *a = (struct nm_arena){};
 }
 
@@ -56,13 +56,13 @@ static struct nm_arena_piece *add_piece(struct nm_arena *a, size_t size)
     size_t whole = sizeof(struct nm_arena_piece) + size;
     struct nm_arena_piece *p;
 
-    if (whole > a->left || (a->account && !nm_account_take(a->account, whole)))
+    if (whole > a->left || (a->account && !nm_quota_account_take(a->account, whole)))
         return NULL;
     p = malloc(whole);
     if (!p) {
-        a->starved = true;
+        a->global_oom = true;
         if (a->account)
-            nm_account_give(a->account, whole);
+            nm_quota_account_give(a->account, whole);
         return NULL;
     }
     a->left -= whole;
@@ -93,10 +93,10 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
 /* An account may hold as much as it leaves: piece by piece it comes half as far as with one. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size)
 {
-    if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_account_take(a->account, 2 * size)))
+    if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_quota_account_take(a->account, 2 * size)))
         return false;
     if (a->account)
-        nm_account_give(a->account, 2 * size);
+        nm_quota_account_give(a->account, 2 * size);
     return true;
 }
 
@@ -150,5 +150,5 @@ ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDesc
 
 int nm_arena_error(const struct nm_arena *a)
 {
-    return a->starved ? -ENOMEM : -EBADMSG;
+    return a->global_oom ? -ENOMEM : -EBADMSG;
 }

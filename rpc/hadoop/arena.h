@@ -12,7 +12,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "rpc/hadoop/bytes.h"
-#include "util/ration.h"
+#include "util/quota.h"
 
 /* A message may take so many times its own size, and this much besides. */
 #define NM_ARENA_FACTOR 16
@@ -20,15 +20,15 @@
 
 struct nm_arena {
     ProtobufCAllocator allocator; /* first, and never copied: its userdata is this */
-    struct nm_account *account;   /* or NULL: nobody's */
+    struct nm_quota_account *account;   /* or NULL: nobody's */
     struct nm_arena_piece *pieces;
     size_t left;    /* of the limit */
     size_t charged; /* to the account */
-    bool starved;   /* the node had no memory for a piece that was allowed */
+    bool global_oom;   /* the node had no memory for a piece that was allowed */
 };
 
 /* account: NULL, or a reference that outlives the arena. */
-void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_account *account);
+void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_quota_account *account);
 /* Takes an arena of zeroes, too. It can be used again after another init. */
 void nm_arena_done(struct nm_arena *a);
 

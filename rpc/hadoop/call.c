@@ -15,7 +15,7 @@
 struct nm_hadoop_call {
     struct nm_server_connection *connection; /* NULL: it has gone */
     struct nm_hadoop_call *next, **prev_next;
-    struct nm_account *account;
+    struct nm_quota_account *account;
     struct nm_protocol_id id;
     struct nm_arena arena;
     const ProtobufCMessage *request;
@@ -43,7 +43,7 @@ struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call)
     return call->id.caller_context;
 }
 
-struct nm_account *nm_hadoop_call_account(const struct nm_hadoop_call *call)
+struct nm_quota_account *nm_hadoop_call_account(const struct nm_hadoop_call *call)
 {
     return call->account;
 }
@@ -75,7 +75,7 @@ static void free_call(struct nm_hadoop_call *call)
 {
     unlink_call(call);
     nm_arena_done(&call->arena);
-    nm_account_unref(call->account);
+    nm_quota_account_unref(call->account);
     free(call);
 }
 
@@ -248,7 +248,7 @@ static int new_call(struct nm_server_connection *c, size_t packet_size, struct n
 
     if (!call)
         return -ENOMEM;
-    call->account = nm_account_ref(c->wire.account);
+    call->account = nm_quota_account_ref(c->wire.account);
     nm_arena_init(&call->arena, nm_arena_limit(packet_size) + ANSWER_ROOM, call->account);
     link_call(c, call);
     *ret = call;

@@ -10,7 +10,7 @@
 
 #define FIRST_ROOM 4096u
 
-void nm_frame_init(struct nm_frame *f, size_t max, struct nm_account *account)
+void nm_frame_init(struct nm_frame *f, size_t max, struct nm_quota_account *account)
 {
     assert(!f->data && max > 0);
     *f = (struct nm_frame){.max = max, .account = account};
@@ -19,7 +19,7 @@ void nm_frame_init(struct nm_frame *f, size_t max, struct nm_account *account)
 void nm_frame_drop(struct nm_frame *f)
 {
     if (f->account && f->room > 0)
-        nm_account_give(f->account, f->room);
+        nm_quota_account_give(f->account, f->room);
     free(f->data);
     *f = (struct nm_frame){.max = f->max, .account = f->account};
 }
@@ -35,12 +35,12 @@ static int grow(struct nm_frame *f)
     size_t room = NM_MIN(f->size, NM_MAX((size_t)FIRST_ROOM, 2 * f->room));
     uint8_t *data;
 
-    if (f->account && !nm_account_take(f->account, room - f->room))
+    if (f->account && !nm_quota_account_take(f->account, room - f->room))
         return -ENOBUFS;
     data = realloc(f->data, room);
     if (!data) {
         if (f->account)
-            nm_account_give(f->account, room - f->room);
+            nm_quota_account_give(f->account, room - f->room);
         return -ENOMEM;
     }
     f->data = data;

@@ -7,7 +7,7 @@
  * announced costs nothing: room grows with what has come.
  */
 
-#include "util/ration.h"
+#include "util/quota.h"
 
 /* A connection begins with these: "hrpc", the version, a service class that nobody uses, and how the client wants to
  * be known: by its word (0), or by SASL. */
@@ -22,7 +22,7 @@ enum {
 };
 
 struct nm_frame {
-    struct nm_account *account; /* who pays for the room, or NULL */
+    struct nm_quota_account *account; /* who pays for the room, or NULL */
     size_t max;                 /* what is announced to be longer is refused */
     uint8_t head[4];
     unsigned n_head;
@@ -31,7 +31,7 @@ struct nm_frame {
 };
 
 /* For a new reader, or one between frames. */
-void nm_frame_init(struct nm_frame *f, size_t max, struct nm_account *account);
+void nm_frame_init(struct nm_frame *f, size_t max, struct nm_quota_account *account);
 void nm_frame_drop(struct nm_frame *f);
 
 /* Has something of a frame come? */

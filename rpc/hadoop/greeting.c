@@ -127,7 +127,7 @@ static int make_known(struct nm_server_connection *c)
     struct nm_bytes id = nm_sasl_server_identifier(c->sasl);
     uint8_t digest[SHA256_DIGEST_SIZE];
     struct sha256_ctx ctx;
-    struct nm_account *account;
+    struct nm_quota_account *account;
     char name[64] = "token ";
     int r;
 
@@ -136,24 +136,24 @@ static int make_known(struct nm_server_connection *c)
     sha256_digest(&ctx, sizeof digest, digest);
     for (unsigned i = 0; i < 16; i++)
         (void)snprintf(name + 6 + 2 * i, sizeof name - 6 - 2 * i, "%02x", digest[i]);
-    r = nm_ration_account(c->server->ration, name, false, &account);
+    r = nm_quota_account_of(c->server->ration, name, false, &account);
     if (r < 0)
         return r;
-    if (nm_account_places(account) >= c->server->o.connections_max / 4) {
+    if (nm_quota_account_places(account) >= c->server->o.connections_max / 4) {
         struct nm_exception why;
 
-        nm_account_unref(account);
+        nm_quota_account_unref(account);
         nm_exception_set(&why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY,
                          "This token's bearer has %u connections here already; close some.",
                          c->server->o.connections_max / 4);
         nm_greeting_refuse(c, &why);
         return 0;
     }
-    nm_account_leave(c->wire.account);
+    nm_quota_account_leave(c->wire.account);
     r = nm_wire_belongs_to(&c->wire, account, NM_PROTOCOL_STRANGER_MAX);
-    nm_account_enter(c->wire.account);
+    nm_quota_account_enter(c->wire.account);
     if (r < 0) {
-        nm_account_unref(account);
+        nm_quota_account_unref(account);
         return r;
     }
     c->server->n_strangers--;

@@ -13,7 +13,7 @@
 #include "util/accept.h"
 #include "util/clock.h"
 #include "util/peer.h"
-#include "util/spent.h"
+#include "util/cost.h"
 
 /* New clients are let in for so long at a time, calls are worked on for so long. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
@@ -31,7 +31,7 @@ static struct nm_server_connection *of_wire(struct nm_wire *w)
 
 static void want_turns(struct nm_hadoop_server *s)
 {
-    uint64_t due = nm_ration_due_usec(s->ration);
+    uint64_t due = nm_quota_due_usec(s->ration);
 
     if (due == UINT64_MAX)
         return;
@@ -43,7 +43,7 @@ static void want_turns(struct nm_hadoop_server *s)
 static int handle(struct nm_server_connection *c, struct nm_bytes packet)
 {
     const struct nm_spent begun = nm_spent_now();
-    struct nm_account *a = nm_account_ref(c->wire.account);
+    struct nm_quota_account *a = nm_quota_account_ref(c->wire.account);
     struct nm_spent now;
     int r;
 
@@ -54,8 +54,8 @@ static int handle(struct nm_server_connection *c, struct nm_bytes packet)
     else
         r = nm_greeting_packet(c, packet);
     now = nm_spent_now();
-    nm_account_charge(a, nm_spent_usec(&begun, &now), now.wall_usec);
-    nm_account_unref(a);
+    nm_quota_account_charge(a, nm_spent_usec(&begun, &now), now.wall_usec);
+    nm_quota_account_unref(a);
     return r;
 }
 
@@ -79,7 +79,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
 {
     struct nm_server_connection *c = of_wire(w);
 
-    if (nm_account_is_free(w->account, nm_now_usec()))
+    if (nm_quota_account_is_free(w->account, nm_now_usec()))
         return handle(c, packet);
     nm_turn_wait(&c->turn, w->account);
     want_turns(c->server);
@@ -92,7 +92,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
     uint64_t begun = nm_now_usec();
 
     (void)source, (void)usec;
-    while (nm_ration_next_turn(s->ration, nm_now_usec()) && nm_now_usec() - begun < TURNS_USEC)
+    while (nm_quota_next_turn(s->ration, nm_now_usec()) && nm_now_usec() - begun < TURNS_USEC)
         continue;
     want_turns(s);
     return 0;
@@ -111,7 +111,7 @@ static void free_connection(struct nm_server_connection *c)
     s->n_strangers -= c->stranger;
     nm_turn_cancel(&c->turn);
     nm_server_orphan_calls(c);
-    nm_account_leave(c->wire.account);
+    nm_quota_account_leave(c->wire.account);
     nm_wire_done(&c->wire);
     nm_sasl_server_free(c->sasl);
     free(c->user);
@@ -127,10 +127,10 @@ static void on_ended(struct nm_wire *w, int error)
 static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on_frame, .ended = on_ended};
 
 /* Strangers have half of the places, and one address a quarter: who bears a token finds one. */
-static bool has_place(const struct nm_hadoop_server *s, const struct nm_account *peer)
+static bool has_place(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
 {
     return s->n_connections < s->o.connections_max && s->n_strangers < s->o.connections_max / 2 &&
-           nm_account_places(peer) < NM_MAX(s->o.connections_max / 4, 1u);
+           nm_quota_account_places(peer) < NM_MAX(s->o.connections_max / 4, 1u);
 }
 
 static void link_connection(struct nm_hadoop_server *s, struct nm_server_connection *c)
@@ -145,7 +145,7 @@ static void link_connection(struct nm_hadoop_server *s, struct nm_server_connect
         (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
     }
     s->n_strangers++;
-    nm_account_enter(c->wire.account);
+    nm_quota_account_enter(c->wire.account);
 }
 
 /* fd is this function's. Who finds no place sees its connection closed: Java's clients try again. */
@@ -153,17 +153,17 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
 {
     _cleanup_close_ int own = fd;
     struct nm_server_connection *c;
-    struct nm_account *account;
+    struct nm_quota_account *account;
     char name[NM_PEER_NAME_SIZE];
     int r, one = 1;
 
     nm_peer_name(sa, name, sizeof name);
-    r = nm_ration_account(s->ration, name, false, &account);
+    r = nm_quota_account_of(s->ration, name, false, &account);
     if (r < 0)
         return r;
     c = has_place(s, account) ? calloc(1, sizeof *c) : NULL;
     if (!c) {
-        nm_account_unref(account);
+        nm_quota_account_unref(account);
         return -EUSERS;
     }
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -304,7 +304,7 @@ int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_
     if (gsasl_init(&s->library) != GSASL_OK)
         return -ENOMEM;
     /* half of it is for administrators, of whom there are none here */
-    r = nm_ration_new(2 * s->o.bytes_max, &s->ration);
+    r = nm_quota_new(2 * s->o.bytes_max, &s->ration);
     if (r >= 0)
         r = add_sources(s);
     if (r < 0)
@@ -326,7 +326,7 @@ struct nm_hadoop_server *nm_hadoop_server_free(struct nm_hadoop_server *s)
     if (s->library)
         gsasl_done(s->library);
     if (s->ration)
-        nm_ration_free(s->ration);
+        nm_quota_free(s->ration);
     sd_event_unref(s->event);
     free(s);
     return NULL;

@@ -7,7 +7,7 @@
  * none) is answered here, as Java does. A method answers at once or later; calls of one connection may be answered in
  * any order.
  *
- * What clients may cost is bounded. Places and bytes are rationed (util/ration.h): by the client's address until it is
+ * What clients may cost is bounded. Places and bytes are rationed (util/quota.h): by the client's address until it is
  * known, and from then on by its token, so that who bears one isn't in the way of others and finds room however many
  * strangers there are. Time, too: a client's next call waits while it has had more than its share. A connection is
  * closed when its greeting, a frame or the fetching of an answer takes too long, and when nothing is asked for long.
@@ -68,7 +68,7 @@ struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /*
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
 struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's, packed; empty: none */
 /* Who pays for what is kept for the call elsewhere; with a reference of its own it may live longer. */
-struct nm_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
+struct nm_quota_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
 /* For what the answer is made of. */
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call);
 

@@ -56,7 +56,7 @@ static void drop_first(struct nm_wire *w)
     if (!w->out)
         w->out_end = &w->out;
     if (w->account)
-        nm_account_give(w->account, f->size);
+        nm_quota_account_give(w->account, f->size);
     free(f);
 }
 
@@ -97,7 +97,7 @@ void nm_wire_send(struct nm_wire *w, struct nm_packet_frame *f)
     assert(!w->finishing);
     if (r == 0 && !w->out)
         r = send_some(w, f);
-    if (r == 0 && f->sent < f->size && w->account && !nm_account_take(w->account, f->size))
+    if (r == 0 && f->sent < f->size && w->account && !nm_quota_account_take(w->account, f->size))
         r = -ENOBUFS;
     if (r < 0 || f->sent == f->size) {
         free(f);
@@ -232,7 +232,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
 /* ---- lifetime ----------------------------------------------------------------------------- */
 
 int nm_wire_init(struct nm_wire *w, const struct nm_wire_ops *ops, sd_event *event, int64_t priority, int fd,
-                 struct nm_account *account, size_t frame_max)
+                 struct nm_quota_account *account, size_t frame_max)
 {
     uint64_t now = nm_now_usec();
     int r;
@@ -262,20 +262,20 @@ void nm_wire_done(struct nm_wire *w)
         drop_first(w);
     w->io = sd_event_source_disable_unref(w->io);
     w->fd = nm_close(w->fd);
-    w->account = nm_account_unref(w->account);
+    w->account = nm_quota_account_unref(w->account);
     w->ops = NULL;
 }
 
-int nm_wire_belongs_to(struct nm_wire *w, struct nm_account *account, size_t frame_max)
+int nm_wire_belongs_to(struct nm_wire *w, struct nm_quota_account *account, size_t frame_max)
 {
     size_t held = w->in.room;
 
     for (const struct nm_packet_frame *f = w->out; f; f = f->next)
         held += f->size;
-    if (!nm_account_take(account, held))
+    if (!nm_quota_account_take(account, held))
         return -ENOBUFS;
-    nm_account_give(w->account, held);
-    nm_account_unref(w->account);
+    nm_quota_account_give(w->account, held);
+    nm_quota_account_unref(w->account);
     w->account = w->in.account = account;
     w->in.max = frame_max;
     return 0;

@@ -34,7 +34,7 @@ struct nm_wire_ops {
 
 struct nm_wire {
     const struct nm_wire_ops *ops;
-    struct nm_account *account;
+    struct nm_quota_account *account;
     sd_event_source *io;
     int fd, error;
     struct nm_frame in;
@@ -49,12 +49,12 @@ struct nm_wire {
 
 /* fd is the wire's from now on, also on failure. account: NULL, or the wire's own reference. */
 int nm_wire_init(struct nm_wire *w, const struct nm_wire_ops *ops, sd_event *event, int64_t priority, int fd,
-                 struct nm_account *account, size_t frame_max);
+                 struct nm_quota_account *account, size_t frame_max);
 void nm_wire_done(struct nm_wire *w);
 
 /* Another account pays from now on, also for what it held until now, and frames may have another size. The reference is
  * taken over unless it fails (-ENOBUFS: the account can't pay). */
-int nm_wire_belongs_to(struct nm_wire *w, struct nm_account *account, size_t frame_max);
+int nm_wire_belongs_to(struct nm_wire *w, struct nm_quota_account *account, size_t frame_max);
 
 /* Takes the frame over. */
 void nm_wire_send(struct nm_wire *w, struct nm_packet_frame *f);

@@ -16,12 +16,12 @@
 
 /* The text's bytes, and whom to tell when they have been sent. */
 struct sent {
-    struct nm_account *account;
+    struct nm_quota_account *account;
     char *text;
     size_t rationed;
 };
 
-void nm_answer_begin(struct nm_answer *a, struct nm_account *account)
+void nm_answer_begin(struct nm_answer *a, struct nm_quota_account *account)
 {
     assert(account);
     *a = (struct nm_answer){.account = account};
@@ -30,7 +30,7 @@ void nm_answer_begin(struct nm_answer *a, struct nm_account *account)
 void nm_answer_done(struct nm_answer *a)
 {
     if (a->account)
-        nm_account_give(a->account, a->rationed);
+        nm_quota_account_give(a->account, a->rationed);
     free(a->text);
     *a = (struct nm_answer){};
 }
@@ -41,10 +41,10 @@ static int resize(struct nm_answer *a, size_t size)
     size_t rationed = size > FREE_BYTES ? size : 0;
     char *text;
 
-    if (rationed > a->rationed && !nm_account_take(a->account, rationed - a->rationed))
+    if (rationed > a->rationed && !nm_quota_account_take(a->account, rationed - a->rationed))
         return -ENOBUFS;
     if (rationed < a->rationed)
-        nm_account_give(a->account, a->rationed - rationed);
+        nm_quota_account_give(a->account, a->rationed - rationed);
     a->rationed = rationed;
     text = realloc(a->text, size);
     if (!text)
@@ -88,8 +88,8 @@ static void free_sent(void *userdata)
 {
     struct sent *s = userdata;
 
-    nm_account_give(s->account, s->rationed);
-    nm_account_unref(s->account);
+    nm_quota_account_give(s->account, s->rationed);
+    nm_quota_account_unref(s->account);
     free(s->text);
     free(s);
 }
@@ -105,7 +105,7 @@ int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret)
     s = malloc(sizeof *s);
     if (!s)
         return -ENOMEM;
-    *s = (struct sent){nm_account_ref(a->account), a->text, a->rationed};
+    *s = (struct sent){nm_quota_account_ref(a->account), a->text, a->rationed};
     *ret = MHD_create_response_from_buffer_with_free_callback_cls(a->len, a->text, free_sent, s);
     *a = (struct nm_answer){};
     if (*ret)

@@ -9,16 +9,16 @@
 #include <jansson.h>
 #include <microhttpd.h>
 
-#include "util/ration.h"
+#include "util/quota.h"
 
 struct nm_answer {
-    struct nm_account *account;
+    struct nm_quota_account *account;
     char *text;
     size_t len, size, rationed;
     int error; /* the first thing that went wrong; what is added after it is lost */
 };
 
-void nm_answer_begin(struct nm_answer *a, struct nm_account *account);
+void nm_answer_begin(struct nm_answer *a, struct nm_quota_account *account);
 void nm_answer_add(struct nm_answer *a, const char *text, size_t len);
 /* Takes j; NULL: there was no memory for it. */
 void nm_answer_add_json(struct nm_answer *a, json_t *j);

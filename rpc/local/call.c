@@ -64,7 +64,7 @@ void nm_call_went(struct nm_call *call)
     uint64_t now = nm_now_usec();
 
     assert(call->went_usec > 0);
-    nm_account_charge(call->account, nm_sub_u64(now, call->went_usec), now);
+    nm_quota_account_charge(call->account, nm_sub_u64(now, call->went_usec), now);
 }
 
 /* ---- birth and death ---------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
 static void drop_data(struct nm_call *call)
 {
     if (call->data_size > 0)
-        nm_account_give(call->account, call->data_size);
+        nm_quota_account_give(call->account, call->data_size);
     free(STEAL_PTR(call->data));
     call->data_len = call->data_size = 0;
 }
@@ -434,11 +434,11 @@ static int grow_data(struct nm_call *call, size_t wanted)
     char *data;
 
     assert(size > call->data_size);
-    if (!nm_account_take(call->account, size - call->data_size))
+    if (!nm_quota_account_take(call->account, size - call->data_size))
         return -ENOBUFS;
     data = realloc(call->data, size);
     if (!data) {
-        nm_account_give(call->account, size - call->data_size);
+        nm_quota_account_give(call->account, size - call->data_size);
         return -ENOMEM;
     }
     call->data = data;
@@ -486,7 +486,7 @@ static int handle(struct nm_call *call)
 
     if (r != 0)
         return r;
-    if (!nm_account_take(call->account, tree))
+    if (!nm_quota_account_take(call->account, tree))
         return -ENOBUFS;
     r = parse_body(call);
     if (!(call->route->flags & NM_ROUTE_AGAIN))
@@ -496,7 +496,7 @@ static int handle(struct nm_call *call)
     if (!call->suspended)
         drop_data(call);
     json_decref(STEAL_PTR(call->body));
-    nm_account_give(call->account, tree);
+    nm_quota_account_give(call->account, tree);
     return r;
 }
 

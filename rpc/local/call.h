@@ -26,7 +26,7 @@ struct nm_call {
     struct nm_host *host;
     struct nm_manager *manager;
     struct MHD_Connection *connection;
-    struct nm_account *account; /* the connection's */
+    struct nm_quota_account *account; /* the connection's */
     struct nm_caller caller;
     bool is_hadoops; /* what was asked for is of Hadoop's own interface */
     bool tcp; /* reads only, and answers without what is private */

@@ -27,7 +27,7 @@ static unsigned host_share(const struct nm_connections *all)
  * quarter: a stranger that holds its own open is in nobody else's way. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
 {
-    unsigned same = nm_account_places(new->account);
+    unsigned same = nm_quota_account_places(new->account);
 
     if (all->n >= all->max)
         return false;
@@ -52,7 +52,7 @@ static void cut(struct nm_connection *c)
  * Visits all connections, of which there are at most all->max. Returns whether there is a place now. */
 static bool make_place(struct nm_connections *all, const struct nm_connection *new)
 {
-    const bool has_share = nm_account_places(new->account) >= host_share(all);
+    const bool has_share = nm_quota_account_places(new->account) >= host_share(all);
     struct nm_connection *oldest = NULL;
     unsigned most = 0;
 
@@ -60,7 +60,7 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
         return false;
     for (struct nm_connection *c = all->first; c; c = c->next) { /* the newest first */
-        const unsigned places = nm_account_places(c->account);
+        const unsigned places = nm_quota_account_places(c->account);
 
         if (!c->tcp || c->heard || c->is_leaving || places < most || (has_share && c->account != new->account))
             continue;
@@ -93,7 +93,7 @@ static int identify(struct nm_connections *all, struct nm_connection *c, const s
         nm_peer_host_name(sa, who, sizeof who);
     else
         (void)snprintf(who, sizeof who, "user %u", c->caller.uid);
-    return nm_ration_account(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);
+    return nm_quota_account_of(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);
 }
 
 int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
@@ -112,11 +112,11 @@ int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr
         r = -EUSERS;
     }
     if (r < 0) {
-        nm_account_unref(c->account);
+        nm_quota_account_unref(c->account);
         free(c);
         return r;
     }
-    nm_account_enter(c->account);
+    nm_quota_account_enter(c->account);
     c->deadline_usec = nm_now_usec() + all->host->timeout_usec;
     c->next = all->first;
     c->prev_next = &all->first;
@@ -137,8 +137,8 @@ void nm_connections_remove(struct nm_connections *all, struct nm_connection *c)
         c->next->prev_next = c->prev_next;
     all->n--;
     all->n_tcp -= c->tcp;
-    nm_account_leave(c->account);
-    nm_account_unref(c->account);
+    nm_quota_account_leave(c->account);
+    nm_quota_account_unref(c->account);
     free(c);
 }
 

@@ -140,7 +140,7 @@ static int make_way(struct nm_call *call, const struct nm_submit *s, bool *ret_w
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
                                    "nmd is stopping: nothing was started; ask again when it is back.");
-    r = nm_manager_make_way(call->manager, &call->caller, s, id, &call->problem);
+    r = nm_manager_replace_begin(call->manager, &call->caller, s, id, &call->problem);
     *ret_wait = r == 0 && id[0];
     if (*ret_wait) {
         r = nm_manager_find(call->manager, &call->caller, id, &c, &call->problem);

@@ -18,17 +18,17 @@ struct nm_connection *nm_host_connection(struct MHD_Connection *c)
     return con;
 }
 
-bool nm_host_has_time(const struct nm_host *h, const struct nm_account *a)
+bool nm_host_has_time(const struct nm_host *h, const struct nm_quota_account *a)
 {
     uint64_t now = nm_now_usec();
 
     return h->stopping ||
-           (now - h->run_started_usec < NM_HOST_RUN_USEC && nm_account_is_free(a, now));
+           (now - h->run_started_usec < NM_HOST_RUN_USEC && nm_quota_account_is_free(a, now));
 }
 
 void nm_host_want_turns(struct nm_host *h)
 {
-    uint64_t due = nm_ration_due_usec(h->ration), now = nm_now_usec();
+    uint64_t due = nm_quota_due_usec(h->ration), now = nm_now_usec();
 
     assert(h->turns);
     if (due == UINT64_MAX)

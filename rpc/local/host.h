@@ -11,7 +11,7 @@
 
 #include "rpc/local/routes.h"
 #include "util/clock.h"
-#include "util/ration.h"
+#include "util/quota.h"
 
 /* One run of the library gives so much time to requests. */
 #define NM_HOST_RUN_USEC (5 * NM_USEC_PER_MSEC)
@@ -22,7 +22,7 @@ struct nm_streams;
 struct nm_host {
     sd_event *event;
     struct nm_manager *manager;
-    struct nm_ration *ration;
+    struct nm_quota *ration;
     struct nm_streams *streams;
     struct nm_names *names; /* by which this node may be asked by browsers */
     const struct nm_route *routes;
@@ -42,7 +42,7 @@ struct nm_connection {
     struct nm_connection *next, **prev_next;
     int fd; /* libmicrohttpd's, once it is past the gate */
     struct nm_caller caller;
-    struct nm_account *account;
+    struct nm_quota_account *account;
     bool tcp;
     sd_event_source *gate; /* it waits at the gate (gate.h), and isn't the library's yet */
     void (*passed)(struct nm_connection *c, int r);
@@ -55,7 +55,7 @@ struct nm_connection *nm_host_connection(struct MHD_Connection *c);
 
 /* May a request of this user's be worked on now, or has this run used up its time, or the user its
  * own? */
-bool nm_host_has_time(const struct nm_host *h, const struct nm_account *a);
+bool nm_host_has_time(const struct nm_host *h, const struct nm_quota_account *a);
 
 /* Turns will be handed out in the next rounds of the loop, as soon as somebody who waits may go. */
 void nm_host_want_turns(struct nm_host *h);

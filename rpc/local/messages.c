@@ -67,7 +67,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
 static json_t *container_times(const struct nm_container *c,
                                const struct nm_messages_container_extra *x)
 {
-    const struct nm_view *v = &c->view;
+    const struct nm_policy_container *v = &c->view;
     bool paused = (v->state == NM_PAUSING || v->state == NM_PAUSED) &&
                   v->pause_deadline_usec != UINT64_MAX;
     uint64_t started = c->started_realtime_usec, finished = c->finished_realtime_usec;
@@ -84,7 +84,7 @@ static json_t *container_times(const struct nm_container *c,
 
 static json_t *container_usage(const struct nm_container *c)
 {
-    const struct nm_view *v = &c->view;
+    const struct nm_policy_container *v = &c->view;
 
     return NM_OBJECT({"memory_bytes", nm_make_integer(v->request.memory_bytes)},
                   {"vcores", nm_messages_vcores(c->vcores_milli)},
@@ -118,7 +118,7 @@ static json_t *container_end(const struct nm_container *c)
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x)
 {
-    const struct nm_view *v = &c->view;
+    const struct nm_policy_container *v = &c->view;
     bool held = x->hold != NM_REASON_NONE;
     char text[NM_STATE_TEXT_SIZE];
     json_t *o = NM_OBJECT({"id", nm_messages_string(c->id)},

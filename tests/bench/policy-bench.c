@@ -33,7 +33,7 @@ struct bench {
     size_t n, n_nodes, turn;
     struct nm_policy_settings settings;
     struct nm_policy *policy;
-    struct nm_view *views, **list;
+    struct nm_policy_container *views, **list;
     struct nm_resources *used; /* by node */
     struct nm_policy_app apps[N_APPS];
     struct nm_policy_input in;
@@ -47,9 +47,9 @@ static uint64_t rng(void)
     return rng_state >> 33;
 }
 
-static void place(struct nm_view *v, uint64_t seq, enum scene scene)
+static void place(struct nm_policy_container *v, uint64_t seq, enum scene scene)
 {
-    *v = (struct nm_view){
+    *v = (struct nm_policy_container){
         .seq = seq,
         .type = seq % 4 == 0 ? NM_GUARANTEED : NM_OPPORTUNISTIC,
         .state = NM_RUNNING,
@@ -75,7 +75,7 @@ static int bench_init(struct bench *b, size_t n, enum scene scene)
 {
     *b = (struct bench){.n = n, .n_nodes = N_VIEWS / n};
     b->views = calloc(N_VIEWS, sizeof(*b->views));
-    b->list = calloc(N_VIEWS, sizeof(struct nm_view *));
+    b->list = calloc(N_VIEWS, sizeof(struct nm_policy_container *));
     b->used = calloc(b->n_nodes, sizeof(*b->used));
     if (!b->views || !b->list || !b->used || nm_policy_new(&b->policy) < 0 ||
         nm_policy_reserve(b->policy, n, N_APPS) < 0)
@@ -169,7 +169,7 @@ static double measure(struct bench *b, enum scene scene)
 
 static int by_start(const void *a, const void *b)
 {
-    const struct nm_view *x = a, *y = b;
+    const struct nm_policy_container *x = a, *y = b;
 
     return (x->started_usec > y->started_usec) - (x->started_usec < y->started_usec);
 }

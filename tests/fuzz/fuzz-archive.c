@@ -14,7 +14,7 @@
 
 #include "localize/worker/unpack.h"
 #include "util/fileio.h"
-#include "util/tree.h"
+#include "util/remove-tree.h"
 
 #define MOST_BYTES (1U << 20)
 #define MOST_ENTRIES 200

@@ -30,7 +30,7 @@
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
-#include "yarn/manage/manage.h"
+#include "yarn/cm-protocol/manage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

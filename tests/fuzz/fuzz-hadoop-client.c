@@ -25,8 +25,8 @@
 #include "tests/unit/loopback.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
-#include "yarn/manage/manage.h"
-#include "yarn/orders.h"
+#include "yarn/cm-protocol/manage.h"
+#include "yarn/heartbeat-actions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -281,7 +281,7 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
     step = nm_yarn_state_answered(&n->state, (const Yarn__HeartbeatResponse *)answer, 1);
     check(&step);
     if (n->state.phase == NM_YARN_RUNNING && n->state.failures == 0)
-        nm_yarn_obey(&n->fake, n->manage, (const Yarn__HeartbeatResponse *)answer);
+        nm_yarn_apply_response(&n->fake, n->manage, (const Yarn__HeartbeatResponse *)answer);
 }
 
 static void ask(struct node *n)

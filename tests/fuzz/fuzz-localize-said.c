@@ -2,7 +2,7 @@
 
 /* What nm-localizer says, or whoever a user has put in its place. */
 
-#include "localize/said.h"
+#include "localize/worker-protocol.h"
 
 #include <stdlib.h>
 
@@ -10,15 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nm_said said = {.index = 99};
+    struct nm_worker_reply said = {.index = 99};
 
-    if (nm_said_parse((const char *)data, size, &said) < 0) {
+    if (nm_worker_reply_parse((const char *)data, size, &said) < 0) {
         if (said.json || said.index != 99)
             abort();
         return 0;
     }
     if (!said.error || said.bytes > INT64_MAX || said.total_bytes > INT64_MAX || said.state > NM_SAID_FAILED)
         abort();
-    nm_said_done(&said);
+    nm_worker_reply_done(&said);
     return 0;
 }

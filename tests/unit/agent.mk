@@ -98,15 +98,15 @@ test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_health_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_health_LDADD = libnm-agent.la $(SYSTEMD_LIBS) $(unit_libs)
 
-check_PROGRAMS += test-slice test-push-out
-TESTS += test-slice test-push-out
+check_PROGRAMS += test-slice test-swap-reclaim
+TESTS += test-slice test-swap-reclaim
 
 test_slice_SOURCES = %D%/test-slice.c %D%/remove-tree.h
 test_slice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_slice_LDADD = libnm-agent.la $(unit_libs)
-test_push_out_SOURCES = %D%/test-push-out.c %D%/remove-tree.h
-test_push_out_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_push_out_LDADD = libnm-agent.la $(unit_libs)
+test_swap_reclaim_SOURCES = %D%/test-swap-reclaim.c %D%/remove-tree.h
+test_swap_reclaim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_swap_reclaim_LDADD = libnm-agent.la $(unit_libs)
 
 check_PROGRAMS += test-store test-store-damage test-store-backlog test-store-failures test-store-parts
 TESTS += test-store test-store-damage test-store-backlog test-store-failures test-store-parts

@@ -134,8 +134,8 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
     return json_pack("[s+]", container, ".log");
 }
 
-const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                        const char *container, struct nm_arena *arena)
+const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                         const char *container, struct nm_arena *arena)
 {
     (void)l, (void)log_dir, (void)application, (void)container, (void)arena;
     return "alas";

@@ -390,8 +390,8 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
 }
 
 /* The one that has the name, as long as it lives. */
-int nm_manager_make_way(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
-                        char ret_id[NM_ID_SIZE], struct nm_problem *p)
+int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
+                             char ret_id[NM_ID_SIZE], struct nm_problem *p)
 {
     int r = record(m, who, s->name ? s->name : "", p);
 

@@ -66,6 +66,6 @@ test_localizer_trees_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)
 test_localizer_users_SOURCES = %D%/test-localizer-users.c $(localizer_world)
 test_localizer_users_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 # counted
-test_localizer_users_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nm_said_parse
+test_localizer_users_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nm_worker_reply_parse
 test_localizer_users_LDADD = libnm-localize.la $(unit_libs)
 test_localizer_users_DEPENDENCIES = libnm-localize.la nm-localizer$(EXEEXT)

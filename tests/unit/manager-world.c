@@ -140,7 +140,7 @@ void manager_world_settle(struct manager_world *w)
     assert_int_equal(r, 0);
 }
 
-void manager_world_wait(struct manager_world *w, const struct nm_live *l, manager_world_cond_t is)
+void manager_world_wait(struct manager_world *w, const struct nm_live_container *l, manager_world_cond_t is)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -149,26 +149,26 @@ void manager_world_wait(struct manager_world *w, const struct nm_live *l, manage
     assert_true(is(l));
 }
 
-bool manager_world_shim_is_gone(const struct nm_live *l)
+bool manager_world_shim_is_gone(const struct nm_live_container *l)
 {
     return nm_run_phase_is_shim_gone(l->phase) || nm_run_phase_is_ending(l->phase);
 }
 
 static void on_created(int result, struct nm_cgroup *cg, const char *message, void *userdata)
 {
-    struct nm_live *l = userdata;
+    struct nm_live_container *l = userdata;
 
     (void)message;
     assert_int_equal(result, 0);
-    assert_int_equal(nm_life_attach(l, cg), 0);
+    assert_int_equal(nm_container_events_attach(l, cg), 0);
 }
 
-struct nm_live *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
-                                  enum nm_state state)
+struct nm_live_container *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                            enum nm_state state)
 {
     struct nm_manager *m = w->m;
     struct nm_container *c;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     assert_int_equal(nm_container_new(&c), 0);
     c->view.seq = m->journal.next_seq++;
@@ -202,7 +202,7 @@ int manager_world_try(struct manager_world *w, const struct nm_submit *s, const 
     return nm_manager_submit(w->m, &who, &mine, ret, ret_problem);
 }
 
-struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s)
+struct nm_live_container *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s)
 {
     struct nm_problem problem = {0};
     const struct nm_container *c;
@@ -212,8 +212,8 @@ struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm
     return c->view.owner;
 }
 
-struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
-                                     const char *const argv[])
+struct nm_live_container *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                               const char *const argv[])
 {
     const struct nm_submit s = {
         .type = type, .name = name, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv};
@@ -221,7 +221,7 @@ struct nm_live *manager_world_submit(struct manager_world *w, const char *name, 
     return manager_world_submit_as(w, &s);
 }
 
-struct nm_live *manager_world_find(const struct manager_world *w, const char *name)
+struct nm_live_container *manager_world_find(const struct manager_world *w, const char *name)
 {
     for (size_t i = 0; i < w->m->lives.n; i++)
         if (nm_streq(w->m->lives.all[i]->c->name, name))
@@ -229,7 +229,7 @@ struct nm_live *manager_world_find(const struct manager_world *w, const char *na
     return NULL;
 }
 
-void assert_file(const struct nm_live *l, const char *file, const char *expected)
+void assert_file(const struct nm_live_container *l, const char *file, const char *expected)
 {
     char text[256];
 

@@ -46,20 +46,20 @@ void manager_world_die(struct manager_world *w, const char *step, void (*story)(
 /* Until nothing is left to be done in the event loop. */
 void manager_world_settle(struct manager_world *w);
 /* Until it is so, one turn of the loop at a time. */
-typedef bool (*manager_world_cond_t)(const struct nm_live *l);
-void manager_world_wait(struct manager_world *w, const struct nm_live *l, manager_world_cond_t is);
+typedef bool (*manager_world_cond_t)(const struct nm_live_container *l);
+void manager_world_wait(struct manager_world *w, const struct nm_live_container *l, manager_world_cond_t is);
 /* With a cgroup, as if it had been launched: 64 MiB and 1 vcore. */
-struct nm_live *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
-                                  enum nm_state state);
+struct nm_live_container *manager_world_add(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                            enum nm_state state);
 /* By a request, journalled: it waits for a round. */
-struct nm_live *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
-                                     const char *const argv[]);
+struct nm_live_container *manager_world_submit(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                               const char *const argv[]);
 /* As it stands there, but for the user, who is the test's. */
-struct nm_live *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s);
+struct nm_live_container *manager_world_submit_as(struct manager_world *w, const struct nm_submit *s);
 int manager_world_try(struct manager_world *w, const struct nm_submit *s, const struct nm_container **ret,
                       struct nm_problem *ret_problem);
 /* For manager_world_wait(): its end was heard, or has been dealt with already. */
-bool manager_world_shim_is_gone(const struct nm_live *l);
-struct nm_live *manager_world_find(const struct manager_world *w, const char *name);
+bool manager_world_shim_is_gone(const struct nm_live_container *l);
+struct nm_live_container *manager_world_find(const struct manager_world *w, const char *name);
 
-void assert_file(const struct nm_live *l, const char *file, const char *expected);
+void assert_file(const struct nm_live_container *l, const char *file, const char *expected);

@@ -58,12 +58,12 @@ int node_teardown(void **state)
     return 0;
 }
 
-struct nm_view *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu)
+struct nm_policy_container *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu)
 {
-    struct nm_view *v = &n->views[n->n];
+    struct nm_policy_container *v = &n->views[n->n];
 
     assert_true(n->n < NODE_MAX);
-    *v = (struct nm_view){
+    *v = (struct nm_policy_container){
         .seq = n->n + 1,
         .type = type,
         .state = NM_SCHEDULED,
@@ -77,9 +77,9 @@ struct nm_view *node_queue(struct node *n, enum nm_execution_type type, double m
     return v;
 }
 
-struct nm_view *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu)
+struct nm_policy_container *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu)
 {
-    struct nm_view *v = node_queue(n, type, memory, cpu);
+    struct nm_policy_container *v = node_queue(n, type, memory, cpu);
 
     v->state = NM_RUNNING;
     v->admitted = true;
@@ -89,14 +89,14 @@ struct nm_view *node_run(struct node *n, enum nm_execution_type type, double mem
     return v;
 }
 
-void node_use(struct nm_view *v, double memory, double cpu)
+void node_use(struct nm_policy_container *v, double memory, double cpu)
 {
     v->measured = percent(memory, cpu);
 }
 
-struct nm_view *node_paused(struct node *n, double memory, double last_cpu)
+struct nm_policy_container *node_paused(struct node *n, double memory, double last_cpu)
 {
-    struct nm_view *v = node_run(n, NM_OPPORTUNISTIC, memory, last_cpu);
+    struct nm_policy_container *v = node_run(n, NM_OPPORTUNISTIC, memory, last_cpu);
 
     node_enter(n, v, NM_PAUSED);
     v->state_samples = 5;
@@ -107,14 +107,14 @@ struct nm_view *node_paused(struct node *n, double memory, double last_cpu)
     return v;
 }
 
-void node_enter(struct node *n, struct nm_view *v, enum nm_state state)
+void node_enter(struct node *n, struct nm_policy_container *v, enum nm_state state)
 {
     v->state = state;
     v->state_usec = n->in.now_usec;
     v->state_samples = 0;
 }
 
-void node_remove(struct node *n, const struct nm_view *v)
+void node_remove(struct node *n, const struct nm_policy_container *v)
 {
     for (size_t i = 0; i < n->in.n_views; i++)
         if (n->list[i] == v) {
@@ -143,7 +143,7 @@ static void new_sample(struct node *n)
     for (size_t i = 0; i < n->in.n_views; i++) {
         n->list[i]->state_samples++;
         n->list[i]->n_samples += n->list[i]->state >= NM_RUNNING;
-        nm_view_note_progress(n->list[i], n->in.now_usec);
+        nm_policy_container_note_progress(n->list[i], n->in.now_usec);
         used.memory_bytes += n->list[i]->measured.memory_bytes;
         used.cpu_millicores += n->list[i]->measured.cpu_millicores;
     }
@@ -180,7 +180,7 @@ void node_change(struct node *n)
 
 static void obey_one(struct node *n, const struct nm_policy_action *a)
 {
-    struct nm_view *v = a->target;
+    struct nm_policy_container *v = a->target;
 
     switch (a->type) {
     case NM_ACTION_ADMIT:
@@ -215,7 +215,7 @@ void node_obey(struct node *n)
         obey_one(n, &n->verdict.actions[i]);
 }
 
-const struct nm_policy_action *node_action(const struct node *n, const struct nm_view *v)
+const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v)
 {
     for (size_t i = 0; i < n->verdict.n_actions; i++)
         if (n->verdict.actions[i].target == v)

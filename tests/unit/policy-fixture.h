@@ -25,8 +25,8 @@
 struct node {
     struct nm_policy_settings settings;
     struct nm_policy *policy;
-    struct nm_view views[NODE_MAX];
-    struct nm_view *list[NODE_MAX]; /* in.views */
+    struct nm_policy_container views[NODE_MAX];
+    struct nm_policy_container *list[NODE_MAX]; /* in.views */
     size_t n;                       /* ever made */
     struct nm_policy_app apps[4];
     double system_memory, system_cpu; /* percent, besides the containers */
@@ -38,14 +38,14 @@ int node_setup(void **state);
 int node_teardown(void **state);
 
 /* A queued container; requests and use in percent of the node. */
-struct nm_view *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu);
+struct nm_policy_container *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu);
 /* A container that has run for a minute and uses just what it asked for. */
-struct nm_view *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu);
-void node_use(struct nm_view *v, double memory, double cpu);
+struct nm_policy_container *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu);
+void node_use(struct nm_policy_container *v, double memory, double cpu);
 /* The same, paused by policy, its deadline far. */
-struct nm_view *node_paused(struct node *n, double memory, double last_cpu);
-void node_enter(struct node *n, struct nm_view *v, enum nm_state state);
-void node_remove(struct node *n, const struct nm_view *v);
+struct nm_policy_container *node_paused(struct node *n, double memory, double last_cpu);
+void node_enter(struct node *n, struct nm_policy_container *v, enum nm_state state);
+void node_remove(struct node *n, const struct nm_policy_container *v);
 
 /* One period later, with a new sample. */
 void node_sample(struct node *n);
@@ -58,7 +58,7 @@ void node_change(struct node *n);
 /* What the verdict orders is done and has come into effect. */
 void node_obey(struct node *n);
 
-const struct nm_policy_action *node_action(const struct node *n, const struct nm_view *v);
+const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v);
 size_t node_count(const struct node *n, enum nm_action_type type);
 
 #define assert_action(n, v, kind, why) \

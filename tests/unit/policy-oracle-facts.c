@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-double facts_returning(const struct facts *f, const struct nm_view *v)
+double facts_returning(const struct facts *f, const struct nm_policy_container *v)
 {
     double room = fmax(0, (double)v->request.memory_bytes - (double)v->measured.memory_bytes);
 
@@ -15,7 +15,7 @@ double facts_returning(const struct facts *f, const struct nm_view *v)
     return f->s->memory_limits ? fmin((double)v->swapped_bytes, room) : (double)v->swapped_bytes;
 }
 
-double facts_estimate(const struct facts *f, const struct nm_view *v, int k)
+double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k)
 {
     bool warm = v->state == NM_SCHEDULED || v->n_samples < f->s->warmup_samples ||
                 f->in->now_usec < v->started_usec + f->s->warmup_usec;
@@ -38,9 +38,9 @@ double facts_estimate(const struct facts *f, const struct nm_view *v, int k)
     return e;
 }
 
-static void gather_view(struct facts *f, const struct nm_view *v, double shown[2])
+static void gather_view(struct facts *f, const struct nm_policy_container *v, double shown[2])
 {
-    if (nm_view_is_prepared(v))
+    if (nm_policy_container_is_prepared(v))
         return; /* nobody in a round has to do with it */
     if (queued(v)) {
         f->n_queued += v->type == NM_OPPORTUNISTIC;

@@ -26,30 +26,30 @@ static inline double get(const struct nm_resources *r, int k)
 }
 
 /* What a guaranteed one is promised, or would be. */
-static inline double promise(const struct nm_view *v, int k)
+static inline double promise(const struct nm_policy_container *v, int k)
 {
     return k == NM_CPU && v->cpu_is_share ? 0 : get(&v->request, k);
 }
 
-static inline bool queued(const struct nm_view *v)
+static inline bool queued(const struct nm_policy_container *v)
 {
     return v->state == NM_SCHEDULED && !v->admitted;
 }
 
-static inline bool stuck(const struct facts *f, const struct nm_view *v)
+static inline bool stuck(const struct facts *f, const struct nm_policy_container *v)
 {
     uint64_t since = v->state == NM_KILLING ? NM_MAX(v->state_usec, v->shrunk_usec) : v->state_usec;
 
     return f->in->now_usec - since >= 10 * NM_USEC_PER_SEC;
 }
 
-static inline double resume_cpu(const struct facts *f, const struct nm_view *v)
+static inline double resume_cpu(const struct facts *f, const struct nm_policy_container *v)
 {
     return f->s->over_allocation ? (double)v->last_cpu_millicores
                                  : (double)v->request.cpu_millicores;
 }
 
 /* What it had in swap comes back with it, as far as its limit lets it in. */
-double facts_returning(const struct facts *f, const struct nm_view *v);
-double facts_estimate(const struct facts *f, const struct nm_view *v, int k);
+double facts_returning(const struct facts *f, const struct nm_policy_container *v);
+double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k);
 void facts_gather(struct oracle *o, struct facts *f, const struct world *w);

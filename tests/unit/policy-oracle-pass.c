@@ -10,12 +10,12 @@
 
 #include "tests/unit/policy-oracle.h"
 
-static bool placed(const struct nm_view *v)
+static bool placed(const struct nm_policy_container *v)
 {
     return v->state >= NM_SCHEDULED && v->state <= NM_KILLING && (v->state != NM_SCHEDULED || v->admitted);
 }
 
-static bool has_passed(const struct nm_view *v, const struct nm_view *head)
+static bool has_passed(const struct nm_policy_container *v, const struct nm_policy_container *head)
 {
     return placed(v) && v->passed && !v->exempt && v->type == NM_OPPORTUNISTIC && v->seq > head->seq &&
            v->started_usec >= head->submitted_usec;
@@ -27,14 +27,14 @@ static double part(const struct nm_resources *r, int k)
 }
 
 /* What the head was held against: all that was admitted before it included, and those that pass it not. */
-static bool only_passers_keep_out(const struct world *w, const struct nm_view *head)
+static bool only_passers_keep_out(const struct world *w, const struct nm_policy_container *head)
 {
     const struct nm_policy_settings *s = &w->settings;
     bool any = false, plain = true, over = s->over_allocation;
     double theirs[2] = {0}, asked[2] = {0}, all[2] = {0};
 
     for (size_t i = 0; i < w->in.n_views; i++) {
-        const struct nm_view *v = w->in.views[i];
+        const struct nm_policy_container *v = w->in.views[i];
 
         for (int k = 0; k < 2 && placed(v); k++)
             all[k] += part(&v->request, k);
@@ -80,11 +80,11 @@ static bool looks_away(const struct world *w)
     }
 }
 
-static const char *check_actions(const struct world *w, const struct nm_view *due, bool *ret_cleared)
+static const char *check_actions(const struct world *w, const struct nm_policy_container *due, bool *ret_cleared)
 {
     for (size_t i = 0; i < w->verdict.n_actions; i++) {
         const struct nm_policy_action *a = &w->verdict.actions[i];
-        const struct nm_view *head = a->on_behalf_of;
+        const struct nm_policy_container *head = a->on_behalf_of;
 
         if (a->type == NM_ACTION_ADMIT && head && (w->settings.backfill_usec == 0 || a->target->exempt))
             return "a container passes another one that may not";
@@ -104,7 +104,7 @@ static const char *check_actions(const struct world *w, const struct nm_view *du
 
 const char *oracle_check_passing(struct oracle_passing *o, const struct world *w)
 {
-    const struct nm_view *head = w->verdict.hold_view;
+    const struct nm_policy_container *head = w->verdict.hold_view;
     bool away = looks_away(w), due = !away && only_passers_keep_out(w, head), cleared = false;
     const char *r = check_actions(w, due ? head : NULL, &cleared);
 

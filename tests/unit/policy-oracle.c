@@ -29,7 +29,7 @@ static bool is_threshold(const struct nm_policy_action *a)
 static const char *check_victim(struct oracle *o, const struct facts *f,
                                 const struct nm_policy_action *a)
 {
-    const struct nm_view *v = a->target;
+    const struct nm_policy_container *v = a->target;
 
     if (v->type == NM_GUARANTEED)
         return wrong(o, "guaranteed container %" PRIu64 " is a victim", v->seq);
@@ -103,7 +103,7 @@ static const char *check_running_reclaim(struct oracle *o, const struct facts *f
 
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
-        const struct nm_view *v = a->target;
+        const struct nm_policy_container *v = a->target;
 
         n_kills += a->type == NM_ACTION_KILL && a->reason == NM_REASON_MEMORY_OVER_BETA;
         if (a->reason == NM_REASON_FROZEN_MEMORY || a->reason == NM_REASON_PAUSE_DEADLINE)
@@ -130,7 +130,7 @@ static bool unsettled(const struct oracle *o, const struct facts *f)
     return false;
 }
 
-static const struct nm_policy_action *action_on(const struct facts *f, const struct nm_view *v)
+static const struct nm_policy_action *action_on(const struct facts *f, const struct nm_policy_container *v)
 {
     for (size_t i = 0; i < f->v->n_actions; i++)
         if (f->v->actions[i].target == v)
@@ -144,7 +144,7 @@ static double in_swap_of_paused(const struct facts *f)
     double sum = 0;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
-        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (v->state == NM_PAUSED &&
@@ -163,7 +163,7 @@ static const char *check_admission(struct oracle *o, const struct facts *f,
                                    const struct nm_policy_action *a, const double used[2],
                                    const double allocated[2])
 {
-    const struct nm_view *v = a->target;
+    const struct nm_policy_container *v = a->target;
     bool plain = true, over = f->s->over_allocation;
     double in_swap = in_swap_of_paused(f);
 
@@ -201,7 +201,7 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
                                 const struct nm_policy_action *a, const double used[2],
                                 size_t n_resumed)
 {
-    const struct nm_view *v = a->target;
+    const struct nm_policy_container *v = a->target;
     double after = used[NM_CPU] + resume_cpu(f, v);
     bool alone = f->n_active + n_resumed == 0 && used[NM_CPU] < floor(f->alpha[NM_CPU] / 2) &&
                  f->in->now_usec - v->paused_usec >= f->s->pause_deadline_usec / 16;
@@ -338,11 +338,11 @@ static void admit_and_claim(const struct facts *f, double used[2], double claims
     uint64_t last = 0;
 
     for (size_t n = 0; n < f->n_guaranteed_queued; n++) {
-        const struct nm_view *next = NULL;
+        const struct nm_policy_container *next = NULL;
         bool allowed = true, fits = !waiting;
 
         for (size_t i = 0; i < f->in->n_views; i++) {
-            const struct nm_view *v = f->in->views[i];
+            const struct nm_policy_container *v = f->in->views[i];
 
             if (queued(v) && v->type == NM_GUARANTEED && v->seq > last &&
                 (!next || v->seq < next->seq))
@@ -374,7 +374,7 @@ static void add_expected(const struct facts *f, double pending[2], enum nm_reaso
 {
     for (size_t i = 0; i < f->v->n_actions; i++) {
         const struct nm_policy_action *a = &f->v->actions[i];
-        const struct nm_view *v = a->target;
+        const struct nm_policy_container *v = a->target;
 
         if (a->reason != reason || (int)a->resource != resource)
             continue;
@@ -424,7 +424,7 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
     if (f->n_guaranteed_queued == 0 || !f->fresh || f->in->draining || f->in->unhealthy)
         return NULL;
     for (size_t i = 0; i < f->in->n_views; i++) {
-        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         waits_for = waits_for ||
@@ -448,7 +448,7 @@ static const char *check_resume_order(struct oracle *o, const struct facts *f)
     uint64_t first_left = UINT64_MAX, last_resumed = 0;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
-        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (v->state != NM_PAUSED || v->user_paused || v->type == NM_GUARANTEED)
@@ -468,7 +468,7 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
     uint32_t awake = NM_MAX(2U, f->s->settle_samples); /* after a sleep */
 
     for (size_t i = 0; i < f->in->n_views; i++) {
-        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (v->state == NM_PAUSING && stuck(f, v) && !a)
@@ -492,7 +492,7 @@ struct line {
     uint64_t newest_kept, oldest_shed;
 };
 
-static void stand_in(struct line *l, const struct nm_view *v, const struct nm_policy_action *a)
+static void stand_in(struct line *l, const struct nm_policy_container *v, const struct nm_policy_action *a)
 {
     l->left += !a;
     l->asked[NM_MEMORY] += get(&v->request, NM_MEMORY);
@@ -505,12 +505,12 @@ static void stand_in(struct line *l, const struct nm_view *v, const struct nm_po
 
 /* Nothing is in its way: the node is empty, or nobody else waits or is paused, and nothing holds the whole queue. What
  * is behind others or beside paused ones it looks away from. */
-static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_view *v)
+static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v)
 {
     bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
 
     for (size_t i = 0; i < f->in->n_views; i++) {
-        empty = empty && (queued(f->in->views[i]) || nm_view_is_prepared(f->in->views[i]));
+        empty = empty && (queued(f->in->views[i]) || nm_policy_container_is_prepared(f->in->views[i]));
         paused = paused || f->in->views[i]->state == NM_PAUSED;
     }
     if (paused || (!empty && f->n_queued > 1) || f->n_guaranteed_queued > 0)
@@ -533,7 +533,8 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
 }
 
 /* Would it fit if it had the node for itself, beside what the host does? Of its CPU request so much counts. */
-static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_view *v, double cpu_part)
+static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
+                       double cpu_part)
 {
     bool plain = true, over = f->s->over_allocation;
 
@@ -547,7 +548,8 @@ static bool fits_alone(const struct oracle *o, const struct facts *f, const stru
 }
 
 /* Whatever others do meanwhile. */
-static bool waits_too_long(const struct oracle *o, const struct facts *f, const struct nm_view *v, double cpu_part)
+static bool waits_too_long(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
+                           double cpu_part)
 {
     const uint64_t wait = f->s->give_back_usec, waits = f->in->now_usec - v->state_usec;
 
@@ -556,7 +558,7 @@ static bool waits_too_long(const struct oracle *o, const struct facts *f, const 
 
 /* What goes back to its upstream has waited, and what has waited while nothing moved goes back. What moves in this
  * round may have taken the room. */
-static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_view *v,
+static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                               const struct nm_policy_action *a)
 {
     const uint64_t wait = f->s->give_back_usec, waits = f->in->now_usec - v->state_usec;
@@ -573,9 +575,9 @@ static const char *check_wait(struct oracle *o, const struct facts *f, const str
     return NULL;
 }
 
-static bool is_active(const struct nm_view *v)
+static bool is_active(const struct nm_policy_container *v)
 {
-    return v->type == NM_OPPORTUNISTIC && !queued(v) && !nm_view_is_prepared(v) && v->state != NM_PAUSED &&
+    return v->type == NM_OPPORTUNISTIC && !queued(v) && !nm_policy_container_is_prepared(v) && v->state != NM_PAUSED &&
            v->state != NM_KILLING && v->state != NM_COMPLETED;
 }
 
@@ -604,7 +606,7 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
 
     note_moves(o, f);
     for (size_t i = 0; i < f->in->n_views; i++) {
-        const struct nm_view *v = f->in->views[i];
+        const struct nm_policy_container *v = f->in->views[i];
         const struct nm_policy_action *a = action_on(f, v);
 
         if (!queued(v) || v->type != NM_OPPORTUNISTIC)

@@ -187,7 +187,7 @@ static struct sums sums_of(const struct world *w)
     struct sums s = {0};
 
     for (size_t i = 0; i < w->in.n_views; i++) {
-        const struct nm_view *v = w->views[i];
+        const struct nm_policy_container *v = w->views[i];
         bool waits = v->state < NM_SCHEDULED || (v->state == NM_SCHEDULED && !v->admitted);
         double of[2] = {(double)v->request.memory_bytes, (double)v->request.cpu_millicores};
 
@@ -318,8 +318,9 @@ static void resume_done(struct world *w, struct inhabitant *c)
 /* A transition that is due comes to its end. Returns whether anything happened. */
 static bool arrive_in_state(struct world *w, struct inhabitant *c)
 {
-    struct nm_view *v = &c->view;
-    bool passing = nm_view_is_prepared(v) || (v->state == NM_SCHEDULED && v->admitted) || v->state == NM_PAUSING ||
+    struct nm_policy_container *v = &c->view;
+    bool passing = nm_policy_container_is_prepared(v) || (v->state == NM_SCHEDULED && v->admitted) ||
+        v->state == NM_PAUSING ||
                    v->state == NM_RESUMING || v->state == NM_KILLING;
 
     if (v->state == NM_RUNNING && c->work_left_usec == 0) {
@@ -334,7 +335,7 @@ static bool arrive_in_state(struct world *w, struct inhabitant *c)
         resume_done(w, c);
     else if (v->state == NM_KILLING || c->fails)
         leave(w, c);
-    else if (nm_view_is_prepared(v))
+    else if (nm_policy_container_is_prepared(v))
         enter(w, c, NM_SCHEDULED);
     else
         enter(w, c, NM_RUNNING);
@@ -431,7 +432,7 @@ static void sample_stall(struct world *w, struct inhabitant *c, uint64_t opportu
 
 static void sample_container(struct inhabitant *c, uint64_t now)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     v->state_samples++;
     if (v->state < NM_RUNNING)
@@ -439,7 +440,7 @@ static void sample_container(struct inhabitant *c, uint64_t now)
     v->n_samples++;
     v->measured = (struct nm_resources){c->memory_now, c->cpu_now};
     v->swapped_bytes = c->swapped_now;
-    nm_view_note_progress(v, now);
+    nm_policy_container_note_progress(v, now);
 }
 
 static void take_sample(struct world *w)
@@ -488,7 +489,7 @@ static void person_pauses(struct world *w, struct inhabitant *c)
 
 static void meddle_with(struct world *w, struct inhabitant *c)
 {
-    struct nm_view *v = &c->view;
+    struct nm_policy_container *v = &c->view;
 
     switch (world_below(w, 6)) {
     case 0:

@@ -14,7 +14,7 @@
 #define WORLD_APPS 4
 
 struct inhabitant {
-    struct nm_view view;
+    struct nm_policy_container view;
     bool alive;
     uint64_t memory_target, cpu_demand; /* what it would like to use */
     uint64_t memory_now, cpu_now, swapped_now;
@@ -30,7 +30,7 @@ struct world {
     struct nm_policy *policy;
     uint64_t now, next_sample, period;
     struct inhabitant all[WORLD_MAX];
-    struct nm_view *views[WORLD_MAX];
+    struct nm_policy_container *views[WORLD_MAX];
     struct nm_policy_app apps[WORLD_APPS];
     uint64_t next_seq;
     struct nm_policy_node node;

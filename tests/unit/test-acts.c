@@ -27,27 +27,27 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
 
 /* A file of the cgroup that can't be written: it is a directory. */
-static void spoil(const struct nm_live *l, const char *file)
+static void spoil(const struct nm_live_container *l, const char *file)
 {
     assert_int_equal(unlinkat(l->cg->dir_fd, file, 0), 0);
     assert_int_equal(mkdirat(l->cg->dir_fd, file, 0700), 0);
 }
 
-static void write_file(const struct nm_live *l, const char *file, const char *text)
+static void write_file(const struct nm_live_container *l, const char *file, const char *text)
 {
     _cleanup_close_ int fd = openat(l->cg->dir_fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-static void open_decision(struct nm_live *l, enum nm_decision_kind kind)
+static void open_decision(struct nm_live_container *l, enum nm_decision_kind kind)
 {
     l->decision = (struct nm_decision){.number = 1000, .kind = kind, .reason = NM_REASON_MEMORY_OVER_BETA};
     (void)snprintf(l->decision.container_id, sizeof l->decision.container_id, "%s", l->c->id);
     l->decision_open = true;
 }
 
-static void assert_failed(const struct nm_live *l, const char *why)
+static void assert_failed(const struct nm_live_container *l, const char *why)
 {
     assert_false(l->decision_open);
     assert_int_equal(l->decision.outcome, NM_OUTCOME_FAILED);
@@ -59,7 +59,7 @@ static void assert_failed(const struct nm_live *l, const char *why)
 static void test_what_can_not_be_frozen_runs_on(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     spoil(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_PAUSE);
@@ -73,7 +73,7 @@ static void test_what_can_not_be_frozen_runs_on(void **state)
 static void test_what_can_not_be_thawed_stays_paused(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
     spoil(l, "cgroup.freeze");
     open_decision(l, NM_DECISION_RESUME);
@@ -85,7 +85,7 @@ static void test_what_can_not_be_thawed_stays_paused(void **state)
 static void test_a_freeze_that_takes_too_long(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSING);
 
     open_decision(l, NM_DECISION_PAUSE);
     nm_freeze_given_up(l);
@@ -98,7 +98,7 @@ static void test_a_freeze_that_takes_too_long(void **state)
 
 /* ---- reclaiming ------------------------------------------------------------------------------ */
 
-static bool is_reclaimed(const struct nm_live *l)
+static bool is_reclaimed(const struct nm_live_container *l)
 {
     return !l->reclaim_child;
 }
@@ -107,7 +107,7 @@ static bool is_reclaimed(const struct nm_live *l)
 static void test_reclaim(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     char text[64];
 
     write_file(l, "memory.swap.current", "0\n");
@@ -129,7 +129,7 @@ static void test_reclaim(void **state)
 static void test_a_reclaim_that_fails(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
     (void)unlinkat(l->cg->dir_fd, "memory.swap.current", 0); /* a kernel that doesn't account swap */
     open_decision(l, NM_DECISION_RECLAIM);
@@ -141,9 +141,9 @@ static void test_a_reclaim_that_fails(void **state)
 }
 
 /* A worker that hangs in the kernel, as in a write to a slow disk: here in the opening of a pipe that nobody reads. */
-static struct nm_live *begin_to_hang(struct manager_world *w, uint64_t within_usec)
+static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t within_usec)
 {
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     write_file(l, "memory.swap.current", "0\n");
     write_file(l, "memory.swap.max", "0\n");
@@ -158,7 +158,7 @@ static struct nm_live *begin_to_hang(struct manager_world *w, uint64_t within_us
 static void test_a_reclaim_that_hangs(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = begin_to_hang(w, NM_USEC_PER_MSEC);
+    struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
 
     manager_world_wait(w, l, is_reclaimed); /* it is killed when it is late */
     assert_true(l->reclaim_late);
@@ -171,7 +171,7 @@ static void test_a_reclaim_that_hangs(void **state)
 static void test_a_reclaim_that_is_overtaken(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     for (unsigned late = 0; late < 2; late++) {
         l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
@@ -192,7 +192,7 @@ static void test_a_reclaim_that_is_overtaken(void **state)
 static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
+    struct nm_live_container *l = begin_to_hang(w, 3600 * NM_USEC_PER_SEC);
     siginfo_t gone = {0};
     pid_t pid;
 
@@ -211,7 +211,7 @@ static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
 static void test_a_reclaim_without_a_source(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     open_decision(l, NM_DECISION_RECLAIM);
     assert_true(sd_event_exit(w->event, 0) >= 0);
@@ -288,7 +288,7 @@ static void test_each_open_decision(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(rows); i++) {
         char name[16];
         struct nm_decision kept;
-        struct nm_live *l;
+        struct nm_live_container *l;
         enum fate fate;
 
         (void)snprintf(name, sizeof name, "row%zu", i);
@@ -312,7 +312,7 @@ static void test_each_open_decision(void **state)
 static void test_decisions_that_are_closed(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d;
 
     nm_recovery_reopen_decision(l); /* none was ever taken */
@@ -332,7 +332,7 @@ static void test_decisions_that_are_closed(void **state)
 static void test_what_was_regained_is_still_to_be_seen(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d = {.number = 1000, .kind = NM_DECISION_PAUSE, .outcome = NM_OUTCOME_DONE};
 
     (void)snprintf(d.container_id, sizeof d.container_id, "%s", l->c->id);

@@ -393,37 +393,37 @@ static void test_survivors(void **state)
 {
     struct world *w = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
-    struct nm_cgroup_survivors s;
+    struct nm_cgroup_leftover_procs s;
     char text[160], expected[160];
     pid_t pid;
 
     (void)snprintf(text, sizeof text, "%d\n", (int)getpid());
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", text);
-    assert_int_equal(nm_cgroup_survivors(w->cg, &s), 0);
+    assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
     assert_true(s.n == 1 && s.n_hanging == 0);
-    nm_cgroup_survivors_print(&s, text, sizeof text);
+    nm_cgroup_leftover_procs_print(&s, text, sizeof text);
     assert_string_equal(text, "1 of its processes is there, though none hangs in the kernel");
 
     pid = hanging();
     (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last has gone */
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", text);
     do
-        assert_int_equal(nm_cgroup_survivors(w->cg, &s), 0);
+        assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
     while (s.n_hanging == 0 && nm_now_usec() < deadline);
     assert_true(s.n == 3 && s.n_hanging == 1 && s.hanging == pid);
-    nm_cgroup_survivors_print(&s, text, sizeof text);
+    nm_cgroup_leftover_procs_print(&s, text, sizeof text);
     (void)snprintf(expected, sizeof expected,
                    "1 of its processes hangs in the kernel (state D), %d (test-cgroup-fil) for one",
                    (int)pid);
     assert_string_equal(text, expected);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    s = (struct nm_cgroup_survivors){.n = 2};
-    nm_cgroup_survivors_print(&s, text, sizeof text);
+    s = (struct nm_cgroup_leftover_procs){.n = 2};
+    nm_cgroup_leftover_procs_print(&s, text, sizeof text);
     assert_string_equal(text, "2 of its processes are there, though none hangs in the kernel");
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", "");
     fake_tree_unlink(&w->dir, SCOPE "cgroup.procs");
-    assert_int_equal(nm_cgroup_survivors(w->cg, &s), -ENOENT); /* the cgroup itself has gone */
+    assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup itself has gone */
 }
 
 /* ---- what can't be had ----------------------------------------------------------------------- */

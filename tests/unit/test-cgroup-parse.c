@@ -378,7 +378,7 @@ static void test_explanations(void **state)
 static void test_survivors_words(void **state)
 {
     const struct {
-        struct nm_cgroup_survivors s;
+        struct nm_cgroup_leftover_procs s;
         const char *text;
     } cases[] = {
         {{.n = 1}, "1 of its processes is there, though none hangs in the kernel"},
@@ -392,7 +392,7 @@ static void test_survivors_words(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        nm_cgroup_survivors_print(&cases[i].s, text, sizeof text);
+        nm_cgroup_leftover_procs_print(&cases[i].s, text, sizeof text);
         assert_string_equal(text, cases[i].text);
     }
 }

@@ -360,10 +360,10 @@ static void test_states(void **state)
     (void)snprintf(text, sizeof text, "%d\n", (int)getpid()); /* whose threads are looked for */
     fake_tree_write(&w->dir, "cgroup.procs", text);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        struct nm_cgroup_survivors s;
+        struct nm_cgroup_leftover_procs s;
 
         kernel.stat = cases[i].stat;
-        assert_int_equal(nm_cgroup_survivors(w->cg, &s), 0);
+        assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
         assert_int_equal(s.n, 1);
         if (s.n_hanging != cases[i].hangs)
             fail_msg("%s", cases[i].stat);

@@ -81,7 +81,7 @@ static uint64_t newest_kept(const struct manager_world *w)
 static void test_events_of_a_transaction(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     uint64_t before = nm_events_newest(w->m->events)->number + 1, number;
 
     (void)nm_store_begin(w->m->store);
@@ -123,7 +123,7 @@ static void test_a_margin_that_is_no_margin(void **state)
 static void test_too_many_applications(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     uint32_t first = nm_lists_app(w->m, "first"), other;
     char name[32];
 
@@ -169,7 +169,7 @@ static void test_notes(void **state)
 static void test_logs_that_are_none(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     struct nm_output_piece piece = {0};
     struct nm_problem p;
     char name[160];

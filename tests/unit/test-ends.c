@@ -34,10 +34,10 @@
 static char word[] = "/bin/it", where[] = "/nowhere", someone[] = "someone";
 static char *const words[] = {word, NULL};
 
-static struct nm_live *add(struct manager_world *w, const char *name)
+static struct nm_live_container *add(struct manager_world *w, const char *name)
 {
     const struct nm_command command = {.argv = (char **)(uintptr_t)words, .workdir = where, .user = someone};
-    struct nm_live *l = manager_world_add(w, name, NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, name, NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_int_equal(nm_command_copy(&command, &l->c->command), 0);
     return l;
@@ -76,25 +76,25 @@ static const struct {
     {NM_LAUNCH_STAGE_SHIM, EAGAIN, NM_EXIT_LAUNCH_FAILED, 125, "Resource temporarily unavailable"},
 };
 
-static void forget_end(struct nm_live *l)
+static void forget_end(struct nm_live_container *l)
 {
     nm_container_forget_end(l->c);
     l->c->message[0] = '\0';
     l->c->exit_reason = NM_EXIT_NONE;
     l->c->oom_kills = 0;
-    l->has_end = l->run.starved = l->run.oom_told = l->run.stopped = false;
+    l->has_end = l->run.global_oom = l->run.oom_reported = l->run.stopped = false;
 }
 
 static void test_what_could_not_begin(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(failures); i++) {
         l->end = (struct nm_launch_record){.phase = NM_LAUNCH_ENDED, .failed_stage = failures[i].stage,
                                            .failed_errno = failures[i].error};
         l->has_end = true;
-        nm_end_judge(l);
+        nm_end_classify(l);
         assert_int_equal(l->c->exit_reason, failures[i].reason);
         assert_int_equal(l->c->exit_code, failures[i].code);
         if (!strstr(l->c->message, failures[i].says))
@@ -139,7 +139,7 @@ static const struct last_word last_words[] = {
 static void test_how_it_ended(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(last_words); i++) {
         const struct last_word *is = &last_words[i];
@@ -151,7 +151,7 @@ static void test_how_it_ended(void **state)
         l->has_end = true;
         l->run.stopped = is->stopped;
         l->c->kill_reason = is->kill;
-        nm_end_judge(l);
+        nm_end_classify(l);
         if (l->c->exit_reason != is->reason || l->c->exit_code != is->code)
             fail_msg("%zu: %s, %d", i, nm_exit_reason_name(l->c->exit_reason), l->c->exit_code);
         if (is->says[0] ? !strstr(l->c->message, is->says) : l->c->message[0] != '\0')
@@ -170,9 +170,9 @@ static void leave_file(struct manager_world *w, const char *id, const char *file
     fake_tree_write(&w->tree, name, text);
 }
 
-static void assert_judged(struct nm_live *l, enum nm_exit_reason reason, int code, const char *says)
+static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reason, int code, const char *says)
 {
-    nm_end_judge(l);
+    nm_end_classify(l);
     assert_int_equal(l->c->exit_reason, reason);
     assert_int_equal(l->c->exit_code, code);
     if (!strstr(l->c->message, says))
@@ -184,7 +184,7 @@ static void assert_judged(struct nm_live *l, enum nm_exit_reason reason, int cod
 static void test_without_a_last_word(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     assert_judged(l, NM_EXIT_LOST, -1, "its shim's records were removed");
     leave_file(w, l->c->id, "other", "");
@@ -213,7 +213,7 @@ static void test_without_a_last_word(void **state)
 static void test_the_kernel_kills_unheard(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     l->sampler = nm_cgroup_sampler_free(l->sampler);
@@ -223,7 +223,7 @@ static void test_the_kernel_kills_unheard(void **state)
     assert_int_equal(nm_fake_set_memory_events(l->cg, &(struct nm_cgroup_memory_events){.oom_kill = 2}), 0);
     nm_sample_live(l, nm_now_usec());
     assert_int_equal(l->c->oom_kills, 2);
-    assert_true(l->run.oom_told && l->run.starved); /* its own limit wasn't reached */
+    assert_true(l->run.oom_reported && l->run.global_oom); /* its own limit wasn't reached */
     assert_int_equal(w->m->sampled.kernel_kills, 1);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     nm_sample_live(l, nm_now_usec());
@@ -262,7 +262,7 @@ static void test_a_slice_that_goes(void **state)
 
 /* ---- what doesn't end ------------------------------------------------------------------------- */
 
-static bool has_ended(const struct nm_live *l)
+static bool has_ended(const struct nm_live_container *l)
 {
     return nm_run_phase_is_ending(l->phase);
 }
@@ -270,7 +270,7 @@ static bool has_ended(const struct nm_live *l)
 static void test_what_can_not_be_killed(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
     struct nm_status status;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -295,7 +295,7 @@ static void test_what_can_not_be_killed(void **state)
 static void test_a_kill_that_fails(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", 0), 0);
     assert_int_equal(mkdirat(l->cg->dir_fd, "cgroup.kill", 0700), 0);
@@ -308,7 +308,7 @@ static void test_a_kill_that_fails(void **state)
     assert_int_equal(unlinkat(l->cg->dir_fd, "cgroup.kill", AT_REMOVEDIR), 0);
 }
 
-static void remove_cgroup(const struct nm_live *l)
+static void remove_cgroup(const struct nm_live_container *l)
 {
     assert_int_equal(remove_tree(l->cg->path), 0);
 }
@@ -321,7 +321,7 @@ static void test_a_cgroup_that_vanishes(void **state)
     struct nm_problem p;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
-        struct nm_live *l = add(w, "it");
+        struct nm_live_container *l = add(w, "it");
         const struct nm_container *c = l->c;
 
         l->phase = NM_RUN_SHIM_GONE;
@@ -343,7 +343,7 @@ static void test_a_cgroup_that_vanishes(void **state)
 static void test_limits_that_can_not_be_set(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     nm_fake_fail_next(w->m->backend, NM_FAKE_SET_LIMITS, -EIO);
     nm_limits_apply(l);
@@ -361,7 +361,7 @@ static void test_limits_that_can_not_be_set(void **state)
 static void test_an_end_while_limits_are_set(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
     const struct nm_container *c = l->c;
 
     nm_limits_apply(l);
@@ -375,7 +375,7 @@ static void test_an_end_while_limits_are_set(void **state)
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
 }
 
-static void overwrite(const struct nm_live *l, const char *file, const char *text)
+static void overwrite(const struct nm_live_container *l, const char *file, const char *text)
 {
     assert_true(nm_write_file_at(l->cg->dir_fd, file, text) >= 0);
 }
@@ -383,7 +383,7 @@ static void overwrite(const struct nm_live *l, const char *file, const char *tex
 static void test_another_hand(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it"), *dies = add(w, "dies"), *changes = add(w, "changes");
+    struct nm_live_container *l = add(w, "it"), *dies = add(w, "dies"), *changes = add(w, "changes");
     char text[64];
 
     manager_world_start(w);
@@ -405,7 +405,7 @@ static void test_another_hand(void **state)
 static void test_limits_are_put_right(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
 
     l->c->pid = getpid(); /* whose score is another type's */
     overwrite(l, "memory.max", "1234567936");
@@ -425,23 +425,23 @@ static void test_limits_are_put_right(void **state)
 static void test_a_stop_by_systemd(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it");
+    struct nm_live_container *l = add(w, "it");
     const struct nm_event_record *e;
 
-    nm_life_stopped(NULL, w->m);
+    nm_container_events_stopped(NULL, w->m);
     e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, "systemd stops nmtest.slice and all containers in it"));
-    nm_life_stopped("container_1_000099", w->m); /* nobody's */
-    nm_life_stopped(l->c->id, w->m);
+    nm_container_events_stopped("container_1_000099", w->m); /* nobody's */
+    nm_container_events_stopped(l->c->id, w->m);
     assert_true(l->run.stopped);
     assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));
     e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, l->c->id));
-    nm_life_stopped(l->c->id, w->m); /* it says so twice */
+    nm_container_events_stopped(l->c->id, w->m); /* it says so twice */
     assert_ptr_equal(e, nm_events_newest(w->m->events));
 }
 
-static int asked_freeze(const struct nm_live *l)
+static int asked_freeze(const struct nm_live_container *l)
 {
     char text[16];
 
@@ -453,7 +453,7 @@ static int asked_freeze(const struct nm_live *l)
 static void test_a_foreign_freeze(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "runs"), *paused = add(w, "paused");
+    struct nm_live_container *l = add(w, "runs"), *paused = add(w, "paused");
 
     paused->c->view.state = NM_PAUSED;
     overwrite(l, "cgroup.freeze", "1");
@@ -467,7 +467,7 @@ static void test_a_foreign_freeze(void **state)
     manager_world_settle(w);
     assert_int_equal(w->m->counters.drift_repairs, 2);
     overwrite(l, "cgroup.events", "nonsense\n");
-    nm_life_observe(l);
+    nm_container_events_observe(l);
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
 

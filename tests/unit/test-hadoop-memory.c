@@ -73,7 +73,7 @@ static int write_tokens(void *userdata)
 }
 
 struct paid {
-    struct nm_account *account;
+    struct nm_quota_account *account;
     struct nm_bytes written;
 };
 
@@ -89,27 +89,27 @@ static int read_tokens(void *userdata)
     if (r == 0) {
         assert_int_equal(c.n_tokens, N_TOKENS);
         assert_int_equal(c.n_secrets, 1);
-        assert_true(nm_account_bytes(p->account) > 0);
+        assert_true(nm_quota_account_bytes(p->account) > 0);
     }
     nm_arena_done(&a);
-    assert_int_equal(nm_account_bytes(p->account), 0);
+    assert_int_equal(nm_quota_account_bytes(p->account), 0);
     return r;
 }
 
 /* Who pays for an arena gets all of it back, also when a piece could be paid for and not be had. */
 static void test_credentials(void **state)
 {
-    struct nm_ration *ration;
+    struct nm_quota *ration;
     struct paid p;
 
     (void)state;
     assert_true(fail_each(write_tokens, NULL) >= 2);
     assert_int_equal(write_tokens(&p.written), 0);
-    assert_int_equal(nm_ration_new(1u << 20, &ration), 0);
-    assert_int_equal(nm_ration_account(ration, "somebody", false, &p.account), 0);
+    assert_int_equal(nm_quota_new(1u << 20, &ration), 0);
+    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &p.account), 0);
     assert_true(fail_each(read_tokens, &p) >= 1);
-    nm_account_unref(p.account);
-    nm_ration_free(ration);
+    nm_quota_account_unref(p.account);
+    nm_quota_free(ration);
     free((void *)(uintptr_t)p.written.data);
 }
 

@@ -94,30 +94,30 @@ static void test_refused_lengths(void **state)
 /* A long frame that is only announced costs a first piece; it pays as it comes, and stops where the account does. */
 static void test_room_follows_bytes(void **state)
 {
-    struct nm_account *a;
-    struct nm_ration *ration;
+    struct nm_quota_account *a;
+    struct nm_quota *ration;
     struct nm_frame f = {};
     uint8_t *to;
     size_t n;
     int r;
 
     (void)state;
-    assert_int_equal(nm_ration_new(UINT64_C(256) << 10, &ration), 0);
-    assert_int_equal(nm_ration_account(ration, "somebody", false, &a), 0);
+    assert_int_equal(nm_quota_new(UINT64_C(256) << 10, &ration), 0);
+    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &a), 0);
     nm_frame_init(&f, 64 << 20, a);
     assert_int_equal(read_head(&f, 2, 0, 0, 0), 0);
-    assert_int_equal(nm_account_bytes(a), 0);
+    assert_int_equal(nm_quota_account_bytes(a), 0);
     while ((r = nm_frame_want(&f, &to, &n)) == 0) {
         memset(to, 1, n);
         assert_int_equal(nm_frame_got(&f, n), 0);
-        assert_true(nm_account_bytes(a) <= 2 * f.n + 4096);
+        assert_true(nm_quota_account_bytes(a) <= 2 * f.n + 4096);
     }
     assert_int_equal(r, -ENOBUFS);
-    assert_true(nm_account_bytes(a) <= 64 << 10); /* half of the half for all who aren't administrators */
+    assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* half of the half for all who aren't administrators */
     nm_frame_drop(&f);
-    assert_int_equal(nm_account_bytes(a), 0);
-    nm_account_unref(a);
-    nm_ration_free(ration);
+    assert_int_equal(nm_quota_account_bytes(a), 0);
+    nm_quota_account_unref(a);
+    nm_quota_free(ration);
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
@@ -228,13 +228,13 @@ static void test_arena_alloc(void **state)
 static void test_arena_limits(void **state)
 {
     uint8_t auths[20000];
-    struct nm_account *account;
-    struct nm_ration *ration;
+    struct nm_quota_account *account;
+    struct nm_quota *ration;
     struct nm_arena a;
 
     (void)state;
-    assert_int_equal(nm_ration_new(8 << 20, &ration), 0);
-    assert_int_equal(nm_ration_account(ration, "somebody", false, &account), 0);
+    assert_int_equal(nm_quota_new(8 << 20, &ration), 0);
+    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &account), 0);
     /* RpcSasl: unknown fields of no length */
     for (size_t i = 0; i < sizeof auths; i += 2) {
         auths[i] = 0x7a;
@@ -242,23 +242,23 @@ static void test_arena_limits(void **state)
     }
     nm_arena_init(&a, nm_arena_limit(sizeof auths), account);
     assert_null(nm_arena_unpack(&a, &hadoop__rpc_sasl__descriptor, (struct nm_bytes){auths, sizeof auths}));
-    assert_true(nm_account_bytes(account) <= nm_arena_limit(sizeof auths));
+    assert_true(nm_quota_account_bytes(account) <= nm_arena_limit(sizeof auths));
     nm_arena_done(&a);
-    assert_int_equal(nm_account_bytes(account), 0);
+    assert_int_equal(nm_quota_account_bytes(account), 0);
     nm_arena_init(&a, nm_arena_limit(4), account);
     assert_non_null(nm_arena_unpack(&a, &hadoop__rpc_sasl__descriptor, (struct nm_bytes){(uint8_t *)"\x10\x01", 2}));
-    assert_true(nm_account_bytes(account) > 0);
+    assert_true(nm_quota_account_bytes(account) > 0);
     nm_arena_done(&a);
     nm_arena_init(&a, SIZE_MAX, account);
     assert_true(nm_arena_has_room(&a, 2 << 20));
     assert_false(nm_arena_has_room(&a, 5 << 19)); /* beyond what an account may hold here */
-    assert_int_equal(nm_account_bytes(account), 0);
+    assert_int_equal(nm_quota_account_bytes(account), 0);
     for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* what pieces cost besides */
         assert_non_null(nm_arena_alloc(&a, 1000));
     nm_arena_done(&a);
-    assert_int_equal(nm_account_bytes(account), 0);
-    nm_account_unref(account);
-    nm_ration_free(ration);
+    assert_int_equal(nm_quota_account_bytes(account), 0);
+    nm_quota_account_unref(account);
+    nm_quota_free(ration);
 }
 
 /* ---- strings and bytes -------------------------------------------------------------------- */

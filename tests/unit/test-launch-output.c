@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/launch/last-words.h"
+#include "agent/launch/output-drain.h"
 #include "agent/launch/output-read.h"
 #include "util/clock.h"
 #include "util/fileio.h"
@@ -177,7 +177,7 @@ static void test_end_with_writer(void **state)
     assert_int_equal(kill(-w->ended.pid, SIGKILL), 0); /* `sleep` holds on, in the command's own group */
 }
 
-/* Frozen or starved, a shim may be killed before it has passed on the last words. */
+/* Frozen or global_oom, a shim may be killed before it has passed on the last words. */
 static void test_killed_shim(void **state)
 {
     struct world *w = *state;
@@ -246,9 +246,9 @@ static void put_file(int dir, const char *name, const char *text)
 }
 
 /* The pipe of a shim that is gone, with this in it. */
-static struct nm_last_words say(const struct world *w, const char *text)
+static struct nm_output_drain say(const struct world *w, const char *text)
 {
-    struct nm_last_words words = NM_LAST_WORDS_NONE;
+    struct nm_output_drain words = NM_LAST_WORDS_NONE;
     int ends[2];
 
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -264,7 +264,7 @@ static struct nm_last_words say(const struct world *w, const char *text)
 static void test_cut_log(void **state)
 {
     struct world *w = *state;
-    struct nm_last_words words;
+    struct nm_output_drain words;
     _cleanup_close_ int dir = -EBADF;
     char line[203];
 
@@ -275,12 +275,12 @@ static void test_cut_log(void **state)
     put_file(dir, "stdout.5000", "[nmd: 5000 bytes]\nolder\n");
     put_file(dir, "stdout", line);
     words = say(w, "last words\n");
-    nm_last_words_write(&words, LIMIT);
+    nm_output_drain_write(&words, LIMIT);
     assert_memory_equal(output(w, "stdout"), line, 202);
     assert_string_equal(output(w, "stdout") + 202, "last words\n");
     put_file(dir, "stdout", "");
     words = say(w, "last words\n");
-    nm_last_words_write(&words, LIMIT);
+    nm_output_drain_write(&words, LIMIT);
     assert_non_null(strstr(output(w, "stdout"), "[nmd: 5006 bytes of output came before this line"));
     assert_non_null(strstr(output(w, "stdout"), "kept]\nlast words\n"));
 }
@@ -310,14 +310,14 @@ static void test_few_descriptors(void **state)
     few = (struct rlimit){NM_MIN(rl.rlim_cur, (rlim_t)NM_ARRAY_SIZE(taken)), rl.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     for (int left = 0; left < 5; left++) {
-        struct nm_last_words words = say(w, "last words\n");
+        struct nm_output_drain words = say(w, "last words\n");
         unsigned before = count_descriptors();
 
         for (n = 0; (taken[n] = fcntl(words.fd[0], F_DUPFD_CLOEXEC, 0)) >= 0;)
             n++;
         for (int i = 0; i < left; i++)
             (void)close(taken[--n]);
-        nm_last_words_write(&words, LIMIT);
+        nm_output_drain_write(&words, LIMIT);
         while (n > 0)
             (void)close(taken[--n]);
         assert_int_equal(count_descriptors(), before - 1); /* the pipe's */

@@ -33,9 +33,9 @@ static void squeeze(struct manager_world *w, uint64_t millicores)
 static void test_what_is_paused_is_let_go_with_the_others(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *runs = manager_world_add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING);
-    struct nm_live *paused = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_RUNNING);
-    struct nm_live *pausing = manager_world_add(w, "pausing", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *runs = manager_world_add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *paused = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *pausing = manager_world_add(w, "pausing", NM_OPPORTUNISTIC, NM_RUNNING);
 
     squeeze(w, 900);
     assert_file(paused, "cpu.max", "30000 100000");
@@ -54,7 +54,7 @@ static void test_what_is_paused_is_let_go_with_the_others(void **state)
 static void test_what_is_killed_stays_hastened(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
 
     squeeze(w, 500);
     l->c->view.state = NM_KILLING;
@@ -77,8 +77,8 @@ static uint64_t slice_low(const struct manager_world *w)
 static void test_the_slice_follows_in_the_round(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
-                           manager_world_add(w, "two", NM_OPPORTUNISTIC, NM_RUNNING)};
+    struct nm_live_container *l[] = {manager_world_add(w, "one", NM_OPPORTUNISTIC, NM_RUNNING),
+                                     manager_world_add(w, "two", NM_OPPORTUNISTIC, NM_RUNNING)};
     unsigned calls = nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS);
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
@@ -92,29 +92,29 @@ static void test_the_slice_follows_in_the_round(void **state)
 
 /* ---- changes while it starts --------------------------------------------------- */
 
-static bool has_cgroup(const struct nm_live *l)
+static bool has_cgroup(const struct nm_live_container *l)
 {
     return l->cg;
 }
 
-static bool runs(const struct nm_live *l)
+static bool runs(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING;
 }
 
-static bool has_ended(const struct nm_live *l)
+static bool has_ended(const struct nm_live_container *l)
 {
     return manager_world_shim_is_gone(l);
 }
 
-static void end(struct manager_world *w, const struct nm_live *l, pid_t pid)
+static void end(struct manager_world *w, const struct nm_live_container *l, pid_t pid)
 {
     assert_int_equal(kill(pid, SIGKILL), 0);
     manager_world_wait(w, l, has_ended);
 }
 
 /* nmd doesn't listen meanwhile. */
-static pid_t wait_for_command(const struct nm_live *l)
+static pid_t wait_for_command(const struct nm_live_container *l)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
     struct nm_launch_record record = {0};
@@ -129,7 +129,7 @@ static pid_t wait_for_command(const struct nm_live *l)
 }
 
 /* Nobody moves it there: the fake's files are what the test writes. */
-static void put_into_cgroup(const struct nm_live *l, pid_t pid)
+static void put_into_cgroup(const struct nm_live_container *l, pid_t pid)
 {
     char text[16];
 
@@ -147,10 +147,10 @@ static long oom_score_adj(pid_t pid)
 }
 
 /* Until its gate is open, with its cgroup made for what was asked for at first. */
-static struct nm_live *launch(struct manager_world *w, bool changed)
+static struct nm_live_container *launch(struct manager_world *w, bool changed)
 {
     static const char *const argv[] = {"/bin/sleep", "100", NULL};
-    struct nm_live *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
+    struct nm_live_container *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
 
     nm_round_kicked(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
@@ -164,7 +164,7 @@ static struct nm_live *launch(struct manager_world *w, bool changed)
 static void test_a_change_while_the_cgroup_is_made(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = launch(w, true);
+    struct nm_live_container *l = launch(w, true);
     pid_t pid = wait_for_command(l);
 
     put_into_cgroup(l, pid);
@@ -180,7 +180,7 @@ static void test_a_change_while_the_cgroup_is_made(void **state)
 static void test_a_change_while_the_command_starts(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = launch(w, false);
+    struct nm_live_container *l = launch(w, false);
     pid_t pid = wait_for_command(l);
 
     assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);

@@ -2,7 +2,7 @@
 
 /* localize/localizer.h: what one user's asks cost another's. */
 
-#include "localize/said.h"
+#include "localize/worker-protocol.h"
 #include "tests/unit/localizer-world.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 static const char popular[] = "x:f-10";
 static unsigned n_heard; /* lines of workers */
 
-int __real_nm_said_parse(const char *text, size_t size, struct nm_said *ret);
-int __wrap_nm_said_parse(const char *text, size_t size, struct nm_said *ret);
+int __real_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret);
+int __wrap_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 
-int __wrap_nm_said_parse(const char *text, size_t size, struct nm_said *ret)
+int __wrap_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret)
 {
     n_heard++;
     return __real_nm_said_parse(text, size, ret);

@@ -53,7 +53,7 @@ static int tear_down(void **state)
     return r;
 }
 
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING;
 }
@@ -62,7 +62,7 @@ static bool is_running(const struct nm_live *l)
 static void empty_cgroups(struct manager_world *w)
 {
     for (size_t i = 0; i < w->m->lives.n; i++) {
-        struct nm_live *l = w->m->lives.all[i];
+        struct nm_live_container *l = w->m->lives.all[i];
 
         if (manager_world_shim_is_gone(l) && l->cg)
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -87,7 +87,7 @@ static void run_to_end(struct manager_world *w, const char *id)
         nm_end_check_all(w->m);
         for (size_t i = 0; i < w->m->lives.n; i++)
             w->m->lives.all[i]->retry_usec = 0;
-        nm_kick(w->m, NM_TRIGGER_CHANGE);
+        nm_round_request(w->m, NM_TRIGGER_CHANGE);
     }
     assert_true(has_ended(w, id));
 }
@@ -117,7 +117,7 @@ static void leave_all_sorts(struct manager_world *w, char ended[NM_ID_SIZE])
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .app = "app", .argv = sleeps,
                                        .owner = OWNER, .id = PREPARED, .prepare = true,
                                        .blob = {(void *)(uintptr_t)"b", 1}};
-    struct nm_live *l = manager_world_submit(w, "ends", NM_GUARANTEED, ends);
+    struct nm_live_container *l = manager_world_submit(w, "ends", NM_GUARANTEED, ends);
 
     memcpy(ended, l->c->id, NM_ID_SIZE);
     run_to_end(w, ended);
@@ -128,7 +128,7 @@ static void leave_all_sorts(struct manager_world *w, char ended[NM_ID_SIZE])
 
 static void assert_all_there(struct manager_world *w, const char *ended)
 {
-    struct nm_live *l = manager_world_find(w, "runs");
+    struct nm_live_container *l = manager_world_find(w, "runs");
     const struct nm_container *c = nm_lists_by_id(w->m, ended);
 
     assert_non_null(c);
@@ -315,7 +315,7 @@ static int record(struct request *q)
 static int set_blob(struct request *q)
 {
     static char bytes[BEFORE];
-    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+    const struct nm_live_container *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
     const void *before = l->c->blob.data;
     int r = nm_manager_set_blob(q->w->m, "local", q->id, &(struct nm_blob){bytes, sizeof bytes}, &q->problem);
 
@@ -335,7 +335,7 @@ static int drain(struct request *q)
 
 static int pause_and_resume(struct request *q)
 {
-    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+    const struct nm_live_container *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
     unsigned armed;
 
     (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
@@ -349,7 +349,7 @@ static int pause_and_resume(struct request *q)
 
 static int promote_and_demote(struct request *q)
 {
-    const struct nm_live *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
+    const struct nm_live_container *l = nm_lists_live_of(nm_lists_by_id(q->w->m, q->id));
 
     (void)nm_manager_demote(q->w->m, &manager_world_admin, q->id, &q->problem);
     (void)nm_manager_promote(q->w->m, &manager_world_admin, q->id, &q->problem);
@@ -378,7 +378,7 @@ static int (*const requests[])(struct request *q) = {list,  reload,           ex
 static void test_requests(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
+    struct nm_live_container *l = manager_world_submit(w, "runs", NM_GUARANTEED, sleeps);
     struct request q = {.w = w, .id = l->c->id};
     int fds[2];
 

@@ -174,7 +174,7 @@ static const char *const argv_of_all[] = {"/bin/true", NULL};
 
 static uint64_t millicores(const struct manager_world *w, const char *name)
 {
-    const struct nm_live *l = manager_world_find(w, name);
+    const struct nm_live_container *l = manager_world_find(w, name);
 
     assert_non_null(l);
     assert_int_equal(l->c->vcores_milli, 1000);
@@ -185,7 +185,7 @@ static uint64_t millicores(const struct manager_world *w, const char *name)
 static void test_vcores_that_become_other_shares(void **state)
 {
     struct manager_world *w = *state;
-    const struct nm_live *runs;
+    const struct nm_live_container *runs;
 
     runs = manager_world_add(w, "runs", NM_GUARANTEED, NM_RUNNING);
     (void)manager_world_submit(w, "waits", NM_OPPORTUNISTIC, argv_of_all);
@@ -233,7 +233,7 @@ static void test_vcores_that_changed_while_nmd_was_away(void **state)
     manager_world_node(w, 1000, 2);
     manager_world_restart(w);
     assert_int_equal(millicores(w, "waits"), 500);
-    nm_keep_copy_waiting(manager_world_find(w, "waits"));
+    nm_persist_snapshot_waiting(manager_world_find(w, "waits"));
     w->m = nm_manager_free(w->m);
     fake_tree_unlink(&w->tree, "state/nmd.db");
     manager_world_node(w, 1000, 8);

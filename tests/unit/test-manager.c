@@ -46,16 +46,16 @@ static void end_loop(struct manager_world *w)
     assert_true(sd_event_loop(w->event) >= 0);
 }
 
-static struct nm_live *submit(struct manager_world *w, const char *script)
+static struct nm_live_container *submit(struct manager_world *w, const char *script)
 {
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
 
     return manager_world_submit(w, "it", NM_GUARANTEED, argv);
 }
 
-static struct nm_live *run(struct manager_world *w, const char *script)
+static struct nm_live_container *run(struct manager_world *w, const char *script)
 {
-    struct nm_live *l = submit(w, script);
+    struct nm_live_container *l = submit(w, script);
 
     RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
     return l;
@@ -103,7 +103,7 @@ static void test_housekeeping_after_sleep(void **state)
 static void test_kill_without_timer(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = run(w, "exec sleep 1000");
@@ -170,7 +170,7 @@ static void test_drain_until_restart(void **state)
 
 /* ---- a container that can't be measured ---------------------------------------------------------- */
 
-static void write_cpu_stat(const struct nm_live *l, size_t padding)
+static void write_cpu_stat(const struct nm_live_container *l, size_t padding)
 {
     int fd = openat(l->cg->dir_fd, "cpu.stat", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
@@ -179,7 +179,7 @@ static void write_cpu_stat(const struct nm_live *l, size_t padding)
     assert_int_equal(close(fd), 0);
 }
 
-static uint64_t counted_bytes(const struct nm_live *l, uint64_t now_usec)
+static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_usec)
 {
     return nm_estimate(&l->m->settings, &l->c->view, now_usec).memory_bytes;
 }
@@ -188,7 +188,7 @@ static uint64_t counted_bytes(const struct nm_live *l, uint64_t now_usec)
 static void test_old_figures_grow_stale(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l;
+    struct nm_live_container *l;
     uint64_t at, stale;
 
     manager_world_start(w);
@@ -274,7 +274,7 @@ static void test_start_is_tried_with_next_sample(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = submit(w, "exit 0");
@@ -284,7 +284,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_int_equal(c->view.state, NM_SCHEDULED);
     assert_false(c->view.admitted);
     assert_int_equal(nm_manager_hold_reason(w->m, c), NM_REASON_NONE);
-    nm_kick(w->m, NM_TRIGGER_CHANGE); /* somebody else came */
+    nm_round_request(w->m, NM_TRIGGER_CHANGE); /* somebody else came */
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
     l->retry_usec = nm_now_usec();
@@ -303,14 +303,14 @@ static void test_start_is_forgotten(void **state)
     struct manager_world *w = *state;
     const struct nm_container *c;
     struct nm_status status;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = submit(w, "exit 0");
     c = l->c;
     nm_fake_fail_next(w->m->backend, NM_FAKE_CREATE, -ESHUTDOWN);
     RUN_UNTIL(w, nm_run_phase_is_ending(l->phase));
-    l->run.unkillable = l->run.stopped = l->run.oom_told = l->run.starved = true;
+    l->run.unkillable = l->run.stopped = l->run.oom_reported = l->run.global_oom = true;
     nm_lists_tell_unkillable(w->m);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
@@ -321,7 +321,7 @@ static void test_start_is_forgotten(void **state)
     RUN_UNTIL(w, !nm_run_phase_is_ending(l->phase));
     nm_manager_get_status(w->m, &status);
     assert_true(status.healthy);
-    assert_false(l->run.unkillable || l->run.stopped || l->run.oom_told || l->run.starved);
+    assert_false(l->run.unkillable || l->run.stopped || l->run.oom_reported || l->run.global_oom);
     assert_int_equal(l->run.output_max_bytes, 0);
     assert_int_equal(l->run.claim.bytes + l->run.sample.memory_bytes, 0);
     assert_string_equal(c->message, "");
@@ -332,7 +332,7 @@ static void test_start_is_forgotten(void **state)
 
 /* ---- commands in containers ---------------------------------------------------------------------- */
 
-static int exec(struct manager_world *w, const struct nm_live *l, bool is_admin, struct nm_problem *p)
+static int exec(struct manager_world *w, const struct nm_live_container *l, bool is_admin, struct nm_problem *p)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     const struct nm_caller who = {.uid = geteuid(), .gid = getegid(), .pid = getpid(), .admin = is_admin};
@@ -351,7 +351,7 @@ static void test_too_many_commands(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_configure(w, "[node]\nsystem-reserved-memory = 200M\nvcores = 16\n[health]\ndisk-min-free = 0\n");
     manager_world_restart(w);
@@ -381,7 +381,7 @@ static void test_a_command_without_descriptors(void **state)
     struct manager_world *w = *state;
     struct rlimit before, few;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = run(w, "exec sleep 1000");
@@ -399,7 +399,8 @@ static void test_a_command_without_descriptors(void **state)
 /* ---- what is done out of turn -------------------------------------------------------------------- */
 
 /* Its memory.events change, just after a sample that took so long. Is another one asked for? */
-static bool is_looked_at(struct manager_world *w, const struct nm_live *l, const struct nm_cgroup_memory_events *e,
+static bool is_looked_at(struct manager_world *w, const struct nm_live_container *l,
+                         const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
 {
     w->m->round.kicks = 0;
@@ -414,7 +415,7 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live *l, const
 static void test_memory_events_are_bounded(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "reads", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 1}, 0));
     assert_false(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 20}, HOUR_USEC));
@@ -428,7 +429,7 @@ static void test_the_kernel_was_quicker(void **state)
 {
     const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_PAUSED);
+    struct nm_live_container *l = manager_world_add(w, "paused", NM_OPPORTUNISTIC, NM_PAUSED);
 
     assert_int_equal(nm_cgroup_freeze(l->cg, true), 0);
     manager_world_settle(w);
@@ -446,7 +447,7 @@ static void test_the_kernel_was_quicker(void **state)
     assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
 }
 
-static void assert_by(struct nm_live *l, const char *name)
+static void assert_by(struct nm_live_container *l, const char *name)
 {
     nm_record_by(l, NM_DECISION_PAUSE, NM_REASON_USER, &(struct nm_caller){.uid = 4000000001});
     assert_string_equal(l->decision.by_user, name);
@@ -455,7 +456,7 @@ static void assert_by(struct nm_live *l, const char *name)
 static void test_names_are_looked_up_once(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
 
     assert_by(l, "4000000001");
     (void)snprintf(w->m->decisions.name, sizeof w->m->decisions.name, "somebody");
@@ -480,7 +481,7 @@ static void test_removable(void **state)
     const struct nm_container *c;
     uint64_t first = removable_since(w);
     struct nm_problem problem;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     assert_true(first > 0 && first <= nm_realtime_usec());
     manager_world_start(w);
@@ -519,7 +520,7 @@ static void test_removable_is_not_believed(void **state)
 {
     struct manager_world *w = *state;
     const struct nm_container *c;
-    struct nm_live *l;
+    struct nm_live_container *l;
     uint64_t ended;
 
     manager_world_start(w);

@@ -14,10 +14,10 @@
 #include "nmctl/bar.h"
 #include "nmctl/container.h"
 #include "agent/policy/policy.h"
-#include "nmctl/hold.h"
+#include "nmctl/queue-reason.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/say.h"
+#include "nmctl/message.h"
 #include "nmctl/table.h"
 #include "nmctl/term.h"
 #include "util/macros.h"
@@ -225,13 +225,13 @@ static void test_nearest(void **state)
     static const char *const words[] = {"run", "status", "list", "pause", "resume", "kill", "top"};
 
     (void)state;
-    assert_string_equal(nm_say_nearest("lsit", words, NM_ARRAY_SIZE(words)), "list");
-    assert_string_equal(nm_say_nearest("stat", words, NM_ARRAY_SIZE(words)), "status");
-    assert_string_equal(nm_say_nearest("resmue", words, NM_ARRAY_SIZE(words)), "resume");
-    assert_string_equal(nm_say_nearest("kil", words, NM_ARRAY_SIZE(words)), "kill");
-    assert_null(nm_say_nearest("foo", words, NM_ARRAY_SIZE(words)));
-    assert_null(nm_say_nearest("an-absurdly-long-word-that-nobody-means-to-type", words,
-                               NM_ARRAY_SIZE(words)));
+    assert_string_equal(nm_message_nearest("lsit", words, NM_ARRAY_SIZE(words)), "list");
+    assert_string_equal(nm_message_nearest("stat", words, NM_ARRAY_SIZE(words)), "status");
+    assert_string_equal(nm_message_nearest("resmue", words, NM_ARRAY_SIZE(words)), "resume");
+    assert_string_equal(nm_message_nearest("kil", words, NM_ARRAY_SIZE(words)), "kill");
+    assert_null(nm_message_nearest("foo", words, NM_ARRAY_SIZE(words)));
+    assert_null(nm_message_nearest("an-absurdly-long-word-that-nobody-means-to-type", words,
+                                   NM_ARRAY_SIZE(words)));
 }
 
 /* A message of two lines takes more rows once its terminal is narrower, and no fewer once it is wider. */
@@ -300,34 +300,34 @@ static void test_hold(void **state)
     char text[400];
 
     (void)state;
-    nm_hold_text("over-alpha", NULL, status, text, sizeof text);
+    nm_queue_reason_text("over-alpha", NULL, status, text, sizeof text);
     assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 %");
     reserve(status);
-    nm_hold_text("over-alpha", NULL, status, text, sizeof text);
+    nm_queue_reason_text("over-alpha", NULL, status, text, sizeof text);
     assert_string_equal(text, "93 % of the node's CPU is used or reserved, over the over-allocation threshold of 85 % "
                               "(60 % is only reserved, for up to 15s after a start, until the use of what has started "
                               "is known)");
-    nm_hold_text("would-exceed-beta", c, status, text, sizeof text);
+    nm_queue_reason_text("would-exceed-beta", c, status, text, sizeof text);
     assert_string_equal(text, "CPU used or reserved is at 93 % of capacity, and with the 1 vcore that it asks for "
                               "would be at 143 %, over the limit of 95 % (60 % is only reserved, for up to 15s after a "
                               "start, until the use of what has started is known)");
     json_decref(c);
     unreserve(status);
-    nm_hold_text("over-alpha", NULL, NULL, text, sizeof text);
+    nm_queue_reason_text("over-alpha", NULL, NULL, text, sizeof text);
     assert_string_equal(text, "what is used or reserved is over the over-allocation threshold");
-    nm_hold_text("would-exceed-beta", NULL, status, text, sizeof text);
+    nm_queue_reason_text("would-exceed-beta", NULL, status, text, sizeof text);
     assert_string_equal(text, "with what it asks for the node would be over a limit: memory is at 70 % of capacity "
                               "without it, where the limit is 90 %, and CPU at 93 %, where it is 95 %");
     for (int r = NM_REASON_BEHIND_OTHERS; r < NM_REASON_COUNT; r++) {
         bool holds = r <= NM_REASON_SQUEEZED || r == NM_REASON_KILL_BUDGET || r == NM_REASON_SETTLING;
 
-        nm_hold_text(nm_reason_name((enum nm_reason)r), NULL, status, text, sizeof text);
+        nm_queue_reason_text(nm_reason_name((enum nm_reason)r), NULL, status, text, sizeof text);
         if (holds && !strchr(text, ' '))
             fail_msg("no words for what waits because of %s", text);
     }
-    nm_hold_text("", NULL, status, text, sizeof text);
+    nm_queue_reason_text("", NULL, status, text, sizeof text);
     assert_string_equal(text, "");
-    nm_hold_text("a-later-word", NULL, status, text, sizeof text);
+    nm_queue_reason_text("a-later-word", NULL, status, text, sizeof text);
     assert_string_equal(text, "a-later-word");
     json_decref(status);
 }
@@ -364,7 +364,7 @@ static void test_hold_beside_use(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         json_t *c = json_loads(cases[i].container, 0, NULL);
 
-        nm_hold_text("would-exceed-beta", c, status, text, sizeof text);
+        nm_queue_reason_text("would-exceed-beta", c, status, text, sizeof text);
         assert_string_equal(text, cases[i].text);
         json_decref(c);
     }

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "nmctl-run.h"
-#include "nmctl/narrate.h"
-#include "nmctl/say.h"
+#include "nmctl/progress.h"
+#include "nmctl/message.h"
 #include "util/clock.h"
 #include "util/macros.h"
 
@@ -143,7 +143,7 @@ static void test_wait_tells_again(void **state)
         {"runs", "nmctl: resumed\n", 0},
         {"killed", "nmctl: being killed, and has not ended yet\n", 0},
     };
-    struct nm_narrate n;
+    struct nm_progress n;
     struct nm_ctl ctl = {0};
     struct nmctl_result r;
     struct fake_nmd f;
@@ -151,22 +151,22 @@ static void test_wait_tells_again(void **state)
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     ctl.socket_path = f.path;
-    nm_narrate_init(&n, true);
+    nm_progress_init(&n, true);
     for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0;
         FILE *said = open_memstream(&text, &size);
 
         n.said_usec = nm_now_usec() - looks[i].later_usec;
-        nm_say_to(said, 0);
-        nm_narrate_look(&n, &ctl, looks[i].id);
-        nm_say_to(NULL, 0);
+        nm_message_to(said, 0);
+        nm_progress_look(&n, &ctl, looks[i].id);
+        nm_message_to(NULL, 0);
         assert_int_equal(fclose(said), 0);
         if (*looks[i].said)
             nmctl_expect(text, looks[i].said);
         else
             assert_string_equal(text, "");
-        assert_true(nm_narrate_next(&n) <= nm_now_usec() + 2 * NM_USEC_PER_SEC);
+        assert_true(nm_progress_next(&n) <= nm_now_usec() + 2 * NM_USEC_PER_SEC);
     }
     RUN(&r, "wait", "--json", "--timeout", "500ms", "web");
     assert_null(strstr(r.err, "waiting for"));
@@ -283,14 +283,14 @@ static void test_wait_tells_silence(void **state)
         {"runs", "", 0, 0},
         {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* how it ended is another message's */
     };
-    struct nm_narrate n;
+    struct nm_progress n;
     struct nm_ctl ctl = {0};
     struct fake_nmd f;
 
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     ctl.socket_path = f.path;
-    nm_narrate_init(&n, true);
+    nm_progress_init(&n, true);
     n.others = 2;
     for (size_t i = 0; i < NM_ARRAY_SIZE(looks); i++) {
         _cleanup_free_ char *text = NULL;
@@ -302,9 +302,9 @@ static void test_wait_tells_silence(void **state)
         n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC; /* no look lasts longer */
         if (looks[i].id[0] != 'h')
             n.deadline_usec = UINT64_MAX;
-        nm_say_to(said, 0);
-        nm_narrate_look(&n, &ctl, looks[i].id);
-        nm_say_to(NULL, 0);
+        nm_message_to(said, 0);
+        nm_progress_look(&n, &ctl, looks[i].id);
+        nm_message_to(NULL, 0);
         assert_true(n.deadline_usec == UINT64_MAX || nm_now_usec() < n.deadline_usec + 900 * NM_USEC_PER_MSEC);
         assert_int_equal(fclose(said), 0);
         if (*looks[i].said)

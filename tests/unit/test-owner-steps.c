@@ -24,7 +24,7 @@
 #define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up_real, manager_world_tear_down_real)
 
 #ifdef NM_FAULT_INJECTION
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING && l->c->pid > 0;
 }
@@ -49,7 +49,7 @@ static long runs(const struct manager_world *w)
     return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-static void end_it(struct manager_world *w, struct nm_live *l)
+static void end_it(struct manager_world *w, struct nm_live_container *l)
 {
     const struct nm_end end = {.code = -106};
     struct nm_problem p;
@@ -73,9 +73,9 @@ static void go_on(struct manager_world *w)
 
     manager_world_start(w);
     c = find_or_submit(w);
-    if (nm_view_is_prepared(&c->view) && !c->log_dir)
+    if (nm_policy_container_is_prepared(&c->view) && !c->log_dir)
         assert_int_equal(nm_manager_move(w->m, OWNER, ID, &move, &p), 0);
-    if (nm_view_is_prepared(&c->view))
+    if (nm_policy_container_is_prepared(&c->view))
         assert_int_equal(nm_manager_prepared(w->m, OWNER, ID, &p), 0);
     if (nm_lists_live_of(c))
         end_it(w, nm_lists_live_of(c));

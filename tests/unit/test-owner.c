@@ -39,14 +39,14 @@ static struct nm_container *known(struct manager_world *w, const char *id)
     return c;
 }
 
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING;
 }
 
 /* ---- why it ended -------------------------------------------------------------------------------- */
 
-static struct nm_container *end_it(struct manager_world *w, struct nm_live *l)
+static struct nm_container *end_it(struct manager_world *w, struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
 
@@ -67,7 +67,7 @@ static void test_owner_ends_it(void **state)
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
     char id[NM_ID_SIZE];
 
     manager_world_start(w);
@@ -98,7 +98,7 @@ static void test_user_ends_it(void **state)
     struct manager_world *w = *state;
     const struct nm_container *c;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     l = manager_world_submit_as(w, &s);
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, l->c->id, false, &p), 0);
@@ -114,7 +114,7 @@ static void test_policy_ends_it(void **state)
     struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
     const struct nm_container *c;
-    struct nm_live *l, *waits;
+    struct nm_live_container *l, *waits;
 
     manager_world_start(w);
     opportunistic.memory_bytes = 600 * MIB;
@@ -133,7 +133,7 @@ static void test_policy_ends_it(void **state)
 
 /* ---- signals ------------------------------------------------------------------------------------- */
 
-static int signal_it(struct manager_world *w, const struct nm_live *l, int signo, struct nm_problem *p)
+static int signal_it(struct manager_world *w, const struct nm_live_container *l, int signo, struct nm_problem *p)
 {
     return nm_manager_signal(w->m, OWNER, l->c->id, signo, p);
 }
@@ -144,7 +144,7 @@ static void test_signal(void **state)
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     l = manager_world_submit_as(w, &s);
     assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* it waits */
@@ -170,7 +170,7 @@ static void test_signal_kills_what_waits(void **state)
     struct manager_world *w = *state;
     const struct nm_container *c;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     l = manager_world_submit_as(w, &s);
     c = l->c;
@@ -183,7 +183,7 @@ static void test_signal_kills_what_waits(void **state)
 
 /* ---- an id of its own ---------------------------------------------------------------------------- */
 
-static struct nm_live *submit_id(struct manager_world *w, const char *id)
+static struct nm_live_container *submit_id(struct manager_world *w, const char *id)
 {
     struct nm_submit s = request(NM_GUARANTEED);
 
@@ -225,7 +225,7 @@ static void test_bad_ids(void **state)
 static void test_own_id(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l, *own;
+    struct nm_live_container *l, *own;
     struct nm_problem p;
     uint64_t seq;
 
@@ -251,7 +251,7 @@ static void test_id_comes_again(void **state)
 {
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = submit_id(w, YARNS);
@@ -346,7 +346,7 @@ static void test_blob_ends(void **state)
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     s.id = YARNS;
     s.blob = blob_of("one");
@@ -368,7 +368,7 @@ static void test_blobs_are_bounded(void **state)
     struct manager_world *w = *state;
     const struct nm_container *c;
     struct nm_problem p = {0};
-    struct nm_live *small;
+    struct nm_live_container *small;
     unsigned n = 0;
     int r;
 
@@ -397,7 +397,7 @@ static void test_result_is_kept(void **state)
     struct nm_submit s = request(NM_GUARANTEED);
     struct manager_world *w = *state;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     s.id = YARNS;
     s.blob = blob_of("one");
@@ -448,10 +448,10 @@ static void test_results_are_bounded(void **state)
 
 /* ---- made ready before the queue ----------------------------------------------------------------- */
 
-static struct nm_live *prepare(struct manager_world *w, enum nm_execution_type type)
+static struct nm_live_container *prepare(struct manager_world *w, enum nm_execution_type type)
 {
     struct nm_submit s = request(type);
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     s.prepare = true;
     l = manager_world_submit_as(w, &s);
@@ -477,7 +477,7 @@ static void test_prepared(void **state)
     struct nm_status status;
     char told[200] = "", id[NM_ID_SIZE];
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     assert_int_equal(nm_manager_subscribe(w->m, on_state, told, &subscription), 0);
@@ -607,7 +607,7 @@ static void test_queue_limit(void **state)
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
 }
 
-static bool is_paused(const struct nm_live *l)
+static bool is_paused(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_PAUSED;
 }
@@ -617,7 +617,7 @@ static void test_queue_limit_of_none(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
     struct manager_world *w = *state;
-    struct nm_live *l[2];
+    struct nm_live_container *l[2];
     struct nm_problem p;
 
     manager_world_start(w);

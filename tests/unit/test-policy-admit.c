@@ -43,7 +43,7 @@ static void test_estimates(void **state)
     struct node *n = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        struct nm_view v = *node_queue(n, O, 20, 20);
+        struct nm_policy_container v = *node_queue(n, O, 20, 20);
         struct nm_resources e;
 
         n->n = n->in.n_views = 0;
@@ -84,7 +84,7 @@ static void test_estimates_with_swap(void **state)
 
     n->settings.memory_limits = true;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        struct nm_view v = *node_run(n, O, 20, 20);
+        struct nm_policy_container v = *node_run(n, O, 20, 20);
 
         n->n = n->in.n_views = 0;
         v.state = cases[i].state;
@@ -101,7 +101,7 @@ static void test_estimates_with_swap(void **state)
 static void test_system_use_counts(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v = node_run(n, G, 40, 30);
+    struct nm_policy_container *v = node_run(n, G, 40, 30);
 
     n->settings.reserve.memory_bytes = 5 * PERCENT_MEMORY;
     n->system_memory = 15;
@@ -117,8 +117,8 @@ static void test_system_use_counts(void **state)
 static void test_change_uses_the_old_sample_right(void **state)
 {
     struct node *n = *state;
-    struct nm_view *gone = node_run(n, O, 30, 30), *frozen = node_run(n, O, 20, 20);
-    struct nm_view *fresh;
+    struct nm_policy_container *gone = node_run(n, O, 30, 30), *frozen = node_run(n, O, 20, 20);
+    struct nm_policy_container *fresh;
 
     n->system_memory = n->system_cpu = 10;
     node_sample(n);
@@ -180,7 +180,7 @@ static void test_opportunistic_rules(void **state)
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         void *own = NULL;
-        struct nm_view *g, *o;
+        struct nm_policy_container *g, *o;
         struct node *n;
 
         node_setup(&own);
@@ -206,7 +206,7 @@ static void test_opportunistic_rules(void **state)
 static void test_what_is_left_in_the_slice_counts(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v = node_run(n, G, 40, 30);
+    struct nm_policy_container *v = node_run(n, G, 40, 30);
 
     n->settings.reserve.memory_bytes = 50 * PERCENT_MEMORY;
     n->system_memory = 15;
@@ -222,7 +222,7 @@ static void test_what_is_left_in_the_slice_counts(void **state)
 static void test_plain_rule_leaves_the_system_its_use(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_queue(n, O, 60, 10);
+    struct nm_policy_container *o = node_queue(n, O, 60, 10);
 
     n->system_memory = 45;
     node_sample(n);
@@ -236,7 +236,7 @@ static void test_plain_rule_leaves_the_system_its_use(void **state)
 static void test_admissions_of_one_round_see_each_other(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 90, 90), *o[4];
+    struct nm_policy_container *g = node_run(n, G, 90, 90), *o[4];
 
     node_use(g, 30, 10);
     for (size_t i = 0; i < 4; i++)
@@ -256,7 +256,7 @@ static void test_admissions_of_one_round_see_each_other(void **state)
 static void test_nobody_overtakes_the_head(void **state)
 {
     struct node *n = *state;
-    struct nm_view *large, *small;
+    struct nm_policy_container *large, *small;
 
     n->settings.backfill_usec = 0; /* else: test-policy-pass.c */
     node_run(n, G, 70, 10);
@@ -270,7 +270,7 @@ static void test_nobody_overtakes_the_head(void **state)
 static void test_warmup_reserves_the_request(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 90, 10), *first, *second;
+    struct nm_policy_container *g = node_run(n, G, 90, 10), *first, *second;
 
     node_use(g, 20, 5);
     first = node_queue(n, O, 50, 5);
@@ -293,7 +293,7 @@ static void test_warmup_reserves_the_request(void **state)
 static void test_guaranteed_starts_at_once(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g, *o;
+    struct nm_policy_container *g, *o;
 
     node_sample(n);
     o = node_queue(n, O, 10, 10);
@@ -307,7 +307,7 @@ static void test_guaranteed_starts_at_once(void **state)
 static void test_guaranteed_waits_only_for_what_can_come(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g;
+    struct nm_policy_container *g;
 
     /* Over beta with its request, but only guaranteed ones hold the rest. */
     node_run(n, G, 60, 60);
@@ -320,7 +320,7 @@ static void test_guaranteed_waits_only_for_what_can_come(void **state)
 static void test_guaranteed_allocation_of_the_dying(void **state)
 {
     struct node *n = *state;
-    struct nm_view *dying = node_run(n, G, 80, 10), *g, *o = node_queue(n, O, 1, 1);
+    struct nm_policy_container *dying = node_run(n, G, 80, 10), *g, *o = node_queue(n, O, 1, 1);
 
     node_enter(n, dying, NM_KILLING);
     node_use(dying, 10, 1);
@@ -341,7 +341,7 @@ static void test_guaranteed_allocation_of_the_dying(void **state)
 static void test_nothing_is_admitted_blindly(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+    struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
 
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 0);
@@ -361,7 +361,7 @@ static void test_nothing_is_admitted_blindly(void **state)
 static void test_without_cpu_figure_only_guaranteed(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+    struct nm_policy_container *g = node_queue(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
 
     node_sample(n);
     n->in.node.cpu_valid = false;
@@ -395,7 +395,7 @@ static void test_draining_and_unhealthy(void **state)
 static void test_uplink(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_queue(n, O, 10, 10), *g = node_queue(n, G, 10, 10);
+    struct nm_policy_container *o = node_queue(n, O, 10, 10), *g = node_queue(n, G, 10, 10);
 
     n->settings.uplink_threshold = 0.9;
     n->in.node.uplink_utilization = 0.91;
@@ -431,7 +431,7 @@ static void test_queue_orders(void **state)
         {NM_QUEUE_NEARLY_DONE_APP_FIRST, {1, 3, 0, 2}},
     };
     struct node *n = *state;
-    struct nm_view *v[4];
+    struct nm_policy_container *v[4];
 
     n->apps[0] = (struct nm_policy_app){.completed = 1, .queued = 1};
     n->apps[1] = (struct nm_policy_app){.completed = 9, .running = 1};
@@ -454,7 +454,7 @@ static void test_queue_orders(void **state)
 static void test_shedding(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o[4];
+    struct nm_policy_container *o[4];
 
     node_run(n, G, 90, 10);
     n->settings.queue_order = NM_QUEUE_SMALLEST_FIRST;
@@ -483,7 +483,7 @@ static void test_shedding(void **state)
 static void test_limited_ones_are_shed(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o[5];
+    struct nm_policy_container *o[5];
 
     node_run(n, G, 90, 10);
     for (size_t i = 0; i < 5; i++) {
@@ -509,7 +509,7 @@ static void test_limited_ones_are_shed(void **state)
 static void test_admitted_ones_are_not_shed(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o[3];
+    struct nm_policy_container *o[3];
 
     for (size_t i = 0; i < 3; i++)
         o[i] = node_queue(n, O, 45, 1);
@@ -521,7 +521,7 @@ static void test_admitted_ones_are_not_shed(void **state)
 }
 
 static enum nm_reason check(struct node *n, enum nm_execution_type type, double memory, double cpu,
-                            const struct nm_view *self)
+                            const struct nm_policy_container *self)
 {
     struct nm_resources request = {(uint64_t)(memory * (double)PERCENT_MEMORY),
                                    (uint64_t)(cpu * (double)PERCENT_CPU)};
@@ -532,7 +532,7 @@ static enum nm_reason check(struct node *n, enum nm_execution_type type, double 
 static void test_requests(void **state)
 {
     struct node *n = *state;
-    struct nm_view *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying,
+    struct nm_policy_container *running = node_run(n, G, 60, 10), *waiting = node_queue(n, G, 30, 10), *dying,
                    *o;
 
     assert_reason(check(n, O, 100.01, 1, NULL), NM_REASON_LARGER_THAN_NODE);
@@ -565,7 +565,7 @@ static void test_requests(void **state)
 static void test_queue_by_resources(void **state)
 {
     struct node *n = *state;
-    struct nm_view *running = node_run(n, O, 90, 90), *o;
+    struct nm_policy_container *running = node_run(n, O, 90, 90), *o;
 
     n->settings.queue_policy = NM_QUEUE_BY_RESOURCES;
     n->settings.queue_max_length = 0;
@@ -588,7 +588,7 @@ static void test_queue_by_resources(void **state)
 static void test_prepared(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_queue(n, G, 60, 10), *o = node_queue(n, O, 40, 10);
+    struct nm_policy_container *g = node_queue(n, G, 60, 10), *o = node_queue(n, O, 40, 10);
 
     g->state = NM_NEW;
     o->state = NM_LOCALIZING;
@@ -612,7 +612,7 @@ static void test_prepared(void **state)
 static void test_absurd_numbers_do_not_wrap(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v = node_run(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
+    struct nm_policy_container *v = node_run(n, G, 10, 10), *o = node_queue(n, O, 10, 10);
     struct nm_resources all = {UINT64_MAX, UINT64_MAX};
 
     v->request = v->measured = all;
@@ -642,7 +642,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(table); i++) {
         struct node *n;
-        struct nm_view *v;
+        struct nm_policy_container *v;
 
         assert_int_equal(node_setup(state), 0);
         n = *state;
@@ -666,7 +666,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
 static void test_what_is_shared_is_not_the_paused_ones(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v;
+    struct nm_policy_container *v;
 
     n->settings.guard_stall = true;
     n->settings.over_allocation_threshold.cpu = 0.99;
@@ -698,7 +698,7 @@ static void test_starts_wait_for_those_before(void **state)
 static void test_starts_are_spread(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v[24], *guaranteed;
+    struct nm_policy_container *v[24], *guaranteed;
 
     for (size_t i = 0; i < 24; i++)
         v[i] = node_queue(n, NM_OPPORTUNISTIC, 0.1, 0.1);

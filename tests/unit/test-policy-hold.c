@@ -11,7 +11,7 @@
 static void test_kill_budget(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o[4], *g = node_run(n, G, 20, 1);
+    struct nm_policy_container *o[4], *g = node_run(n, G, 20, 1);
 
     n->settings.kills_per_minute = 2;
     for (size_t i = 0; i < 4; i++)
@@ -35,7 +35,7 @@ static void test_kill_budget(void **state)
 static void test_breaker(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
+    struct nm_policy_container *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
     uint64_t killed_at, hold = 30;
 
     for (int round = 0; round < 6; round++) {
@@ -83,7 +83,7 @@ static void test_breaker(void **state)
 static void test_breaker_is_about_load(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 60, 1), *g, *queued;
+    struct nm_policy_container *o = node_run(n, O, 60, 1), *g, *queued;
 
     node_sample(n);
     g = node_queue(n, G, 60, 1);
@@ -104,7 +104,7 @@ static void test_breaker_is_about_load(void **state)
 static void test_breaker_can_be_closed(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
+    struct nm_policy_container *g = node_run(n, G, 80, 1), *o = node_run(n, O, 20, 1), *queued;
 
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -125,7 +125,7 @@ static void test_breaker_can_be_closed(void **state)
 static void test_kernel_kills_trip_the_breaker(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 50, 1), *o = node_run(n, O, 20, 1), *queued;
+    struct nm_policy_container *g = node_run(n, G, 50, 1), *o = node_run(n, O, 20, 1), *queued;
 
     n->settings.kills_per_minute = 1;
     n->in.kernel_kills = 3;
@@ -153,7 +153,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
 static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_paused(n, 10, 10), *queued;
+    struct nm_policy_container *o = node_paused(n, 10, 10), *queued;
 
     o->user_paused = true;
     o->pause_deadline_usec = n->in.now_usec;
@@ -168,7 +168,7 @@ static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
 static void test_surge_margin(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50), *queued;
+    struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50), *queued;
     uint64_t surged;
 
     n->settings.margin_usec = SECONDS(600);
@@ -200,7 +200,7 @@ static void test_surge_margin(void **state)
 static void test_no_margin_for_small_losses(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
+    struct nm_policy_container *g = node_run(n, G, 60, 1), *o = node_run(n, O, 40, 50);
 
     n->settings.margin_usec = SECONDS(600);
     node_use(g, 20, 1);
@@ -219,7 +219,7 @@ static void test_no_margin_for_small_losses(void **state)
 static void test_memory_of_the_policy_survives(void **state)
 {
     struct node *n = *state;
-    struct nm_view *queued;
+    struct nm_policy_container *queued;
     struct nm_policy_memory m;
 
     (void)node_run(n, G, 80, 1);
@@ -261,7 +261,7 @@ static void test_requests_of_shares(void **state)
 {
     struct node *n = *state;
     struct nm_resources large = {10 * PERCENT_MEMORY, 400 * PERCENT_CPU}, all = {100 * PERCENT_MEMORY, 1};
-    struct nm_view *share = node_run(n, G, 60, 400), *o;
+    struct nm_policy_container *share = node_run(n, G, 60, 400), *o;
 
     share->cpu_is_share = true;
     assert_reason(check(n, G, 10, 100), NM_REASON_NONE);
@@ -283,7 +283,7 @@ static void test_requests_of_shares(void **state)
 static void test_shares_start_beside_each_other(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 90), *shares[4], *g;
+    struct nm_policy_container *o = node_run(n, O, 10, 90), *shares[4], *g;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(shares); i++) {
         shares[i] = node_queue(n, G, 10, 300);

@@ -10,7 +10,7 @@
 static void test_one_that_never_fits_holds_nobody(void **state)
 {
     struct node *n = *state;
-    struct nm_view *large, *small, *smaller;
+    struct nm_policy_container *large, *small, *smaller;
 
     n->settings.backfill_usec = 0;
     n->system_memory = 40;
@@ -38,7 +38,7 @@ static void test_one_that_never_fits_holds_nobody(void **state)
 static void test_never_for_want_of_cpu(void **state)
 {
     struct node *n = *state;
-    struct nm_view *large, *small;
+    struct nm_policy_container *large, *small;
 
     n->system_cpu = 40;
     large = node_queue(n, O, 5, 70);
@@ -50,9 +50,10 @@ static void test_never_for_want_of_cpu(void **state)
 }
 
 /* 60 % are taken by one that will end; the head wants 50, and one of 30 passes it. */
-static struct nm_view *with_passer(struct node *n, struct nm_view **ret_old, struct nm_view **ret_large)
+static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_container **ret_old,
+                                               struct nm_policy_container **ret_large)
 {
-    struct nm_view *small;
+    struct nm_policy_container *small;
 
     *ret_old = node_run(n, G, 60, 10);
     *ret_large = node_queue(n, O, 50, 5);
@@ -70,7 +71,7 @@ static struct nm_view *with_passer(struct node *n, struct nm_view **ret_old, str
 static void test_passers_give_way_when_their_time_is_over(void **state)
 {
     struct node *n = *state;
-    struct nm_view *old, *large, *small = with_passer(n, &old, &large);
+    struct nm_policy_container *old, *large, *small = with_passer(n, &old, &large);
     uint64_t due;
 
     /* As long as it couldn't start anyhow, its clock stands still. */
@@ -106,7 +107,7 @@ static void test_kills_for_the_head_trip_no_breaker(void **state)
 {
     struct node *n = *state;
     struct nm_policy_memory memory;
-    struct nm_view *old, *large, *small = with_passer(n, &old, &large);
+    struct nm_policy_container *old, *large, *small = with_passer(n, &old, &large);
 
     node_use(small, 60, 5);
     small->request.memory_bytes = 60 * PERCENT_MEMORY;
@@ -121,7 +122,7 @@ static void test_kills_for_the_head_trip_no_breaker(void **state)
 static void test_those_before_it_in_the_queue_owe_nothing(void **state)
 {
     struct node *n = *state;
-    struct nm_view *first = node_run(n, O, 60, 5), *large;
+    struct nm_policy_container *first = node_run(n, O, 60, 5), *large;
 
     large = node_queue(n, O, 50, 5);
     for (int i = 0; i < 60; i++) {
@@ -134,7 +135,7 @@ static void test_those_before_it_in_the_queue_owe_nothing(void **state)
 static void test_nobody_passes_without_backfill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *small;
+    struct nm_policy_container *small;
 
     n->settings.backfill_usec = 0;
     node_run(n, G, 60, 10);
@@ -147,7 +148,7 @@ static void test_nobody_passes_without_backfill(void **state)
 static void test_who_may_not_pass(void **state)
 {
     struct node *n = *state;
-    struct nm_view *master, *busy, *calm;
+    struct nm_policy_container *master, *busy, *calm;
 
     node_run(n, G, 60, 10);
     (void)node_queue(n, O, 50, 60);

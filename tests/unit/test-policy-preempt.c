@@ -12,7 +12,7 @@
 static void test_memory_over_beta_kills_the_latest(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
+    struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
                    *young = node_run(n, O, 15, 10);
     const struct nm_policy_action *a;
 
@@ -37,7 +37,7 @@ static void test_memory_over_beta_kills_the_latest(void **state)
 static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *o = node_run(n, O, 20, 10);
+    struct nm_policy_container *g = node_run(n, G, 60, 10), *o = node_run(n, O, 20, 10);
 
     node_pressure(n);
     assert_int_equal(n->verdict.n_actions, 0);
@@ -51,7 +51,7 @@ static void test_pressure_acts_at_once_if_the_sample_confirms(void **state)
 static void test_reservations_make_no_victims(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 90, 10);
+    struct nm_policy_container *g = node_run(n, G, 90, 10);
 
     (void)node_run(n, O, 20, 10);
     g->started_usec = n->in.now_usec;
@@ -65,7 +65,7 @@ static void test_reservations_make_no_victims(void **state)
 static void test_guaranteed_and_exempt_are_never_victims(void **state)
 {
     struct node *n = *state;
-    struct nm_view *master = node_run(n, O, 40, 40);
+    struct nm_policy_container *master = node_run(n, O, 40, 40);
 
     (void)node_run(n, G, 60, 60);
     master->exempt = true;
@@ -79,7 +79,7 @@ static void test_guaranteed_and_exempt_are_never_victims(void **state)
 static void test_settling_after_a_kill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
+    struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
                    *young = node_run(n, O, 20, 10);
 
     node_sample(n);
@@ -109,7 +109,7 @@ static void test_settling_after_a_kill(void **state)
 static void test_no_settling_at_the_brink(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
+    struct nm_policy_container *g = node_run(n, G, 60, 10), *old = node_run(n, O, 20, 10),
                    *young = node_run(n, O, 20, 10);
 
     node_sample(n);
@@ -129,7 +129,7 @@ static void test_no_settling_at_the_brink(void **state)
 static void test_stuck_victim_is_given_up(void **state)
 {
     struct node *n = *state;
-    struct nm_view *stuck, *other = node_run(n, O, 40, 10);
+    struct nm_policy_container *stuck, *other = node_run(n, O, 40, 10);
 
     (void)node_run(n, G, 40, 10);
     stuck = node_run(n, O, 20, 10);
@@ -147,7 +147,7 @@ static void test_stuck_victim_is_given_up(void **state)
 static void test_the_already_dying_are_credited(void **state)
 {
     struct node *n = *state;
-    struct nm_view *dying = node_run(n, O, 20, 10), *o = node_run(n, O, 20, 10);
+    struct nm_policy_container *dying = node_run(n, O, 20, 10), *o = node_run(n, O, 20, 10);
 
     (void)node_run(n, G, 60, 10);
     node_enter(n, dying, NM_KILLING); /* by a person */
@@ -158,7 +158,7 @@ static void test_the_already_dying_are_credited(void **state)
 static void test_reclaim_before_kill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10),
+    struct nm_policy_container *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10),
                    *g = node_run(n, G, 60, 10);
 
     n->settings.can_reclaim = true;
@@ -181,7 +181,7 @@ static void test_reclaim_before_kill(void **state)
 static void test_reclaim_at_work(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10);
+    struct nm_policy_container *paused = node_paused(n, 18, 5), *o = node_run(n, O, 19, 10);
 
     (void)node_run(n, G, 60, 10);
     n->settings.can_reclaim = true;
@@ -202,7 +202,7 @@ static void test_reclaim_at_work(void **state)
 static void test_reclaim_is_bounded_by_swap(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 20, 5), *o = node_run(n, O, 19, 10);
+    struct nm_policy_container *paused = node_paused(n, 20, 5), *o = node_run(n, O, 19, 10);
 
     (void)node_run(n, G, 60, 10);
     n->settings.can_reclaim = true;
@@ -216,7 +216,7 @@ static void test_reclaim_is_bounded_by_swap(void **state)
 static void test_without_swap_the_frozen_may_die(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused;
+    struct nm_policy_container *paused;
 
     (void)node_run(n, O, 20, 10);
     (void)node_run(n, G, 60, 10);
@@ -232,7 +232,7 @@ static void test_without_swap_the_frozen_may_die(void **state)
 static void test_cpu_needs_samples_in_a_row(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20),
+    struct nm_policy_container *g = node_run(n, G, 10, 60), *old = node_run(n, O, 10, 20),
                    *young = node_run(n, O, 10, 20);
 
     for (int i = 0; i < 3; i++) {
@@ -292,7 +292,7 @@ static void test_one_sample_counts_once(void **state)
 static void test_cpu_settles_and_counts_anew(void **state)
 {
     struct node *n = *state;
-    struct nm_view *old = node_run(n, O, 10, 30), *young = node_run(n, O, 10, 10);
+    struct nm_policy_container *old = node_run(n, O, 10, 30), *young = node_run(n, O, 10, 10);
     int samples = 0;
 
     (void)node_run(n, G, 10, 61);
@@ -314,7 +314,7 @@ static void test_cpu_settles_and_counts_anew(void **state)
 static void test_pausing_off_kills(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40);
+    struct nm_policy_container *o = node_run(n, O, 10, 40);
 
     (void)node_run(n, G, 10, 60);
     n->settings.pause_enabled = false;
@@ -359,7 +359,7 @@ static void test_thresholds_mean_nothing_without_over_allocation(void **state)
 static void test_minimum_run_time(void **state)
 {
     struct node *n = *state;
-    struct nm_view *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10),
+    struct nm_policy_container *old = node_run(n, O, 20, 10), *young = node_run(n, O, 20, 10),
                    *g = node_run(n, G, 60, 10);
     const struct nm_policy_action *a;
 
@@ -385,9 +385,9 @@ static void test_minimum_run_time(void **state)
 static void test_pause_deadline(void **state)
 {
     struct node *n = *state;
-    struct nm_view *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50),
+    struct nm_policy_container *busy = node_run(n, G, 10, 90), *o = node_paused(n, 10, 50),
                    *g = node_run(n, G, 10, 1);
-    struct nm_view *master = node_paused(n, 5, 5);
+    struct nm_policy_container *master = node_paused(n, 5, 5);
 
     (void)busy;
     master->exempt = master->user_paused = true;
@@ -419,7 +419,7 @@ static void test_pause_deadline(void **state)
 static void test_deadline_waits_for_a_sample(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_paused(n, 10, 99);
+    struct nm_policy_container *o = node_paused(n, 10, 99);
 
     n->in.now_usec = o->pause_deadline_usec + 1;
     node_change(n);

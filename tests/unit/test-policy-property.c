@@ -38,7 +38,7 @@ static void print_round(const struct world *w)
            w->verdict.used.cpu_millicores, (double)w->verdict.in_use.memory_bytes / (double)NM_MIB,
            w->verdict.in_use.cpu_millicores);
     for (size_t i = 0; i < w->in.n_views; i++) {
-        const struct nm_view *v = w->in.views[i];
+        const struct nm_policy_container *v = w->in.views[i];
 
         printf("   %3" PRIu64 " %-13s %-9s%s%s request=%.0fM/%" PRIu64 "m measured=%.0fM/%" PRIu64
                "m last=%" PRIu64 "\n",
@@ -62,7 +62,7 @@ static void print_round(const struct world *w)
 /* The same views from behind must lead to the same actions. */
 static const char *check_order_independence(struct world *w, struct nm_policy *twin)
 {
-    struct nm_view *backwards[WORLD_MAX];
+    struct nm_policy_container *backwards[WORLD_MAX];
     struct nm_policy_input in = w->in;
     struct nm_policy_verdict v;
 
@@ -108,7 +108,7 @@ static const char *one_round(struct world *w, struct oracle *o, struct oracle_pa
 static const char *check_calm(const struct world *w)
 {
     for (size_t i = 0; i < WORLD_MAX; i++) {
-        const struct nm_view *v = &w->all[i].view;
+        const struct nm_policy_container *v = &w->all[i].view;
 
         if (!w->all[i].alive)
             continue;

@@ -8,9 +8,9 @@
 #define O NM_OPPORTUNISTIC
 
 /* A node just over beta, on which a running one's memory may be reclaimed at 100 MiB/s. */
-static struct nm_view *just_over(struct node *n, struct nm_view **ret_young)
+static struct nm_policy_container *just_over(struct node *n, struct nm_policy_container **ret_young)
 {
-    struct nm_view *old = node_run(n, O, 16, 10);
+    struct nm_policy_container *old = node_run(n, O, 16, 10);
 
     *ret_young = node_run(n, O, 16, 10);
     (void)node_run(n, G, 64, 10);
@@ -24,7 +24,7 @@ static struct nm_view *just_over(struct node *n, struct nm_view **ret_young)
 static void test_the_running_are_asked_before_a_kill(void **state)
 {
     struct node *n = *state;
-    struct nm_view *young, *old = just_over(n, &young);
+    struct nm_policy_container *young, *old = just_over(n, &young);
 
     node_sample(n);
     /* 96 - 95, and an eighth of the way to alpha. */
@@ -59,7 +59,7 @@ static void test_the_running_are_asked_before_a_kill(void **state)
 static void test_a_kill_follows_a_reclaim_in_vain(void **state)
 {
     struct node *n = *state;
-    struct nm_view *young, *old = just_over(n, &young);
+    struct nm_policy_container *young, *old = just_over(n, &young);
 
     node_sample(n);
     assert_action(n, young, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY);
@@ -73,7 +73,7 @@ static void test_a_kill_follows_a_reclaim_in_vain(void **state)
 static void test_a_reclaim_is_bounded_in_time(void **state)
 {
     struct node *n = *state;
-    struct nm_view *young;
+    struct nm_policy_container *young;
 
     (void)just_over(n, &young);
     node_sample(n);
@@ -89,7 +89,7 @@ static void test_a_reclaim_is_bounded_in_time(void **state)
 static void test_growth_overtakes_a_reclaim(void **state)
 {
     struct node *n = *state;
-    struct nm_view *young, *g;
+    struct nm_policy_container *young, *g;
 
     (void)just_over(n, &young);
     g = n->list[2];
@@ -109,7 +109,7 @@ static void test_no_reclaim_that_can_not_do(void **state)
     struct node *n = *state;
     struct nm_policy_settings settings;
     struct nm_policy_input in;
-    struct nm_view *young, *old = just_over(n, &young);
+    struct nm_policy_container *young, *old = just_over(n, &young);
 
     settings = n->settings;
     in = n->in;

@@ -12,7 +12,7 @@
 static void test_resume_in_order_of_arrival(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 60), *first, *second, *third, *person;
+    struct nm_policy_container *g = node_run(n, G, 10, 60), *first, *second, *third, *person;
 
     first = node_paused(n, 5, 20);
     person = node_paused(n, 5, 1);
@@ -46,7 +46,7 @@ static void test_resume_in_order_of_arrival(void **state)
 static void test_resume_is_remembered(void **state)
 {
     struct node *n = *state;
-    struct nm_view *first, *second;
+    struct nm_policy_container *first, *second;
 
     (void)node_run(n, G, 10, 40);
     first = node_paused(n, 5, 45);
@@ -65,7 +65,7 @@ static void test_resume_is_remembered(void **state)
 static void test_pause_is_not_undone_at_once(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
+    struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
 
     for (int i = 0; i < 4; i++)
         node_sample(n);
@@ -85,7 +85,7 @@ static void test_pause_is_not_undone_at_once(void **state)
 static void test_no_resume_while_settling(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
+    struct nm_policy_container *o = node_run(n, O, 10, 40), *g = node_run(n, G, 10, 60);
 
     for (int i = 0; i < 4; i++)
         node_sample(n);
@@ -104,7 +104,7 @@ static void test_no_resume_while_settling(void **state)
 static void test_resume_before_admission(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 95, 30), *paused = node_paused(n, 5, 40), *queued;
+    struct nm_policy_container *g = node_run(n, G, 95, 30), *paused = node_paused(n, 5, 40), *queued;
 
     node_use(g, 10, 50);
     queued = node_queue(n, O, 5, 10);
@@ -127,7 +127,7 @@ static void test_resume_before_admission(void **state)
 static void test_hog_alone_is_let_go_again(void **state)
 {
     struct node *n = *state;
-    struct nm_view *hog = node_paused(n, 5, 100), *small;
+    struct nm_policy_container *hog = node_paused(n, 5, 100), *small;
 
     hog->request.cpu_millicores = 10 * PERCENT_CPU;
     n->in.now_usec += SECONDS(30);
@@ -153,7 +153,7 @@ static void test_hog_alone_is_let_go_again(void **state)
 static void test_promoted_while_paused(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v = node_paused(n, 5, 90);
+    struct nm_policy_container *v = node_paused(n, 5, 90);
 
     (void)node_run(n, G, 10, 90);
     v->type = G;
@@ -168,7 +168,7 @@ static void test_promoted_while_paused(void **state)
 static void test_resume_while_draining(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 10, 20), *g = node_queue(n, G, 10, 10);
+    struct nm_policy_container *paused = node_paused(n, 10, 20), *g = node_queue(n, G, 10, 10);
 
     n->in.draining = true;
     node_sample(n);
@@ -179,7 +179,7 @@ static void test_resume_while_draining(void **state)
 static void test_no_resume_into_full_memory(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
+    struct nm_policy_container *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
 
     o->exempt = true; /* so that it isn't killed for memory */
     node_sample(n);
@@ -194,7 +194,7 @@ static void test_no_resume_into_full_memory(void **state)
 static void test_no_resume_without_room_for_its_swap(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 78, 10), *paused = node_paused(n, 5, 10), *later;
+    struct nm_policy_container *g = node_run(n, G, 78, 10), *paused = node_paused(n, 5, 10), *later;
 
     paused->request.memory_bytes = 30 * PERCENT_MEMORY;
     paused->swapped_bytes = 13 * PERCENT_MEMORY;
@@ -213,7 +213,7 @@ static void test_no_resume_without_room_for_its_swap(void **state)
 static void test_swap_of_the_resumed_is_remembered(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 60, 10), *paused = node_paused(n, 10, 10), *next;
+    struct nm_policy_container *g = node_run(n, G, 60, 10), *paused = node_paused(n, 10, 10), *next;
 
     paused->request.memory_bytes = 30 * PERCENT_MEMORY;
     paused->swapped_bytes = 15 * PERCENT_MEMORY;
@@ -243,7 +243,7 @@ static void test_swap_of_the_resumed_is_remembered(void **state)
 static void test_no_admission_into_room_of_the_swapped(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 40, 85), *paused = node_paused(n, 10, 20), *o;
+    struct nm_policy_container *g = node_run(n, G, 40, 85), *paused = node_paused(n, 10, 20), *o;
 
     g->request = (struct nm_resources){70 * PERCENT_MEMORY, 85 * PERCENT_CPU};
     paused->request.memory_bytes = 60 * PERCENT_MEMORY;
@@ -264,7 +264,7 @@ static void test_no_admission_into_room_of_the_swapped(void **state)
 static void test_swap_comes_back_up_to_the_limit(void **state)
 {
     struct node *n = *state;
-    struct nm_view *paused = node_paused(n, 10, 10);
+    struct nm_policy_container *paused = node_paused(n, 10, 10);
 
     paused->request.memory_bytes = 12 * PERCENT_MEMORY;
     paused->swapped_bytes = 90 * PERCENT_MEMORY;
@@ -281,7 +281,7 @@ static void test_swap_comes_back_up_to_the_limit(void **state)
 static void test_room_takes_what_is_needed(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g, *o[4];
+    struct nm_policy_container *g, *o[4];
 
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 20);
@@ -316,7 +316,7 @@ static void test_room_takes_what_is_needed(void **state)
 static void test_room_for_several(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g[2], *o[4];
+    struct nm_policy_container *g[2], *o[4];
 
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 1);
@@ -341,7 +341,7 @@ static void test_room_for_several(void **state)
 static void test_room_that_cannot_be_had(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g, *o = node_run(n, O, 10, 1), *master = node_run(n, O, 30, 1);
+    struct nm_policy_container *g, *o = node_run(n, O, 10, 1), *master = node_run(n, O, 30, 1);
 
     master->exempt = true;
     node_sample(n);
@@ -358,7 +358,7 @@ static void test_room_that_cannot_be_had(void **state)
 static void test_room_credits_reservations(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g, *o[3];
+    struct nm_policy_container *g, *o[3];
 
     for (size_t i = 0; i < 3; i++) {
         o[i] = node_run(n, O, 30, 1);
@@ -390,7 +390,7 @@ static void test_room_is_not_held_by_the_budget(void **state)
 static void test_room_in_plain_yarn(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g, *o[3];
+    struct nm_policy_container *g, *o[3];
 
     n->settings.over_allocation = false;
     n->settings.pause_enabled = false;
@@ -436,7 +436,8 @@ static void test_no_room_is_made_blindly(void **state)
 static void test_a_smaller_offer(void **state)
 {
     struct node *n = *state;
-    struct nm_view *runs = node_run(n, O, 60, 50), *paused = node_paused(n, 5, 10), *waits = node_queue(n, O, 5, 5);
+    struct nm_policy_container *runs = node_run(n, O, 60, 50), *paused = node_paused(n, 5, 10), *waits =
+        node_queue(n, O, 5, 5);
 
     n->settings.offered = (struct nm_resources){30 * PERCENT_MEMORY, 30 * PERCENT_CPU};
     node_sample(n);

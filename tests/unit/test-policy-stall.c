@@ -23,7 +23,7 @@ static int guarded_setup(void **state)
 }
 
 /* One sample in which g waited for that share of the time. */
-static void stall(struct node *n, struct nm_view *g, uint32_t permille)
+static void stall(struct node *n, struct nm_policy_container *g, uint32_t permille)
 {
     g->stall_known = true;
     g->stall_permille = permille;
@@ -35,7 +35,7 @@ static bool squeezed(const struct node *n)
     return n->verdict.squeeze_millicores != NM_NO_SQUEEZE;
 }
 
-static void use(struct node *n, struct nm_view *o, double wish)
+static void use(struct node *n, struct nm_policy_container *o, double wish)
 {
     o->measured.cpu_millicores = NM_MIN((uint64_t)(wish * (double)PERCENT_CPU), n->verdict.squeeze_millicores);
 }
@@ -43,7 +43,7 @@ static void use(struct node *n, struct nm_view *o, double wish)
 static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
 
     stall(n, g, 20); /* its own: nothing opportunistic was at work */
     stall(n, g, 30);
@@ -77,7 +77,7 @@ static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
 static void test_a_stall_of_its_own_is_found_out(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
     unsigned held = 0, began = 0;
 
     for (int i = 0; i < 1200; i++) { /* an hour */
@@ -103,7 +103,7 @@ static void test_a_stall_of_its_own_is_found_out(void **state)
 static void test_experiments_in_vain_become_rare(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
     unsigned began = 0;
 
     for (int i = 0; i < 1200; i++) {
@@ -120,7 +120,7 @@ static void test_experiments_in_vain_become_rare(void **state)
 static void test_it_settles_where_nobody_is_hurt(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
     unsigned stalled = 0;
     uint64_t got = 0;
 
@@ -142,7 +142,7 @@ static void test_it_settles_where_nobody_is_hurt(void **state)
 static void test_nothing_else_is_done_for_a_stall(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *waiting;
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *waiting;
 
     (void)node_run(n, O, 10, 30);
     for (int i = 0; i < 4; i++)
@@ -163,7 +163,7 @@ static void test_nothing_else_is_done_for_a_stall(void **state)
 static void test_who_is_not_heard(void **state)
 {
     struct node *n = *state;
-    struct nm_view *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
+    struct nm_policy_container *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
                    *other = node_run(n, O, 10, 70);
 
     young->started_usec = n->in.now_usec; /* who starts up waits for this and that */
@@ -192,7 +192,7 @@ static void test_who_is_not_heard(void **state)
 static void test_it_ends_with_whom_it_served(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 60);
+    struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 60);
 
     for (int i = 0; i < 3 && !squeezed(n); i++)
         stall(n, g, 300);
@@ -210,7 +210,7 @@ static void test_it_ends_with_whom_it_served(void **state)
 static void test_a_full_node_is_not_over_beta_one(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 30);
+    struct nm_policy_container *g = node_run(n, G, 10, 30);
 
     (void)node_run(n, O, 10, 71);
     stall(n, g, 0);

@@ -12,7 +12,7 @@
 static void test_looks_are_no_samples(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40);
+    struct nm_policy_container *o = node_run(n, O, 10, 40);
 
     (void)node_run(n, G, 10, 60);
     for (int i = 0; i < 20; i++) { /* all within one period */
@@ -31,7 +31,7 @@ static void test_looks_are_no_samples(void **state)
 static void test_samples_in_a_row_take_their_periods(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40);
+    struct nm_policy_container *o = node_run(n, O, 10, 40);
     uint64_t first;
 
     (void)node_run(n, G, 10, 60);
@@ -50,7 +50,7 @@ static void test_samples_in_a_row_take_their_periods(void **state)
 static void test_a_quiet_look_ends_no_row(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40);
+    struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40);
 
     for (int i = 0; i < 3; i++) {
         node_sample(n);
@@ -66,7 +66,7 @@ static void test_a_quiet_look_ends_no_row(void **state)
 static void test_one_sample_may_be_a_look(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 10, 40);
+    struct nm_policy_container *o = node_run(n, O, 10, 40);
 
     n->settings.cpu_samples = 1;
     (void)node_run(n, G, 10, 60);
@@ -77,7 +77,7 @@ static void test_one_sample_may_be_a_look(void **state)
 static void test_looks_settle_nothing(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o = node_run(n, O, 40, 10);
+    struct nm_policy_container *o = node_run(n, O, 40, 10);
 
     (void)node_run(n, G, 30, 10);
     (void)node_run(n, O, 30, 10);
@@ -101,7 +101,7 @@ static void test_looks_settle_nothing(void **state)
 static void test_a_shrinking_victim_is_not_stuck(void **state)
 {
     struct node *n = *state;
-    struct nm_view *victim, *other = node_run(n, O, 10, 10);
+    struct nm_policy_container *victim, *other = node_run(n, O, 10, 10);
 
     (void)node_run(n, G, 20, 10);
     victim = node_run(n, O, 70, 10);
@@ -119,7 +119,7 @@ static void test_a_shrinking_victim_is_not_stuck(void **state)
 static void test_a_victim_that_stops_shrinking_is_stuck(void **state)
 {
     struct node *n = *state;
-    struct nm_view *victim, *other = node_run(n, O, 10, 10);
+    struct nm_policy_container *victim, *other = node_run(n, O, 10, 10);
     int samples = 0;
 
     (void)node_run(n, G, 20, 10);
@@ -141,7 +141,7 @@ static void test_a_victim_that_stops_shrinking_is_stuck(void **state)
 static void test_a_freeze_that_hangs_is_given_up(void **state)
 {
     struct node *n = *state;
-    struct nm_view *other = node_run(n, O, 10, 30), *v = node_run(n, O, 10, 30);
+    struct nm_policy_container *other = node_run(n, O, 10, 30), *v = node_run(n, O, 10, 30);
     uint64_t began;
 
     (void)node_run(n, G, 10, 40);
@@ -187,7 +187,7 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
 static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
 {
     struct node *n = *state;
-    struct nm_view *v = node_paused(n, 10, 30), *late = node_paused(n, 10, 30);
+    struct nm_policy_container *v = node_paused(n, 10, 30), *late = node_paused(n, 10, 30);
 
     node_change(n);
     n->in.suspended_usec = SECONDS(3600);
@@ -211,7 +211,7 @@ static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
 static void test_a_sleep_while_it_settles(void **state)
 {
     struct node *n = *state;
-    struct nm_view *busy = node_run(n, G, 10, 60), *v = node_run(n, O, 10, 40);
+    struct nm_policy_container *busy = node_run(n, G, 10, 60), *v = node_run(n, O, 10, 40);
 
     n->settings.settle_samples = 6;
     for (int i = 0; i < 10 && v->state == NM_RUNNING; i++) {
@@ -239,7 +239,7 @@ static void test_a_sleep_while_it_settles(void **state)
 static void test_an_unread_container_counts_in_full(void **state)
 {
     struct node *n = *state;
-    struct nm_view *blind = node_run(n, G, 60, 60), *small;
+    struct nm_policy_container *blind = node_run(n, G, 60, 60), *small;
 
     node_use(blind, 5, 5);
     node_sample(n);
@@ -262,7 +262,7 @@ static void test_an_unread_container_counts_in_full(void **state)
 static void test_an_unread_container_is_not_made_small(void **state)
 {
     struct node *n = *state;
-    struct nm_view *blind = node_run(n, O, 10, 10);
+    struct nm_policy_container *blind = node_run(n, O, 10, 10);
 
     node_use(blind, 30, 20);
     blind->unread_usec = n->in.now_usec;
@@ -276,7 +276,7 @@ static void test_an_unread_container_is_not_made_small(void **state)
 static void test_given_back(void **state)
 {
     struct node *n = *state;
-    struct nm_view *ours, *its, *late;
+    struct nm_policy_container *ours, *its, *late;
 
     n->settings.give_back_usec = SECONDS(60);
     n->system_cpu = 99;
@@ -302,7 +302,7 @@ static void test_given_back(void **state)
 static void test_given_back_later(void **state)
 {
     struct node *n = *state;
-    struct nm_view *its;
+    struct nm_policy_container *its;
     unsigned rounds = 0;
 
     n->settings.give_back_usec = SECONDS(30);
@@ -320,7 +320,7 @@ static void test_given_back_later(void **state)
 static void test_not_given_back_at_the_end(void **state)
 {
     struct node *n = *state;
-    struct nm_view *its, *runs;
+    struct nm_policy_container *its, *runs;
     unsigned rounds = 0;
 
     n->settings.give_back_usec = SECONDS(30);
@@ -355,7 +355,7 @@ static void test_not_given_back_at_the_end(void **state)
 }
 
 /* Another one that starts and ends within seconds, again and again: it is a local user's. */
-static void start_small(struct node *n, struct nm_view **small)
+static void start_small(struct node *n, struct nm_policy_container **small)
 {
     if (*small && (*small)->state == NM_RUNNING)
         node_remove(n, *small);
@@ -368,9 +368,9 @@ static void start_small(struct node *n, struct nm_view **small)
 }
 
 /* For how many seconds it waits while small ones start every three seconds. */
-static unsigned waits_beside_small_ones(struct node *n, const struct nm_view *its)
+static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_container *its)
 {
-    struct nm_view *small = NULL;
+    struct nm_policy_container *small = NULL;
 
     for (unsigned seconds = 3; seconds < 3600; seconds += 3) {
         start_small(n, &small);
@@ -386,7 +386,7 @@ static unsigned waits_beside_small_ones(struct node *n, const struct nm_view *it
 static void test_given_back_though_others_start(void **state)
 {
     struct node *n = *state;
-    struct nm_view *its;
+    struct nm_policy_container *its;
 
     n->settings.give_back_usec = SECONDS(30);
     n->system_memory = 40;
@@ -402,7 +402,7 @@ static void test_given_back_though_others_start(void **state)
 static void test_no_wait_is_endless(void **state)
 {
     struct node *n = *state;
-    struct nm_view *its, *ours;
+    struct nm_policy_container *its, *ours;
 
     n->settings.give_back_usec = SECONDS(30);
     (void)node_run(n, G, 60, 10);

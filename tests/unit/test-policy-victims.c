@@ -62,7 +62,7 @@ static void test_orders(void **state)
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
-        struct nm_view *o[N_VICTIMS_MAX];
+        struct nm_policy_container *o[N_VICTIMS_MAX];
         char killed[N_VICTIMS_MAX + 1] = "";
         size_t n_killed = 0;
         void *own = NULL;
@@ -97,13 +97,13 @@ static void test_candidates_say_why(void **state)
                                                    NM_PASSED_NOT, NM_PASSED_NOT_NEEDED,
                                                    NM_PASSED_MIN_RUNTIME};
     struct node *n = *state;
-    struct nm_view *protected = node_run(n, O, 20, 1);
+    struct nm_policy_container *protected = node_run(n, O, 20, 1);
     const struct nm_policy_action *a;
 
     (void)node_run(n, O, 20, 1);
     a = NULL;
     protected->min_runtime_usec = SECONDS(600);
-    struct nm_view *victim = node_run(n, O, 20, 1);
+    struct nm_policy_container *victim = node_run(n, O, 20, 1);
     (void)node_run(n, O, 0, 1);
     node_run(n, O, 20, 1)->exempt = true;
     n->system_memory = 16;
@@ -118,7 +118,7 @@ static void test_candidates_say_why(void **state)
 /* ---- squeeze --------------------------------------------------------------------------------- */
 
 /* Opportunistic containers use what they like, within the quota. */
-static void use_within_quota(struct node *n, struct nm_view *o, double wish)
+static void use_within_quota(struct node *n, struct nm_policy_container *o, double wish)
 {
     uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(wish * (double)PERCENT_CPU);
 
@@ -128,7 +128,7 @@ static void use_within_quota(struct node *n, struct nm_view *o, double wish)
 static void test_squeeze_comes_first_and_converges(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 20), *o = node_run(n, O, 10, 60);
+    struct nm_policy_container *g = node_run(n, G, 10, 20), *o = node_run(n, O, 10, 60);
     uint64_t quota;
 
     n->settings.can_squeeze = true;
@@ -168,7 +168,7 @@ static void test_squeeze_comes_first_and_converges(void **state)
 static void test_squeeze_has_a_floor_and_then_freezes(void **state)
 {
     struct node *n = *state;
-    struct nm_view *o[2];
+    struct nm_policy_container *o[2];
 
     n->settings.can_squeeze = true;
     (void)node_run(n, G, 10, 96);
@@ -192,7 +192,7 @@ static void test_squeeze_has_a_floor_and_then_freezes(void **state)
 static void test_squeeze_holds_admission_and_resume(void **state)
 {
     struct node *n = *state;
-    struct nm_view *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40), *queued, *paused;
+    struct nm_policy_container *g = node_run(n, G, 10, 60), *o = node_run(n, O, 10, 40), *queued, *paused;
 
     n->settings.can_squeeze = true;
     node_sample(n);
@@ -212,7 +212,7 @@ static void test_squeeze_holds_admission_and_resume(void **state)
 static void test_squeeze_with_uneven_parts(void **state)
 {
     struct node *n = *state;
-    struct nm_view *eager = node_run(n, O, 10, 90);
+    struct nm_policy_container *eager = node_run(n, O, 10, 90);
     int over = 0;
 
     (void)node_run(n, O, 10, 0); /* has the other half, and doesn't use it */

@@ -129,7 +129,7 @@ static void test_no_room_to_begin(void **state)
 static void test_no_room_later(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
     struct stat st;
     off_t size;
 
@@ -139,7 +139,7 @@ static void test_no_room_later(void **state)
     size = st.st_size; /* the header's; all else is still in memory */
     limit_files((rlim_t)size + 20);
     nm_act_pause(l, true);
-    nm_keep_set_state(l, NM_PAUSED);
+    nm_persist_set_state(l, NM_PAUSED);
     for (unsigned i = 0; i < 3000; i++) { /* until it is flushed */
         l->c->view.measured.memory_bytes++;
         nm_recorder_sample(w->m->recorder);
@@ -148,8 +148,8 @@ static void test_no_room_later(void **state)
     assert_int_equal(stat(at(w, "trace"), &st), 0);
     assert_int_equal(st.st_size, size);
     assert_non_null(manager_world_add(w, "later", NM_OPPORTUNISTIC, NM_RUNNING));
-    nm_keep_set_state(l, NM_RESUMING);
-    nm_keep_set_state(l, NM_RUNNING);
+    nm_persist_set_state(l, NM_RESUMING);
+    nm_persist_set_state(l, NM_RUNNING);
     l->c->view.type = NM_GUARANTEED;
     nm_recorder_sample(w->m->recorder);
     end(w);
@@ -176,7 +176,7 @@ static void test_what_is_told(void **state)
     const struct nm_submit prepared = {.type = NM_OPPORTUNISTIC, .name = "prepared", .argv = argv, .owner = "upstream",
                                        .prepare = true};
     struct manager_world *w = *state;
-    struct nm_live *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING), *frozen, *p;
+    struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING), *frozen, *p;
     const struct nm_container *c;
     struct nm_problem problem;
     const char *trace;
@@ -189,9 +189,9 @@ static void test_what_is_told(void **state)
     assert_int_equal(manager_world_try(w, &too_large, &c, &problem), NM_AGENT_E_TOO_LARGE);
     p = manager_world_submit_as(w, &prepared);
     nm_act_pause(l, true);
-    nm_keep_set_state(l, NM_PAUSED);
-    nm_keep_set_state(l, NM_RESUMING);
-    nm_keep_set_state(l, NM_RUNNING);
+    nm_persist_set_state(l, NM_PAUSED);
+    nm_persist_set_state(l, NM_RESUMING);
+    nm_persist_set_state(l, NM_RUNNING);
     l->c->view.type = NM_GUARANTEED; /* promoted */
     l->c->view.measured.memory_bytes = 7 * MIB;
     nm_round(w->m, NM_TRIGGER_SAMPLE);
@@ -202,7 +202,7 @@ static void test_what_is_told(void **state)
     nm_recorder_sample(w->m->recorder);
     w->m->sampled.node_valid = true;
     l->c->view.state = NM_KILLING;
-    nm_keep_set_state(l, NM_COMPLETED);
+    nm_persist_set_state(l, NM_COMPLETED);
     l->c->view.state = NM_RUNNING;
     end(w);
     trace = read_trace(w);

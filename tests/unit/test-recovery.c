@@ -17,7 +17,7 @@
 #include "agent/journal/persist.h"
 #include "agent/journal/lists.h"
 #include "agent/recovery/recovery.h"
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "cgroup/backend-fake.h"
 #include "tests/unit/kept-cgroups.h"
 #include "util/clock.h"
@@ -67,13 +67,14 @@ static void fill(struct nm_container *c, bool lives)
 }
 
 /* With a cgroup, in the journal. */
-static struct nm_live *add(struct manager_world *w, const char *name, enum nm_execution_type type, enum nm_state state,
-                           bool shim_lives)
+static struct nm_live_container *add(struct manager_world *w, const char *name, enum nm_execution_type type,
+                                     enum nm_state state,
+                                     bool shim_lives)
 {
-    struct nm_live *l = manager_world_add(w, name, type, state);
+    struct nm_live_container *l = manager_world_add(w, name, type, state);
 
     fill(l->c, shim_lives);
-    assert_int_equal(nm_keep_journal(l), 0);
+    assert_int_equal(nm_persist_journal(l), 0);
     return l;
 }
 
@@ -141,7 +142,7 @@ static void test_states(void **state)
     struct manager_world *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
-        struct nm_live *l = add(w, states[i].name, states[i].type, states[i].state, true);
+        struct nm_live_container *l = add(w, states[i].name, states[i].type, states[i].state, true);
 
         l->events_watch = nm_cgroup_watch_free(l->events_watch); /* this nmd sees nothing of it */
         l->c->rerun = states[i].rerun;
@@ -149,12 +150,12 @@ static void test_states(void **state)
         l->c->kill_reason = states[i].state == NM_KILLING ? NM_EXIT_KILLED : NM_EXIT_NONE;
         assert_true(nm_write_file_at(l->cg->dir_fd, "cgroup.freeze", states[i].frozen ? "1" : "0") >= 0);
         assert_int_equal(nm_fake_set_events(l->cg, true, states[i].frozen), 0);
-        assert_int_equal(nm_keep_journal(l), 0);
+        assert_int_equal(nm_persist_journal(l), 0);
     }
     manager_world_restart(w);
     assert_int_equal(w->m->lives.n, NM_ARRAY_SIZE(states));
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
-        struct nm_live *l = manager_world_find(w, states[i].name);
+        struct nm_live_container *l = manager_world_find(w, states[i].name);
         char text[16];
 
         if (l->c->view.state != states[i].after || nm_run_phase_is_killed(l->phase) != states[i].killed)
@@ -170,7 +171,7 @@ static void test_states(void **state)
 
 /* ---- starts that were under way ---------------------------------------------------------------- */
 
-static struct nm_live *add_admitted(struct manager_world *w, const char *name)
+static struct nm_live_container *add_admitted(struct manager_world *w, const char *name)
 {
     return add(w, name, NM_GUARANTEED, NM_SCHEDULED, false);
 }
@@ -182,7 +183,7 @@ static void test_starts(void **state)
     const struct nm_launch_record failed = {.phase = NM_LAUNCH_ENDED, .failed_stage = NM_LAUNCH_STAGE_EXEC,
                                             .failed_errno = ENOENT};
     struct manager_world *w = *state;
-    struct nm_live *began_l = add_admitted(w, "began"), *past_gate = add_admitted(w, "past-gate"),
+    struct nm_live_container *began_l = add_admitted(w, "began"), *past_gate = add_admitted(w, "past-gate"),
                    *could_not = add_admitted(w, "could-not"), *nothing = add_admitted(w, "nothing");
 
     leave_record(w, began_l->c->id, &began);
@@ -191,7 +192,7 @@ static void test_starts(void **state)
     assert_int_equal(nm_fake_set_events(could_not->cg, false, false), 0);
     assert_int_equal(nm_fake_set_events(nothing->cg, false, false), 0);
     for (size_t i = 0; i < w->m->lives.n; i++)
-        assert_int_equal(nm_keep_journal(w->m->lives.all[i]), 0);
+        assert_int_equal(nm_persist_journal(w->m->lives.all[i]), 0);
     manager_world_restart(w);
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
@@ -212,12 +213,12 @@ static void test_starts(void **state)
 static void test_another_cgroup(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    struct nm_live_container *l = add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING, true);
     char id[NM_ID_SIZE];
 
     memcpy(id, l->c->id, sizeof id);
     l->c->cgroup_inode++;
-    assert_int_equal(nm_keep_journal(l), 0);
+    assert_int_equal(nm_persist_journal(l), 0);
     manager_world_restart(w);
     l = manager_world_find(w, "it");
     assert_non_null(l);
@@ -271,17 +272,17 @@ static void remove_journal(struct manager_world *w)
 static void test_a_lost_journal(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
-    struct nm_live *waits = add(w, "waits", NM_OPPORTUNISTIC, NM_SCHEDULED, false);
+    struct nm_live_container *runs = add(w, "runs", NM_OPPORTUNISTIC, NM_RUNNING, true);
+    struct nm_live_container *waits = add(w, "waits", NM_OPPORTUNISTIC, NM_SCHEDULED, false);
     char foreign[NM_ID_SIZE], boot_id[sizeof w->m->journal.boot_id];
 
     waits->c->view.admitted = false;
     assert_int_equal(nm_fake_set_events(waits->cg, false, false), 0);
-    assert_int_equal(nm_keep_write_copy(runs), 0);
-    assert_int_equal(nm_keep_write_copy(waits), 0);
+    assert_int_equal(nm_persist_write_snapshot(runs), 0);
+    assert_int_equal(nm_persist_write_snapshot(waits), 0);
     memcpy(boot_id, w->m->journal.boot_id, sizeof boot_id);
     strcpy(w->m->journal.boot_id, "another boot");
-    assert_int_equal(nm_keep_write_copy(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
+    assert_int_equal(nm_persist_write_snapshot(add(w, "of-before", NM_OPPORTUNISTIC, NM_RUNNING, false)), 0);
     memcpy(w->m->journal.boot_id, boot_id, sizeof boot_id);
     memcpy(foreign, "container_98_000001", 20);
     leave_file(w, foreign, NM_COPY_FILE, "{}");
@@ -390,7 +391,7 @@ static void assert_boot(struct manager_world *w, size_t i, const char *lost)
     const struct nm_container *c = named(w, boots[i].name);
 
     if (!lost) {
-        assert_true(nm_view_is_waiting(&c->view));
+        assert_true(nm_policy_container_is_waiting(&c->view));
         assert_false(c->view.admitted);
         return;
     }

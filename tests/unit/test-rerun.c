@@ -36,17 +36,17 @@ static int set_up(void **state)
     return 0;
 }
 
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING && !l->c->rerun;
 }
 
-static bool is_new(const struct nm_live *l)
+static bool is_new(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_NEW;
 }
 
-static struct nm_live *live(const struct manager_world *w)
+static struct nm_live_container *live(const struct manager_world *w)
 {
     struct nm_container *c = nm_lists_by_id(w->m, ID);
 
@@ -55,11 +55,11 @@ static struct nm_live *live(const struct manager_world *w)
     return nm_lists_live_of(c);
 }
 
-static struct nm_live *submit(struct manager_world *w, enum nm_execution_type type, const char *const *argv)
+static struct nm_live_container *submit(struct manager_world *w, enum nm_execution_type type, const char *const *argv)
 {
     struct nm_submit s = {.type = type, .memory_bytes = 64 * MIB, .vcores_milli = 1000, .argv = argv, .owner = OWNER,
                           .id = ID, .blob = {(void *)(uintptr_t)"one", 3}, .cpu_is_share = true};
-    struct nm_live *l = manager_world_submit_as(w, &s);
+    struct nm_live_container *l = manager_world_submit_as(w, &s);
 
     manager_world_wait(w, l, is_running);
     return l;
@@ -73,7 +73,7 @@ static int rerun(struct manager_world *w, const struct nm_rerun *r)
 }
 
 /* As the kernel would: the fake cgroup's kill reaches nobody. */
-static void end_processes(struct manager_world *w, struct nm_live *l)
+static void end_processes(struct manager_world *w, struct nm_live_container *l)
 {
     if (l->c->pid > 0)
         (void)kill(l->c->pid, SIGKILL);
@@ -82,7 +82,7 @@ static void end_processes(struct manager_world *w, struct nm_live *l)
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
 }
 
-static void let_begin(struct manager_world *w, struct nm_live *l)
+static void let_begin(struct manager_world *w, struct nm_live_container *l)
 {
     struct nm_problem p;
 
@@ -113,7 +113,7 @@ static void test_another_command(void **state)
     struct nm_subscription *subscription;
     struct manager_world *w = *state;
     struct heard heard = {0};
-    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     uint64_t seq = l->c->view.seq;
     pid_t pid = l->c->pid;
 
@@ -147,7 +147,7 @@ static void test_its_end(void **state)
     static const char *const fails[] = {"/bin/sh", "-c", "exit 3", NULL};
     struct nm_rerun r = {.argv = fails};
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     const struct nm_container *c = l->c;
     struct nm_problem p;
 
@@ -168,7 +168,7 @@ static void test_its_end(void **state)
 static void test_the_same_command(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w, NM_OPPORTUNISTIC, first_argv);
+    struct nm_live_container *l = submit(w, NM_OPPORTUNISTIC, first_argv);
 
     assert_int_equal(rerun(w, &(struct nm_rerun){0}), 0);
     end_processes(w, l);
@@ -211,7 +211,7 @@ static void test_killed_meanwhile(void **state)
 {
     struct nm_end e = {.code = -105, .message = "its master asked for it"};
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     const struct nm_container *c = l->c;
     struct nm_problem p;
 
@@ -243,7 +243,7 @@ static void ask(const struct nm_container *c, void *userdata)
         assert_int_equal(rerun(a->w, &(struct nm_rerun){.argv = fourth_argv}), 0);
 }
 
-static void end_by_itself(struct manager_world *w, struct nm_live *l)
+static void end_by_itself(struct manager_world *w, struct nm_live_container *l)
 {
     manager_world_wait(w, l, manager_world_shim_is_gone);
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -255,7 +255,7 @@ static void test_asked_at_its_end(void **state)
     static const char *const fails[] = {"/bin/sh", "-c", "sleep 0.2; exit 3", NULL};
     struct manager_world *w = *state;
     struct asked a = {.w = w};
-    struct nm_live *l;
+    struct nm_live_container *l;
     const struct nm_container *c;
     struct nm_problem p;
 
@@ -278,7 +278,7 @@ static void test_asked_at_its_end(void **state)
 
 /* ---- another nmd ---------------------------------------------------------------------------------- */
 
-static struct nm_live *restart(struct manager_world *w)
+static struct nm_live_container *restart(struct manager_world *w)
 {
     manager_world_restart(w);
     manager_world_start(w);
@@ -289,7 +289,7 @@ static void test_restart_while_it_ends(void **state)
 {
     struct nm_rerun r = {.argv = other_argv, .env = other_env};
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     pid_t pid = l->c->pid;
 
     assert_int_equal(rerun(w, &r), 0);
@@ -311,7 +311,7 @@ static void test_restart_while_it_ends(void **state)
 static void test_death_before_it_was_new(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w, NM_GUARANTEED, first_argv);
+    struct nm_live_container *l = submit(w, NM_GUARANTEED, first_argv);
     pid_t pid = l->c->pid;
 
     assert_int_equal(rerun(w, &(struct nm_rerun){0}), 0);
@@ -329,7 +329,7 @@ static void test_death_before_it_was_new(void **state)
 #ifdef NM_FAULT_INJECTION
 static void run_again(struct manager_world *w)
 {
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_start(w);
     l = submit(w, NM_GUARANTEED, first_argv);
@@ -341,7 +341,7 @@ static void run_again(struct manager_world *w)
 static void finish_after(struct manager_world *w, const char *step)
 {
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
 
     manager_world_die(w, step, run_again);
     l = restart(w);

@@ -46,7 +46,7 @@ static int set_up(void **state)
                                           .dirs = {.names = {shuffle_world_local(&world, "a")}, .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
     assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
-    assert_int_equal(nm_shuffle_places_new(MAX_PLACES, &service.places), 0);
+    assert_int_equal(nm_shuffle_connections_new(MAX_PLACES, &service.places), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
     shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", NULL});
@@ -58,10 +58,10 @@ static int tear_down(void **state)
 {
     (void)state;
     server = nm_shuffle_server_free(server);
-    assert_int_equal(nm_shuffle_places_count(service.places), 0);
+    assert_int_equal(nm_shuffle_connections_count(service.places), 0);
     nm_shuffle_jobs_free(service.jobs);
     nm_shuffle_checked_free(service.dirs.checked);
-    nm_shuffle_places_free(service.places);
+    nm_shuffle_connections_free(service.places);
     free((char *)service.dirs.names[0]);
     shuffle_world_done(&world);
     return 0;
@@ -354,11 +354,11 @@ static void test_places(void **state)
     assert_non_null(strstr(reply, "The job's user has half of all connections"));
     fetch(target, signed_for(target)); /* bob isn't turned away, but has nothing here */
     assert_true(begins("HTTP/1.1 500 "));
-    while (nm_shuffle_places_count(service.places) > JOB_PLACES)
+    while (nm_shuffle_connections_count(service.places) > JOB_PLACES)
         assert_int_equal(usleep(1000), 0);
     for (unsigned i = JOB_PLACES; i < MAX_PLACES; i++)
         held[i] = dial_from(i);
-    while (nm_shuffle_places_count(service.places) < MAX_PLACES)
+    while (nm_shuffle_connections_count(service.places) < MAX_PLACES)
         assert_int_equal(usleep(1000), 0);
     fetch(target, signed_for(target));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
@@ -368,9 +368,9 @@ static void test_places(void **state)
         close(held[i]);
 }
 
-static int enter(struct nm_shuffle_places *places, const char *host, unsigned *ret_place)
+static int enter(struct nm_shuffle_connections *places, const char *host, unsigned *ret_place)
 {
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), r = nm_shuffle_places_enter(places, fd, host, ret_place);
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), r = nm_shuffle_connections_enter(places, fd, host, ret_place);
 
     if (r < 0)
         close(fd);
@@ -381,47 +381,48 @@ static int enter(struct nm_shuffle_places *places, const char *host, unsigned *r
 static void test_a_jobs_places(void **state)
 {
     const uid_t alice = 1, bob = 2;
-    struct nm_shuffle_places *places;
+    struct nm_shuffle_connections *places;
     unsigned at[16];
 
     (void)state;
-    assert_int_equal(nm_shuffle_places_new(NM_ARRAY_SIZE(at), &places), 0);
+    assert_int_equal(nm_shuffle_connections_new(NM_ARRAY_SIZE(at), &places), 0);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
         assert_int_equal(enter(places, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
-        assert_true(nm_shuffle_places_belongs(places, at[i], alice, "job_1_0001"));
-    assert_true(nm_shuffle_places_belongs(places, at[5], alice, "job_1_0001")); /* another request of the same */
-    assert_false(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0001"));
-    assert_true(nm_shuffle_places_belongs(places, at[6], alice, "job_1_0002"));
-    assert_true(nm_shuffle_places_belongs(places, at[7], alice, "job_1_0003"));
-    assert_false(nm_shuffle_places_belongs(places, at[8], alice, "job_1_0002"));
-    assert_true(nm_shuffle_places_belongs(places, at[8], bob, "job_1_0004"));
-    assert_true(nm_shuffle_places_belongs(places, at[0], alice, "job_1_0002")); /* a connection may change its job */
-    assert_false(nm_shuffle_places_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is taken */
+        assert_true(nm_shuffle_connections_belongs(places, at[i], alice, "job_1_0001"));
+    assert_true(nm_shuffle_connections_belongs(places, at[5], alice, "job_1_0001")); /* another request of the same */
+    assert_false(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0001"));
+    assert_true(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0002"));
+    assert_true(nm_shuffle_connections_belongs(places, at[7], alice, "job_1_0003"));
+    assert_false(nm_shuffle_connections_belongs(places, at[8], alice, "job_1_0002"));
+    assert_true(nm_shuffle_connections_belongs(places, at[8], bob, "job_1_0004"));
+    /* a connection may change its job */
+    assert_true(nm_shuffle_connections_belongs(places, at[0], alice, "job_1_0002"));
+    assert_false(nm_shuffle_connections_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is taken */
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
-        nm_shuffle_places_leave(places, at[i]);
-    nm_shuffle_places_free(places);
+        nm_shuffle_connections_leave(places, at[i]);
+    nm_shuffle_connections_free(places);
 }
 
 /* A host has a quarter of the places for connections without a signed request, and half of the spare places. */
 static void test_a_hosts_places(void **state)
 {
-    struct nm_shuffle_places *places;
+    struct nm_shuffle_connections *places;
     unsigned at[64], n = 0;
 
     (void)state;
-    assert_int_equal(nm_shuffle_places_new(8, &places), 0);
+    assert_int_equal(nm_shuffle_connections_new(8, &places), 0);
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
     for (unsigned i = 0; i < NM_SHUFFLE_SPARE_PLACES / 2; i++)
         assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_PLACES_E_SPARE);
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n]), -EBUSY);
     assert_int_equal(enter(places, "host 192.0.2.2", &at[n++]), 0);
-    assert_true(nm_shuffle_places_belongs(places, at[0], 1, "job_1_0001")); /* it isn't only the host's now */
+    assert_true(nm_shuffle_connections_belongs(places, at[0], 1, "job_1_0001")); /* it isn't only the host's now */
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
     while (n > 0)
-        nm_shuffle_places_leave(places, at[--n]);
-    nm_shuffle_places_free(places);
+        nm_shuffle_connections_leave(places, at[--n]);
+    nm_shuffle_connections_free(places);
 }
 
 /* A host that holds many connections open without a request can't keep other hosts out. */
@@ -504,9 +505,9 @@ static bool all_have_left(void)
 {
     const uint64_t deadline_usec = nm_now_usec() + 5 * NM_USEC_PER_SEC;
 
-    while (nm_shuffle_places_count(service.places) > 0 && nm_now_usec() < deadline_usec)
+    while (nm_shuffle_connections_count(service.places) > 0 && nm_now_usec() < deadline_usec)
         assert_int_equal(usleep(1000), 0);
-    return nm_shuffle_places_count(service.places) == 0;
+    return nm_shuffle_connections_count(service.places) == 0;
 }
 
 /* One request names a map as often as it may: its index was read and checked 256 times, which took 3.6 s of CPU
@@ -553,7 +554,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     book(NM_SHUFFLE_BURST_USEC, 0);
     book(5 * NM_USEC_PER_SEC, 0);
     ask(fd, TARGET, signed_for(TARGET));
-    while (nm_shuffle_places_count(service.places) == 0)
+    while (nm_shuffle_connections_count(service.places) == 0)
         assert_int_equal(usleep(1000), 0);
     close(fd);
     assert_true(all_have_left());
@@ -589,7 +590,7 @@ static void test_a_disconnect_ends_the_sending(void **state)
     book(5 * NM_USEC_PER_SEC, UINT64_MAX);
     read_for(fd, 500 * NM_USEC_PER_MSEC);
     assert_true(service.count.sent_bytes < bytes);
-    assert_int_equal(nm_shuffle_places_count(service.places), 1); /* it waits for its share */
+    assert_int_equal(nm_shuffle_connections_count(service.places), 1); /* it waits for its share */
     close(fd);
     assert_true(all_have_left());
     assert_true(service.count.sent_bytes < bytes);

@@ -22,10 +22,10 @@ struct fixture {
     char directory[64], proc_root[16];
     struct nm_manager m;
     struct nm_slice slice;
-    struct nm_live lives[3];
-    struct nm_live *live[3];
+    struct nm_live_container lives[3];
+    struct nm_live_container *live[3];
     struct nm_container containers[3];
-    struct nm_view *views[3];
+    struct nm_policy_container *views[3];
 };
 
 /* Its memory is gone with it; what is in its directories is not. */

@@ -31,7 +31,7 @@ static int set_up(void **state)
 }
 
 /* It would leave a file behind. */
-static struct nm_live *submit(struct manager_world *w)
+static struct nm_live_container *submit(struct manager_world *w)
 {
     static char script[128];
     static const char *argv[] = {"/bin/sh", "-c", script, NULL};
@@ -45,7 +45,7 @@ static void run_to_end(struct manager_world *w, const struct nm_container *c)
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     while (c->view.state != NM_COMPLETED && nm_now_usec() < deadline) {
-        const struct nm_live *l = nm_lists_live_of(c);
+        const struct nm_live_container *l = nm_lists_live_of(c);
 
         if (l->cg && (manager_world_shim_is_gone(l) || nm_run_phase_is_killed(l->phase)))
             assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
@@ -66,7 +66,7 @@ static void assert_launch_failed(struct manager_world *w, const struct nm_contai
 static void test_killed_while_the_cgroup_is_made(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w);
+    struct nm_live_container *l = submit(w);
     const struct nm_container *c = l->c;
 
     nm_round_kicked(w->m);
@@ -91,7 +91,7 @@ static void test_no_room_for_a_word(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w);
+    struct nm_live_container *l = submit(w);
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
     nm_round_kicked(w->m);
@@ -140,7 +140,7 @@ static void test_no_shim(void **state)
 static void test_a_user_that_is_no_longer_allowed(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live *l = submit(w);
+    struct nm_live_container *l = submit(w);
     const struct nm_container *c = l->c;
 
     l->c->submitter_uid = 3999999999;
@@ -155,10 +155,10 @@ static void test_a_user_that_is_no_longer_allowed(void **state)
 /* More than one turn of the loop takes, on any machine. */
 #define MANY 60U
 
-static struct nm_live **submit_many(struct manager_world *w)
+static struct nm_live_container **submit_many(struct manager_world *w)
 {
     static const char *argv[] = {"/bin/sleep", "600", NULL};
-    static struct nm_live *all[MANY];
+    static struct nm_live_container *all[MANY];
 
     for (unsigned i = 0; i < MANY; i++) {
         char name[16];
@@ -171,7 +171,7 @@ static struct nm_live **submit_many(struct manager_world *w)
     return all;
 }
 
-static unsigned count_due(struct nm_live *const *all)
+static unsigned count_due(struct nm_live_container *const *all)
 {
     unsigned n = 0;
 
@@ -199,7 +199,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
 {
     _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
     struct manager_world *w = *state;
-    struct nm_live **all = submit_many(w);
+    struct nm_live_container **all = submit_many(w);
     unsigned due, before, requests = 0, turns = 0, samples = 0;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -208,7 +208,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
     assert_in_range(due, 1, MANY - 1);
     assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
     assert_int_equal(nm_loop_want(request), 0);
-    nm_kick(w->m, NM_TRIGGER_LOOK);
+    nm_round_request(w->m, NM_TRIGGER_LOOK);
     for (; due > 0 && nm_now_usec() < deadline; before = due) {
         uint64_t sampled = w->m->counters.samples;
 
@@ -226,7 +226,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
 static void test_killed_before_its_turn_to_start(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live **all = submit_many(w);
+    struct nm_live_container **all = submit_many(w);
     const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
@@ -248,7 +248,7 @@ static void test_killed_before_its_turn_to_start(void **state)
 static void test_many_starts_of_one_user(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live **all = submit_many(w);
+    struct nm_live_container **all = submit_many(w);
     const struct nm_container *first = all[0]->c, *second = all[1]->c;
     struct nm_container *other = all[MANY - 1]->c, *of_app = all[MANY - 2]->c;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -270,7 +270,7 @@ static void test_many_starts_of_one_user(void **state)
 static void test_many_applications_of_one_user(void **state)
 {
     struct manager_world *w = *state;
-    struct nm_live **all = submit_many(w);
+    struct nm_live_container **all = submit_many(w);
     struct nm_container *c[4] = {all[0]->c, all[1]->c, all[MANY - 2]->c, all[MANY - 1]->c};
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 

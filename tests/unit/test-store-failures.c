@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "agent/store/store-sql.h"
 #include "tests/unit/fail-nth.h"
 #include "tests/unit/failing-calls.h"
@@ -401,7 +401,7 @@ static void look_at_copy(const char *dir, int written, const char *new_name)
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
     bool same_boot;
 
-    assert_int_equal(nm_copy_read(dir, "boot", &same_boot, &c), 0);
+    assert_int_equal(nm_container_snapshot_read(dir, "boot", &same_boot, &c), 0);
     assert_true(same_boot);
     assert_int_equal(c->blob.bytes, 4);
     assert_true(nm_streq(c->name, new_name) || (written < 0 && nm_streq(c->name, "first")));
@@ -411,7 +411,7 @@ static void read_copy(const char *dir, int error)
 {
     struct nm_container *c = NULL;
     bool same_boot;
-    int r = nm_copy_read(dir, "boot", &same_boot, &c);
+    int r = nm_container_snapshot_read(dir, "boot", &same_boot, &c);
 
     assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson can't tell one from the other */
     nm_container_free(c);
@@ -429,11 +429,11 @@ static void test_copy(void **state)
 
     (void)snprintf(dir, sizeof dir, "%s/c/%s", w->dir, c->id);
     strcpy(c->name, "first");
-    assert_int_equal(nm_copy_write(dir, "boot", c), 0);
+    assert_int_equal(nm_container_snapshot_write(dir, "boot", c), 0);
     strcpy(c->name, "second");
     for (unsigned n = 1; failed; n++) {
         fail_nth(FAIL_MEMORY, n);
-        r = nm_copy_write(dir, "boot", c);
+        r = nm_container_snapshot_write(dir, "boot", c);
         read_copy(dir, -ENOMEM);
         failed = fail_stop();
         assert_true(r == 0 || r == -ENOMEM || r == -EILSEQ);
@@ -442,7 +442,7 @@ static void test_copy(void **state)
     failed = true;
     for (unsigned n = 1; failed; n++) {
         fail_nth(FAIL_OPEN, n);
-        r = nm_copy_write(dir, "boot", c);
+        r = nm_container_snapshot_write(dir, "boot", c);
         read_copy(dir, -EMFILE);
         failed = fail_stop();
         assert_true(r == 0 || r == -EMFILE);
@@ -452,7 +452,7 @@ static void test_copy(void **state)
         failed = true;
         for (unsigned n = 1; failed; n++) {
             fail_call(troubles[i].call, n, troubles[i].error);
-            r = nm_copy_write(dir, "boot", c);
+            r = nm_container_snapshot_write(dir, "boot", c);
             read_copy(dir, -troubles[i].error);
             failed = fail_call_stop();
             assert_true(r == 0 || r == -troubles[i].error);

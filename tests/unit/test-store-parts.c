@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/store/copy.h"
-#include "agent/store/store-mark.h"
+#include "agent/store/container-snapshot.h"
+#include "agent/store/wal-mark.h"
 #include "agent/store/store-sql.h"
 
 /* ---- the copy ----------------------------------------------------------------------------------------------- */
@@ -29,14 +29,14 @@ static void write_copy(struct world *w)
     (void)snprintf(copy_file, sizeof copy_file, "%s/" NM_COPY_FILE, copy_dir);
     (void)snprintf(blob_file, sizeof blob_file, "%s/" NM_COPY_BLOB_FILE, copy_dir);
     assert_int_equal(nm_container_set_blob(c, "blob", 4), 0);
-    assert_int_equal(nm_copy_write(copy_dir, "boot", c), 0);
+    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), 0);
 }
 
 static int read_copy(void)
 {
     struct nm_container *c = NULL;
     bool same_boot;
-    int r = nm_copy_read(copy_dir, "boot", &same_boot, &c);
+    int r = nm_container_snapshot_read(copy_dir, "boot", &same_boot, &c);
 
     assert_true(r == 0 ? !!c : !c);
     nm_container_free(c);
@@ -164,15 +164,15 @@ static void test_copy_not_utf8(void **state)
         char *good = *words[i];
 
         *words[i] = bad;
-        assert_int_equal(nm_copy_write(copy_dir, "boot", c), -EILSEQ);
+        assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
         *words[i] = good;
         assert_int_equal(read_copy(), 0);
     }
     free(c->command.env);
     c->command.env = nm_strv_pack((const char *[]){"A=\xff"}, 1);
-    assert_int_equal(nm_copy_write(copy_dir, "boot", c), -EILSEQ);
+    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
     strcpy(c->name, "\xff");
-    assert_int_equal(nm_copy_write(copy_dir, "boot", c), -EILSEQ);
+    assert_int_equal(nm_container_snapshot_write(copy_dir, "boot", c), -EILSEQ);
     assert_int_equal(read_copy(), 0);
 }
 
@@ -185,9 +185,9 @@ static void test_no_copy(void **state)
 
     (void)snprintf(path, sizeof path, "%s/file", w->dir);
     assert_int_equal(close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    assert_int_equal(nm_copy_write(path, "boot", c), -ENOTDIR);
+    assert_int_equal(nm_container_snapshot_write(path, "boot", c), -ENOTDIR);
     (void)snprintf(path, sizeof path, "%s/file/1", w->dir);
-    assert_int_equal(nm_copy_write(path, "boot", c), -ENOTDIR);
+    assert_int_equal(nm_container_snapshot_write(path, "boot", c), -ENOTDIR);
 }
 
 /* ---- the mark of the log ------------------------------------------------------------------------------------ */
@@ -220,7 +220,7 @@ static int check_mark(const struct world *w, uint32_t *ret_frames)
     int r;
 
     *ret_frames = UINT32_MAX;
-    r = nm_store_mark_check(w->file, "boot", ret_frames, &promised);
+    r = nm_wal_mark_check(w->file, "boot", ret_frames, &promised);
     assert_true(r == 0 || (r == -EUCLEAN && *ret_frames < promised));
     return r;
 }
@@ -313,28 +313,28 @@ static void test_mark_changed(void **state)
 /* Where there can be no mark, nothing is known, and nothing else is wrong. */
 static void test_no_mark(void **state)
 {
-    struct nm_store_mark k = NM_STORE_MARK_NULL;
+    struct nm_wal_mark k = NM_STORE_MARK_NULL;
     struct world *w = *state;
     uint32_t frames, promised;
     char path[600];
 
     memset(path, 'a', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    assert_int_equal(nm_store_mark_check(path, "boot", &frames, &promised), 0);
-    nm_store_mark_open(&k, path, "boot");
+    assert_int_equal(nm_wal_mark_check(path, "boot", &frames, &promised), 0);
+    nm_wal_mark_open(&k, path, "boot");
     assert_true(k.fd < 0);
-    nm_store_mark_put(&k, 1);
-    nm_store_mark_done(&k);
-    nm_store_mark_open(&k, "/no/such/dir/nmd.db", "boot");
+    nm_wal_mark_put(&k, 1);
+    nm_wal_mark_done(&k);
+    nm_wal_mark_open(&k, "/no/such/dir/nmd.db", "boot");
     assert_true(k.fd < 0);
-    nm_store_mark_put(&k, 1);
-    nm_store_mark_clear(&k);
-    nm_store_mark_done(&k);
-    nm_store_mark_open(&k, w->file, "boot");
+    nm_wal_mark_put(&k, 1);
+    nm_wal_mark_clear(&k);
+    nm_wal_mark_done(&k);
+    nm_wal_mark_open(&k, w->file, "boot");
     assert_true(k.fd >= 0);
-    nm_store_mark_put(&k, 1); /* there is no log */
-    assert_int_equal(nm_store_mark_check(w->file, "boot", &frames, &promised), 0);
-    nm_store_mark_done(&k);
+    nm_wal_mark_put(&k, 1); /* there is no log */
+    assert_int_equal(nm_wal_mark_check(w->file, "boot", &frames, &promised), 0);
+    nm_wal_mark_done(&k);
 }
 
 /* ---- what SQLite says --------------------------------------------------------------------------------------- */

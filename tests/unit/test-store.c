@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "agent/store/copy.h"
+#include "agent/store/container-snapshot.h"
 #include "util/clock.h"
 
 static unsigned n_synced;
@@ -183,8 +183,8 @@ static void test_cut_sentence(void **state)
         memcpy(c->message + 2 * i, "\xc3\xa9", 2);
     memcpy(c->message + 150, "\xc3", 2);
     snprintf(dir, sizeof dir, "%s/%s", w->dir, c->id);
-    assert_int_equal(nm_copy_write(dir, "boot", c), 0);
-    assert_int_equal(nm_copy_read(dir, "boot", &same_boot, &again), 0);
+    assert_int_equal(nm_container_snapshot_write(dir, "boot", c), 0);
+    assert_int_equal(nm_container_snapshot_read(dir, "boot", &same_boot, &again), 0);
     assert_int_equal(strlen(again->message), 150);
     assert_memory_equal(again->message, c->message, 150);
 }

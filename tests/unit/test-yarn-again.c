@@ -64,17 +64,17 @@ static Yarn__LaunchContext *make(struct context *c, const char *command, const c
 struct one {
     struct manager_world *w;
     struct nm_yarn_node *n;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct tokens_id ids;
     struct nm_exception why;
 };
 
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING && !l->c->rerun && l->c->pid > 0;
 }
 
-static bool is_new(const struct nm_live *l)
+static bool is_new(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_NEW;
 }

@@ -13,7 +13,7 @@
 #include "remove-tree.h"
 #include "util/fileio.h"
 #include "yarn-tokens.h"
-#include "yarn/manage/kept-keys.h"
+#include "yarn/cm-protocol/key-store.h"
 #include "yarn/message-ids.h"
 
 struct world {
@@ -29,12 +29,12 @@ static void begin(struct world *w)
     nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
-    assert_int_equal(nm_yarn_kept_new(w->dir, &w->state, w->keyring, w->used, &w->kept), 0);
+    assert_int_equal(nm_yarn_key_store_new(w->dir, &w->state, w->keyring, w->used, &w->kept), 0);
 }
 
 static void end(struct world *w)
 {
-    w->kept = nm_yarn_kept_free(w->kept);
+    w->kept = nm_yarn_key_store_free(w->kept);
     w->used = nm_yarn_used_free(w->used);
     w->keyring = nm_yarn_keyring_free(w->keyring);
 }
@@ -93,7 +93,7 @@ static void test_restart(void **state)
     set_up(&w);
     assert_int_equal(access(w.file, F_OK), -1);
     fill(&w, &t);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(stat(w.file, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     for (int i = 0; i < 3; i++) {
@@ -113,20 +113,20 @@ static void test_when(void **state)
 
     (void)state;
     set_up(&w);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(access(w.file, F_OK), -1);
     fill(&w, &t);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(unlink(w.file), 0);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(access(w.file, F_OK), -1);
     application = nm_yarn_application_of(&t.application);
     nm_yarn_keyring_forget(w.keyring, &application);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(access(w.file, F_OK), 0);
     assert_int_equal(unlink(w.file), 0);
     w.state.container_keys.current.bytes[7]++;
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_int_equal(access(w.file, F_OK), 0);
     end(&w);
     begin(&w);
@@ -173,7 +173,7 @@ static void test_damage(void **state)
     w.state = (struct nm_yarn_state){};
     assert_int_equal(nm_yarn_keyring_new(&w.state, &w.keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w.used), 0);
-    assert_true(nm_yarn_kept_new(w.dir, &w.state, w.keyring, w.used, &w.kept) < 0);
+    assert_true(nm_yarn_key_store_new(w.dir, &w.state, w.keyring, w.used, &w.kept) < 0);
     tear_down(&w);
 }
 
@@ -222,11 +222,11 @@ static void save_with_failures(void *userdata)
     unsigned kinds;
 
     ++*last;
-    nm_yarn_kept_save(w->kept);
+    nm_yarn_key_store_save(w->kept);
     kinds = fail_pause();
     seen = look(w);
     assert_true(seen == *last || (uint8_t)(seen + 1) == *last);
-    nm_yarn_kept_save(w->kept); /* the next time it is there */
+    nm_yarn_key_store_save(w->kept); /* the next time it is there */
     assert_int_equal(look(w), *last);
     fail_resume(kinds);
 }
@@ -239,7 +239,7 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
 
     set_up(&w);
     fill_much(&w, &t);
-    nm_yarn_kept_save(w.kept);
+    nm_yarn_key_store_save(w.kept);
     assert_true(fail_each_of(FAIL_MEMORY, try, &w) >= memory_least);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, try, &w) >= files_least);
     tear_down(&w);
@@ -264,7 +264,7 @@ static void take_over_with_failures(void *userdata)
     assert_int_equal(nm_yarn_used_new(&other.used), 0);
     other.kept = NULL;
     fail_resume(kinds);
-    r = nm_yarn_kept_new(w->dir, &other.state, other.keyring, other.used, &other.kept);
+    r = nm_yarn_key_store_new(w->dir, &other.state, other.keyring, other.used, &other.kept);
     kinds = fail_pause();
     if (r < 0)
         assert_null(other.kept);

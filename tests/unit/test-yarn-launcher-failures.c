@@ -358,7 +358,7 @@ static const char *last_words(struct world *w, size_t limit)
     (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
     nm_arena_init(&arena, limit, NULL);
     (void)snprintf(text, sizeof text, "%s",
-                   nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &arena));
+                   nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &arena));
     nm_arena_done(&arena);
     return text;
 }

@@ -334,13 +334,13 @@ static void test_last_words(void **state)
     struct owner o;
 
     (void)snprintf(logs, sizeof logs, "%s/logs", w->root);
-    assert_string_equal(nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &w->arena), "");
+    assert_string_equal(nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &w->arena), "");
     set_command(w, "printf 'first\\n' 1><LOG_DIR>/stderr; ln -s /etc/passwd <LOG_DIR>/stderr.2; "
                    "mkfifo <LOG_DIR>/stderr.3; echo early >&2");
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
     give_back(&o);
-    words = nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
+    words = nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
     assert_string_equal(words, "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nfirst\n");
     files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
     assert_in_range(json_array_size(files), 3, 5); /* no link, and no pipe */
@@ -348,10 +348,10 @@ static void test_last_words(void **state)
     (void)snprintf(big, sizeof big,
                    "cd %s/" LOG_DIR " && { head -c 9000 /dev/zero | tr '\\0' a; printf '\\303'; } >stderr", w->root);
     assert_int_equal(system(big), 0);
-    words = nm_yarn_launcher_last_words(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
+    words = nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
     assert_int_equal(strlen(strstr(words, "stderr:\n") + 8), 4096 + 1);
     assert_non_null(strstr(words, "aaa?\n"));
-    assert_string_equal(nm_yarn_launcher_last_words(w->launcher, "/nowhere", APPLICATION, CONTAINER, &w->arena), "");
+    assert_string_equal(nm_yarn_launcher_diagnostics(w->launcher, "/nowhere", APPLICATION, CONTAINER, &w->arena), "");
 }
 
 static void test_users(void **state)

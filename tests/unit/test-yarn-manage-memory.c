@@ -25,7 +25,7 @@
 #include "util/clock.h"
 #include "yarn-tokens.h"
 #include "yarn/exceptions.h"
-#include "yarn/manage/manage-call.h"
+#include "yarn/cm-protocol/manage-call.h"
 
 /* ---- a server ----------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "fake-yarn-node.h"
-#include "yarn/manage/manage.h"
-#include "yarn/orders.h"
+#include "yarn/cm-protocol/manage.h"
+#include "yarn/heartbeat-actions.h"
 #include "util/clock.h"
 #include "message-copy.h"
 #include "yarn-tokens.h"
@@ -625,7 +625,7 @@ static void test_orders(void **state)
     answer.n_containers_to_signal = 1;
     answer.containers_to_update = updates;
     answer.n_containers_to_update = 3;
-    nm_yarn_obey(&w.node, w.manage, &answer);
+    nm_yarn_apply_response(&w.node, w.manage, &answer);
     assert_heard(&w, "acknowledge " OWN "\nacknowledge container_1410901177871_0002_01_000008\n"
                      "stop " OWN " with -106\nstop container_1410901177871_0002_01_000008 with -106\n"
                      "end application 1\nsignal " OWN " with 1\nupdate " OWN " to 1024\n");

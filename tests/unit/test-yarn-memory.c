@@ -19,9 +19,9 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/conf/settings.h"
 #include "yarn/conf/sources.h"
-#include "yarn/manage/kept-keys.h"
-#include "yarn/node/item.h"
-#include "yarn/proxy/keep.h"
+#include "yarn/cm-protocol/key-store.h"
+#include "yarn/node/container-table.h"
+#include "yarn/proxy/proxy-store.h"
 
 /* ---- a cluster's configuration --------------------------------------------------------------- */
 
@@ -265,19 +265,19 @@ static int take_over_keys(void *userdata)
     if (r == 0)
         r = nm_yarn_used_new(&used);
     if (r == 0)
-        r = nm_yarn_kept_new(userdata, &state, ring, used, &kept);
+        r = nm_yarn_key_store_new(userdata, &state, ring, used, &kept);
     if (r == 0) {
         struct nm_yarn_container_id id = {.number = 7};
 
         assert_true(nm_yarn_used_has(used, &id));
-        nm_yarn_kept_free(kept);
+        nm_yarn_key_store_free(kept);
     }
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(ring);
     return r;
 }
 
-static void count_master(const struct nm_yarn_kept_master *m, void *userdata)
+static void count_master(const struct nm_yarn_stored_master *m, void *userdata)
 {
     assert_string_equal(m->submitter, "alice");
     ++*(unsigned *)userdata;
@@ -285,12 +285,12 @@ static void count_master(const struct nm_yarn_kept_master *m, void *userdata)
 
 static unsigned masters_kept(const char *dir)
 {
-    struct nm_yarn_keep k;
+    struct nm_yarn_proxy_store k;
     unsigned n = 0;
 
-    assert_int_equal(nm_yarn_keep_open(dir, dir, &k), 0);
-    assert_int_equal(nm_yarn_keep_load_masters(&k, count_master, &n), 0);
-    nm_yarn_keep_done(&k);
+    assert_int_equal(nm_yarn_proxy_store_open(dir, dir, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_masters(&k, count_master, &n), 0);
+    nm_yarn_proxy_store_done(&k);
     return n;
 }
 
@@ -298,20 +298,20 @@ static unsigned masters_kept(const char *dir)
 static int take_over_proxy(void *userdata)
 {
     struct nm_yarn_local_keys keys = {};
-    struct nm_yarn_keep k;
+    struct nm_yarn_proxy_store k;
     unsigned n = 0, kinds;
-    int r = nm_yarn_keep_open(userdata, userdata, &k);
+    int r = nm_yarn_proxy_store_open(userdata, userdata, &k);
 
     if (r < 0)
         return r;
-    r = nm_yarn_keep_load_keys(&k, &keys);
+    r = nm_yarn_proxy_store_load_keys(&k, &keys);
     if (r == 0)
         assert_int_equal(keys.current.size, 3); /* it must not make new ones, which no master's token has */
     if (r == 0)
-        r = nm_yarn_keep_load_masters(&k, count_master, &n);
+        r = nm_yarn_proxy_store_load_masters(&k, count_master, &n);
     if (r == 0 && n == 0)
         r = -ENOMEM; /* its file couldn't be read, which is told of each for itself */
-    nm_yarn_keep_done(&k);
+    nm_yarn_proxy_store_done(&k);
     kinds = fail_pause();
     assert_int_equal(masters_kept(userdata), 1);
     fail_resume(kinds);
@@ -321,8 +321,8 @@ static int take_over_proxy(void *userdata)
 static void leave_behind(const char *dir)
 {
     static const struct nm_bytes no_container;
-    const struct nm_yarn_kept_node node = {"a.host", 1};
-    const struct nm_yarn_kept_master m = {
+    const struct nm_yarn_stored_node node = {"a.host", 1};
+    const struct nm_yarn_stored_master m = {
         .attempt = {{.cluster = 1, .number = 2}, 1}, .submitter = "alice",
         .token = {.identifier = nm_bytes_of("id"), .password = nm_bytes_of("pw"), .kind = nm_bytes_of("k")},
         .placed = &no_container, .known_nodes = &node, .n_known_nodes = 1,
@@ -333,20 +333,20 @@ static void leave_behind(const char *dir)
     struct nm_yarn_keyring *ring;
     struct nm_yarn_used *used;
     struct nm_yarn_kept *kept;
-    struct nm_yarn_keep k;
+    struct nm_yarn_proxy_store k;
 
     assert_int_equal(nm_yarn_keyring_new(&state, &ring), 0);
     assert_int_equal(nm_yarn_used_new(&used), 0);
-    assert_int_equal(nm_yarn_kept_new(dir, &state, ring, used, &kept), 0);
+    assert_int_equal(nm_yarn_key_store_new(dir, &state, ring, used, &kept), 0);
     assert_int_equal(nm_yarn_used_make_room(used, 0), 0);
     nm_yarn_used_add(used, &id, INT64_MAX);
-    nm_yarn_kept_free(kept);
+    nm_yarn_key_store_free(kept);
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(ring);
-    assert_int_equal(nm_yarn_keep_open(dir, dir, &k), 0);
-    assert_int_equal(nm_yarn_keep_keys(&k, &keys), 0);
-    assert_int_equal(nm_yarn_keep_master(&k, &m), 0);
-    nm_yarn_keep_done(&k);
+    assert_int_equal(nm_yarn_proxy_store_open(dir, dir, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&k, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&k, &m), 0);
+    nm_yarn_proxy_store_done(&k);
 }
 
 /* -EBADMSG would end the container: what it is can't be read, as far as the node knows. */

@@ -69,14 +69,14 @@ static size_t count_applications(struct nm_yarn_node *n)
     return request.n_applications;
 }
 
-static bool is_running(const struct nm_live *l)
+static bool is_running(const struct nm_live_container *l)
 {
     return l->c->view.state == NM_RUNNING;
 }
 
-static struct nm_live *run(struct manager_world *w)
+static struct nm_live_container *run(struct manager_world *w)
 {
-    struct nm_live *l = w->m->lives.all[0];
+    struct nm_live_container *l = w->m->lives.all[0];
 
     make_ready();
     manager_world_wait(w, l, is_running);
@@ -84,7 +84,7 @@ static struct nm_live *run(struct manager_world *w)
 }
 
 /* Its process ends, whoever wanted that. */
-static void end_it(struct manager_world *w, struct nm_live *l)
+static void end_it(struct manager_world *w, struct nm_live_container *l)
 {
     (void)kill(l->c->pid, SIGKILL);
     manager_world_wait(w, l, manager_world_shim_is_gone);
@@ -99,7 +99,7 @@ static void test_life_of_a_container(void **state)
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
 
     want(&a, 5, 64, false, 0);
@@ -309,7 +309,7 @@ static void test_update(void **state)
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
     size_t increased;
 
@@ -341,7 +341,7 @@ static void test_signals(void **state)
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     struct nm_problem p;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
 
     want(&a, 12, 64, true, 0);
@@ -368,7 +368,7 @@ static void test_update_is_whole(void **state)
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
     size_t increased;
 
@@ -400,7 +400,7 @@ static void test_application_outlives_nmd(void **state)
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
 
     want(&a, 15, 64, false, 0);
@@ -532,7 +532,7 @@ static void test_end_of_an_application(void **state)
     struct manager_world *w = *state;
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
 
     want(&a, 12, 64, false, 0);
@@ -667,7 +667,7 @@ static void test_updated_without(void **state)
     struct nm_yarn_node *n = fake_launcher_node(w);
     struct nm_exception why;
     bool failed = true;
-    struct nm_live *l;
+    struct nm_live_container *l;
     struct wanted a;
     int64_t mib = 64;
 

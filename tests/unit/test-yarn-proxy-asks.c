@@ -24,7 +24,7 @@
 struct world {
     struct nm_distribute d;
     struct nm_stage_call c;
-    struct nm_ration *ration;
+    struct nm_quota *ration;
     Masters__AllocateRequest request;
     Masters__ExecutionTypeAsked opportunistic;
     Hadoop__Resource size;
@@ -37,8 +37,8 @@ static int set_up(void **state)
 
     assert_non_null(w);
     assert_int_equal(nm_yarn_allocator_new(&w->d.allocator), 0);
-    assert_int_equal(nm_ration_new(32 * NM_MIB, &w->ration), 0);
-    assert_int_equal(nm_ration_account(w->ration, "a master", false, &w->c.account), 0);
+    assert_int_equal(nm_quota_new(32 * NM_MIB, &w->ration), 0);
+    assert_int_equal(nm_quota_account_of(w->ration, "a master", false, &w->c.account), 0);
     nm_arena_init(&w->c.arena, 8 * NM_MIB, w->c.account);
     w->request = (Masters__AllocateRequest)MASTERS__ALLOCATE_REQUEST__INIT;
     w->opportunistic = (Masters__ExecutionTypeAsked)MASTERS__EXECUTION_TYPE_ASKED__INIT;
@@ -56,9 +56,9 @@ static int tear_down(void **state)
     struct world *w = *state;
 
     nm_arena_done(&w->c.arena);
-    assert_int_equal(nm_account_bytes(w->c.account), 0);
-    nm_account_unref(w->c.account);
-    nm_ration_free(w->ration);
+    assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
+    nm_quota_account_unref(w->c.account);
+    nm_quota_free(w->ration);
     nm_yarn_allocator_free(w->d.allocator);
     free(w->asks);
     free(w->list);
@@ -102,7 +102,7 @@ static void test_split(void **state)
     assert_int_equal(nm_distribute_split(&w->c, &rest), 0);
     assert_int_equal(rest->n_asks, 3);
     assert_ptr_equal(rest->asks[0], &w->asks[2]);
-    assert_true(nm_account_bytes(w->c.account) > 0);
+    assert_true(nm_quota_account_bytes(w->c.account) > 0);
 }
 
 /* As many as there may be are taken, of which many say the same; guaranteed ones aren't counted. */
@@ -126,29 +126,29 @@ static void test_too_many(void **state)
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_non_null(strstr(why.message, "Too much is asked for"));
     assert_int_equal(outstanding(w), 0);
-    assert_int_equal(nm_account_bytes(w->c.account), 0);
+    assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
 }
 
 /* Others' calls hold all that there is: it can't be done now, and the master comes again. */
 static void test_no_room(void **state)
 {
-    struct nm_account *other;
+    struct nm_quota_account *other;
     struct world *w = *state;
     struct nm_exception why;
     size_t held = 0;
 
-    assert_int_equal(nm_ration_account(w->ration, "others", false, &other), 0);
+    assert_int_equal(nm_quota_account_of(w->ration, "others", false, &other), 0);
     for (size_t size = 8 * NM_MIB; size > 0; size /= 2)
-        for (; nm_account_take(other, size); held += size)
+        for (; nm_quota_account_take(other, size); held += size)
             ;
-    while (nm_account_take(w->c.account, 1024))
+    while (nm_quota_account_take(w->c.account, 1024))
         ;
     ask(w, 5000, 0);
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), -ENOMEM);
     assert_int_equal(outstanding(w), 0);
-    nm_account_give(other, held);
-    nm_account_unref(other);
-    nm_account_give(w->c.account, nm_account_bytes(w->c.account));
+    nm_quota_account_give(other, held);
+    nm_quota_account_unref(other);
+    nm_quota_account_give(w->c.account, nm_quota_account_bytes(w->c.account));
 }
 
 /* ---- what is none, and what is counted ------------------------------------------------------- */
@@ -300,7 +300,7 @@ static void test_each_room(void **state)
 
     assert_non_null(mkdtemp(path));
     dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(nm_yarn_shown_new(dir_fd, &around.shown), 0);
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &around.shown), 0);
     tokens_state(&keys);
     around.signer.state = &keys;
     w->d.m = &m;
@@ -308,7 +308,7 @@ static void test_each_room(void **state)
     assert_true(each_room(ask_in, w) > 16);
     assert_true(each_room(split_in, w) > 16);
     assert_true(each_room(grant_in, w) > 500);
-    nm_yarn_shown_free(around.shown);
+    nm_yarn_proxy_stats_free(around.shown);
     (void)close(dir_fd);
     remove_tree(path);
 }

@@ -303,7 +303,7 @@ static void test_own_node_tokens(void **state)
 static void test_strange_master(void **state)
 {
     const struct nm_bytes garbage = nm_bytes_of("\x0a\x7f");
-    struct nm_yarn_kept_master m = {
+    struct nm_yarn_stored_master m = {
         .attempt = {{TOKENS_RM, 9}, 1}, .submitter = "ada",
         .token = {nm_bytes_of("id"), nm_bytes_of("pw"), nm_bytes_of(NM_TOKEN_KIND_AMRM), nm_bytes_of("")}};
     struct world w;
@@ -312,14 +312,14 @@ static void test_strange_master(void **state)
     proxy_set_up(&w, true);
     proxy_launch(&w, 1);
     for (unsigned i = 0; i < 2; i++) {
-        struct nm_yarn_keep keep;
+        struct nm_yarn_proxy_store keep;
 
         m.registered = i == 0 ? garbage : (struct nm_bytes){};
         m.asks = i == 1 ? garbage : (struct nm_bytes){};
         w.proxy = nm_yarn_proxy_free(w.proxy);
-        assert_int_equal(nm_yarn_keep_open(w.dir, w.dir, &keep), 0);
-        assert_int_equal(nm_yarn_keep_master(&keep, &m), 0);
-        nm_yarn_keep_done(&keep);
+        assert_int_equal(nm_yarn_proxy_store_open(w.dir, w.dir, &keep), 0);
+        assert_int_equal(nm_yarn_proxy_store_master(&keep, &m), 0);
+        nm_yarn_proxy_store_done(&keep);
         *proxy_told = '\0';
         proxy_start(&w);
         assert_string_equal(proxy_told, "The proxy can't take up what was kept of an application's master.");

@@ -18,14 +18,14 @@
 #include "util/fileio.h"
 #include "yarn-tokens.h"
 #include "yarn/message-ids.h"
-#include "yarn/proxy/keep.h"
+#include "yarn/proxy/proxy-store.h"
 
 struct world {
     char dir[64];
-    struct nm_yarn_keep keep;
+    struct nm_yarn_proxy_store keep;
     /* the last that was loaded */
     unsigned loaded;
-    struct nm_yarn_kept_master seen;
+    struct nm_yarn_stored_master seen;
     char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20];
 };
 
@@ -36,7 +36,7 @@ static int set_up(void **state)
     assert_non_null(w);
     (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(nm_yarn_keep_open(w->dir, w->dir, &w->keep), 0);
+    assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &w->keep), 0);
     *state = w;
     return 0;
 }
@@ -45,7 +45,7 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
 
-    nm_yarn_keep_done(&w->keep);
+    nm_yarn_proxy_store_done(&w->keep);
     remove_tree(w->dir);
     free(w);
     return 0;
@@ -55,11 +55,11 @@ static const struct nm_yarn_attempt_id attempt = {{TOKENS_RM, 7}, 2};
 #define MASTER_NAME "appattempt_1410901177871_0007_000002"
 
 /* A master in the middle of its work; what it points to is constant. */
-static struct nm_yarn_kept_master make_master(void)
+static struct nm_yarn_stored_master make_master(void)
 {
-    static const struct nm_yarn_kept_node nodes[] = {{"a", 1}, {"b", 65535}};
+    static const struct nm_yarn_stored_node nodes[] = {{"a", 1}, {"b", 65535}};
     static struct nm_bytes placed[2];
-    struct nm_yarn_kept_master m = {.attempt = attempt, .submitter = "alice@corp", .response_id = 41};
+    struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "alice@corp", .response_id = 41};
 
     placed[0] = nm_bytes_of("one");
     placed[1] = (struct nm_bytes){0};
@@ -85,7 +85,7 @@ static void copy(char *to, size_t size, struct nm_bytes b)
     to[b.size] = '\0';
 }
 
-static void on_master(const struct nm_yarn_kept_master *m, void *userdata)
+static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
 {
     struct world *w = userdata;
 
@@ -104,24 +104,24 @@ static void on_master(const struct nm_yarn_kept_master *m, void *userdata)
 /* As the next nmd finds it: how many masters. */
 static unsigned load(struct world *w)
 {
-    struct nm_yarn_keep next;
+    struct nm_yarn_proxy_store next;
 
     w->loaded = 0;
-    assert_int_equal(nm_yarn_keep_open(w->dir, w->dir, &next), 0);
-    assert_int_equal(nm_yarn_keep_load_masters(&next, on_master, w), 0);
-    nm_yarn_keep_done(&next);
+    assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &next), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_masters(&next, on_master, w), 0);
+    nm_yarn_proxy_store_done(&next);
     return w->loaded;
 }
 
 static void test_master(void **state)
 {
-    struct nm_yarn_kept_master m = make_master();
+    struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
     char path[160];
     struct stat st;
 
     assert_int_equal(load(w), 0);
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     assert_int_equal(load(w), 1);
     assert_true(nm_yarn_same_attempt(&w->seen.attempt, &attempt));
     assert_string_equal(w->submitter, "alice@corp");
@@ -151,10 +151,10 @@ static void test_master(void **state)
 /* One that was launched and not heard yet; then it has a second attempt beside it, and both end. */
 static void test_masters_come_and_go(void **state)
 {
-    struct nm_yarn_kept_master m = {.attempt = attempt, .submitter = "ada"};
+    struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "ada"};
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     assert_int_equal(load(w), 1);
     assert_false(w->seen.has_number);
     assert_int_equal(w->seen.borne.size, 0);
@@ -162,25 +162,25 @@ static void test_masters_come_and_go(void **state)
     assert_int_equal(w->seen.registered.size, 0);
     assert_int_equal(w->seen.n_placed, 0);
     m.attempt.number = 3;
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     assert_int_equal(load(w), 2);
-    nm_yarn_keep_drop(&w->keep, &attempt);
-    nm_yarn_keep_drop(&w->keep, &attempt);
+    nm_yarn_proxy_store_drop(&w->keep, &attempt);
+    nm_yarn_proxy_store_drop(&w->keep, &attempt);
     assert_int_equal(load(w), 1);
     assert_int_equal(w->seen.attempt.number, 3);
-    nm_yarn_keep_drop(&w->keep, &m.attempt);
+    nm_yarn_proxy_store_drop(&w->keep, &m.attempt);
     assert_int_equal(load(w), 0);
 }
 
 static void test_too_large(void **state)
 {
     _cleanup_free_ uint8_t *much = calloc(1, NM_YARN_KEEP_MAX_BYTES);
-    struct nm_yarn_kept_master m = make_master();
+    struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), -EFBIG);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), -EFBIG);
     assert_int_equal(load(w), 1); /* as it was before */
     assert_memory_equal(w->asks, "a\0sk", 5);
 }
@@ -190,12 +190,12 @@ static void test_strange_files(void **state)
 {
     static const char *const names[] = {"appattempt_1_0001_000001", "something",
                                         "appattempt_1410901177871_0007_000003"};
-    struct nm_yarn_kept_master m = make_master();
+    struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
     char good[4096];
     size_t size;
 
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     assert_int_equal(nm_read_file_at(w->keep.masters_fd, MASTER_NAME, good, sizeof good, &size), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
         assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, names[i], good, i == 0 ? 5 : size, 0600), 0);
@@ -207,7 +207,7 @@ static void test_strange_files(void **state)
         assert_true(load(w) <= 1);
     }
     m.submitter = "../root";
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     assert_int_equal(load(w), 0);
 }
 
@@ -219,17 +219,17 @@ static void test_keys(void **state)
     struct world *w = *state;
     struct stat st;
 
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
     assert_int_equal(read.current.size, 0);
     k.current = tokens_key(INT32_MAX, 1);
     k.rolled_usec = 77;
-    assert_int_equal(nm_yarn_keep_keys(&w->keep, &k), 0);
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
     assert_int_equal(read.current.id, INT32_MAX);
     assert_int_equal(read.next.size, 0);
     k.next = tokens_key(0, 9);
-    assert_int_equal(nm_yarn_keep_keys(&w->keep, &k), 0);
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
     assert_memory_equal(&read.next, &k.next, sizeof k.next);
     assert_memory_equal(&read.current, &k.current, sizeof k.current);
     assert_int_equal(read.rolled_usec, 77);
@@ -239,7 +239,7 @@ static void test_keys(void **state)
 
     assert_int_equal(nm_write_file_atomic_at(w->keep.dir_fd, "master-keys", "\x0a\x7f", 0600), 0);
     k = read;
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
     assert_memory_equal(&read, &k, sizeof k);
 }
 
@@ -264,34 +264,34 @@ static void die_at(struct world *w, const char *step, void (*deed)(struct world 
 
 static void write_next(struct world *w)
 {
-    struct nm_yarn_kept_master m = make_master();
+    struct nm_yarn_stored_master m = make_master();
 
     m.last_number = -9;
     m.response_id = 42;
     m.n_placed = 1;
-    (void)nm_yarn_keep_master(&w->keep, &m);
+    (void)nm_yarn_proxy_store_master(&w->keep, &m);
 }
 
 static void write_keys(struct world *w)
 {
     struct nm_yarn_local_keys k = {.current = tokens_key(4, 4), .next = tokens_key(5, 5), .rolled_usec = 8};
 
-    (void)nm_yarn_keep_keys(&w->keep, &k);
+    (void)nm_yarn_proxy_store_keys(&w->keep, &k);
 }
 
 static void drop(struct world *w)
 {
-    nm_yarn_keep_drop(&w->keep, &attempt);
+    nm_yarn_proxy_store_drop(&w->keep, &attempt);
 }
 
 /* Numbers, asks and containers are those of one moment, whenever nmd dies. */
 static void test_deaths(void **state)
 {
     struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};
-    struct nm_yarn_kept_master m = make_master();
+    struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_keep_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     die_at(w, "before-master-kept", write_next);
     assert_int_equal(load(w), 1);
     assert_int_equal(w->seen.last_number, -8);
@@ -303,12 +303,12 @@ static void test_deaths(void **state)
     assert_int_equal(w->seen.response_id, 42);
     assert_int_equal(w->seen.n_placed, 1);
 
-    assert_int_equal(nm_yarn_keep_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &keys), 0);
     die_at(w, "before-master-keys", write_keys);
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &keys), 0);
     assert_int_equal(keys.next.size, 0);
     die_at(w, "after-master-keys", write_keys);
-    assert_int_equal(nm_yarn_keep_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &keys), 0);
     assert_int_equal(keys.next.id, 5);
 
     die_at(w, "before-master-dropped", drop);

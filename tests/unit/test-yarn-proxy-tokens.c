@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "yarn-tokens.h"
-#include "yarn/manage/token-check.h"
+#include "yarn/cm-protocol/token-check.h"
 #include "yarn/message-ids.h"
 #include "yarn/proxy/local-keys.h"
 #include "yarn/proxy/replace.h"

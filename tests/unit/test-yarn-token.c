@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "yarn-tokens.h"
-#include "yarn/manage/token-check.h"
+#include "yarn/cm-protocol/token-check.h"
 #include "yarn/message-ids.h"
 
 #define NOW 1500000000000

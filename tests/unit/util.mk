@@ -1,6 +1,6 @@
 # unit tests of util
-check_PROGRAMS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
-TESTS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-ration test-tree test-fair-queue test-utf8
+check_PROGRAMS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
+TESTS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
 
 test_array_SOURCES = %D%/test-array.c $(fail_nth)
 test_array_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -40,13 +40,13 @@ test_peer_LDADD = libnm-util.la $(unit_libs)
 test_fair_queue_SOURCES = %D%/test-fair-queue.c
 test_fair_queue_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_fair_queue_LDADD = libnm-util.la $(unit_libs)
-test_ration_SOURCES = %D%/test-ration.c
-test_ration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_ration_LDADD = libnm-util.la $(unit_libs)
+test_quota_SOURCES = %D%/test-quota.c
+test_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_quota_LDADD = libnm-util.la $(unit_libs)
 
-test_tree_SOURCES = %D%/test-tree.c %D%/remove-tree.h
-test_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_tree_LDADD = libnm-util.la $(unit_libs)
+test_remove_tree_SOURCES = %D%/test-remove-tree.c %D%/remove-tree.h
+test_remove_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_remove_tree_LDADD = libnm-util.la $(unit_libs)
 
 test_utf8_SOURCES = %D%/test-utf8.c
 test_utf8_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

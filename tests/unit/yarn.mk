@@ -4,10 +4,10 @@ yarn_tests += test-yarn-kept test-yarn-manage test-yarn-token
 yarn_tests += test-yarn-report test-yarn-settings test-yarn-state
 yarn_tests += test-yarn-proxy test-yarn-exit test-yarn-node test-yarn-again test-yarn-refusals
 yarn_tests += test-yarn-launch-parts test-yarn-shuffle test-yarn-proxy-tokens
-yarn_tests += test-yarn-memory test-yarn-shown test-yarn-rest
+yarn_tests += test-yarn-memory test-yarn-proxy-stats test-yarn-rest
 yarn_tests += test-yarn-allocator test-yarn-allocator-property
 yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
-yarn_tests += test-yarn-launcher-room test-yarn-launcher-failures test-yarn-launch-memory test-yarn-place
+yarn_tests += test-yarn-launcher-room test-yarn-launcher-failures test-yarn-launch-memory test-yarn-container-dirs
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
 yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-check test-yarn-proxy-failures test-yarn-net
 yarn_tests += test-yarn-setup test-yarn-setup-acts test-yarn-setup-facts
@@ -70,10 +70,10 @@ test_yarn_launch_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_launch_memory_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
 test_yarn_launch_memory_LDADD = libnm-yarn.la $(unit_libs) $(SYSTEMD_LIBS)
 
-test_yarn_place_SOURCES = %D%/test-yarn-place.c %D%/remove-tree.h $(fail_nth) $(fail_files)
-test_yarn_place_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_place_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps) -Wl,--wrap=setfsuid
-test_yarn_place_LDADD = libnm-yarn.la libnm-localize.la $(unit_libs) $(SYSTEMD_LIBS)
+test_yarn_container_dirs_SOURCES = %D%/test-yarn-container-dirs.c %D%/remove-tree.h $(fail_nth) $(fail_files)
+test_yarn_container_dirs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_container_dirs_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps) -Wl,--wrap=setfsuid
+test_yarn_container_dirs_LDADD = libnm-yarn.la libnm-localize.la $(unit_libs) $(SYSTEMD_LIBS)
 
 test_yarn_token_SOURCES = %D%/test-yarn-token.c %D%/yarn-tokens.h
 test_yarn_token_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -103,9 +103,9 @@ test_yarn_shuffle_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_process_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
 test_yarn_shuffle_process_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 
-test_yarn_shown_SOURCES = %D%/test-yarn-shown.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
-test_yarn_shown_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-test_yarn_shown_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
+test_yarn_proxy_stats_SOURCES = %D%/test-yarn-proxy-stats.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
+test_yarn_proxy_stats_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_proxy_stats_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_allocator_SOURCES = %D%/test-yarn-allocator.c
 test_yarn_allocator_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "util/macros.h"
-#include "util/search.h"
+#include "util/bsearch.h"
 
 void nm_alloc_names_done(struct nm_alloc_names *names)
 {

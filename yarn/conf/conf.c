@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 
-#include "util/search.h"
+#include "util/bsearch.h"
 
 struct nm_yarn_conf {
     struct nm_yarn_property *properties;

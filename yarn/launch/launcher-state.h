@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, afterwards.c clears
+/* What the files behind launcher.h share. launcher.c makes it, prepare.c makes containers ready, cleanup.c clears
  * up. */
 
 #include "yarn/launch/caches.h"
 #include "yarn/launch/dirs.h"
-#include "yarn/launch/ended.h"
+#include "yarn/launch/cleanup-queue.h"
 #include "yarn/launch/launcher.h"
-#include "yarn/launch/place.h"
+#include "yarn/launch/container-dirs.h"
 #include "localize/pattern/pattern.h"
 #include "util/fair-queue.h"
 
@@ -18,7 +18,7 @@ struct nm_yarn_launcher {
     struct nm_yarn_caches caches; /* in the local ones */
     json_t *worker_settings;
     char boot_id[64];
-    struct nm_yarn_ended *ended;
+    struct nm_yarn_cleanup_queue *ended;
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;

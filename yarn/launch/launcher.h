@@ -118,8 +118,8 @@ void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 
 /* What a container that failed has said: the end of prelaunch.err and of its newest *stderr*, for people, with a line
  * above each. In the arena; "" when there is nothing. */
-const char *nm_yarn_launcher_last_words(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
-                                        const char *container, struct nm_arena *arena);
+const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                         const char *container, struct nm_arena *arena);
 /* Which files its logs are: those of the first 200 names that are regular files', an array; empty if there are none or
  * they can't be seen. NULL: no memory. */
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,

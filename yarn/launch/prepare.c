@@ -145,13 +145,13 @@ static int make_each(struct nm_yarn_preparation *p, const struct nm_yarn_dirs *d
 
 static int make_local_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
 {
-    return nm_yarn_place_make_local(d->fd, t, is_own);
+    return nm_yarn_dirs_make_local(d->fd, t, is_own);
 }
 
 static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant *t, bool is_own)
 {
     (void)is_own;
-    return nm_yarn_place_make_log(d->fd, t);
+    return nm_yarn_dirs_make_log(d->fd, t);
 }
 
 static int make_local(struct nm_yarn_preparation *p, char **ret_message)
@@ -245,15 +245,15 @@ static int write_files(struct nm_yarn_preparation *p, const char *script)
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
     const ProtobufCBinaryData *tokens = &p->task.context->tokens;
-    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
     int r = work;
 
     if (r >= 0)
-        r = nm_yarn_place_write(work, &p->tenant, "launch_container.sh", script, strlen(script), 0700);
+        r = nm_yarn_dirs_write(work, &p->tenant, "launch_container.sh", script, strlen(script), 0700);
     if (r < 0)
         return r;
-    return nm_yarn_place_write(work, &p->tenant, "container_tokens", tokens->len > 0 ? tokens->data : none,
-                               tokens->len > 0 ? tokens->len : sizeof none, 0600);
+    return nm_yarn_dirs_write(work, &p->tenant, "container_tokens", tokens->len > 0 ? tokens->data : none,
+                              tokens->len > 0 ? tokens->len : sizeof none, 0600);
 }
 
 static int finish(struct nm_yarn_preparation *p, char **ret_message)
@@ -295,7 +295,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
-    _cleanup_close_ int work = d ? nm_yarn_place_open_work(d->fd, &p->tenant) : -ENODEV;
+    _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
     size_t made;
     int r = NM_MIN(work, 0);
 
@@ -303,7 +303,7 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
         r = make_links(p, &p->links);
     if (r < 0)
         return r;
-    r = nm_yarn_place_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
+    r = nm_yarn_dirs_links(work, &p->tenant, p->links.links + p->at, next_piece(p), &made);
     p->at += made;
     if (r < 0 && is_at_end(p))
         return r;

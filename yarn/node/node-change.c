@@ -18,7 +18,7 @@ static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
 
 /* What follows from the new token, and that token itself, by which the container is known from now on, also after a
  * restart: all of it, or nothing. */
-static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
+static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
                  struct nm_problem *problem)
 {
     const Hadoop__Resource *to = token->resource, *old = i->token->resource;
@@ -52,7 +52,7 @@ static int apply(struct nm_yarn_item *i, struct nm_bytes identifier, const Hadoo
         i->increased = true;
         i->increase_told = false;
     }
-    nm_yarn_item_take_token(i, &read);
+    nm_yarn_container_take_token(i, &read);
     return 0;
 }
 
@@ -60,7 +60,7 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
                         const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
 {
     struct nm_problem problem = {0};
-    struct nm_yarn_item *i;
+    struct nm_yarn_container *i;
     int r = nm_yarn_find_live(n, token->container, &i, why);
 
     if (r != 0)
@@ -80,7 +80,7 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* SignalContainerCommand */
 
 /* To the ResourceManager it is a signal like another, and no reason of the node's. */
-static int kill_now(struct nm_yarn_item *i, struct nm_problem *problem)
+static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
 {
     const struct nm_end e = {.code = 128 + SIGKILL, .message = "Container killed by a request for a forceful shutdown.",
                              .now = true};
@@ -94,7 +94,7 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
                         struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
     struct nm_problem problem = {0};
     int r;
 

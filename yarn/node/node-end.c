@@ -19,7 +19,7 @@
 
 const struct nm_caller nm_yarn_admin = {.admin = true};
 
-const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i)
+const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i)
 {
     const struct nm_container *c = NULL;
     struct nm_problem problem;
@@ -27,19 +27,19 @@ const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i)
     return nm_manager_find(i->node->p.manager, &nm_yarn_admin, i->text, &c, &problem) == 0 ? c : NULL;
 }
 
-int nm_yarn_item_read_record(const struct nm_yarn_item *i, struct nm_yarn_held **ret)
+int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret)
 {
-    const struct nm_container *c = nm_yarn_item_container(i);
+    const struct nm_container *c = nm_yarn_container_core(i);
 
     return c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
 }
 
 /* ---- a container's end -------------------------------------------------------------------- */
 
-static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnostics)
+static void complete(struct nm_yarn_container *i, int32_t status, const char *diagnostics)
 {
     i->preparation = nm_yarn_preparation_free(i->preparation);
-    nm_yarn_item_drop_extras(i);
+    nm_yarn_container_drop_extras(i);
     i->completed = true;
     i->increased = false;
     i->exit_status = status;
@@ -48,24 +48,24 @@ static void complete(struct nm_yarn_item *i, int32_t status, const char *diagnos
     i->node->p.news(i->node->p.userdata);
 }
 
-void nm_yarn_item_ended_early(struct nm_yarn_item *i, int32_t status, const char *why)
+void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why)
 {
     i->ended_early = true;
     complete(i, status, why);
 }
 
-void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why)
+void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why)
 {
     _cleanup_free_ char *sentence =
         nm_strdup_printf("%s isn't started, and ends with %" PRId32 ": %s", i->text, status, why);
 
     if (i->node->p.tell && sentence)
         i->node->p.tell(LOG_NOTICE, sentence);
-    nm_yarn_item_ended_early(i, status, why);
-    nm_yarn_item_note_end(i);
+    nm_yarn_container_ended_early(i, status, why);
+    nm_yarn_container_note_end(i);
 }
 
-void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
+void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c)
 {
     struct nm_yarn_node *n = i->node;
     const char *words = NULL, *text;
@@ -74,7 +74,7 @@ void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
 
     nm_arena_init(&arena, LAST_WORDS_MAX, NULL);
     if (nm_yarn_exit_is_failure(c) && i->record->log_dir)
-        words = nm_yarn_launcher_last_words(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
+        words = nm_yarn_launcher_diagnostics(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
     text = nm_yarn_exit_text(c, words ?: "", &arena);
     if (i->said && asprintf(&whole, "%s%s", i->said, text ?: "") < 0)
         whole = NULL;
@@ -85,7 +85,7 @@ void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c)
         (void)sd_event_source_set_enabled(n->sweep, SD_EVENT_ONESHOT);
 }
 
-void nm_yarn_item_forget(struct nm_yarn_item *i)
+void nm_yarn_container_forget(struct nm_yarn_container *i)
 {
     struct nm_yarn_node *n = i->node;
     struct nm_yarn_app *app = i->app;
@@ -93,28 +93,28 @@ void nm_yarn_item_forget(struct nm_yarn_item *i)
 
     assert(i->completed);
     if (i->ended_early)
-        nm_yarn_notes_drop_end(&n->notes, i->text);
+        nm_yarn_app_store_drop_end(&n->notes, i->text);
     else
         (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, i->text, &problem);
     nm_yarn_recent_note(n, i->text, nm_now_usec());
-    nm_yarn_items_remove(&n->items, i);
+    nm_yarn_container_table_remove(&n->items, i);
     nm_yarn_app_settle(n, app);
 }
 
 void nm_yarn_node_sweep(struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
         next = i->next;
         if (i->completed && i->app->ended)
-            nm_yarn_item_forget(i);
+            nm_yarn_container_forget(i);
     }
 }
 
-int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
+int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
     char text[NM_YARN_ID_SIZE];
 
     (void)nm_yarn_container_id_format(&number, text);
@@ -127,7 +127,8 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
 }
 
 /* Whoever is first to end it says why. */
-static int end_item(struct nm_yarn_item *i, enum nm_yarn_exit code, const char *message, struct nm_problem *problem)
+static int end_item(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
+                    struct nm_problem *problem)
 {
     struct nm_end e = {.code = code, .message = message};
 
@@ -138,7 +139,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
                       const char *message, struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
     struct nm_problem problem;
     char text[NM_YARN_ID_SIZE];
     int r;
@@ -158,7 +159,7 @@ void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const 
 {
     struct nm_problem problem;
 
-    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
+    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
         next = i->next;
         (void)end_item(i, code, message, &problem);
     }
@@ -175,19 +176,19 @@ void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
     n->p.application_ended(&app->id, n->p.userdata);
-    nm_yarn_notes_drop_application(&n->notes, app->text);
-    nm_yarn_items_drop_app(&n->items, app);
+    nm_yarn_app_store_drop_application(&n->notes, app->text);
+    nm_yarn_container_table_drop_app(&n->items, app);
 }
 
 bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id)
 {
-    return nm_yarn_items_app(&n->items, id);
+    return nm_yarn_container_table_app(&n->items, id);
 }
 
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
 {
     struct nm_yarn_application_id number = nm_yarn_application_of(id);
-    struct nm_yarn_app *app = nm_yarn_items_app(&n->items, &number);
+    struct nm_yarn_app *app = nm_yarn_container_table_app(&n->items, &number);
     struct nm_problem problem;
 
     nm_yarn_recent_note_app(n, &number);
@@ -196,7 +197,7 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     app->ended = true;
     /* Held, since with its last container it would go. */
     app->n_items++;
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
         if (i->app == app)
             (void)end_item(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
                            "ResourceManager.", &problem);
@@ -208,8 +209,8 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
 
     if (i && i->completed)
-        nm_yarn_item_forget(i);
+        nm_yarn_container_forget(i);
 }

@@ -9,14 +9,14 @@
 
 static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
-    struct nm_yarn_item *i = userdata;
+    struct nm_yarn_container *i = userdata;
     struct nm_problem problem;
 
     (void)p;
     (void)nm_manager_progress(i->node->p.manager, NM_YARN_OWNER, i->text, text, &problem);
 }
 
-static void fail(struct nm_yarn_item *i, const char *why)
+static void fail(struct nm_yarn_container *i, const char *why)
 {
     struct nm_problem problem;
 
@@ -24,7 +24,7 @@ static void fail(struct nm_yarn_item *i, const char *why)
 }
 
 /* Gives the container other directories: in the manager, then in the item. */
-static int move(struct nm_yarn_item *i, const struct nm_yarn_place *place)
+static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);
     _cleanup_free_ char *log_dir = nm_yarn_log_dir(place->log_dir, i->app->text, i->text);
@@ -33,7 +33,7 @@ static int move(struct nm_yarn_item *i, const struct nm_yarn_place *place)
     _cleanup_free_ void *data = NULL;
     struct nm_problem problem;
     Yarn__Record record;
-    int r = workdir && log_dir ? nm_yarn_item_read_record(i, &old) : -ENOMEM;
+    int r = workdir && log_dir ? nm_yarn_container_read_record(i, &old) : -ENOMEM;
 
     if (r < 0)
         return r;
@@ -46,13 +46,13 @@ static int move(struct nm_yarn_item *i, const struct nm_yarn_place *place)
     data = to.blob.data;
     r = nm_manager_move(i->node->p.manager, NM_YARN_OWNER, i->text, &to, &problem);
     if (r == 0)
-        nm_yarn_item_take_record(i, STEAL_PTR(kept));
+        nm_yarn_container_take_record(i, STEAL_PTR(kept));
     return r;
 }
 
 /* Starts the preparation anew in other directories, once for each start: a container may meet a disk that fails before
  * the regular check of the disks finds it. */
-static bool begin_elsewhere(struct nm_yarn_item *i, const struct nm_yarn_preparation *p)
+static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_preparation *p)
 {
     struct nm_yarn_place place;
 
@@ -60,14 +60,14 @@ static bool begin_elsewhere(struct nm_yarn_item *i, const struct nm_yarn_prepara
         return false;
     i->moved = true;
     i->preparation = nm_yarn_preparation_free(i->preparation);
-    nm_yarn_item_prepare(i, false);
+    nm_yarn_container_prepare(i, false);
     return true;
 }
 
 /* The manager refuses the result if the container has been ended meanwhile; then there is nothing to do. */
 static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
-    struct nm_yarn_item *i = userdata;
+    struct nm_yarn_container *i = userdata;
     struct nm_problem problem;
 
     if (result >= 0)
@@ -87,7 +87,7 @@ static void on_kept_progress(struct nm_yarn_preparation *p, const char *text, vo
     (void)p, (void)text, (void)userdata;
 }
 
-struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context)
+struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context)
 {
     const struct nm_yarn_node *n = i->node;
 
@@ -102,12 +102,12 @@ struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__
                                  .web_port = n->web_port};
 }
 
-void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running)
+void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running)
 {
     const struct nm_yarn_preparation_listener listener = {.progress = is_running ? on_kept_progress : on_progress,
                                                           .ended = is_running ? on_kept : on_ended, .userdata = i};
     struct nm_yarn_node *n = i->node;
-    struct nm_yarn_task task = nm_yarn_item_task(i, i->record->context);
+    struct nm_yarn_task task = nm_yarn_container_task(i, i->record->context);
     struct nm_arena arena;
     Yarn__Data **services = NULL;
     int r;

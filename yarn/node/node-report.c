@@ -37,7 +37,7 @@ static bool afford(size_t size, size_t *left_bytes)
     return true;
 }
 
-static bool afford_end(const struct nm_yarn_item *i, size_t *left_bytes)
+static bool afford_end(const struct nm_yarn_container *i, size_t *left_bytes)
 {
     return afford(STATUS_BYTES + (i->diagnostics ? strlen(i->diagnostics) : 0), left_bytes);
 }
@@ -77,15 +77,15 @@ static int32_t sub_state(const struct nm_container *c)
 }
 
 /* As the manager has it, which people may have changed too. */
-bool nm_yarn_item_is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c)
+bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c)
 {
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
 
 /* Whether it is told that it has ended is the caller's to say. */
-static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ended, struct nm_arena *arena)
+static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool ended, struct nm_arena *arena)
 {
-    const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+    const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     Yarn__ContainerStatus *s = take(arena, sizeof *s);
 
     if (!s)
@@ -97,7 +97,7 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ende
     s->diagnostics = ended && i->diagnostics ? i->diagnostics : (char *)(uintptr_t) "";
     s->exit_status = ended ? i->exit_status : NM_YARN_INVALID;
     s->capability = i->token->resource;
-    s->execution_type = nm_yarn_item_is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    s->execution_type = nm_yarn_container_is_opportunistic(i, c) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
     s->sub_state = ended ? SUB_DONE : c ? sub_state(c) : SUB_COMPLETING;
     return s;
 }
@@ -106,7 +106,7 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_item *i, bool ende
  * of the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
  * containers of other applications. The ResourceManager reads the field nowhere else, so every container that hasn't
  * ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
-static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_item *i, struct nm_arena *arena)
+static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
 
@@ -116,7 +116,7 @@ static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_item *i, stru
 }
 
 /* Tags are the application's own words, so they are rationed as well. */
-static bool afford_tags(const struct nm_yarn_item *i, size_t *left_bytes)
+static bool afford_tags(const struct nm_yarn_container *i, size_t *left_bytes)
 {
     size_t size = 0;
 
@@ -125,7 +125,7 @@ static bool afford_tags(const struct nm_yarn_item *i, size_t *left_bytes)
     return afford(size, left_bytes);
 }
 
-static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, size_t *left_bytes, struct nm_arena *arena)
+static Yarn__KnownContainer *put_known(const struct nm_yarn_container *i, size_t *left_bytes, struct nm_arena *arena)
 {
     const Yarn__ContainerStatus *s = put_status(i, i->completed && afford_end(i, left_bytes), arena);
     Yarn__KnownContainer *k = take(arena, sizeof *k);
@@ -153,7 +153,7 @@ static Yarn__KnownContainer *put_known(const struct nm_yarn_item *i, size_t *lef
     return k;
 }
 
-static Yarn__Container *put_increased(struct nm_yarn_item *i, struct nm_arena *arena)
+static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__Container *m = take(arena, sizeof *m);
 
@@ -163,7 +163,7 @@ static Yarn__Container *put_increased(struct nm_yarn_item *i, struct nm_arena *a
     m->id = i->token->container;
     m->resource = i->token->resource;
     m->has_execution_type = m->has_version = 1;
-    m->execution_type = nm_yarn_item_is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
+    m->execution_type = nm_yarn_container_is_opportunistic(i, NULL) ? TYPE_OPPORTUNISTIC : TYPE_GUARANTEED;
     m->version = i->token->version;
     i->increase_told = true;
     return m;
@@ -176,9 +176,9 @@ static void choose_ends(struct nm_yarn_node *n)
 {
     size_t left_bytes = NM_YARN_RATION_BYTES;
 
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
         i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next)
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
         if (i->completed && i->end_told)
             i->end_telling = afford_end(i, &left_bytes);
 }
@@ -192,7 +192,7 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
     if (!all || !increased)
         return -ENOMEM;
     choose_ends(n);
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
         if (i->end_told && !i->end_telling)
             continue;
         all[n_all] = put_beat_status(i, arena);
@@ -216,7 +216,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
 {
     bool more = false;
 
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
         if (i->increase_told)
             i->increased = i->increase_told = false;
         i->end_told = i->end_told || i->end_telling;
@@ -229,7 +229,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
 
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
 {
-    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next)
+    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next)
         if (!i->completed || !i->end_told)
             return false;
     return true;
@@ -239,8 +239,8 @@ uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n)
 {
     uint64_t sum = 0;
 
-    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next) {
-        const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+        const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
 
         if (c && c->owner_code == 0 && c->view.type == NM_GUARANTEED)
             sum += (uint64_t)i->token->resource->memory;
@@ -275,7 +275,7 @@ int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn
 
     if (!all)
         return -ENOMEM;
-    for (struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
         all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
@@ -292,7 +292,7 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
                         Yarn__ContainerStatus **ret, struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    const struct nm_yarn_item *i = nm_yarn_items_find(&n->items, &number);
+    const struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
     Yarn__ContainerStatus *s;
     char text[NM_YARN_ID_SIZE];
 

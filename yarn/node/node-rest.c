@@ -11,7 +11,7 @@
 
 #include "yarn/node/rest.h"
 
-static const char *state_of(const struct nm_yarn_item *i, const struct nm_container *c)
+static const char *state_of(const struct nm_yarn_container *i, const struct nm_container *c)
 {
     if (i->completed)
         return "DONE";
@@ -23,16 +23,16 @@ static const char *state_of(const struct nm_yarn_item *i, const struct nm_contai
 }
 
 /* Its files are on a disk, so only those of one at a time are looked for. */
-static json_t *files_of(const struct nm_yarn_item *i)
+static json_t *files_of(const struct nm_yarn_container *i)
 {
     struct nm_yarn_launcher *l = i->node->p.launcher;
 
     return i->record->log_dir ? nm_yarn_launcher_log_files(l, i->record->log_dir, i->app->text, i->text) : json_array();
 }
 
-static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *look, bool listed)
+static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_look *look, bool listed)
 {
-    const struct nm_container *c = i->completed ? NULL : nm_yarn_item_container(i);
+    const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     const Hadoop__Resource *size = i->token->resource;
     const struct nm_yarn_rest_container shown = {
         .id = i->text,
@@ -42,7 +42,7 @@ static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *loo
         .diagnostics = look->with_users ? (i->completed ? i->diagnostics : i->said) ?: "" : NULL,
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
-        .opportunistic = nm_yarn_item_is_opportunistic(i, c),
+        .opportunistic = nm_yarn_container_is_opportunistic(i, c),
         .log_files = listed || !look->with_users ? json_null() : files_of(i),
         .host = i->node->host,
         .port = i->node->port,
@@ -51,7 +51,7 @@ static json_t *show(const struct nm_yarn_item *i, const struct nm_yarn_look *loo
     return nm_yarn_rest_container(&shown);
 }
 
-static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_item *i)
+static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_container *i)
 {
     return look->all || look->may_see(look->userdata, i->text);
 }
@@ -62,7 +62,7 @@ static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_item *i)
 static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look, bool completed, json_t *list,
                           bool *ret_more)
 {
-    for (const struct nm_yarn_item *i = n->items.first; i && !*ret_more; i = i->next) {
+    for (const struct nm_yarn_container *i = n->items.first; i && !*ret_more; i = i->next) {
         if (i->completed != completed || !sees(look, i))
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
@@ -90,7 +90,7 @@ json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yar
 
 bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret)
 {
-    const struct nm_yarn_item *i = nm_yarn_items_by_text(&n->items, id);
+    const struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->items, id);
 
     if (!i || !sees(look, i))
         return false;
@@ -104,7 +104,7 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_lo
  * there is of lists is with the applications. */
 static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look)
 {
-    for (const struct nm_yarn_item *i = n->items.first; i; i = i->next) {
+    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next) {
         if (!sees(look, i))
             continue;
         i->app->listing = i->app->listing ?: json_array();
@@ -165,7 +165,7 @@ json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_y
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
                                    const struct nm_yarn_application_id *id, json_t **ret)
 {
-    struct nm_yarn_app *a = nm_yarn_items_app(&n->items, id);
+    struct nm_yarn_app *a = nm_yarn_container_table_app(&n->items, id);
     bool found = false;
 
     if (!a)

@@ -38,7 +38,7 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
     char text[NM_YARN_ID_SIZE];
 
     (void)nm_yarn_container_id_format(id, text);
-    if (nm_yarn_items_by_text(&n->items, text))
+    if (nm_yarn_container_table_by_text(&n->items, text))
         return nm_yarn_refuse(why, "Attempt to relaunch the same container with id %s.", text);
     if (n->items.n >= NM_YARN_ITEMS_MAX)
         return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't "
@@ -63,7 +63,7 @@ static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *cont
     return nm_yarn_record_pack(&record, identifier, ret);
 }
 
-static void give_service_data(struct nm_yarn_item *i)
+static void give_service_data(struct nm_yarn_container *i)
 {
     const Yarn__LaunchContext *context = i->record->context;
 
@@ -81,7 +81,7 @@ static void give_service_data(struct nm_yarn_item *i)
  * ever. An opportunistic container that was merely one too many is placed elsewhere, since the next heartbeats say that
  * the queue is full: -108 is what Hadoop's own node says. Once the ResourceManager has heard that and sends more here
  * all the same, there is no elsewhere. */
-static int32_t status_of(const struct nm_yarn_item *i, int outcome)
+static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const struct nm_yarn_node *n = i->node;
     const bool is_for_now = outcome == NM_AGENT_E_QUEUE_FULL || outcome == NM_AGENT_E_UNAVAILABLE;
@@ -94,39 +94,41 @@ static int32_t status_of(const struct nm_yarn_item *i, int outcome)
 /* A draining node sends back what was on its way before the ResourceManager knew: that is nobody's failure, and is
  * placed elsewhere. It knows with the next heartbeats, from the node's health or from its size; but that can't be told
  * where only opportunistic containers are left, and one that insists on another size goes on sending. */
-static bool sends_back(const struct nm_yarn_item *i)
+static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;
 
-    for (const struct nm_yarn_item *other = i->node->items.first; other; other = other->next) {
+    for (const struct nm_yarn_container *other = i->node->items.first; other; other = other->next) {
         const struct nm_container *c;
 
         if (other == i || other->completed)
             continue;
-        c = nm_yarn_item_container(other);
+        c = nm_yarn_container_core(other);
         has_any = true;
         has_guaranteed = has_guaranteed || (c ? c->view.type : nm_yarn_token_type(other->token)) == NM_GUARANTEED;
     }
     return i->node->is_out || !has_any || (has_guaranteed && !i->node->is_counted_on);
 }
 
-static void refuse_to_drain(struct nm_yarn_item *i)
+static void refuse_to_drain(struct nm_yarn_container *i)
 {
     if (nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC)
-        nm_yarn_item_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and takes no new containers.");
+        nm_yarn_container_end_early(i, NM_YARN_KILLED_BY_NODE, "The node is draining and takes no new containers.");
     else if (sends_back(i))
-        nm_yarn_item_end_early(i, NM_YARN_ABORTED, "The node is draining and takes no new containers; this one was on "
-                               "its way before the ResourceManager knew, and that is no failure.");
+        nm_yarn_container_end_early(i, NM_YARN_ABORTED,
+                                    "The node is draining and takes no new containers; this one was on "
+                                    "its way before the ResourceManager knew, and that is no failure.");
     else
-        nm_yarn_item_end_early(i, NM_YARN_INVALID, "The node is draining and takes no new containers, and the "
-                               "ResourceManager still counts on room here: until that changes a start here counts as a "
-                               "failure. 'yarn rmadmin -refreshNodes -g' on an excluded node has it send no more, and "
-                               "'nmctl undrain' on the node has it take them again.");
+        nm_yarn_container_end_early(i, NM_YARN_INVALID, "The node is draining and takes no new containers, and the "
+                                    "ResourceManager still counts on room here: until that changes a start here "
+                                    "counts as a failure. 'yarn rmadmin -refreshNodes -g' on an excluded node has it "
+                                    "send no more, and "
+                                    "'nmctl undrain' on the node has it take them again.");
 }
 
 /* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing but
  * that there is no room for opportunistic containers. */
-static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
+static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
     const bool is_opportunistic = nm_yarn_token_type(i->token) == NM_OPPORTUNISTIC;
@@ -138,7 +140,7 @@ static void refuse(struct nm_yarn_item *i, int outcome, const char *why)
                                    is_opportunistic ? "has heard that there is no room" : "doesn't know of it")
                 : NULL;
 
-    nm_yarn_item_end_early(i, status, text ?: why);
+    nm_yarn_container_end_early(i, status, text ?: why);
 }
 
 static bool is_draining(const struct nm_yarn_node *n)
@@ -150,7 +152,7 @@ static bool is_draining(const struct nm_yarn_node *n)
 }
 
 /* As its user's own, so that this user may look at it. */
-static struct nm_caller caller_of(const struct nm_yarn_item *i)
+static struct nm_caller caller_of(const struct nm_yarn_container *i)
 {
     struct nm_caller who = nm_yarn_admin;
 
@@ -161,7 +163,7 @@ static struct nm_caller caller_of(const struct nm_yarn_item *i)
 
 /* nm_manager_submit() takes digits for a uid, but a submitter's name may be digits alone, and another account may have
  * that uid. NULL: the account is gone. */
-static const char *user_of(const struct nm_yarn_item *i, char uid_text[static UID_SIZE])
+static const char *user_of(const struct nm_yarn_container *i, char uid_text[static UID_SIZE])
 {
     const char *name = i->record->user;
     uid_t uid;
@@ -175,7 +177,7 @@ static const char *user_of(const struct nm_yarn_item *i, char uid_text[static UI
     return uid_text;
 }
 
-static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_problem *problem)
+static int submit(struct nm_yarn_container *i, const struct nm_blob *blob, struct nm_problem *problem)
 {
     const Hadoop__ContainerTokenIdentifier *t = i->token;
     _cleanup_free_ char *workdir =
@@ -220,7 +222,7 @@ static int submit(struct nm_yarn_item *i, const struct nm_blob *blob, struct nm_
     return r;
 }
 
-static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blob)
+static void submit_and_prepare(struct nm_yarn_container *i, const struct nm_blob *blob)
 {
     struct nm_problem problem = {0};
     int r = submit(i, blob, &problem);
@@ -234,7 +236,7 @@ static void submit_and_prepare(struct nm_yarn_item *i, const struct nm_blob *blo
         return;
     }
     give_service_data(i);
-    nm_yarn_item_prepare(i, false);
+    nm_yarn_container_prepare(i, false);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
@@ -306,7 +308,7 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
                const struct plan *p, struct nm_exception *why)
 {
     _cleanup_free_ void *data = NULL;
-    struct nm_yarn_item *i;
+    struct nm_yarn_container *i;
     struct nm_blob blob;
     int r = make_blob(identifier, context, p->user, &p->place, &blob);
 
@@ -322,7 +324,7 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
     if (p->status == 0)
         submit_and_prepare(i, &blob);
     else
-        nm_yarn_item_end_early(i, p->status, p->why);
+        nm_yarn_container_end_early(i, p->status, p->why);
     return 0;
 }
 

@@ -21,8 +21,8 @@
 #include "agent/owners.h"
 #include "agent/status.h"
 #include "agent/upstream.h"
-#include "yarn/node/item.h"
-#include "yarn/node/notes.h"
+#include "yarn/node/container-table.h"
+#include "yarn/node/app-store.h"
 
 /* Masters ask about containers that have just been forgotten: they hear of an end from the ResourceManager, and stop
  * the container all the same. So long, and so many. */
@@ -44,8 +44,8 @@ struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
     sd_event_source *sweep; /* comes when something is to be forgotten: not while the manager tells of it */
-    struct nm_yarn_items items;
-    struct nm_yarn_notes notes;
+    struct nm_yarn_container_table items;
+    struct nm_yarn_app_store notes;
     bool is_out, is_counted_on; /* nm_yarn_node_set_out(), nm_yarn_node_set_counted_on() */
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
@@ -59,10 +59,10 @@ struct nm_yarn_node {
 extern const struct nm_caller nm_yarn_admin;
 
 /* ---- node-keep.c ---- */
-/* As nm_yarn_items_add(); and that its application is here is noted. */
-int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_item **ret);
+/* As nm_yarn_container_table_add(); and that its application is here is noted. */
+int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
 /* The end of one that ended early. */
-void nm_yarn_item_note_end(const struct nm_yarn_item *i);
+void nm_yarn_container_note_end(const struct nm_yarn_container *i);
 /* The applications that an earlier nmd has noted. */
 int nm_yarn_node_load_apps(struct nm_yarn_node *n);
 
@@ -84,36 +84,36 @@ int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_excepti
 
 /* ---- node-end.c ---- */
 /* The manager's container; NULL: it never had it, or no longer. */
-const struct nm_container *nm_yarn_item_container(const struct nm_yarn_item *i);
+const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i);
 /* Unpacks the record that the manager has of it, which is the one with the newest token. -ESRCH: it has none. */
-int nm_yarn_item_read_record(const struct nm_yarn_item *i, struct nm_yarn_held **ret);
+int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret);
 /* It never ran, and is told as ended. */
-void nm_yarn_item_end_early(struct nm_yarn_item *i, int32_t status, const char *why);
+void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* Likewise, as an earlier nmd has noted it. */
-void nm_yarn_item_ended_early(struct nm_yarn_item *i, int32_t status, const char *why);
+void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why);
 /* The manager says that it has ended. */
-void nm_yarn_item_ended(struct nm_yarn_item *i, const struct nm_container *c);
+void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
 /* Nobody has to hear of it any more. */
-void nm_yarn_item_forget(struct nm_yarn_item *i);
+void nm_yarn_container_forget(struct nm_yarn_container *i);
 /* What has ended of applications that are over: nobody asks for it any more. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
 /* When it is over and nothing of it is left. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* One that lives; or else it is refused. */
-int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_item **ret,
+int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why);
 
 /* ---- node-prepare.c ---- */
 /* A task of this container's, without auxiliary services. */
-struct nm_yarn_task nm_yarn_item_task(const struct nm_yarn_item *i, const Yarn__LaunchContext *context);
-void nm_yarn_item_prepare(struct nm_yarn_item *i, bool is_running);
+struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
+void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
 /* ---- node-report.c ---- */
 /* c: its container, or NULL. */
-bool nm_yarn_item_is_opportunistic(const struct nm_yarn_item *i, const struct nm_container *c);
+bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c);
 
-/* ---- node-again.c ---- */
+/* ---- node-reinit.c ---- */
 /* What it ran has ended, and it is NEW: what it runs next is made ready. */
-void nm_yarn_item_begins_again(struct nm_yarn_item *i);
+void nm_yarn_container_begins_again(struct nm_yarn_container *i);
 /* It has ended by itself: does it go back to what it was re-initialized from? */
-void nm_yarn_item_ask_at_end(struct nm_yarn_item *i, const struct nm_container *c);
+void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c);

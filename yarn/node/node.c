@@ -14,17 +14,17 @@
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
-    struct nm_yarn_item *i;
+    struct nm_yarn_container *i;
 
     if (e->kind != NM_EVENT_STATE || !nm_streq(e->container->owner, NM_YARN_OWNER))
         return;
-    i = nm_yarn_items_by_text(&n->items, e->container->id);
+    i = nm_yarn_container_table_by_text(&n->items, e->container->id);
     if (!i || i->completed)
         return;
     if (e->to == NM_COMPLETED)
-        nm_yarn_item_ended(i, e->container);
+        nm_yarn_container_ended(i, e->container);
     else if (e->to == NM_NEW && e->from != NM_NEW)
-        nm_yarn_item_begins_again(i);
+        nm_yarn_container_begins_again(i);
     else if (e->to == NM_RUNNING)
         i->again = false;
 }
@@ -32,10 +32,10 @@ static void on_event(const struct nm_event *e, void *userdata)
 static void on_end(const struct nm_container *c, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
-    struct nm_yarn_item *i = nm_yarn_items_by_text(&n->items, c->id);
+    struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->items, c->id);
 
     if (i && !i->completed)
-        nm_yarn_item_ask_at_end(i, c);
+        nm_yarn_container_ask_at_end(i, c);
 }
 
 static int on_sweep(sd_event_source *source, void *userdata)
@@ -87,7 +87,7 @@ static int adopt(struct nm_yarn_node *n, const char *id)
 {
     const struct nm_container *c = NULL;
     struct nm_problem problem;
-    struct nm_yarn_item *i;
+    struct nm_yarn_container *i;
     int r = nm_manager_find(n->p.manager, &nm_yarn_admin, id, &c, &problem);
 
     if (r != 0)
@@ -100,7 +100,7 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     if (r < 0)
         return r;
     if (c->view.state == NM_COMPLETED)
-        nm_yarn_item_ended(i, c);
+        nm_yarn_container_ended(i, c);
     return 0;
 }
 
@@ -122,17 +122,17 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
 {
     struct nm_yarn_node *n = userdata;
     const Yarn__EarlyEnd *end;
-    struct nm_yarn_item *i;
+    struct nm_yarn_container *i;
     struct nm_arena arena;
     int r;
 
     nm_arena_init(&arena, nm_arena_limit(content.size), NULL);
     end = (const Yarn__EarlyEnd *)nm_arena_unpack(&arena, &yarn__early_end__descriptor, content);
     r = end ? -EBADMSG : nm_arena_error(&arena);
-    if (end && end->has_record && !nm_yarn_items_by_text(&n->items, name))
+    if (end && end->has_record && !nm_yarn_container_table_by_text(&n->items, name))
         r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
     if (r == 0)
-        nm_yarn_item_ended_early(i, end->exit_status, end->diagnostics ?: "");
+        nm_yarn_container_ended_early(i, end->exit_status, end->diagnostics ?: "");
     nm_arena_done(&arena);
     return r != -EBADMSG;
 }
@@ -140,12 +140,12 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
 /* Their environment has the node's name in it, so this waits for that. */
 static void prepare_adopted(struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_item *i = n->items.first, *next; i; i = next) {
-        const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_item_container(i);
+    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
+        const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_container_core(i);
 
         next = i->next;
         if (c)
-            nm_yarn_item_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
+            nm_yarn_container_prepare(i, c->view.state != NM_NEW && c->view.state != NM_LOCALIZING);
     }
     nm_yarn_launcher_tidy(n->p.launcher);
 }
@@ -184,21 +184,21 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     if (!n)
         return -ENOMEM;
     n->p = *params;
-    n->notes = (struct nm_yarn_notes){-1, -1};
-    nm_yarn_items_init(&n->items);
+    n->notes = (struct nm_yarn_app_store){-1, -1};
+    nm_yarn_container_table_init(&n->items);
     r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
     if (r >= 0)
         r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
     if (r >= 0)
         r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
     if (r >= 0)
-        r = nm_yarn_notes_open(n->p.state_dir, &n->notes);
+        r = nm_yarn_app_store_open(n->p.state_dir, &n->notes);
     if (r >= 0)
         r = nm_yarn_node_load_apps(n);
     if (r >= 0)
         r = adopt_all(n);
     if (r >= 0)
-        r = nm_yarn_notes_ends(&n->notes, adopt_early, n);
+        r = nm_yarn_app_store_ends(&n->notes, adopt_early, n);
     if (r < 0)
         return r;
     nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, on_end, n);
@@ -213,8 +213,8 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     nm_subscription_free(n->subscription);
     nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
-    nm_yarn_items_done(&n->items);
-    nm_yarn_notes_done(&n->notes);
+    nm_yarn_container_table_done(&n->items);
+    nm_yarn_app_store_done(&n->notes);
     free(n);
     return NULL;
 }

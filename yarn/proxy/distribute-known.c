@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "util/clock.h"
-#include "util/search.h"
+#include "util/bsearch.h"
 
 /* From a placement until the ResourceManager's list knows of it: the node's next heartbeat, and the next time that the
  * list is sorted (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), a second each by default. */
@@ -79,7 +79,7 @@ static int add_known(struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
     size_t i = nm_place_of_name(d->known, d->n_known, sizeof *d->known, host, &found);
-    struct nm_yarn_kept_node *list;
+    struct nm_yarn_stored_node *list;
     char *copy;
 
     if (found) {
@@ -97,7 +97,7 @@ static int add_known(struct nm_distribute *d, const char *host, int32_t port)
     if (!copy)
         return -ENOMEM;
     (void)memmove(&list[i + 1], &list[i], (d->n_known - i) * sizeof *list);
-    list[i] = (struct nm_yarn_kept_node){copy, port};
+    list[i] = (struct nm_yarn_stored_node){copy, port};
     d->n_known++;
     d->dirty = true;
     return 0;
@@ -234,7 +234,7 @@ int nm_distribute_save(struct nm_distribute *d)
     return r;
 }
 
-int nm_distribute_keep(void *stage, struct nm_yarn_kept_master *m)
+int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m)
 {
     struct nm_distribute *d = stage;
     size_t size = 0;
@@ -277,7 +277,7 @@ static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
     return r;
 }
 
-int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_master *kept)
+int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_master *kept)
 {
     int r = kept->asks.size > 0 ? nm_yarn_allocator_restore(kept->asks, &d->allocator) : 0;
 

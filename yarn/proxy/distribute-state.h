@@ -29,7 +29,7 @@ struct nm_distribute {
     int32_t response_id;
     struct nm_bytes *placed; /* packed, its own */
     size_t n_placed;
-    struct nm_yarn_kept_node *known; /* for which the ResourceManager has given an NMToken; its own, in order */
+    struct nm_yarn_stored_node *known; /* for which the ResourceManager has given an NMToken; its own, in order */
     size_t n_known;
     uint8_t *asks; /* as they were kept last, its own */
     uint64_t kept_changes;
@@ -70,6 +70,6 @@ int nm_distribute_keep_placed(struct nm_distribute *d, int32_t response_id, Mast
 int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, Masters__Container ***ret);
 /* Writes what isn't kept yet. */
 int nm_distribute_save(struct nm_distribute *d);
-int nm_distribute_keep(void *stage, struct nm_yarn_kept_master *m);
-int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_kept_master *kept);
+int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m);
+int nm_distribute_restore(struct nm_distribute *d, const struct nm_yarn_stored_master *kept);
 void nm_distribute_free(struct nm_distribute *d);

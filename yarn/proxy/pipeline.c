@@ -23,7 +23,7 @@ struct nm_pipeline {
      * former for as long as it holds, and the next one begins with the latter. With both it is let in however old they
      * are, for while the ResourceManager is away it isn't given another. */
     struct nm_yarn_master_key borne, given;
-    const char *state; /* as shown.h has it */
+    const char *state; /* as proxy-stats.h has it */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
     struct nm_pipeline *next;
 };
@@ -58,7 +58,7 @@ NM_DEFINE_CLEANUP(struct nm_pipeline *, free_pipeline)
 static int save(struct nm_stage_master *m)
 {
     struct nm_pipeline *p = (struct nm_pipeline *)m;
-    struct nm_yarn_kept_master kept = {
+    struct nm_yarn_stored_master kept = {
         .attempt = m->attempt, .submitter = m->submitter, .token = *m->token, .master_number = m->container.number,
         .borne = p->borne, .given = p->given, .since_realtime_usec = p->since_realtime_usec};
     int r = 0;
@@ -67,13 +67,13 @@ static int save(struct nm_stage_master *m)
         if (p->all->types[i]->keep)
             r = p->all->types[i]->keep(p->stages[i], &kept);
     if (r == 0)
-        r = nm_yarn_keep_master(&m->world->keep, &kept);
+        r = nm_yarn_proxy_store_master(&m->world->keep, &kept);
     explicit_bzero(&kept, sizeof kept);
     return r;
 }
 
 static int make_pipeline(struct nm_pipelines *all, const struct nm_yarn_container_id *master, const char *submitter,
-                         const struct nm_yarn_kept_master *kept, struct nm_pipeline **ret)
+                         const struct nm_yarn_stored_master *kept, struct nm_pipeline **ret)
 {
     _cleanup_(free_pipelinep) struct nm_pipeline *p = calloc(1, sizeof *p);
     int r = 0;
@@ -122,9 +122,9 @@ static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_y
             continue;
         }
         *at = p->next;
-        nm_yarn_keep_drop(&all->world->keep, &p->m.attempt);
+        nm_yarn_proxy_store_drop(&all->world->keep, &p->m.attempt);
         free_pipeline(p);
-        nm_yarn_shown_answered(all->world->shown, NM_MASTER_STOP, nm_now_usec() - began_usec);
+        nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_STOP, nm_now_usec() - began_usec);
     }
 }
 
@@ -189,16 +189,16 @@ int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_i
     if (r < 0) {
         if (p)
             p->m.token = NULL;
-        nm_yarn_shown_failed(all->world->shown, NM_MASTER_START);
+        nm_yarn_proxy_stats_failed(all->world->shown, NM_MASTER_START);
         return r;
     }
     *theirs = NULL;
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_shown_answered(all->world->shown, NM_MASTER_START, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_START, nm_now_usec() - began_usec);
     return 0;
 }
 
-static void take_up(const struct nm_yarn_kept_master *kept, void *userdata)
+static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
 {
     const struct nm_yarn_container_id master = {kept->attempt, kept->master_number};
     const uint64_t began_usec = nm_now_usec();
@@ -209,12 +209,12 @@ static void take_up(const struct nm_yarn_kept_master *kept, void *userdata)
     if (r == 0)
         r = nm_token_copy(&kept->token, &p->m.token);
     if (r < 0) {
-        nm_yarn_shown_failed(all->world->shown, NM_MASTER_RECOVER);
+        nm_yarn_proxy_stats_failed(all->world->shown, NM_MASTER_RECOVER);
         all->world->tell(LOG_WARNING, "The proxy can't take up what was kept of an application's master.");
         return;
     }
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_shown_answered(all->world->shown, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
 }
 
 int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
@@ -229,7 +229,7 @@ int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_ke
     all->keys = keys;
     r = nm_stages_choose(world->settings, all->types, &all->n_types, ret_message);
     if (r == 0)
-        r = nm_yarn_keep_load_masters(&world->keep, take_up, all);
+        r = nm_yarn_proxy_store_load_masters(&world->keep, take_up, all);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(all);
@@ -303,7 +303,7 @@ json_t *nm_pipelines_to_json(const struct nm_pipelines *all, nm_pipelines_may_se
         char master[NM_YARN_ID_SIZE];
         const struct nm_yarn_pipeline_view v = view_of(p, with_users, master);
 
-        if (may_see(userdata, master) && json_array_append_new(list, nm_yarn_shown_pipeline(&v)) < 0) {
+        if (may_see(userdata, master) && json_array_append_new(list, nm_yarn_proxy_stats_pipeline(&v)) < 0) {
             json_decref(list);
             list = NULL;
         }
@@ -317,7 +317,7 @@ void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_masters *ret)
         char master[NM_YARN_ID_SIZE];
         const struct nm_yarn_pipeline_view v = view_of(p, false, master);
 
-        nm_yarn_shown_sum(&v, ret);
+        nm_yarn_proxy_stats_sum(&v, ret);
     }
 }
 
@@ -326,7 +326,7 @@ void nm_pipelines_sum(const struct nm_pipelines *all, struct nm_masters *ret)
 static void end_call(struct nm_stage_call *c)
 {
     nm_arena_done(&c->arena);
-    nm_account_unref(c->account);
+    nm_quota_account_unref(c->account);
     free(c);
 }
 
@@ -347,9 +347,9 @@ static void note_answered(const struct nm_stage_call *c, uint64_t above_usec)
     struct nm_pipeline *p = pipeline_of(c);
     const uint64_t took_usec = nm_now_usec() - c->came_usec;
 
-    nm_yarn_shown_answered(p->m.world->shown, shown_as[c->method], took_usec);
+    nm_yarn_proxy_stats_answered(p->m.world->shown, shown_as[c->method], took_usec);
     if (c->method == NM_MASTERS_ALLOCATE) {
-        nm_yarn_shown_added(p->m.world->shown, nm_sub_u64(took_usec, above_usec));
+        nm_yarn_proxy_stats_added(p->m.world->shown, nm_sub_u64(took_usec, above_usec));
         p->last_allocate_realtime_usec = nm_realtime_usec();
     }
     p->state = c->method == NM_MASTERS_FINISH ? "finished" : "running";
@@ -364,7 +364,7 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
                          strerror(r < 0 ? -r : EIO));
         why = &own;
     }
-    nm_yarn_shown_failed(c->master->world->shown, shown_as[c->method]);
+    nm_yarn_proxy_stats_failed(c->master->world->shown, shown_as[c->method]);
     nm_hadoop_call_refuse(c->call, why);
     end_call(c);
 }
@@ -377,13 +377,13 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
     struct nm_token *copy;
 
     if (nm_token_copy(&theirs, &copy) < 0) {
-        nm_yarn_shown_failed(p->m.world->shown, NM_MASTER_TOKEN);
+        nm_yarn_proxy_stats_failed(p->m.world->shown, NM_MASTER_TOKEN);
         return; /* it is sent again until it is used */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;
     p->m.token_changes++;
-    nm_yarn_shown_answered(p->m.world->shown, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(p->m.world->shown, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
     if (save(&p->m) < 0)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
@@ -462,7 +462,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
     c->key_id = key_id;
     c->came_usec = nm_now_usec();
     c->call = call;
-    c->account = nm_account_ref(nm_hadoop_call_account(call));
+    c->account = nm_quota_account_ref(nm_hadoop_call_account(call));
     nm_arena_init(&c->arena, CALL_BYTES, c->account);
     for (; r == 0; c->at += r == 0) {
         assert(c->at < p->all->n_types);

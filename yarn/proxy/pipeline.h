@@ -4,7 +4,7 @@
 /*
  * The pipelines: one for each attempt whose master was started on this node, with a chain of stages of its own. An
  * attempt's begins with its master's start, and ends with its application, or when a later attempt of it begins here.
- * What must not be lost is kept beforehand (keep.h), and taken up again by the next nmd.
+ * What must not be lost is kept beforehand (proxy-store.h), and taken up again by the next nmd.
  */
 
 #include "agent/upstream.h"

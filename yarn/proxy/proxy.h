@@ -39,8 +39,8 @@ void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn
 /* After a start: what was kept of applications that the node doesn't have is dropped. */
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
-/* What there is to see (shown.h): figures; pipelines of the masters that may be seen, an array, or NULL: no memory; and
- * why a container is where it is: NULL: there is nothing that may be seen. */
+/* What there is to see (proxy-stats.h): figures; pipelines of the masters that may be seen, an array, or NULL: no
+ * memory; and why a container is where it is: NULL: there is nothing that may be seen. */
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
 json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                                      bool with_users);

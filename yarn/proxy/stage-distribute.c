@@ -178,7 +178,7 @@ static void distribute_close(void *stage)
     nm_distribute_free(stage);
 }
 
-static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_kept_master *kept, void **ret)
+static int distribute_open(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret)
 {
     struct nm_distribute *d = calloc(1, sizeof *d);
     int r = 0;

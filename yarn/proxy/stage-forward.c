@@ -275,7 +275,7 @@ static int forward_request(void *stage, struct nm_stage_call *c, struct nm_excep
     return NM_STAGE_E_TAKEN;
 }
 
-static int forward_open(struct nm_stage_master *m, const struct nm_yarn_kept_master *kept, void **ret)
+static int forward_open(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret)
 {
     struct forward *f = calloc(1, sizeof *f);
     int r;

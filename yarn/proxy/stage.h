@@ -17,9 +17,9 @@
 #include "yarn/conf/settings.h"
 #include "yarn/exceptions.h"
 #include "yarn/ids.h"
-#include "yarn/proxy/keep.h"
+#include "yarn/proxy/proxy-store.h"
 #include "yarn/proxy/masters.pb-c.h"
-#include "yarn/proxy/shown.h"
+#include "yarn/proxy/proxy-stats.h"
 #include "yarn/proxy/sign.h"
 
 enum nm_masters_method {
@@ -34,8 +34,8 @@ struct nm_stage_world {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_signer signer;
-    struct nm_yarn_keep keep;
-    struct nm_yarn_shown *shown;
+    struct nm_yarn_proxy_store keep;
+    struct nm_yarn_proxy_stats *shown;
     void (*tell)(int level, const char *sentence);
     unsigned scheduler; /* counts the ResourceManagers that were given up, for one after the other */
 };
@@ -59,7 +59,7 @@ struct nm_stage_call {
     struct nm_stage_master *master;
     enum nm_masters_method method;
     struct nm_arena arena;
-    struct nm_account *account; /* the master's, which pays for that; the call may end before it */
+    struct nm_quota_account *account; /* the master's, which pays for that; the call may end before it */
     const ProtobufCMessage *request; /* a stage may put another one in its place */
     unsigned at;                     /* the stage that has it */
     int32_t key_id;                  /* of the master's token */
@@ -77,7 +77,7 @@ struct nm_stage_type {
     const char *class_name; /* Java's that does the same: how the configuration calls it */
     bool distributed;       /* with it the ResourceManager is asked in the protocol of distributed scheduling */
     /* What is kept of the attempt from before a restart, or NULL: it is new. */
-    int (*open)(struct nm_stage_master *m, const struct nm_yarn_kept_master *kept, void **ret);
+    int (*open)(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret);
     /* Calls that it has taken are answered or refused before it ends. */
     void (*close)(void *stage);
     /* 0: it goes on to the next one; one of the above; or -errno. */
@@ -85,7 +85,7 @@ struct nm_stage_type {
     /* *answer, which may be replaced; 0, NM_STAGE_E_REFUSED or -errno. NULL: nothing is done. */
     int (*answer)(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why);
     /* What there is to be kept, which lives until the next call of the stage. NULL: nothing. */
-    int (*keep)(void *stage, struct nm_yarn_kept_master *m);
+    int (*keep)(void *stage, struct nm_yarn_stored_master *m);
     /* What there is to see of its asks. NULL: it has none. */
     struct nm_yarn_alloc_figures (*figures)(const void *stage);
 };

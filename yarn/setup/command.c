@@ -4,7 +4,7 @@
 
 #include "yarn/setup/command.h"
 
-#include "util/tell.h"
+#include "util/diag.h"
 
 int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options *o)
 {
@@ -30,7 +30,7 @@ int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options
         while (o->allow[n])
             n++;
         if (n == NM_YARN_SETUP_ALLOW_MAX)
-            return nm_complain("--allow '%s': it can be given %d times", argument, NM_YARN_SETUP_ALLOW_MAX);
+            return nm_usage_error("--allow '%s': it can be given %d times", argument, NM_YARN_SETUP_ALLOW_MAX);
         o->allow[n] = argument;
         return 0;
     }
@@ -40,17 +40,17 @@ int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks)
 {
     if (!o->conf_dir && (o->is_dry || o->undoes || o->allow[0] || o->java_home || (o->root && !checks)))
-        return nm_complain("--dry-run, --undo, --allow, --java-home and --root go with --yarn-setup DIR. Try 'nmd "
-                           "--help'.");
+        return nm_usage_error("--dry-run, --undo, --allow, --java-home and --root go with --yarn-setup DIR. Try 'nmd "
+                              "--help'.");
     if (o->undoes && (o->allow[0] || o->java_home))
-        return nm_complain("--undo takes back what was written; --allow and --java-home don't go with it. Try 'nmd "
-                           "--help'.");
+        return nm_usage_error("--undo takes back what was written; --allow and --java-home don't go with it. Try 'nmd "
+                              "--help'.");
     return 0;
 }
 
 static void tell_progress(const char *text)
 {
-    nm_tell("%s", text);
+    nm_diag("%s", text);
 }
 
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
@@ -73,7 +73,7 @@ static void tell_lines(const char *text)
 {
     for (size_t n; *text; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
-        nm_tell("%.*s", (int)n, text);
+        nm_diag("%.*s", (int)n, text);
     }
 }
 
@@ -85,14 +85,14 @@ int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config,
     int r;
 
     if (geteuid() != 0 && !o->root && !o->is_dry)
-        return nm_complain("--yarn-setup writes below /etc and gives directories to root: only root can do that. "
-                           "--dry-run says what it would do.");
+        return nm_usage_error("--yarn-setup writes below /etc and gives directories to root: only root can do that. "
+                              "--dry-run says what it would do.");
     r = o->undoes ? nm_yarn_setup_undo(&p, stdout, &message) : nm_yarn_setup(&p, stdout, &message);
     (void)fflush(stdout);
     if (o->is_dry)
-        nm_tell("--dry-run: nothing was changed");
+        nm_diag("--dry-run: nothing was changed");
     if (r == -EEXIST)
-        nm_tell("something was left as it is; see above what, and why");
+        nm_diag("something was left as it is; see above what, and why");
     else if (r < 0)
         tell_lines(message ?: strerror(-r));
     return r;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What is left in a cgroup a while after a kill or a freeze, and whether it hangs.
+ *
+ * The state of a process in /proc is that of its first thread; any other one may be what hangs, so all
+ * are looked at. State D is also where vfork() waits, and a task that reads from a slow disk is in it now
+ * and then: the caller asks when the time for that is long over.
+ */
+
+#include "cgroup/cgroup.h"
+
+#include <dirent.h>
+
+#include "cgroup/procs.h"
+#include "util/fileio.h"
+
+/* Enough to find one that hangs; a fork bomb has any number that don't. */
+#define THREADS_MAX 4096
+#define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
+
+struct search {
+    struct nm_cgroup_leftover_procs found;
+    unsigned n_threads;
+};
+
+/* "17 (a) b) D 1 ...": the name may hold anything, parentheses, too. */
+static char state_of(const char *stat, char comm[NM_COMM_SIZE])
+{
+    const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
+
+    if (!open || !close || close < open || close[1] != ' ')
+        return '?';
+    (void)snprintf(comm, NM_COMM_SIZE, "%.*s", (int)(close - open - 1), open + 1);
+    return close[2];
+}
+
+static bool hangs(int task_fd, const char *tid, char comm[NM_COMM_SIZE])
+{
+    char name[300], stat[STAT_SIZE];
+
+    (void)snprintf(name, sizeof name, "%s/stat", tid);
+    return nm_read_file_at(task_fd, name, stat, sizeof stat, NULL) >= 0 && state_of(stat, comm) == 'D';
+}
+
+static bool any_hangs(struct search *s, DIR *tasks, char comm[NM_COMM_SIZE])
+{
+    for (const struct dirent *de; (de = readdir(tasks)) && s->n_threads < THREADS_MAX;) {
+        if (de->d_name[0] == '.')
+            continue;
+        s->n_threads++;
+        if (hangs(dirfd(tasks), de->d_name, comm))
+            return true;
+    }
+    return false;
+}
+
+static int look_at(pid_t pid, void *userdata)
+{
+    struct search *s = userdata;
+    _cleanup_closedir_ DIR *tasks = NULL;
+    char path[40], comm[NM_COMM_SIZE];
+
+    s->found.n++;
+    if (s->n_threads++ >= THREADS_MAX)
+        return 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    if (!tasks || !any_hangs(s, tasks, comm))
+        return 0;
+    if (s->found.n_hanging++ == 0) {
+        s->found.hanging = pid;
+        memcpy(s->found.comm, comm, sizeof comm);
+    }
+    return 0;
+}
+
+int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret)
+{
+    struct search s = {0};
+    int r = nm_procs_walk(cg->dir_fd, look_at, &s);
+
+    if (r < 0)
+        return r;
+    *ret = s.found; /* of more cgroups than are looked into, those that were */
+    return 0;
+}
+
+void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size)
+{
+    if (s->n_hanging > 0)
+        (void)snprintf(buf, size, "%u of its processes hang%s in the kernel (state D), %d (%s) for one", s->n_hanging,
+                       s->n_hanging == 1 ? "s" : "", (int)s->hanging, s->comm);
+    else
+        (void)snprintf(buf, size, "%u of its processes %s there, though none hangs in the kernel", s->n,
+                       s->n == 1 ? "is" : "are");
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See worker-protocol.h. */
+
+#include "localize/worker-protocol.h"
+
+#include "util/error.h"
+#include "util/macros.h"
+
+static int get_state(const char *word, enum nm_worker_reply_state *ret)
+{
+    static const char *const words[] = {
+        [NM_SAID_FETCHING] = "fetching",
+        [NM_SAID_UNPACKING] = "unpacking",
+        [NM_SAID_REMOVING] = "removing",
+        [NM_SAID_DONE] = "done",
+        [NM_SAID_FAILED] = "failed",
+    };
+
+    for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
+        if (nm_streq(word, words[i])) {
+            *ret = (enum nm_worker_reply_state)i;
+            return 0;
+        }
+    return -EBADMSG;
+}
+
+/* Strict, as the worker's own reader is. A line is for one item of one list: another one was not written by our worker,
+ * and who else writes there is the user. */
+int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret)
+{
+    _cleanup_(nm_worker_reply_done) struct nm_worker_reply said = {.error = ""};
+    json_int_t at[] = {[NM_SAID_RESOURCE] = -1, [NM_SAID_REMOVAL] = -1, [NM_SAID_CHECK] = -1};
+    json_int_t bytes = 0, total = 0;
+    const char *state;
+    int full = 0, listed = 0, n = 0;
+
+    said.json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    if (!said.json || json_unpack_ex(said.json, NULL, JSON_STRICT,
+                                     "{s?:I, s?:I, s?:I, s:s, s?:I, s?:I, s?:s, s?:b, s?:b}",
+                                     "resource", &at[NM_SAID_RESOURCE], "removal", &at[NM_SAID_REMOVAL], "check",
+                                     &at[NM_SAID_CHECK], "state", &state, "bytes", &bytes, "total", &total, "error",
+                                     &said.error, "full", &full, "listed", &listed) < 0)
+        return -EBADMSG;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(at); i++)
+        if (at[i] >= 0) {
+            said.list = (enum nm_worker_reply_list)i;
+            said.index = (size_t)at[i];
+            n++;
+        }
+    if (n != 1 || bytes < 0 || total < 0 || get_state(state, &said.state) < 0)
+        return -EBADMSG;
+    said.is_full = full && said.state == NM_SAID_FAILED;
+    said.is_listed = listed && said.state == NM_SAID_DONE;
+    said.bytes = (uint64_t)bytes;
+    said.total_bytes = (uint64_t)total;
+    *ret = said;
+    said.json = NULL;
+    return 0;
+}
+
+void nm_worker_reply_done(struct nm_worker_reply *said)
+{
+    json_decref(said->json);
+    said->json = NULL;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See message.h. All messages take this way, so each begins alike, goes to stderr (or into the picture
+ * of a screen, which stderr would tear), and has nothing in it that a terminal would act on.
+ */
+
+#include "nmctl/message.h"
+
+#include <locale.h>
+#include <stdarg.h>
+
+#include "nmctl/nmctl.h"
+#include "nmctl/term.h"
+#include "util/printf.h"
+
+#define INDENT 7 /* columns of "nmctl: " */
+
+static FILE *sink;
+static unsigned sink_width;
+static char *rewritable; /* the lines of the message that the next one replaces; NULL: there is none */
+
+void nm_message_to(FILE *f, unsigned width)
+{
+    sink = f;
+    sink_width = width;
+}
+
+/* Asks the terminal each time: messages are rare, and the window may have been resized since the last one. */
+static unsigned width_of_stderr(void)
+{
+    struct nm_term term;
+
+    nm_term_init(&term, STDERR_FILENO, true);
+    return term.width;
+}
+
+/* A terminal that has become narrower has broken the lines anew, so that they take more rows by now. */
+void nm_message_no_more(void)
+{
+    if (rewritable) /* so many rows up, and all from there on */
+        fprintf(stderr, "\033[%uF\033[J", nm_term_rows(rewritable, width_of_stderr()));
+    free(STEAL_PTR(rewritable));
+}
+
+/* Returns what has been written, which the caller frees. */
+nm_printf(1, 0) static char *say(const char *format, va_list ap)
+{
+    char *written = NULL;
+    size_t size;
+    FILE *f = open_memstream(&written, &size);
+    _cleanup_free_ char *text = NULL, *line = NULL;
+
+    (void)setlocale(
+        LC_CTYPE,
+        ""); /* here and not at start: most commands never get this far, and are faster for it */
+    text = nm_xvasprintf(format, ap);
+    if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
+        nm_message_oom();
+    if (!f)
+        nm_message_oom();
+    (void)nm_term_wrap(f, line, sink ? sink_width : width_of_stderr(), INDENT);
+    if (fclose(f) != 0)
+        nm_message_oom();
+    nm_message_no_more();
+    (void)fputs(written, sink ? sink : stderr);
+    return written;
+}
+
+void nm_message(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    free(say(format, ap));
+    va_end(ap);
+}
+
+void nm_message_again(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    rewritable = say(format, ap);
+    va_end(ap);
+}
+
+bool nm_message_can_rewrite(void)
+{
+    const char *name = getenv("TERM");
+
+    return !sink && isatty(STDERR_FILENO) && name && !nm_streq(name, "dumb") &&
+           tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+char *nm_xvasprintf(const char *format, va_list ap)
+{
+    char *text = nm_strdup_vprintf(format, ap);
+
+    if (!text)
+        nm_message_oom();
+    return text;
+}
+
+void nm_message_oom(void)
+{
+    (void)fputs("nmctl: out of memory\n", stderr);
+    exit(NM_CTL_FAILED);
+}
+
+/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31
+ * bytes are compared. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned d[32][32];
+    size_t la = strlen(a), lb = strlen(b);
+
+    if (la >= 32 || lb >= 32)
+        return 99;
+    for (unsigned i = 0; i <= la; i++)
+        for (unsigned j = 0; j <= lb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = NM_MIN(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = NM_MIN(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = NM_MIN(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[la][lb];
+}
+
+/* A third of the letters may be wrong, and at least one: "lits" finds list, "x" finds nothing. */
+const char *nm_message_nearest(const char *given, const char *const *words, size_t n)
+{
+    const char *best = NULL;
+    unsigned best_distance = NM_MAX(((unsigned)strlen(given) + 1) / 3, 1u);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = distance(given, words[i]);
+        /* What was begun and not finished is near, however long the rest. */
+        if (strlen(given) >= 2 && strncmp(words[i], given, strlen(given)) == 0)
+            d = 1;
+        if (d <= best_distance && (!best || d < best_distance)) {
+            best = words[i];
+            best_distance = d;
+        }
+    }
+    return best;
+}

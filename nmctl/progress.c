@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See progress.h. nmd is asked once a second while the container waits, and then every two seconds, if there is a
+ * person at a terminal or nothing is done but waiting. A terminal has one message that is kept up to date; elsewhere
+ * what is told again is another state, position or reason, not every change of a figure, and once a minute that nothing
+ * has.
+ */
+
+#include "nmctl/progress.h"
+
+#include <errno.h>
+
+#include "nmctl/api.h"
+#include "nmctl/container.h"
+#include "nmctl/queue-reason.h"
+#include "nmctl/json.h"
+#include "nmctl/message.h"
+#include "util/clock.h"
+#include "util/parse.h"
+
+#define GRACE_USEC                                                                                 \
+    (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
+#define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
+#define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
+#define REPEAT_USEC (60 * NM_USEC_PER_SEC)
+#define TIMEOUT_USEC NM_USEC_PER_SEC /* who looks can't do anything else meanwhile */
+#define SILENT_USEC (3 * NM_USEC_PER_SEC) /* without an answer: worth a word */
+
+static bool is_queued(const json_t *c)
+{
+    const char *state = nm_json_str(c, "state");
+
+    return nm_streq(state, "SCHEDULED") || nm_streq(state, "NEW");
+}
+
+static bool is_paused(const json_t *c)
+{
+    const char *state = nm_json_str(c, "state");
+
+    return nm_streq(state, "PAUSED") || nm_streq(state, "PAUSING");
+}
+
+static uint64_t patience(const struct nm_progress *n)
+{
+    return NM_MIN(TIMEOUT_USEC, nm_sub_u64(n->deadline_usec, nm_now_usec()));
+}
+
+/* Says it, with the container's name where the message stands alone: the first one, and those that are said again. */
+nm_printf(4, 5) static void say(struct nm_progress *n, const json_t *c, bool again, const char *format, ...)
+{
+    bool live = again && nm_message_can_rewrite();
+    _cleanup_free_ char *text = NULL;
+    char head[240] = "", tail[48] = "";
+    va_list ap;
+
+    va_start(ap, format);
+    text = nm_xvasprintf(format, ap);
+    va_end(ap);
+    if (n->waits && (again || !*n->said_of))
+        (void)snprintf(head, sizeof head, "%swaiting for %s, which %s ", again && !live ? "still " : "",
+                       n->title, again && is_queued(c) ? "has been" : "is");
+    if (*head && n->others > 0)
+        (void)snprintf(tail, sizeof tail, "; and for %u more", n->others);
+    if (live)
+        nm_message_again("%s%s%s", head, text, tail);
+    else
+        nm_message("%s%s%s", head, text, tail);
+}
+
+/* Figures are fetched only when there is something to tell. again: with how long it has been so. */
+static void say_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c, bool again)
+{
+    _cleanup_json_ json_t *status = NULL;
+    uint64_t position = nm_json_u64(c, "queue_position");
+    char why[1024], age[32], at[48] = "", waited[48] = "";
+
+    (void)nm_api_try_get(ctl, "/v1/status", patience(n), &status);
+    nm_queue_reason_text(nm_json_str(c, "hold"), c, status, why, sizeof why);
+    if (again)
+        (void)snprintf(waited, sizeof waited, " for %s%s", nm_container_age(c, age, sizeof age),
+                       position > 0 ? "," : "");
+    if (position > 0)
+        (void)snprintf(at, sizeof at, " at position %llu", (unsigned long long)position);
+    say(n, c, again, "queued%s%s%s%s", waited, at, *why ? ": " : "", why);
+    n->told_waiting = true;
+}
+
+static void say_paused(struct nm_progress *n, const json_t *c, bool again)
+{
+    uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
+    uint64_t since = nm_json_u64(c, "paused_usec");
+    char left[32], passed[32], so_far[64] = "";
+
+    nm_format_duration(nm_sub_u64(deadline, now), left, sizeof left);
+    if (again && since > 0)
+        (void)snprintf(so_far, sizeof so_far, ", for %s so far",
+                       nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
+    say(n, c, again, "paused%s%s%s; 'nmctl explain %s' tells why", so_far,
+        deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "", nm_json_str(c, "id"));
+}
+
+/* A state that is neither queued nor paused, which only somebody who waits is told. */
+static void say_state(struct nm_progress *n, const json_t *c, bool again)
+{
+    const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
+    char age[32];
+
+    if (nm_streq(state, "RUNNING"))
+        say(n, c, again, "RUNNING, for %s so far", nm_container_age(c, age, sizeof age));
+    else if (nm_streq(state, "KILLING"))
+        say(n, c, again, "being killed, and has not ended yet");
+    else
+        say(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
+}
+
+/* A start is news only to somebody who was told to wait, and going on only to who was told of a pause. Returns whether
+ * that was said. */
+static bool say_going_on(struct nm_progress *n, const json_t *c)
+{
+    uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
+    bool starts = !n->started && n->told_waiting && started > submitted, resumes = n->paused && !is_paused(c);
+    char waited[32];
+
+    if (starts)
+        nm_message("started after %s", nm_format_duration(started - submitted, waited, sizeof waited));
+    else if (resumes && nm_streq(nm_json_str(c, "state"), "RUNNING"))
+        nm_message("resumed");
+    else
+        return false;
+    return true;
+}
+
+/* What is to be said now: what has changed since the last message, or that nothing has. */
+static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
+{
+    bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
+    const char *state = nm_json_str(c, "state");
+    bool ended = nm_streq(state, "COMPLETED"); /* who waits is told how, by another message */
+    uint64_t now = nm_now_usec();
+    char of[sizeof n->said_of];
+
+    /* No reason: it has just come and no round has looked at it, and most are started by the first. */
+    if (queued && !*nm_json_str(c, "hold"))
+        return;
+    said = !queued && say_going_on(n, c);
+    n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
+    (void)snprintf(of, sizeof of, "%s %s %llu", paused ? "PAUSED" : state, nm_json_str(c, "hold"),
+                   (unsigned long long)nm_json_u64(c, "queue_position"));
+    changed = !nm_streq(of, n->said_of);
+    live = (queued || n->waits) && nm_message_can_rewrite();
+    again = live || (!changed && (queued || n->waits) && now >= nm_add_u64(n->said_usec, REPEAT_USEC));
+    if (queued && (changed || again))
+        say_queued(n, ctl, c, again);
+    else if (paused && (n->waits ? changed || again : !n->paused))
+        say_paused(n, c, again);
+    else if (!queued && !paused && !ended && n->waits && (again || (changed && !said)))
+        say_state(n, c, again);
+    n->paused = paused;
+    if (changed || again) {
+        n->said_usec = now;
+        (void)snprintf(n->said_of, sizeof n->said_of, "%s", of);
+    }
+}
+
+/* A script that reads the stderr of a run is told why it waits, and that is all: no polling of what runs. */
+static void plan(struct nm_progress *n)
+{
+    uint64_t now = nm_now_usec();
+
+    if (!n->started || n->silent)
+        n->next_usec = now + QUEUED_PERIOD_USEC;
+    else
+        n->next_usec = n->tty || n->waits ? now + RUNNING_PERIOD_USEC : UINT64_MAX;
+}
+
+void nm_progress_done(void)
+{
+    nm_message_no_more();
+}
+
+/* Without a terminal the pauses are left out: a log file wants the queue and the end, not each
+ * turn. */
+void nm_progress_init(struct nm_progress *n, bool waits)
+{
+    *n = (struct nm_progress){
+        .waits = waits,
+        .tty = isatty(STDERR_FILENO),
+        .next_usec = nm_now_usec() + GRACE_USEC,
+        .deadline_usec = UINT64_MAX,
+        .answered_usec = nm_now_usec(),
+    };
+}
+
+uint64_t nm_progress_next(const struct nm_progress *n)
+{
+    return n->next_usec;
+}
+
+/* Tells who waits that nmd hangs: the last message would be taken for how it is now. */
+static void tell_silence(struct nm_progress *n, const char *id)
+{
+    uint64_t now = nm_now_usec(), passed = nm_sub_u64(now, n->answered_usec);
+    bool live = nm_message_can_rewrite();
+    char text[32], others[32] = "";
+
+    if ((!n->waits && (!n->told_waiting || n->started)) || passed < SILENT_USEC ||
+        (!live && n->silent && now < nm_add_u64(n->said_usec, REPEAT_USEC)))
+        return;
+    n->silent = true;
+    n->said_usec = now;
+    nm_format_duration(passed - passed % NM_USEC_PER_SEC, text, sizeof text);
+    if (n->others > 0)
+        (void)snprintf(others, sizeof others, " and %u more", n->others);
+    (live ? nm_message_again : nm_message)("waiting for %s%s; nmd has not answered for %s", *n->title ? n->title : id,
+                                           others,
+                                           text);
+}
+
+void nm_progress_resume(struct nm_progress *n)
+{
+    n->silent = false;
+    n->answered_usec = nm_now_usec();
+}
+
+/* On a terminal the message for how it is now replaces the one about nmd. */
+static void tell_answer(struct nm_progress *n)
+{
+    if (n->silent && !nm_message_can_rewrite())
+        nm_message("nmd answers again");
+    nm_progress_resume(n);
+}
+
+/* Nothing is said here of an nmd that has gone: whoever follows the streams, or waits for the end, does. */
+void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
+{
+    _cleanup_json_ json_t *c = NULL;
+    char target[128];
+    int r;
+
+    (void)snprintf(target, sizeof target, "/v1/containers/%s", id);
+    r = nm_api_try_get(ctl, target, patience(n), &c);
+    if (r == -ETIMEDOUT)
+        tell_silence(n, id);
+    else
+        tell_answer(n);
+    if (r == 0) {
+        (void)nm_container_title(c, n->title, sizeof n->title);
+        tell(n, ctl, c);
+    }
+    plan(n);
+}
+
+/* A command that ended by itself has said what there is to say; the rest needs a word, as its
+ * status alone (137, say) can mean several things. */
+void nm_progress_end(const json_t *c)
+{
+    char text[512];
+
+    if (!nm_streq(nm_json_str(c, "exit_reason"), "exited") && *nm_container_end(c, text, sizeof text))
+        nm_message("%s %s", nm_json_str(c, "id"), text);
+}

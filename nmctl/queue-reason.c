@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See queue-reason.h. nmd names the reason with a word, because it stays the same while the figures change
+ * with every sample; the figures are put to it here. A word of a later nmd is shown as it is.
+ */
+
+#include "nmctl/queue-reason.h"
+
+#include "nmctl/json.h"
+#include "util/clock.h"
+#include "util/macros.h"
+#include "util/parse.h"
+
+static const struct {
+    const char *hold, *text;
+} fixed[] = {
+    {"behind-others", "others are before it"},
+    {"never-fits", "what it asks for would not fit even if no other container ran, for the rest of the system uses too "
+                   "much; smaller ones pass it meanwhile"},
+    {"allocation-full", "all of the node is allocated, and over-allocation is off"},
+    {"no-sample", "there is no fresh measurement of the node"},
+    {"uplink", "the network uplink is saturated"},
+    {"draining", "the node is being drained"},
+    {"waiting-for-victims", "opportunistic containers are giving way to it"},
+    {"guaranteed-first", "a guaranteed container is queued"},
+    {"paused-first", "what becomes free goes to paused containers first"},
+    {"squeezed", "opportunistic containers are being held to a part of the CPU"},
+    {"next-round", "others before it are just being started"},
+    {"settling", "containers are still giving resources back"},
+    {"kill-budget", "no more containers may be killed this minute"},
+};
+
+/* A part of what is over a limit may be nobody's use yet: then waiting helps, and not for long. */
+static void add_reserved(const json_t *node, bool memory, char *buf, size_t size)
+{
+    const char *amount = memory ? "memory_bytes" : "cpu_millicores";
+    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
+    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't say */
+    double reserved = capacity > 0 ? nm_json_num(nm_json_at(node, "reserved"), amount) / capacity : 0;
+    size_t len = strlen(buf);
+    char warmup[32];
+
+    if (reserved < 0.005 || for_usec == 0 || len >= size)
+        return;
+    (void)snprintf(buf + len, size - len, " (%.0f %% is only reserved, for up to %s after a start, until the use of "
+                   "what has started is known)", reserved * 100,
+                   nm_format_duration(for_usec, warmup, sizeof warmup));
+}
+
+/* Writes "82 % of the node's memory is used or reserved, over ..." for each resource that is over alpha. */
+static void over_alpha(const json_t *status, char *buf, size_t size)
+{
+    static const char *const resources[] = {"memory", "cpu"}, *const names[] = {"memory", "CPU"};
+    const json_t *node = nm_json_at(status, "node");
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < 2 && len < size; i++) {
+        double used = nm_json_num(nm_json_at(node, "utilization"), resources[i]);
+        double alpha = nm_json_num(nm_json_at(node, "over_allocation_threshold"), resources[i]);
+
+        if (used < alpha || alpha <= 0)
+            continue;
+        (void)snprintf(buf + len, size - len,
+                       "%s%.0f %% of the node's %s is used or reserved, over the over-allocation threshold of "
+                       "%.0f %%", len > 0 ? ", and " : "", used * 100, names[i], alpha * 100);
+        add_reserved(node, i == 0, buf, size);
+        len = strlen(buf);
+    }
+    if (len == 0) /* it was, when nmd last looked */
+        (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
+}
+
+/* "3.7 GiB", "1 vcore" */
+static void asked(const json_t *c, bool memory, char *buf, size_t size)
+{
+    double vcores = nm_json_num(c, "vcores");
+
+    if (memory)
+        (void)nm_format_size(nm_json_u64(c, "memory_bytes"), buf, size);
+    else
+        (void)snprintf(buf, size, "%g vcore%s", vcores, nm_plural(vcores));
+}
+
+/* "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of 95 %":
+ * the words of nmd's decision about it, with the figures of the moment. Returns whether that is so now. */
+static bool would_exceed(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
+{
+    const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
+    double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
+    double request = nm_json_num(c, memory ? "memory_bytes" : "cpu_request_millicores");
+    double limit = nm_json_num(nm_json_at(node, "preemption_threshold"), key);
+    double is = nm_json_num(nm_json_at(node, "utilization"), key);
+    double after = capacity > 0 ? is + request / capacity : 0;
+    char a[32], b[32], d[32], what[48];
+
+    if (request <= 0 || limit <= 0 || after <= limit)
+        return false;
+    asked(c, memory, what, sizeof what);
+    (void)snprintf(buf, size, "%s%s is at %s of capacity, and with the %s that it asks for would be at %s, over the "
+                   "limit of %s", memory ? "memory" : "CPU",
+                   nm_json_num(nm_json_at(node, "reserved"), amount) > 0 ? " used or reserved" : "",
+                   nm_format_percent(is, -1, a, sizeof a), what, nm_format_percent(after, limit, b, sizeof b),
+                   nm_format_percent(limit, -1, d, sizeof d));
+    add_reserved(node, memory, buf, size);
+    return true;
+}
+
+/* Whose request that is isn't always told, and the figures may have changed since nmd looked. */
+static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, size_t size)
+{
+    const json_t *node = nm_json_at(status, "node");
+    char memory[32], cpu[32], limit[32], cpu_limit[32];
+
+    if (would_exceed(node, c, true, buf, size) || would_exceed(node, c, false, buf, size))
+        return;
+    (void)snprintf(buf, size, "with what it asks for the node would be over a limit: memory is at %s of capacity "
+                   "without it, where the limit is %s, and CPU at %s, where it is %s",
+                   nm_format_percent(nm_json_num(node, "utilization.memory"), -1, memory, sizeof memory),
+                   nm_format_percent(nm_json_num(node, "preemption_threshold.memory"), -1, limit, sizeof limit),
+                   nm_format_percent(nm_json_num(node, "utilization.cpu"), -1, cpu, sizeof cpu),
+                   nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
+}
+
+/* The hold grows with every kill in a row: so the time left is worth telling. */
+static void breaker(const json_t *status, char *buf, size_t size)
+{
+    uint64_t until = nm_json_u64(status, "node.breaker_until_usec"), now = nm_realtime_usec();
+    char left[32];
+
+    if (until > now)
+        (void)snprintf(buf, size,
+                       "nothing is admitted for another %s, after containers were killed",
+                       nm_format_duration(until - now, left, sizeof left));
+    else
+        (void)snprintf(buf, size, "nothing is admitted for a while, after containers were killed");
+}
+
+static void surge_margin(const json_t *status, char *buf, size_t size)
+{
+    uint64_t until = nm_json_u64(status, "node.surge_margin_until_usec"), now = nm_realtime_usec();
+    char left[32];
+
+    (void)snprintf(buf, size,
+                   "there is room now, but not in a surge of guaranteed containers as the last ones, "
+                   "which cost too much work; room is kept for one for another %s",
+                   until > now ? nm_format_duration(until - now, left, sizeof left) : "moment");
+}
+
+void nm_queue_reason_text(const char *hold, const json_t *c, const json_t *status, char *buf, size_t size)
+{
+    for (size_t i = 0; i < NM_ARRAY_SIZE(fixed); i++)
+        if (nm_streq(hold, fixed[i].hold)) {
+            (void)snprintf(buf, size, "%s", fixed[i].text);
+            return;
+        }
+    if (nm_streq(hold, "over-alpha"))
+        over_alpha(status, buf, size);
+    else if (nm_streq(hold, "would-exceed-beta"))
+        would_exceed_beta(status, c, buf, size);
+    else if (nm_streq(hold, "breaker"))
+        breaker(status, buf, size);
+    else if (nm_streq(hold, "surge-margin"))
+        surge_margin(status, buf, size);
+    else if (nm_streq(hold, "unhealthy"))
+        (void)snprintf(buf, size, "the node is unhealthy: %s",
+                       nm_json_str(status, "node.health_reason"));
+    else
+        (void)snprintf(buf, size, "%s", hold);
+}

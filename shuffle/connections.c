@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See connections.h. A place is freed and its descriptor closed under the lock, so that whoever cuts all connections
+ * never shuts one down that has another meaning by then. */
+
+#include "shuffle/connections.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "util/error.h"
+#include "util/fnv1a.h"
+
+struct place {
+    int fd; /* -EBADF: free */
+    bool known, spare;
+    uid_t uid;
+    uint64_t host, job; /* hashes of their names; two with the same hash have one share together */
+};
+
+struct nm_shuffle_connections {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned max, room, taken;
+    bool closed;
+    struct place at[];
+};
+
+int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret)
+{
+    unsigned room = max + NM_SHUFFLE_SPARE_PLACES;
+    struct nm_shuffle_connections *p = calloc(1, sizeof *p + room * sizeof p->at[0]);
+
+    assert(max > 0);
+    if (!p)
+        return -ENOMEM;
+    p->max = max;
+    p->room = room;
+    for (unsigned i = 0; i < room; i++)
+        p->at[i].fd = -EBADF;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->left, NULL);
+    *ret = p;
+    return 0;
+}
+
+struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p)
+{
+    if (!p)
+        return NULL;
+    assert(p->taken == 0);
+    pthread_cond_destroy(&p->left);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+    return NULL;
+}
+
+struct held {
+    unsigned spare, host, host_spare; /* spare places in use; of this host without a signed request: usual, spare */
+};
+
+static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t host)
+{
+    struct held held = {0};
+
+    for (unsigned i = 0; i < p->room; i++) {
+        const struct place *at = &p->at[i];
+        const bool is_open = at->fd >= 0, is_the_hosts = is_open && !at->known && at->host == host;
+
+        held.spare += is_open && at->spare;
+        held.host += is_the_hosts && !at->spare;
+        held.host_spare += is_the_hosts && at->spare;
+    }
+    return held;
+}
+
+static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host, unsigned *ret_place)
+{
+    const struct held held = count_locked(p, host);
+    const bool is_over = held.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - held.spare >= p->max;
+    unsigned i = 0;
+
+    if (p->closed)
+        return -ECANCELED;
+    if (spare && (held.spare >= NM_SHUFFLE_SPARE_PLACES || held.host_spare >= NM_SHUFFLE_SPARE_PLACES / 2))
+        return -EBUSY;
+    while (p->at[i].fd >= 0)
+        i++;
+    p->at[i] = (struct place){.fd = fd, .spare = spare, .host = host};
+    p->taken++;
+    *ret_place = i;
+    return spare ? NM_SHUFFLE_PLACES_E_SPARE : 0;
+}
+
+int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_place)
+{
+    int r;
+
+    pthread_mutex_lock(&p->lock);
+    r = enter_locked(p, fd, nm_fnv1a_64(host), ret_place);
+    pthread_mutex_unlock(&p->lock);
+    return r;
+}
+
+/* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
+bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned place, uid_t uid, const char *job)
+{
+    const uint64_t number = nm_fnv1a_64(job);
+    const unsigned share = NM_MAX(p->max / 2, 1u);
+    unsigned held = 0, held_by_job = 0;
+    bool may;
+
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; i < p->room; i++) {
+        const struct place *other = &p->at[i];
+        const bool is_the_users = i != place && other->fd >= 0 && other->known && other->uid == uid;
+
+        held += is_the_users;
+        held_by_job += is_the_users && other->job == number;
+    }
+    may = held < share && held_by_job < share - share / 4;
+    if (may) {
+        p->at[place].known = true;
+        p->at[place].uid = uid;
+        p->at[place].job = number;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return may;
+}
+
+void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned place)
+{
+    pthread_mutex_lock(&p->lock);
+    p->at[place].fd = nm_close(p->at[place].fd);
+    p->taken--;
+    pthread_cond_signal(&p->left);
+    pthread_mutex_unlock(&p->lock);
+}
+
+unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&p->lock);
+    n = p->taken;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+void nm_shuffle_connections_close(struct nm_shuffle_connections *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    for (unsigned i = 0; i < p->room; i++)
+        if (p->at[i].fd >= 0)
+            shutdown(p->at[i].fd, SHUT_RDWR);
+    while (p->taken > 0)
+        pthread_cond_wait(&p->left, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}

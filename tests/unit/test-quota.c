@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What users get of memory and turns: each finds something, however much others want. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/quota.h"
+#include "util/cost.h"
+
+#define MEGA (UINT64_C(1) << 20)
+
+static struct nm_quota_account *account(struct nm_quota *r, unsigned user, bool privileged)
+{
+    struct nm_quota_account *a;
+    char who[32];
+
+    (void)snprintf(who, sizeof who, "user %u", user);
+    assert_int_equal(nm_quota_account_of(r, who, privileged, &a), 0);
+    return a;
+}
+
+static unsigned take_all(struct nm_quota_account *a)
+{
+    unsigned n = 0;
+
+    while (nm_quota_account_take(a, MEGA / 4))
+        n++;
+    return n;
+}
+
+static void drop(struct nm_quota_account *a)
+{
+    nm_quota_account_give(a, nm_quota_account_bytes(a));
+    nm_quota_account_unref(a);
+}
+
+/* Half, a quarter, an eighth: the twelfth user still gets some. */
+static void test_bytes(void **state)
+{
+    struct nm_quota_account *users[8], *root;
+    struct nm_quota *r;
+    unsigned last = 0;
+
+    (void)state;
+    assert_int_equal(nm_quota_new(64 * MEGA, &r), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned n = take_all(users[i] = account(r, 1000 + i, false));
+        assert_true(n > 0);
+        assert_true(i == 0 || n <= last);
+        last = n;
+    }
+    assert_int_equal(nm_quota_account_bytes(users[0]), 16 * MEGA);
+    assert_int_equal(nm_quota_account_bytes(users[1]), 8 * MEGA);
+    root = account(r, 0, true); /* those have a half of their own */
+    assert_true(nm_quota_account_take(root, 32 * MEGA));
+    assert_false(nm_quota_account_take(root, 1));
+    for (unsigned i = 0; i < 8; i++)
+        drop(users[i]);
+    users[0] = account(r, 1000, false);
+    assert_int_equal(take_all(users[0]), 64); /* what is given back can be had again */
+    drop(users[0]);
+    drop(root);
+    assert_null(nm_quota_free(r));
+}
+
+static void test_accounts(void **state)
+{
+    struct nm_quota_account *a, *b;
+    struct nm_quota *r;
+
+    (void)state;
+    assert_int_equal(nm_quota_new(MEGA, &r), 0);
+    a = account(r, 7, false);
+    b = account(r, 7, false);
+    assert_ptr_equal(a, b);
+    nm_quota_account_enter(a);
+    assert_int_equal(nm_quota_account_places(b), 1);
+    nm_quota_account_leave(b);
+    nm_quota_account_unref(b);
+    b = account(r, 8, false);
+    assert_ptr_not_equal(a, b);
+    nm_quota_account_unref(b);
+    /* An administrator's account is another one: it may have all of its half, others half of theirs. */
+    b = account(r, 7, true);
+    assert_ptr_not_equal(a, b);
+    assert_true(nm_quota_account_take(b, MEGA / 2));
+    assert_true(nm_quota_account_take(a, MEGA / 4));
+    assert_false(nm_quota_account_take(a, MEGA / 4));
+    drop(b);
+    nm_quota_account_give(a, MEGA / 4);
+    nm_quota_account_unref(a);
+    nm_quota_free(r);
+}
+
+/* ---- turns -------------------------------------------------------------------------------- */
+
+static struct nm_turn *gone[64];
+static unsigned n_gone;
+
+static void go(struct nm_turn *t)
+{
+    gone[n_gone++] = t;
+}
+
+/* Ten of one user's, and then one of another's: that one is second. */
+static void test_turns(void **state)
+{
+    struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
+    struct nm_quota_account *a, *b;
+    struct nm_quota *r;
+
+    (void)state;
+    assert_int_equal(nm_quota_new(MEGA, &r), 0);
+    a = account(r, 1, false);
+    b = account(r, 2, false);
+    assert_int_equal(nm_quota_due_usec(r), UINT64_MAX);
+    for (unsigned i = 0; i < 10; i++) {
+        many[i].go = go;
+        nm_turn_wait(&many[i], a);
+    }
+    nm_turn_wait(&one, b);
+    nm_turn_wait(&two, b);
+    nm_turn_cancel(&many[1]);
+    n_gone = 0;
+    while (nm_quota_next_turn(r, 1))
+        continue;
+    assert_int_equal(n_gone, 11);
+    assert_ptr_equal(gone[0], &many[0]);
+    assert_ptr_equal(gone[1], &one);
+    assert_ptr_equal(gone[2], &many[2]);
+    assert_ptr_equal(gone[3], &two);
+    for (unsigned i = 4; i < 11; i++)
+        assert_ptr_equal(gone[i], &many[i - 1]);
+    assert_int_equal(nm_quota_due_usec(r), UINT64_MAX);
+    /* A line that was emptied, from its end, is one that can be joined. */
+    nm_turn_wait(&one, a);
+    nm_turn_cancel(&one);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&two, a);
+    nm_turn_wait(&one, b);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&one, a);
+    nm_turn_cancel(&one);
+    nm_turn_wait(&one, a);
+    n_gone = 0;
+    while (nm_quota_next_turn(r, 1))
+        continue;
+    assert_int_equal(n_gone, 2);
+    assert_ptr_equal(gone[1], &one);
+    nm_quota_account_unref(a);
+    nm_quota_account_unref(b);
+    nm_quota_free(r);
+}
+
+/* Who has cost time waits for some times as long; nobody waits for them. */
+static void test_pauses(void **state)
+{
+    struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
+    struct nm_quota_account *a, *b, *root;
+    struct nm_quota *r;
+
+    (void)state;
+    assert_int_equal(nm_quota_new(MEGA, &r), 0);
+    a = account(r, 1, false);
+    b = account(r, 2, false);
+    root = account(r, 0, true);
+    assert_true(nm_quota_account_is_free(a, 1000));
+    nm_quota_account_charge(a, 10, 1000);
+    nm_quota_account_charge(a, 10, 1000);
+    nm_quota_account_charge(root, 1000, 1000);
+    assert_false(nm_quota_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE - 1));
+    assert_true(nm_quota_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE));
+    assert_true(nm_quota_account_is_free(b, 1000));
+    assert_true(nm_quota_account_is_free(root, 1000));
+    nm_turn_wait(&one, a);
+    assert_int_equal(nm_quota_due_usec(r), 1000 + 20 * NM_RATION_PAUSE);
+    nm_turn_wait(&two, b);
+    nm_turn_wait(&three, b);
+    assert_false(nm_quota_account_is_free(b, 1000)); /* none overtakes */
+    n_gone = 0;
+    while (nm_quota_next_turn(r, 1001))
+        continue;
+    assert_int_equal(n_gone, 2);
+    assert_true(nm_quota_next_turn(r, 1000 + 20 * NM_RATION_PAUSE));
+    assert_ptr_equal(gone[2], &one);
+    nm_quota_account_unref(a);
+    nm_quota_account_unref(b);
+    nm_quota_account_unref(root);
+    nm_quota_free(r);
+}
+
+/* ---- time ------------------------------------------------------------------------------------- */
+
+static void work_for(uint64_t usec)
+{
+    const uint64_t until_usec = nm_now_usec() + usec;
+
+    while (nm_now_usec() < until_usec)
+        ;
+}
+
+/* What waits for something of its own is counted. */
+static void test_spent_waiting(void **state)
+{
+    const struct nm_spent begun = nm_spent_now();
+    struct nm_spent now;
+
+    (void)state;
+    (void)usleep(30000);
+    now = nm_spent_now();
+    assert_true(nm_spent_usec(&begun, &now) >= 30000);
+    assert_int_equal(nm_spent_usec(&now, &now), 0);
+}
+
+/* Three others want the same CPU: of a second we have had a part only, and no more is counted. */
+static void test_spent_beside_others(void **state)
+{
+    struct nm_spent begun, now;
+    pid_t others[3];
+    cpu_set_t one;
+
+    (void)state;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
+        others[i] = fork();
+        assert_true(others[i] >= 0);
+        for (; others[i] == 0;)
+            work_for(NM_USEC_PER_SEC);
+    }
+    begun = nm_spent_now();
+    work_for(NM_USEC_PER_SEC);
+    now = nm_spent_now();
+    for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
+        (void)kill(others[i], SIGKILL);
+        assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
+    }
+    assert_true(now.wall_usec - begun.wall_usec >= NM_USEC_PER_SEC);
+    assert_in_range(nm_spent_usec(&begun, &now), 1000, NM_USEC_PER_SEC * 3 / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_pauses),
+        cmocka_unit_test(test_spent_waiting),
+        cmocka_unit_test(test_spent_beside_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* util/remove-tree.h: trees as somebody may leave them who doesn't want them gone. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "tests/unit/remove-tree.h"
+#include "util/macros.h"
+#include "util/remove-tree.h"
+
+static char directory[] = "/tmp/nmd-test-tree.XXXXXX";
+static int top = -EBADF;
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(directory))
+        return -1;
+    top = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return top < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    top = nm_close(top);
+    return remove_tree(directory);
+}
+
+static void make_file(int dir_fd, const char *name)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+
+    assert_true(fd >= 0);
+}
+
+static bool is_there(const char *name)
+{
+    return faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void test_plain(void **state)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)state;
+    assert_int_equal(nm_remove_tree_at(top, "absent"), 0);
+    make_file(top, "file");
+    assert_int_equal(nm_remove_tree_at(top, "file"), 0);
+    assert_false(is_there("file"));
+    assert_int_equal(mkdirat(top, "tree", 0700), 0);
+    fd = openat(top, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    make_file(fd, "a");
+    assert_int_equal(mkdirat(fd, "empty", 0), 0);
+    assert_int_equal(mkdirat(fd, "full", 0700), 0);
+    make_file(fd, "full/b");
+    assert_int_equal(fchmodat(fd, "full", 0, 0), 0);
+    assert_int_equal(nm_remove_tree_at(top, "tree"), 0);
+    assert_false(is_there("tree"));
+}
+
+static void test_links_are_not_followed(void **state)
+{
+    _cleanup_close_ int fd = -EBADF;
+
+    (void)state;
+    assert_int_equal(mkdirat(top, "kept", 0700), 0);
+    make_file(top, "kept/file");
+    assert_int_equal(symlinkat("kept", top, "link"), 0);
+    assert_int_equal(nm_remove_tree_at(top, "link"), 0);
+    assert_int_equal(mkdirat(top, "tree", 0700), 0);
+    fd = openat(top, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(symlinkat("../kept", fd, "up"), 0);
+    assert_int_equal(symlinkat("/", fd, "root"), 0);
+    assert_int_equal(nm_remove_tree_at(top, "tree"), 0);
+    assert_false(is_there("tree"));
+    assert_true(is_there("kept/file"));
+}
+
+/* Deeper than a path can be, and than there are descriptors. */
+static void test_deep(void **state)
+{
+    _cleanup_close_ int fd = dup(top);
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        int next;
+
+        assert_int_equal(mkdirat(fd, "d", 0700), 0);
+        make_file(fd, "f");
+        next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(next >= 0);
+        assert_int_equal(close(fd), 0);
+        fd = next;
+    }
+    assert_int_equal(nm_remove_tree_at(top, "d"), 0);
+    assert_false(is_there("d"));
+}
+
+/* Names of ours that are there already are in nobody's way. */
+static void test_moved_names(void **state)
+{
+    _cleanup_close_ int fd = dup(top);
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        int next;
+
+        assert_int_equal(mkdirat(fd, "d", 0700), 0);
+        next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(next >= 0);
+        assert_int_equal(close(fd), 0);
+        fd = next;
+        if (i == 0)
+            for (int n = 0; n < 3; n++) {
+                char name[32];
+
+                (void)snprintf(name, sizeof name, ".nmd-deep-%d", n);
+                make_file(fd, name);
+            }
+    }
+    assert_int_equal(nm_remove_tree_at(top, "d"), 0);
+    assert_false(is_there("d"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_links_are_not_followed),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_moved_names),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Pushing out to swap in pieces, with a child in the kernel's place: it takes what memory.reclaim is asked for. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "agent/node/swap-reclaim.h"
+#include "tests/unit/remove-tree.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+
+#define HELD (64 * NM_MIB)
+#define SWAPPED (5 * NM_MIB) /* before it begins */
+
+struct world {
+    char path[64];
+    struct nm_cgroup cg;
+    pid_t kernel;
+};
+
+/* In one write each, so that no reader finds half of it. */
+static void put(const struct world *w, const char *file, const char *text)
+{
+    int fd = openat(w->cg.dir_fd, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static void hold(const struct world *w, uint64_t anon, uint64_t swap)
+{
+    char text[200];
+
+    (void)snprintf(text, sizeof text,
+                   "anon %012ju\nshmem 0\nkernel 0\nslab_reclaimable 0\nunevictable 0\ninactive_anon %012ju\n"
+                   "active_anon 0\n",
+                   (uintmax_t)anon, (uintmax_t)anon);
+    put(w, "memory.stat", text);
+    (void)snprintf(text, sizeof text, "%012ju\n", (uintmax_t)swap);
+    put(w, "memory.swap.current", text);
+    (void)snprintf(text, sizeof text, "%012ju\n", (uintmax_t)anon);
+    put(w, "memory.current", text);
+}
+
+static uint64_t limit_of(const struct world *w)
+{
+    char text[32];
+
+    return nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL) < 0 ? 0 : strtoull(text, NULL, 10);
+}
+
+/* Swaps what it is asked for as far as memory.swap.max lets it, and notes when that is more than a piece. */
+static _Noreturn void be_kernel(const struct world *w, int fifo)
+{
+    uint64_t anon = HELD, swap = SWAPPED;
+    char text[64];
+    ssize_t n;
+
+    while ((n = read(fifo, text, sizeof text - 1)) > 0) {
+        uint64_t max = limit_of(w);
+
+        if (max <= swap)
+            continue;
+        if (max - swap > 17 * NM_MIB)
+            put(w, "too-much", "1");
+        anon -= max - swap;
+        swap = max;
+        hold(w, anon, swap);
+    }
+    _exit(0);
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    (void)snprintf(w->path, sizeof w->path, "/tmp/nmd-test-push-XXXXXX");
+    assert_non_null(mkdtemp(w->path));
+    w->cg.dir_fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(w->cg.dir_fd >= 0);
+    put(w, "cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n");
+    put(w, "memory.swap.max", "max\n");
+    hold(w, HELD, SWAPPED);
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+
+    if (w->kernel > 0) {
+        (void)kill(w->kernel, SIGKILL);
+        (void)waitpid(w->kernel, NULL, 0);
+    }
+    (void)nm_close(w->cg.dir_fd);
+    (void)remove_tree(w->path);
+    free(w);
+    return 0;
+}
+
+static void with_kernel(struct world *w)
+{
+    int fifo;
+
+    assert_int_equal(mkfifoat(w->cg.dir_fd, "memory.reclaim", 0600), 0);
+    fifo = openat(w->cg.dir_fd, "memory.reclaim", O_RDWR | O_CLOEXEC);
+    assert_true(fifo >= 0);
+    w->kernel = fork();
+    assert_true(w->kernel >= 0);
+    if (w->kernel == 0)
+        be_kernel(w, fifo);
+    (void)close(fifo);
+}
+
+static void assert_unlimited(const struct world *w)
+{
+    char text[32];
+
+    assert_int_equal(nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL), 0);
+    assert_memory_equal(text, "max", 3);
+}
+
+static void test_in_pieces(void **state)
+{
+    struct world *w = *state;
+    uint64_t swap = 0;
+
+    with_kernel(w);
+    assert_int_equal(nm_swap_reclaim(&w->cg, 20 * NM_MIB, 0), 0);
+    assert_int_equal(nm_cgroup_read_swap(&w->cg, &swap), 0);
+    assert_in_range(swap, SWAPPED + 20 * NM_MIB, SWAPPED + 20 * NM_MIB + 16 * NM_MIB);
+    assert_unlimited(w);
+    assert_int_equal(faccessat(w->cg.dir_fd, "too-much", F_OK, 0), -1);
+}
+
+/* What is locked can't go. */
+static void test_nothing_moves(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "memory.reclaim", "");
+    put(w, "memory.swap.current", "000000000000\n");
+    assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 20 * NM_USEC_PER_MSEC), -EAGAIN);
+    assert_unlimited(w);
+}
+
+static void test_no_such_cgroup(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(unlinkat(w->cg.dir_fd, "memory.stat", 0), 0);
+    assert_true(nm_swap_reclaim(&w->cg, NM_MIB, 0) < 0);
+}
+
+static void spoil(const struct world *w, const char *file)
+{
+    assert_int_equal(unlinkat(w->cg.dir_fd, file, 0), 0);
+    assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
+}
+
+/* Without a bound on swap nothing is asked for: the kernel would send all there is. */
+static void test_no_bound(void **state)
+{
+    struct world *w = *state;
+
+    char text[32];
+
+    put(w, "memory.reclaim", "untouched");
+    spoil(w, "memory.swap.max");
+    assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 0), -EISDIR);
+    assert_int_equal(nm_read_file_at(w->cg.dir_fd, "memory.reclaim", text, sizeof text, NULL), 0);
+    assert_string_equal(text, "untouched");
+}
+
+static void test_no_reclaim(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "memory.reclaim", "");
+    spoil(w, "memory.reclaim");
+    assert_int_equal(nm_swap_reclaim(&w->cg, NM_MIB, 0), -EISDIR);
+    assert_unlimited(w);
+}
+
+static void test_no_account_of_swap(void **state)
+{
+    struct world *w = *state;
+
+    put(w, "memory.reclaim", "untouched");
+    spoil(w, "memory.swap.current");
+    assert_true(nm_swap_reclaim(&w->cg, NM_MIB, 0) < 0);
+    assert_unlimited(w);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_in_pieces),
+        TEST(test_nothing_moves),
+        TEST(test_no_such_cgroup),
+        TEST(test_no_bound),
+        TEST(test_no_reclaim),
+        TEST(test_no_account_of_swap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

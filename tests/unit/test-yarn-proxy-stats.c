@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What there is to see of the proxy of application masters, and a placement's reasons in words. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "remove-tree.h"
+#include "rpc/local/embedded.h"
+#include "tests/unit/openapi.h"
+#include "yarn/allocator/why.h"
+#include "yarn/message-ids.h"
+#include "yarn/proxy/placement-log.h"
+#include "yarn/proxy/proxy-stats.h"
+
+static const struct nm_yarn_container_id master = {{{1410901177871, 1}, 1}, 1};
+
+/* It must be as nmd's own description of its interface has it. */
+static void described(const char *schema, const json_t *value)
+{
+    json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
+    char text[512];
+
+    assert_non_null(value);
+    if (openapi_check_schema(doc, schema, value, text, sizeof text) < 0)
+        fail_msg("%s", text);
+    json_decref(doc);
+}
+
+/* ---- why ------------------------------------------------------------------------------------------- */
+
+static void test_words(void **state)
+{
+    static const struct nm_yarn_alloc_node node = {"n7", 45454, "n7:8042", "/left", "", -1};
+    static const struct {
+        struct nm_yarn_alloc_why why;
+        const char *summary, *explanation;
+    } cases[] = {
+        {{.rule = NM_YARN_ALLOC_NODE_LOCAL, .listed = 10, .position = 1, .hosts = 1},
+         "placed on n7:45454, node-local",
+         "It went to n7 because the application asked for that host (for 1 host in all).\n"
+         "It was number 1 of the 10 nodes that the ResourceManager had listed, the least loaded first.\n"
+         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 0.000 s.\n"},
+        {{.rule = NM_YARN_ALLOC_RACK_LOCAL, .listed = 3, .position = 3, .hosts = 2, .racks = 1,
+          .passed = {[NM_YARN_ALLOC_BLACKLISTED] = 1, [NM_YARN_ALLOC_USED] = 1}, .waited_usec = 1500000},
+         "placed on n7:45454, rack-local",
+         "It went to n7 because the application asked for its rack, /left; of the 2 hosts that it asked for none was "
+         "to be had.\n"
+         "It was number 3 of the 3 nodes that the ResourceManager had listed, the least loaded first; passed over: 1 "
+         "on the application's blacklist; 1 with a container out of the same heartbeat, and one is what a host takes.\n"
+         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 1.500 s.\n"},
+        {{.rule = NM_YARN_ALLOC_RACK_LOCAL, .listed = 1, .position = 1, .racks = 1}, "placed on n7:45454, rack-local",
+         "It went to n7 because the application asked for its rack, /left.\n"
+         "It was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
+         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 0.000 s.\n"},
+        {{.rule = NM_YARN_ALLOC_ANY, .listed = 9, .position = 5,
+          .passed = {[NM_YARN_ALLOC_OTHER_PARTITION] = 2, [NM_YARN_ALLOC_FULL] = 1, [NM_YARN_ALLOC_BUSIER] = 1}},
+         "placed on n7:45454, any",
+         "It went to n7 because the application would have it anywhere.\n"
+         "It was number 5 of the 9 nodes that the ResourceManager had listed, the least loaded first; passed over: 2 "
+         "in another partition; 1 whose queue has no room, as far as is known here; 1 with more containers out of the "
+         "same heartbeat.\n"
+         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 0.000 s.\n"},
+        {{.rule = NM_YARN_ALLOC_ANY, .listed = 1, .position = 1, .hosts = 1, .racks = 2}, "placed on n7:45454, any",
+         "It went to n7 because of the 1 host and 2 racks that the application asked for none was to be had, and it "
+         "may be anywhere.\n"
+         "It was number 1 of the 1 node that the ResourceManager had listed, the least loaded first.\n"
+         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 0.000 s.\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, cases[i].why};
+        char text[NM_YARN_WHY_SIZE];
+
+        nm_yarn_why_summary(&p, text, sizeof text);
+        assert_string_equal(text, cases[i].summary);
+        nm_yarn_why_explain(&p, text, sizeof text);
+        assert_string_equal(text, cases[i].explanation);
+    }
+}
+
+/* The longest that there can be. */
+static void test_words_fit(void **state)
+{
+    char name[NM_YARN_ALLOC_NAME_MAX + 1], text[NM_YARN_WHY_SIZE];
+    struct nm_yarn_alloc_node node = {name, 65535, NULL, name, NULL, -1};
+    const struct nm_yarn_alloc_why why = {
+        NM_YARN_ALLOC_RACK_LOCAL, 256, 256, {40, 40, 40, 40, 40, 55}, 8192, 8192, UINT64_MAX};
+    const struct nm_yarn_placement p = {&node, {INT64_MAX, INT32_MAX}, INT32_MIN, INT64_MIN, why};
+
+    (void)state;
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    nm_yarn_why_explain(&p, text, sizeof text);
+    assert_true(strlen(text) < sizeof text - 1);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+/* ---- what is remembered ---------------------------------------------------------------------------- */
+
+static void place(struct nm_yarn_proxy_stats *s, int64_t number, enum nm_yarn_alloc_rule rule)
+{
+    const struct nm_yarn_alloc_node node = {"n7", 45454, "", "/left", "", -1};
+    const struct nm_yarn_placement p = {&node, {1024, 1}, 20, -1, {.rule = rule, .listed = 3, .position = 2, .racks = 1,
+                                         .passed = {[NM_YARN_ALLOC_BLACKLISTED] = 1}, .waited_usec = 1500000}};
+    struct nm_yarn_container_id id = master;
+
+    id.number = number;
+    nm_yarn_proxy_stats_placed(s, &id, &master, &p);
+}
+
+static int dir_fd;
+
+static int set_up(void **state)
+{
+    char path[] = "/tmp/nmd-test-shown.XXXXXX";
+
+    assert_non_null(mkdtemp(path));
+    dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(dir_fd >= 0);
+    *state = strdup(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)close(dir_fd);
+    remove_tree(*state);
+    free(*state);
+    return 0;
+}
+
+/* The place of container number -n in the next nmd, or NULL: the caller's. */
+static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
+{
+    struct nm_yarn_container_id id = master, whose = {};
+    char text[NM_YARN_ID_SIZE];
+    json_t *j;
+
+    *s = nm_yarn_proxy_stats_free(*s);
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, s), 0);
+    id.number = -n;
+    j = nm_yarn_proxy_stats_placement(*s, nm_yarn_container_id_format(&id, text), &whose);
+    assert_true(!j || nm_yarn_same_container(&whose, &master));
+    return j;
+}
+
+/* The newest are there when nmd is started again, and it goes on after them. */
+static void test_placements_outlive(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    char before[NM_YARN_WHY_SIZE];
+    json_t *j;
+
+    (void)state;
+    j = place_anew(&s, 1);
+    assert_null(j);
+    place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
+    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* the first was on its way when nmd died */
+    j = place_anew(&s, 1);
+    described("Placement", j);
+    assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
+    (void)snprintf(before, sizeof before, "%s", json_string_value(json_object_get(j, "explanation")));
+    assert_string_equal(before,
+                        "It went to n7 because the application asked for its rack, /left.\n"
+                        "It was number 2 of the 3 nodes that the ResourceManager had listed, the least loaded first; "
+                        "passed over: 1 on the application's blacklist.\n"
+                        "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 1.500 s.\n");
+    json_decref(j);
+    for (int64_t i = 2; i < NM_YARN_PLACES; i++)
+        place(s, -i, NM_YARN_ALLOC_ANY);
+    j = place_anew(&s, 1);
+    assert_non_null(j);
+    json_decref(j);
+    for (int64_t i = 0; i < 2; i++)
+        place(s, -(int64_t)NM_YARN_PLACES - i, NM_YARN_ALLOC_ANY);
+    assert_null(place_anew(&s, 1));
+    j = place_anew(&s, 2);
+    assert_non_null(j);
+    json_decref(j);
+}
+
+/* ---- and what isn't as it was written -------------------------------------------------------------- */
+
+#define SLOT 1024
+#define HEAD 6 /* of a slot: a checksum, and the size of what follows */
+
+static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
+{
+    json_t *j = place_anew(s, n);
+    bool is = j;
+
+    json_decref(j);
+    return is;
+}
+
+/* Places of -1 and -2, in the first two slots; *ret_sizes: so many bytes of each have been written. */
+static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
+{
+    int fd;
+
+    assert_false(is_placed(s, 1));
+    place(*s, -1, NM_YARN_ALLOC_ANY);
+    place(*s, -2, NM_YARN_ALLOC_NODE_LOCAL);
+    fd = openat(dir_fd, "placements", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t head[HEAD];
+
+        assert_int_equal(pread(fd, head, HEAD, (off_t)i * SLOT), HEAD);
+        ret_sizes[i] = HEAD + (head[4] << 8 | head[5]);
+        assert_in_range(ret_sizes[i], HEAD + 1, SLOT);
+    }
+    return fd;
+}
+
+/* Each byte counts, and costs no other place. */
+static void test_flipped_bytes(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    for (off_t at = 0; at < sizes[0]; at++) {
+        uint8_t byte, other;
+
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        other = byte ^ 0x10;
+        assert_int_equal(pwrite(fd, &other, 1, at), 1);
+        assert_false(is_placed(&s, 1));
+        assert_true(is_placed(&s, 2));
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    }
+    assert_true(is_placed(&s, 1));
+    (void)close(fd);
+}
+
+/* It ends anywhere, as on a disk that is full; the next places are kept again. */
+static void test_cut_file(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    for (off_t size = SLOT + sizes[1] - 1; size >= 0; size--) {
+        assert_int_equal(ftruncate(fd, size), 0);
+        assert_false(is_placed(&s, 2));
+        assert_int_equal(is_placed(&s, 1), size >= sizes[0]);
+    }
+    place(s, -3, NM_YARN_ALLOC_ANY);
+    assert_true(is_placed(&s, 3));
+    (void)close(fd);
+}
+
+/* A slot in the place of another one, as whole as it may be, is a foreign hand's. */
+static void test_moved_slot(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    uint8_t slot[SLOT];
+    off_t sizes[2];
+    int fd = begin_damage(&s, sizes);
+
+    (void)state;
+    assert_int_equal(pread(fd, slot, (size_t)sizes[0], 0), sizes[0]);
+    assert_int_equal(pwrite(fd, slot, (size_t)sizes[0], SLOT), sizes[0]);
+    assert_int_equal(ftruncate(fd, SLOT + sizes[0]), 0);
+    assert_false(is_placed(&s, 2));
+    assert_true(is_placed(&s, 1));
+    place(s, -4, NM_YARN_ALLOC_ANY); /* as the second, in its place */
+    assert_true(is_placed(&s, 4));
+    assert_true(is_placed(&s, 1));
+    (void)close(fd);
+}
+
+static void make_fifo(void)
+{
+    assert_int_equal(mkfifoat(dir_fd, "placements", 0600), 0);
+}
+
+static void make_directory(void)
+{
+    assert_int_equal(mkdirat(dir_fd, "placements", 0700), 0);
+}
+
+static void make_link(void)
+{
+    int fd = openat(dir_fd, "elsewhere", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(symlinkat("elsewhere", dir_fd, "placements"), 0);
+}
+
+/* Something else that has the file's name is left alone, and costs no more than what is known when nmd ends. */
+static void test_no_file(void **state)
+{
+    static const struct {
+        void (*make)(void);
+        int error, flags;
+    } cases[] = {{make_fifo, -EBADMSG, 0}, {make_directory, -EISDIR, AT_REMOVEDIR}, {make_link, -ELOOP, 0}};
+    struct nm_yarn_container_id id = master, whose = {};
+    char text[NM_YARN_ID_SIZE];
+    struct stat st;
+
+    (void)state;
+    id.number = -1;
+    (void)nm_yarn_container_id_format(&id, text);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
+        _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+        json_t *j;
+
+        cases[i].make();
+        assert_false(is_placed(&s, 1));
+        assert_int_equal(nm_yarn_proxy_stats_error(s), cases[i].error);
+        place(s, -1, NM_YARN_ALLOC_ANY);
+        j = nm_yarn_proxy_stats_placement(s, text, &whose);
+        assert_non_null(j);
+        json_decref(j);
+        assert_false(is_placed(&s, 1));
+        assert_int_equal(unlinkat(dir_fd, "placements", cases[i].flags), 0);
+    }
+    assert_int_equal(fstatat(dir_fd, "elsewhere", &st, 0), 0);
+    assert_int_equal(st.st_size, 0);
+}
+
+static void test_placements(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    struct nm_yarn_container_id whose = {};
+    json_t *j;
+
+    (void)state;
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &s), 0);
+    assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
+    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL);
+    j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
+    described("Placement", j);
+    assert_int_equal(whose.number, 1);
+    assert_int_equal(whose.attempt.application.cluster, master.attempt.application.cluster);
+    assert_string_equal(json_string_value(json_object_get(j, "node")), "n7:45454");
+    assert_string_equal(json_string_value(json_object_get(j, "attempt_id")), "appattempt_1410901177871_0001_000001");
+    assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
+    json_decref(j);
+    assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
+
+    /* The oldest goes when there are too many. */
+    for (int64_t i = 2; i <= NM_YARN_PLACES; i++)
+        place(s, -i, NM_YARN_ALLOC_ANY);
+    j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
+    assert_non_null(j);
+    json_decref(j);
+    place(s, -2000, NM_YARN_ALLOC_ANY);
+    assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose));
+}
+
+static void test_pipelines(void **state)
+{
+    struct nm_yarn_pipeline_view v = {.attempt = "appattempt_1_0001_000001", .master = "container_1_0001_01_000001",
+                                      .user = "alice", .state = "starting",
+                                      .figures = {.asks = 2, .blacklisted = 1, .nodes = 10, .outstanding = 7},
+                                      .since_realtime_usec = 5};
+    json_t *j = nm_yarn_proxy_stats_pipeline(&v);
+    struct nm_masters m = {};
+
+    (void)state;
+    described("Pipeline", j);
+    assert_string_equal(json_string_value(json_object_get(j, "user")), "alice");
+    assert_true(json_is_null(json_object_get(j, "last_allocate_usec")));
+    json_decref(j);
+    v.user = NULL;
+    v.last_allocate_realtime_usec = 9;
+    v.state = "running";
+    j = nm_yarn_proxy_stats_pipeline(&v);
+    described("Pipeline", j);
+    assert_true(json_is_null(json_object_get(j, "user")));
+    assert_int_equal(json_integer_value(json_object_get(j, "last_allocate_usec")), 9);
+    json_decref(j);
+    nm_yarn_proxy_stats_sum(&v, &m);
+    nm_yarn_proxy_stats_sum(&v, &m);
+    assert_int_equal(m.pipelines, 2);
+    assert_int_equal(m.outstanding, 14);
+}
+
+static void test_counts(void **state)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
+    struct nm_masters m = {.pipelines = 3};
+
+    (void)state;
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &s), 0);
+    nm_yarn_proxy_stats_answered(s, NM_MASTER_ALLOCATE, 1500);
+    nm_yarn_proxy_stats_answered(s, NM_MASTER_ALLOCATE, 500);
+    nm_yarn_proxy_stats_failed(s, NM_MASTER_START);
+    nm_yarn_proxy_stats_added(s, 100);
+    place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
+    place(s, -2, NM_YARN_ALLOC_ANY);
+    place(s, -3, NM_YARN_ALLOC_ANY);
+    nm_yarn_proxy_stats_fill(s, &m);
+    assert_true(m.served);
+    assert_int_equal(m.pipelines, 3);
+    assert_int_equal(m.took[NM_MASTER_ALLOCATE].n, 2);
+    assert_int_equal(m.took[NM_MASTER_ALLOCATE].sum_usec, 2000);
+    assert_int_equal(m.took[NM_MASTER_START].n, 0);
+    assert_int_equal(m.failed[NM_MASTER_START], 1);
+    assert_int_equal(m.added.n, 1);
+    assert_int_equal(m.placed_node_local, 1);
+    assert_int_equal(m.placed_rack_local, 0);
+    assert_int_equal(m.placed_anywhere, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words_fit),
+        cmocka_unit_test_setup_teardown(test_placements, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_placements_outlive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_flipped_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cut_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moved_slot, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_file, set_up, tear_down),
+        cmocka_unit_test(test_pipelines),
+        cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See diag.h. The name is the one that the program was called by: a link to it may have another. */
+
+#include "util/diag.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void tell(const char *format, va_list ap)
+{
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+}
+
+void nm_diag(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    tell(format, ap);
+    va_end(ap);
+}
+
+int nm_usage_error(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    tell(format, ap);
+    va_end(ap);
+    return -EINVAL;
+}

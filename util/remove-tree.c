@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See remove-tree.h. Each level of the walk holds a descriptor. What lies deeper than MAX_DEPTH is moved up to the top,
+ * where the walk comes upon it again: so any depth is removed with that many descriptors. */
+
+#include "util/remove-tree.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/macros.h"
+
+#define MAX_DEPTH 32
+
+struct walk {
+    int top_fd;     /* the tree's own directory */
+    dev_t device;   /* which it is on */
+    uint64_t moved; /* up to the top, so far */
+    void (*progress)(void *userdata);
+    void *userdata;
+};
+
+/* unlink says for a directory EISDIR, or EPERM where it follows POSIX to the letter. */
+static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned depth);
+
+/* A directory without its owner's rights is opened up: whoever removes it is its owner. */
+static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
+{
+    _cleanup_close_ int fd = -EBADF;
+    struct stat st;
+
+    fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES && fchmodat(dir_fd, name, 0700, 0) == 0)
+        fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    /* entries can be taken out of a directory only by whoever may write and search it; if it can't be changed, unlink
+     * will say so */
+    if ((st.st_mode & 0700) != 0700)
+        (void)fchmod(fd, 0700);
+    *ret_device = st.st_dev;
+    return STEAL_FD(fd);
+}
+
+/* Takes fd over. Removes all that is in it. */
+static int empty_dir(struct walk *w, int fd, unsigned depth)
+{
+    _cleanup_closedir_ DIR *d = NULL;
+    int result = 0, r = nm_fdopendir(fd, &d);
+
+    if (r < 0)
+        return r;
+    for (struct dirent *e; (errno = 0, e = readdir(d));) {
+        if (nm_streq(e->d_name, ".") || nm_streq(e->d_name, ".."))
+            continue;
+        r = remove_in(w, dirfd(d), e->d_name, depth);
+        if (r < 0)
+            result = r;
+    }
+    return errno > 0 && result == 0 ? -errno : result;
+}
+
+static int move_up(struct walk *w, int dir_fd, const char *name)
+{
+    char to[64];
+
+    (void)snprintf(to, sizeof to, ".nmd-deep-%" PRIu64, w->moved++);
+    return RET_NERRNO(renameat(dir_fd, name, w->top_fd, to));
+}
+
+static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned depth)
+{
+    dev_t device;
+    int fd, r;
+
+    if (w->progress)
+        w->progress(w->userdata);
+    if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -errno;
+    if (unlinkat(dir_fd, name, AT_REMOVEDIR) == 0)
+        return 0;
+    fd = open_dir(dir_fd, name, &device);
+    if (fd < 0)
+        return fd;
+    if (device != w->device) {
+        (void)nm_close(fd);
+        return -EXDEV;
+    }
+    if (depth >= MAX_DEPTH) {
+        (void)nm_close(fd);
+        return move_up(w, dir_fd, name);
+    }
+    r = empty_dir(w, fd, depth + 1);
+    return r < 0 ? r : RET_NERRNO(unlinkat(dir_fd, name, AT_REMOVEDIR));
+}
+
+int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata)
+{
+    struct walk w = {.progress = progress, .userdata = userdata};
+    _cleanup_close_ int top = -EBADF;
+    int r;
+
+    assert(name[0] && !strchr(name, '/'));
+    if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    /* EACCES: who may not take it out of where it stands may still be its owner, and empties it */
+    if (errno != EISDIR && errno != EPERM && errno != EACCES)
+        return -errno;
+    top = open_dir(dir_fd, name, &w.device);
+    if (top < 0)
+        return top;
+    w.top_fd = top;
+    /* what was moved up in one round is there for the next */
+    do {
+        uint64_t before = w.moved;
+        int fd = RET_NERRNO(openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+        r = fd < 0 ? fd : empty_dir(&w, fd, 1);
+        if (r >= 0 && w.moved == before)
+            return RET_NERRNO(unlinkat(dir_fd, name, AT_REMOVEDIR));
+    } while (r >= 0);
+    return r;
+}
+
+int nm_remove_tree_at(int dir_fd, const char *name)
+{
+    return nm_remove_tree_telling(dir_fd, name, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See manage-start.h. All tokens of a call are looked at before anything is done for the first of them: one that is
+ * forged is a reason to believe nothing of what came with it.
+ */
+
+#include "yarn/cm-protocol/manage-start.h"
+
+#include <errno.h>
+
+#include "rpc/hadoop/token.h"
+#include "util/clock.h"
+#include "yarn/message-ids.h"
+
+/* While the node registers, what it starts could be missing in what it tells of itself. */
+static bool is_ready(const struct nm_yarn_manage *m, struct nm_hadoop_call *call)
+{
+    if (m->gate.rm_identifier != 0)
+        return true;
+    nm_manage_refuse(call, NM_EXCEPTION_NOT_YET_READY,
+                     "Rejecting new containers as NodeManager has not yet connected with ResourceManager");
+    return false;
+}
+
+/* NULL: a token is none of the ResourceManager's, and the call is refused. */
+static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_manage *m, struct nm_hadoop_call *call,
+                                                            Hadoop__Token *const *tokens, size_t n)
+{
+    struct nm_arena *a = nm_hadoop_call_arena(call);
+    const Hadoop__ContainerTokenIdentifier **list = nm_arena_alloc(a, (n + 1) * sizeof *list);
+    struct nm_exception why;
+
+    if (!list) {
+        nm_manage_refuse_answer(call);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (nm_yarn_check_container(&m->gate, tokens[i], a, &list[i], &why) != 0) {
+            nm_hadoop_call_refuse(call, &why);
+            return NULL;
+        }
+    return list;
+}
+
+static struct nm_bytes identifier_of(const Hadoop__Token *t)
+{
+    return nm_token_from_message(t).identifier;
+}
+
+/* ---- starts ------------------------------------------------------------------------------- */
+
+static bool is_master(const struct nm_yarn_manage *m, const Hadoop__ContainerTokenIdentifier *token)
+{
+    return m->masters.begin &&
+           token->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
+}
+
+/* An application's master is started with what the proxy, if there is one, makes of its context. */
+static int start_it(struct nm_yarn_manage *m, const Yarn__StartOne *start,
+                    const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
+{
+    const Yarn__LaunchContext *context = start->context;
+    int r = is_master(m, token) ? m->masters.begin(m->masters.userdata, token, context, a, &context, why) : 0;
+
+    if (r != 0)
+        return r;
+    r = nm_yarn_node_start(m->node, identifier_of(start->token), token, context, why);
+    if (r != 0 && is_master(m, token))
+        m->masters.abandon(m->masters.userdata, token);
+    return r;
+}
+
+static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Yarn__StartOne *start,
+                     const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
+{
+    struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
+    int64_t now = nm_realtime_msec();
+    int r = nm_yarn_check_start(&m->gate, caller, token, now, why);
+
+    if (r != 0)
+        return r;
+    if (!start->context) {
+        nm_exception_set(why, 0, NM_EXCEPTION_YARN, "The container has no launch context.");
+        return NM_YARN_REFUSED;
+    }
+    r = nm_yarn_used_make_room(m->used, now);
+    if (r == 0)
+        r = start_it(m, start, token, a, why);
+    if (r != 0)
+        return r;
+    nm_yarn_used_add(m->used, &id, token->expires_msec);
+    /* The container is there: that its attempt may not be known after two more keys is no reason to refuse it. */
+    (void)nm_yarn_keyring_remember(m->keyring, caller);
+    return 0;
+}
+
+static int start_all(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller,
+                     const Yarn__StartRequest *request, const Hadoop__ContainerTokenIdentifier *const *tokens,
+                     struct nm_manage_outcome *o)
+{
+    struct nm_exception why;
+
+    for (size_t i = 0; i < request->n_starts; i++) {
+        int r = start_one(m, caller, request->starts[i], tokens[i], o->arena, &why);
+
+        r = nm_manage_note(o, tokens[i]->container, r, &why);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static Hadoop__Token **list_tokens(const Yarn__StartRequest *request, struct nm_arena *a)
+{
+    Hadoop__Token **list = nm_arena_alloc(a, (request->n_starts + 1) * sizeof *list);
+
+    for (size_t i = 0; list && i < request->n_starts; i++)
+        list[i] = request->starts[i]->token;
+    return list;
+}
+
+static void answer_start(struct nm_yarn_manage *m, struct nm_hadoop_call *call, const struct nm_manage_outcome *o)
+{
+    Yarn__StartAnswer answer = YARN__START_ANSWER__INIT;
+
+    answer.done = o->done;
+    answer.n_done = o->n_done;
+    answer.refused = o->refused;
+    answer.n_refused = o->n_refused;
+    if (nm_yarn_node_services(m->node, o->arena, &answer.services, &answer.n_services) < 0)
+        nm_manage_refuse_answer(call);
+    else
+        nm_hadoop_call_answer(call, &answer.base);
+}
+
+void nm_manage_start(struct nm_hadoop_call *call, void *userdata)
+{
+    const Yarn__StartRequest *request = (const Yarn__StartRequest *)nm_hadoop_call_request(call);
+    const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
+    const Hadoop__ContainerTokenIdentifier **tokens;
+    struct nm_yarn_manage *m = userdata;
+    struct nm_manage_outcome o;
+    Hadoop__Token **list;
+
+    if (!caller || !is_ready(m, call) || !nm_manage_outcome_init(&o, call, request->n_starts))
+        return;
+    list = list_tokens(request, o.arena);
+    if (!list) {
+        nm_manage_refuse_answer(call);
+        return;
+    }
+    tokens = read_tokens(m, call, list, request->n_starts);
+    if (!tokens)
+        return;
+    if (start_all(m, caller, request, tokens, &o) < 0)
+        nm_manage_refuse_answer(call);
+    else
+        answer_start(m, call, &o);
+}
+
+/* ---- updates ------------------------------------------------------------------------------ */
+
+static int update_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Hadoop__Token *message,
+                      const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
+{
+    int r = nm_yarn_check_update(&m->gate, caller, token, nm_realtime_msec(), why);
+
+    return r == 0 ? nm_yarn_node_update(m->node, identifier_of(message), token, why) : r;
+}
+
+void nm_manage_update(struct nm_hadoop_call *call, void *userdata)
+{
+    const Yarn__UpdateRequest *request = (const Yarn__UpdateRequest *)nm_hadoop_call_request(call);
+    const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
+    const Hadoop__ContainerTokenIdentifier **tokens;
+    Yarn__Outcome answer = YARN__OUTCOME__INIT;
+    struct nm_yarn_manage *m = userdata;
+    struct nm_manage_outcome o;
+    struct nm_exception why;
+    int r = 0;
+
+    if (!caller || !is_ready(m, call) || !nm_manage_outcome_init(&o, call, request->n_tokens))
+        return;
+    tokens = read_tokens(m, call, request->tokens, request->n_tokens);
+    if (!tokens)
+        return;
+    for (size_t i = 0; r == 0 && i < request->n_tokens; i++) {
+        r = update_one(m, caller, request->tokens[i], tokens[i], &why);
+        r = nm_manage_note(&o, tokens[i]->container, r, &why);
+    }
+    answer.done = o.done;
+    answer.n_done = o.n_done;
+    answer.refused = o.refused;
+    answer.n_refused = o.n_refused;
+    if (r < 0)
+        nm_manage_refuse_answer(call);
+    else
+        nm_hadoop_call_answer(call, &answer.base);
+}
+
+int nm_manage_update_one(struct nm_yarn_manage *m, const Hadoop__Token *message, struct nm_arena *a,
+                         struct nm_exception *why)
+{
+    const Hadoop__ContainerTokenIdentifier *token;
+    int r = nm_yarn_check_container(&m->gate, message, a, &token, why);
+
+    return r == 0 ? nm_yarn_node_update(m->node, identifier_of(message), token, why) : r;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See manage.h. */
+
+#include "yarn/cm-protocol/manage.h"
+
+#include <errno.h>
+
+#include "rpc/hadoop/digest.h"
+#include "util/loop.h"
+#include "yarn/cm-protocol/manage-ids.h"
+#include "yarn/cm-protocol/manage-start.h"
+#include "yarn/message-ids.h"
+
+#define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+
+static const struct nm_hadoop_method methods[] = {
+    {"startContainers", &yarn__start_request__descriptor, nm_manage_start},
+    {"stopContainers", &yarn__ids__descriptor, nm_manage_stop},
+    {"getContainerStatuses", &yarn__ids__descriptor, nm_manage_statuses},
+    {"updateContainer", &yarn__update_request__descriptor, nm_manage_update},
+    {"increaseContainersResource", &yarn__update_request__descriptor, nm_manage_update},
+    {"signalToContainer", &yarn__signal_request__descriptor, nm_manage_signal},
+    {"localize", &yarn__localize_request__descriptor, nm_manage_localize},
+    {"getLocalizationStatuses", &yarn__ids__descriptor, nm_manage_localizations},
+    {"reInitializeContainer", &yarn__reinitialize_request__descriptor, nm_manage_reinitialize},
+    {"restartContainer", &hadoop__container_id__descriptor, nm_manage_restart},
+    {"rollbackLastReInitialization", &hadoop__container_id__descriptor, nm_manage_roll_back},
+    {"commitLastReInitialization", &hadoop__container_id__descriptor, nm_manage_commit},
+};
+
+static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
+
+/* What the caller must know is made of what it says that it is: only the ResourceManager and the nodes have the key. */
+static int make_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
+                       struct nm_sasl_bearer *ret, struct nm_exception *why)
+{
+    const struct nm_yarn_master_key *key;
+    const Hadoop__NMTokenIdentifier *token;
+    struct nm_yarn_attempt_id attempt;
+    char name[NM_YARN_ID_SIZE];
+    int r;
+
+    if (nm_yarn_check_bearer(g, identifier, a, &token, &key, why) != 0)
+        return -EKEYREJECTED;
+    r = nm_digest_hmac(key->bytes, key->size, identifier.data, identifier.size, ret->password);
+    if (r < 0)
+        return r;
+    ret->password_size = NM_DIGEST_SIZE;
+    attempt = nm_yarn_attempt_of(token->attempt);
+    (void)snprintf(ret->user, sizeof ret->user, "%s", nm_yarn_attempt_id_format(&attempt, name));
+    return 0;
+}
+
+static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_bearer *ret, struct nm_exception *why)
+{
+    const struct nm_yarn_manage *m = userdata;
+    struct nm_arena a;
+    int r;
+
+    nm_arena_init(&a, nm_arena_limit(identifier.size), NULL);
+    r = make_bearer(&m->gate, identifier, &a, ret, why);
+    nm_arena_done(&a);
+    return r;
+}
+
+void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port)
+{
+    (void)snprintf(m->host, sizeof m->host, "%s", host);
+    m->gate.port = port;
+}
+
+void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier)
+{
+    m->gate.rm_identifier = rm_identifier;
+}
+
+void nm_yarn_manage_set_masters(struct nm_yarn_manage *m, const struct nm_yarn_masters *masters)
+{
+    m->masters = *masters;
+}
+
+int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
+                          struct nm_exception *why)
+{
+    return nm_manage_update_one(m, token, arena, why);
+}
+
+int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
+                       struct nm_yarn_node *node, struct nm_yarn_manage **ret)
+{
+    _cleanup_(nm_yarn_manage_freep) struct nm_yarn_manage *m = calloc(1, sizeof *m);
+    struct nm_hadoop_server_options options = {
+        .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m,
+        .priority = NM_LOOP_WORK};
+    int r;
+
+    if (!m) {
+        (void)nm_close(listen_fd);
+        return -ENOMEM;
+    }
+    m->keyring = keyring;
+    m->used = used;
+    m->node = node;
+    m->gate = (struct nm_yarn_gate){.host = m->host, .keyring = keyring, .used = m->used};
+    r = nm_hadoop_server_new(event, listen_fd, &options, &m->server);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(m);
+    return 0;
+}
+
+struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m)
+{
+    if (!m)
+        return NULL;
+    nm_hadoop_server_free(m->server);
+    free(m);
+    return NULL;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See cleanup-queue.h. */
+
+#include "yarn/launch/cleanup-queue.h"
+
+#include <dirent.h>
+#include <search.h>
+
+#include <jansson.h>
+
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "util/parse.h"
+#include "yarn/launch/container-dirs.h"
+
+#define RETRY_MIN_USEC (30 * NM_USEC_PER_SEC)
+#define RETRY_MAX_USEC (3600 * NM_USEC_PER_SEC)
+#define FILE_MAX 1024
+#define PATH_SIZE 700
+#define NEVER (-1)
+
+/* There may be very many, with a long delete-delay: each is found by its name in a tree, and woken by a timer of its
+ * own, one in a turn of the event loop. */
+struct item {
+    struct nm_yarn_cleanup_queue *all;
+    char *submitter, *application, *container; /* container: NULL: it is the application */
+    uint64_t ended_realtime_usec;
+    uint64_t retry_usec, again_usec; /* how long it last waited to be tried again; not before */
+    sd_event_source *timer;
+    unsigned n_removals; /* that are on their way */
+    bool is_tried, are_logs_tried;
+};
+
+struct nm_yarn_cleanup_queue {
+    sd_event *event;
+    const struct nm_yarn_settings *settings;
+    struct nm_localizer *localizer;
+    const struct nm_yarn_dirs *local, *log;
+    int state_fd;
+    void *items; /* tsearch(3), by_name() */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int r = strcmp(x->application, y->application);
+
+    return r != 0 ? r : strcmp(x->container ?: "", y->container ?: "");
+}
+
+static void free_item(void *item)
+{
+    struct item *i = item;
+
+    (void)sd_event_source_disable_unref(i->timer);
+    free(i->submitter);
+    free(i->application);
+    free(i->container);
+    free(i);
+}
+
+/* Nothing is left of it; a nmd that dies right before this looks again, and finds that out. */
+static void forget(struct item *i)
+{
+    struct nm_yarn_cleanup_queue *e = i->all;
+
+    if (!i->container)
+        (void)unlinkat(e->state_fd, i->application, 0);
+    (void)tdelete(i, &e->items, by_name);
+    free_item(i);
+}
+
+/* ---- when --------------------------------------------------------------------------------- */
+
+static void wake_at(struct item *i, uint64_t usec)
+{
+    (void)sd_event_source_set_time(i->timer, usec);
+    (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
+}
+
+/* Whether it has been kept for so long; if not, it is looked at again then. By the host's clock, since that goes on
+ * while nmd is gone; a clock that was put back doesn't keep anything longer than its time. */
+static bool is_due(struct item *i, int64_t keep_sec)
+{
+    const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC, now_usec = nm_realtime_usec();
+    const uint64_t age_usec = nm_sub_u64(now_usec, i->ended_realtime_usec);
+
+    if (age_usec >= keep_usec)
+        return true;
+    wake_at(i, nm_add_u64(nm_now_usec(), keep_usec - age_usec));
+    return false;
+}
+
+/* ---- removing ----------------------------------------------------------------------------- */
+
+static void on_removed(void *userdata)
+{
+    struct item *i = userdata;
+
+    /* the rest is done in a turn of its own: this one is the localizer's */
+    if (--i->n_removals == 0)
+        wake_at(i, i->again_usec);
+}
+
+/* Is there something of that name? Looked for beneath the directory only, and not touched. */
+static bool is_there(int dir_fd, const char *path)
+{
+    _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
+
+    return fd >= 0;
+}
+
+/* As whoever owns the directory above, which is in one of nmd's. */
+static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
+{
+    char whole[PATH_SIZE + 600];
+    uid_t uid = 0;
+    gid_t gid = 0;
+
+    if (nm_yarn_dirs_owner(d->fd, owned, &uid, &gid) < 0)
+        return;
+    (void)snprintf(whole, sizeof whole, "%s/%s", d->name, path);
+    if (nm_localizer_remove(i->all->localizer, i->submitter, uid, gid, whole, on_removed, i) >= 0)
+        i->n_removals++;
+}
+
+/* False: there is nothing left of its files. */
+static bool remove_files(struct item *i)
+{
+    const struct nm_yarn_dirs *dirs = i->all->local;
+    char owned[PATH_SIZE / 2], path[PATH_SIZE];
+    bool any = false;
+
+    (void)snprintf(owned, sizeof owned, "usercache/%s", i->submitter);
+    (void)snprintf(path, sizeof path, "%s/appcache/%s%s%s", owned, i->application, i->container ? "/" : "",
+                   i->container ?: "");
+    for (size_t k = 0; k < dirs->n; k++)
+        if (dirs->all[k].fd >= 0 && is_there(dirs->all[k].fd, path)) {
+            any = true;
+            remove_path(i, &dirs->all[k], owned, path);
+        }
+    return any;
+}
+
+/* The application's directory is the user's and stands in nmd's: the user can empty it, and nmd remove it. */
+static bool remove_logs(struct item *i)
+{
+    const struct nm_yarn_dirs *dirs = i->all->log;
+    bool any = false;
+
+    for (size_t k = 0; k < dirs->n; k++) {
+        const struct nm_yarn_dir *d = &dirs->all[k];
+
+        if (d->fd < 0 || unlinkat(d->fd, i->application, AT_REMOVEDIR) == 0 || errno == ENOENT)
+            continue;
+        any = true;
+        remove_path(i, d, i->application, i->application);
+    }
+    return any;
+}
+
+/* What couldn't be removed is tried again in a while, and of a container only with its application. Who waits for a
+ * removal is woken by its end. */
+static void wait_or_retry(struct item *i, bool *tried)
+{
+    if (i->n_removals > 0 && !*tried) {
+        *tried = true;
+        return;
+    }
+    i->retry_usec = NM_MIN(NM_MAX(2 * i->retry_usec, RETRY_MIN_USEC), RETRY_MAX_USEC);
+    i->again_usec = nm_now_usec() + i->retry_usec;
+    if (i->n_removals == 0)
+        wake_at(i, i->again_usec);
+}
+
+/* Does what there is to do for it by now; it may be forgotten then. */
+static void look(struct item *i)
+{
+    const struct nm_yarn_settings *s = i->all->settings;
+
+    if (s->delete_delay_sec == NEVER || (i->container && i->is_tried)) {
+        forget(i);
+        return;
+    }
+    if (!is_due(i, s->delete_delay_sec))
+        return;
+    if (remove_files(i)) {
+        wait_or_retry(i, &i->is_tried);
+        return;
+    }
+    if (i->container) {
+        forget(i);
+        return;
+    }
+    if (!is_due(i, NM_MAX(s->log_retain_sec, s->delete_delay_sec)))
+        return;
+    if (remove_logs(i))
+        wait_or_retry(i, &i->are_logs_tried);
+    else
+        forget(i);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct item *i = userdata;
+
+    (void)source, (void)usec;
+    if (i->n_removals == 0)
+        look(i);
+    return 0;
+}
+
+/* ---- what is known ------------------------------------------------------------------------ */
+
+static bool is_known(const struct nm_yarn_cleanup_queue *e, const char *application, const char *container)
+{
+    const struct item name = {.application = (char *)application, .container = (char *)container};
+
+    return tfind(&name, &e->items, by_name);
+}
+
+static int insert(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+                  const char *container,
+                  uint64_t ended_realtime_usec)
+{
+    struct item *i = calloc(1, sizeof *i);
+
+    if (!i)
+        return -ENOMEM;
+    i->all = e;
+    i->submitter = strdup(submitter);
+    i->application = strdup(application);
+    i->container = container ? strdup(container) : NULL;
+    i->ended_realtime_usec = ended_realtime_usec;
+    if (!i->submitter || !i->application || (container && !i->container) ||
+        sd_event_add_time(e->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
+        !tsearch(i, &e->items, by_name)) {
+        free_item(i);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* By its application alone, as is_known() has it. */
+static int note(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+                uint64_t ended_realtime_usec)
+{
+    json_t *o = json_pack("{s:s, s:I}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec);
+    _cleanup_free_ char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+
+    json_decref(o);
+    return text ? nm_write_file_atomic_at(e->state_fd, application, text, 0600) : -ENOMEM;
+}
+
+int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+                              const char *container)
+{
+    const uint64_t now_usec = nm_realtime_usec();
+
+    if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
+        (container && !nm_name_is_valid(container)))
+        return -EINVAL;
+    if (is_known(e, application, container))
+        return 0;
+    if (!container)
+        (void)note(e, submitter, application, now_usec); /* a full disk must not keep what is on it */
+    return insert(e, submitter, application, container, now_usec);
+}
+
+static void load_one(struct nm_yarn_cleanup_queue *e, const char *name)
+{
+    const char *submitter = NULL;
+    json_int_t ended_usec = 0;
+    char text[FILE_MAX];
+    json_t *o;
+
+    if (!nm_name_is_valid(name) || nm_read_file_at(e->state_fd, name, text, sizeof text, NULL) < 0)
+        return;
+    o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (json_unpack(o, "{s:s, s:I}", "submitter", &submitter, "ended_usec", &ended_usec) == 0 &&
+        nm_user_name_is_valid(submitter) && ended_usec >= 0)
+        (void)insert(e, submitter, name, NULL, (uint64_t)ended_usec);
+    json_decref(o);
+}
+
+static int load(struct nm_yarn_cleanup_queue *e)
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    const struct dirent *d;
+    int r = nm_opendir_at(e->state_fd, &dir);
+
+    if (r < 0)
+        return r;
+    while ((d = readdir(dir)))
+        load_one(e, d->d_name);
+    return 0;
+}
+
+int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
+                              const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
+                              struct nm_yarn_cleanup_queue **ret)
+{
+    _cleanup_(nm_yarn_cleanup_queue_freep) struct nm_yarn_cleanup_queue *e = calloc(1, sizeof *e);
+    int r;
+
+    if (!e)
+        return -ENOMEM;
+    e->event = event;
+    e->settings = settings;
+    e->localizer = localizer;
+    e->local = local;
+    e->log = log;
+    e->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (e->state_fd < 0)
+        return e->state_fd;
+    r = load(e);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(e);
+    return 0;
+}
+
+struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *e)
+{
+    if (!e)
+        return NULL;
+    tdestroy(e->items, free_item);
+    (void)nm_close(e->state_fd);
+    free(e);
+    return NULL;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See container-dirs.h. */
+
+#include "yarn/launch/container-dirs.h"
+
+#include <sys/stat.h>
+
+#include "localize/layout.h"
+#include "util/clock.h"
+#include "util/fileio.h"
+#include "yarn/launch/as-user.h"
+
+#define DIR_MODE 0710
+#define PATH_SIZE 300
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* Into a directory that is in the one that is open, which is closed; it is made where it isn't there. As the user: what
+ * the user has put there instead is the user's own. */
+static int enter(int *at, const char *name)
+{
+    const int made = RET_NERRNO(mkdirat(*at, name, DIR_MODE));
+    _cleanup_close_ int next = made < 0 && made != -EEXIST ? made : RET_NERRNO(openat(*at, name, DIR_FLAGS));
+
+    if (next < 0)
+        return next;
+    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* nmd's mask may have taken something off */
+        return -errno;
+    (void)nm_close(*at);
+    *at = STEAL_FD(next);
+    return 0;
+}
+
+/* ---- local directories -------------------------------------------------------------------- */
+
+static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    int r = nm_yarn_become(&t->as, &self);
+
+    if (r >= 0)
+        r = enter(at, "appcache");
+    if (r >= 0)
+        r = enter(at, t->application);
+    if (r >= 0)
+        r = enter(at, t->container);
+    return r >= 0 && has_tmp ? enter(at, "tmp") : r;
+}
+
+/* Users go through it to theirs, and see nobody else's. */
+static int make_usercache(int local_fd)
+{
+    if (mkdirat(local_fd, "usercache", 0755) < 0)
+        return errno == EEXIST ? 0 : -errno;
+    return RET_NERRNO(fchmodat(local_fd, "usercache", 0755, 0));
+}
+
+int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp)
+{
+    _cleanup_close_ int at = -EBADF;
+    char base[PATH_SIZE];
+    int r = make_usercache(local_fd);
+
+    if (r >= 0)
+        r = nm_layout_make_base(local_fd, t->submitter, false, t->as.uid, t->as.gid);
+    if (r < 0)
+        return r;
+    (void)snprintf(base, sizeof base, "usercache/%s", t->submitter);
+    at = nm_open_beneath(local_fd, base, DIR_FLAGS);
+    return at < 0 ? at : make_below(&at, t, has_tmp);
+}
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+/* root's is one that was just made, now or by a nmd that died right then. */
+static int take_over(int fd, const struct nm_yarn_tenant *t)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_uid == t->as.uid && (st.st_mode & 0777) == DIR_MODE)
+        return 0;
+    if (st.st_uid != t->as.uid && (st.st_uid != 0 || fchown(fd, t->as.uid, t->as.gid) < 0))
+        return -EPERM;
+    return RET_NERRNO(fchmod(fd, DIR_MODE));
+}
+
+int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int at = -EBADF;
+    int r;
+
+    if (mkdirat(log_fd, t->application, 0700) < 0 && errno != EEXIST)
+        return -errno;
+    at = RET_NERRNO(openat(log_fd, t->application, DIR_FLAGS));
+    if (at < 0)
+        return at;
+    r = take_over(at, t);
+    if (r >= 0)
+        r = nm_yarn_become(&t->as, &self);
+    return r < 0 ? r : enter(&at, t->container);
+}
+
+/* ---- what is in them ---------------------------------------------------------------------- */
+
+/* The first step is in a directory of nmd's, and all others in the user's. */
+static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int at = -EBADF;
+    int r = nm_yarn_become(&t->as, &self);
+
+    for (int from = base_fd; r >= 0 && *path; path++, from = at) {
+        int next = RET_NERRNO(openat(from, *path, DIR_FLAGS));
+
+        (void)nm_close(at);
+        r = at = next;
+    }
+    return r < 0 ? r : STEAL_FD(at);
+}
+
+/* Anew for each use, since the user can have put another in its place since it was made. */
+int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_tenant *t)
+{
+    _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));
+
+    if (base < 0)
+        return base;
+    return open_path(base, t, (const char *const[]){t->submitter, "appcache", t->application, t->container, NULL});
+}
+
+int nm_yarn_dirs_open_log(int log_fd, const struct nm_yarn_tenant *t)
+{
+    return open_path(log_fd, t, (const char *const[]){t->application, t->container, NULL});
+}
+
+int nm_yarn_dirs_write(int dir_fd, const struct nm_yarn_tenant *t, const char *name, const void *data, size_t size,
+                       mode_t mode)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    _cleanup_close_ int fd = -EBADF;
+    int r = nm_yarn_become(&t->as, &self);
+
+    if (r < 0)
+        return r;
+    if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+        return -errno;
+    fd = RET_NERRNO(openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (fd < 0)
+        return fd;
+    r = RET_NERRNO(fchmod(fd, mode));
+    return r < 0 ? r : nm_write_all(fd, data, size);
+}
+
+static bool leads_out(const char *name)
+{
+    if (*name == '/')
+        return true;
+    for (const char *p = name; *p; p += strcspn(p, "/"), p += strspn(p, "/"))
+        if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || p[2] == '\0'))
+            return true;
+    return false;
+}
+
+/* One that reads it meanwhile finds the old one or the new one. */
+static int replace_link(int dir_fd, const char *name, const char *target)
+{
+    char other[] = ".nmd-link-XXXXXXXXXXXXXXXX";
+
+    (void)snprintf(other, sizeof other, ".nmd-link-%016jx", (uintmax_t)nm_now_usec());
+    if (symlinkat(target, dir_fd, other) < 0)
+        return -errno;
+    if (renameat(dir_fd, other, dir_fd, name) < 0) {
+        int r = -errno;
+
+        (void)unlinkat(dir_fd, other, 0);
+        return r;
+    }
+    return 0;
+}
+
+static int make_link(int dir_fd, const struct nm_yarn_link *link)
+{
+    _cleanup_close_ int at = RET_NERRNO(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
+    _cleanup_free_ char *copy = strdup(link->name);
+    char *rest = copy, *slash;
+    int r = copy ? at : -ENOMEM;
+
+    if (leads_out(link->name))
+        return -EINVAL;
+    while (r >= 0 && (slash = strchr(rest, '/'))) {
+        *slash = '\0';
+        r = *rest ? enter(&at, rest) : 0;
+        rest = slash + 1;
+    }
+    return r < 0 ? r : replace_link(at, rest, link->target);
+}
+
+/* The user is become once for all of them. */
+int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
+                       size_t *ret_made)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    int r = nm_yarn_become(&t->as, &self);
+
+    *ret_made = 0;
+    while (r >= 0 && *ret_made < n) {
+        r = make_link(dir_fd, &links[*ret_made]);
+        *ret_made += r >= 0;
+    }
+    return r;
+}
+
+int nm_yarn_dirs_owner(int base_fd, const char *path, uid_t *ret_uid, gid_t *ret_gid)
+{
+    struct stat st;
+
+    if (fstatat(base_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *ret_uid = st.st_uid;
+    *ret_gid = st.st_gid;
+    return 0;
+}

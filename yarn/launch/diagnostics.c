@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a container that failed has said, and which files the logs of one are (launcher.h). They are its user's to
+ * write, also now: so they are looked at as that user, through no link, and are regular files or nothing. */
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "util/fileio.h"
+#include "util/utf8.h"
+#include "yarn/launch/as-user.h"
+#include "yarn/launch/launcher-state.h"
+#include "yarn/launch/text.h"
+
+/* A directory can have any number of files, and nmd looks while everything else waits: of these it reads the names, and
+ * of so many that match it asks the file system. */
+#define NAMES_MAX 2048
+#define MATCHES_MAX 32
+#define LISTED_MAX 200 /* for people */
+#define USUAL_NAME "stderr"
+#define PATTERN_SIZE 256
+
+/* "{a,b}" is a or b, as in Hadoop; no other braces are. */
+static bool matches(const char *pattern, const char *name)
+{
+    size_t length = strlen(pattern);
+    char one[PATTERN_SIZE];
+
+    if (length < 2 || pattern[0] != '{' || pattern[length - 1] != '}')
+        return fnmatch(pattern, name, 0) == 0;
+    for (const char *p = pattern + 1; p < pattern + length; p += strcspn(p, ",}") + 1) {
+        (void)snprintf(one, sizeof one, "%.*s", (int)strcspn(p, ",}"), p);
+        if (fnmatch(one, name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct newest {
+    char *name; /* of NAME_MAX + 1 bytes */
+    struct timespec at;
+    bool found;
+};
+
+static void look_at(int dir_fd, const char *name, struct newest *n)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return;
+    if (n->found && (st.st_mtim.tv_sec < n->at.tv_sec ||
+                     (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec < n->at.tv_nsec)))
+        return;
+    n->at = st.st_mtim;
+    n->found = true;
+    (void)snprintf(n->name, NAME_MAX + 1, "%s", name);
+}
+
+/* The newest file that matches and has something in it; name: its own. Where more match than are looked at it is the
+ * newest of these, among which is the one that nearly all containers have. */
+static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
+{
+    _cleanup_closedir_ DIR *dir = NULL;
+    struct newest newest = {.name = name};
+    unsigned n_matches = 0;
+    const struct dirent *d;
+
+    (void)nm_opendir_at(dir_fd, &dir);
+    if (matches(pattern, USUAL_NAME))
+        look_at(dir_fd, USUAL_NAME, &newest);
+    for (unsigned n = 0; dir && n < NAMES_MAX && n_matches < MATCHES_MAX && (d = readdir(dir)); n++)
+        if (matches(pattern, d->d_name)) {
+            look_at(dir_fd, d->d_name, &newest);
+            n_matches++;
+        }
+    return newest.found;
+}
+
+/* The characters of it that are some; what was cut at the front, and whatever else isn't text, is a '?'. */
+static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
+{
+    char *text = nm_arena_alloc(arena, size + 1), *out = text;
+
+    for (size_t i = 0; text && i < size;) {
+        size_t n = raw[i] ? nm_utf8_size(raw + i) : 0;
+
+        if (n > 0)
+            out = mempcpy(out, raw + i, n);
+        else
+            *out++ = '?';
+        i += NM_MAX(n, (size_t)1);
+    }
+    if (text)
+        *out = '\0';
+    return text;
+}
+
+/* "" when there is nothing, or it can't be read. */
+static const char *read_end(int dir_fd, const char *name, size_t max, struct nm_arena *arena)
+{
+    _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    _cleanup_free_ char *raw = malloc(max + 1);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 || !raw || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return "";
+    n = pread(fd, raw, max, st.st_size > (off_t)max ? st.st_size - (off_t)max : 0);
+    if (n <= 0)
+        return "";
+    raw[n] = '\0';
+    return as_text(arena, raw, (size_t)n) ?: "";
+}
+
+static const char *add(struct nm_arena *arena, const char *text, const char *name, const char *words)
+{
+    if (!*words)
+        return text;
+    return nm_yarn_print(arena, "%sLast bytes of %s:\n%s%s", text, as_text(arena, name, strlen(name)) ?: "", words,
+                         words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
+}
+
+/* The log directory's owner is the user, as whom it was made. */
+static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                         const char *container, struct nm_yarn_tenant *ret)
+{
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&l->log, log_dir);
+    struct nm_yarn_tenant t = {.application = application, .container = container};
+
+    if (!d || nm_yarn_dirs_owner(d->fd, application, &t.as.uid, &t.as.gid) < 0)
+        return -ENOENT;
+    *ret = t;
+    return nm_yarn_dirs_open_log(d->fd, &t);
+}
+
+const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                         const char *container, struct nm_arena *arena)
+{
+    const struct nm_yarn_settings *s = l->params.settings;
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    struct nm_yarn_tenant t;
+    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &t);
+    char name[NAME_MAX + 1];
+    const char *text = "";
+
+    if (fd < 0 || s->stderr_tail_bytes == 0 || nm_yarn_become(&t.as, &self) < 0)
+        return "";
+    text = add(arena, text, "prelaunch.err", read_end(fd, "prelaunch.err", (size_t)s->stderr_tail_bytes, arena));
+    if (find_newest(fd, s->stderr_pattern, name))
+        text = add(arena, text, name, read_end(fd, name, (size_t)s->stderr_tail_bytes, arena));
+    return text;
+}
+
+/* Most file systems say with a name what it is of, which spares a look at the file. */
+static bool is_listed(int dir_fd, const struct dirent *d)
+{
+    struct stat st;
+
+    if (d->d_type == DT_UNKNOWN
+            ? fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)
+            : d->d_type != DT_REG)
+        return false;
+    return d->d_name[nm_utf8_prefix(d->d_name)] == '\0';
+}
+
+json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
+                                   const char *container)
+{
+    _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
+    struct nm_yarn_tenant t;
+    _cleanup_close_ int fd = open_as_owner(l, log_dir, application, container, &t);
+    _cleanup_closedir_ DIR *dir = NULL;
+    json_t *names = json_array();
+    const struct dirent *d;
+
+    if (fd < 0 || !names || nm_yarn_become(&t.as, &self) < 0)
+        return names;
+    (void)nm_opendir_at(fd, &dir);
+    for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
+        if (is_listed(fd, d))
+            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory the list is shorter */
+    return names;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See node-services.h. */
+
+#include "yarn/node-services.h"
+
+#include <errno.h>
+
+#include "util/refusals.h"
+
+static void on_application_ended(const struct nm_yarn_application_id *id, void *userdata)
+{
+    struct nm_yarn_services *h = userdata;
+
+    nm_yarn_keyring_forget(h->keyring, id);
+    if (h->proxy)
+        nm_yarn_proxy_end_application(h->proxy, id);
+}
+
+static int on_master_begins(void *userdata, const Hadoop__ContainerTokenIdentifier *token,
+                            const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
+                            struct nm_exception *why)
+{
+    return nm_yarn_proxy_begin(userdata, token, context, a, ret, why);
+}
+
+static bool is_application_here(void *userdata, const struct nm_yarn_application_id *id)
+{
+    return nm_yarn_node_has_application(userdata, id);
+}
+
+static void on_master_abandoned(void *userdata, const Hadoop__ContainerTokenIdentifier *token)
+{
+    nm_yarn_proxy_abandon(userdata, token);
+}
+
+static void on_news(void *userdata)
+{
+    struct nm_yarn_services *h = userdata;
+
+    h->news(h->userdata);
+}
+
+static bool on_no_room(void *userdata)
+{
+    struct nm_yarn_services *h = userdata;
+
+    return h->no_room(h->userdata);
+}
+
+/* ---- coming and going --------------------------------------------------------------------- */
+
+static void on_happened(int level, const char *sentence, void *userdata)
+{
+    nm_manager_tell(userdata, level, sentence);
+}
+
+static int make_launcher(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_launcher_params params = {
+        .event = p->event, .settings = p->settings, .localizer_program = p->localizer_program,
+        .state_dir = p->state_dir, .tell = p->tell, .happened = on_happened, .userdata = p->manager};
+
+    return nm_yarn_launcher_new(&params, &h->launcher, ret_message);
+}
+
+static int make_shuffle(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_shuffle_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .program = p->shuffle_program,
+        .state_dir = p->state_dir, .tell = p->tell};
+
+    if (!nm_yarn_shuffle_is_wanted(p->settings))
+        return 0;
+    return nm_yarn_shuffle_new(&params, &h->shuffle, ret_message);
+}
+
+static int make_node(const struct nm_yarn_services_params *p, struct nm_yarn_services *h)
+{
+    const struct nm_yarn_node_params params = {
+        .event = p->event, .manager = p->manager, .settings = p->settings, .launcher = h->launcher,
+        .shuffle = h->shuffle, .state_dir = p->state_dir, .news = on_news, .no_room = on_no_room,
+        .application_ended = on_application_ended, .userdata = h, .tell = p->tell};
+
+    return nm_yarn_node_new(&params, &h->node);
+}
+
+static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_services *h, char **ret_message)
+{
+    const struct nm_yarn_proxy_params params = {.event = p->event, .settings = p->settings, .state = p->state,
+                                                .state_dir = p->state_dir, .runtime_dir = p->runtime_dir,
+                                                .tell = p->tell};
+    struct nm_yarn_masters masters = {on_master_begins, on_master_abandoned, NULL};
+    int r;
+
+    if (!p->settings->proxy)
+        return 0;
+    r = nm_yarn_proxy_new(&params, &h->proxy, ret_message);
+    if (r < 0)
+        return r;
+    nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);
+    masters.userdata = h->proxy;
+    nm_yarn_manage_set_masters(h->manage, &masters);
+    return 0;
+}
+
+int nm_yarn_services_check(const struct nm_yarn_services_params *p, bool may_be_ours, char **ret_message)
+{
+    const struct nm_yarn_settings *s = p->settings;
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    char *message = NULL;
+    int r = nm_yarn_launcher_check(s, p->localizer_program, p->tell, &message);
+
+    r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    if (r == 0 && nm_yarn_shuffle_is_wanted(s)) {
+        r = nm_yarn_shuffle_check(s, p->shuffle_program, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    if (r == 0 && s->proxy) {
+        r = nm_yarn_proxy_check(s, may_be_ours, &message);
+        r = nm_refusals_add(&refusals, r, STEAL_PTR(message));
+    }
+    return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
+}
+
+int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd, struct nm_yarn_services **ret,
+                         char **ret_message)
+{
+    _cleanup_(nm_yarn_services_freep) struct nm_yarn_services *h = calloc(1, sizeof *h);
+    _cleanup_close_ int fd = listen_fd;
+    int r;
+
+    if (!h)
+        return -ENOMEM;
+    h->news = p->news;
+    h->no_room = p->no_room;
+    h->userdata = p->userdata;
+    r = nm_yarn_keyring_new(p->state, &h->keyring);
+    if (r >= 0)
+        r = nm_yarn_used_new(&h->used);
+    if (r >= 0)
+        r = nm_yarn_key_store_new(p->state_dir, p->state, h->keyring, h->used, &h->kept);
+    if (r >= 0)
+        r = make_launcher(p, h, ret_message);
+    if (r >= 0)
+        r = make_shuffle(p, h, ret_message);
+    if (r >= 0)
+        r = make_node(p, h);
+    if (r >= 0)
+        r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->manage);
+    if (r >= 0)
+        r = make_proxy(p, h, ret_message);
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(h);
+    return 0;
+}
+
+struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
+{
+    if (!h)
+        return NULL;
+    nm_yarn_manage_free(h->manage);
+    nm_yarn_proxy_free(h->proxy);
+    nm_yarn_node_free(h->node);
+    nm_yarn_shuffle_free(h->shuffle);
+    nm_yarn_launcher_free(h->launcher);
+    nm_yarn_key_store_free(h->kept);
+    nm_yarn_used_free(h->used);
+    nm_yarn_keyring_free(h->keyring);
+    free(h);
+    return NULL;
+}
+
+void nm_yarn_services_keep(struct nm_yarn_services *h)
+{
+    nm_yarn_key_store_save(h->kept);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See app-store.h. */
+
+#include "yarn/node/app-store.h"
+
+#include "util/macros.h"
+#include "util/parse.h"
+
+/* A token's identifier, and what was said of an end: a few KiB. */
+#define NOTE_MAX (256u << 10)
+
+int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret)
+{
+    int r;
+
+    *ret = (struct nm_yarn_app_store){-1, -1};
+    r = nm_yarn_state_dir_open(state_dir, "applications", &ret->applications_fd);
+    return r < 0 ? r : nm_yarn_state_dir_open(state_dir, "early-ends", &ret->ends_fd);
+}
+
+void nm_yarn_app_store_done(struct nm_yarn_app_store *notes)
+{
+    notes->applications_fd = nm_close(notes->applications_fd);
+    notes->ends_fd = nm_close(notes->ends_fd);
+}
+
+/* ---- one ---------------------------------------------------------------------------------- */
+
+void nm_yarn_app_store_put_application(const struct nm_yarn_app_store *notes, const char *name, const char *submitter)
+{
+    if (nm_user_name_is_valid(submitter))
+        (void)nm_yarn_state_dir_put(notes->applications_fd, name, nm_bytes_of(submitter));
+}
+
+void nm_yarn_app_store_drop_application(const struct nm_yarn_app_store *notes, const char *name)
+{
+    nm_yarn_state_dir_drop(notes->applications_fd, name);
+}
+
+void nm_yarn_app_store_put_end(const struct nm_yarn_app_store *notes, const char *name, const Yarn__EarlyEnd *end)
+{
+    size_t size = yarn__early_end__get_packed_size(end);
+    _cleanup_free_ uint8_t *data = size < NOTE_MAX ? malloc(size + 1) : NULL;
+
+    if (!data)
+        return;
+    (void)yarn__early_end__pack(end, data);
+    (void)nm_yarn_state_dir_put(notes->ends_fd, name, (struct nm_bytes){data, size});
+}
+
+void nm_yarn_app_store_drop_end(const struct nm_yarn_app_store *notes, const char *name)
+{
+    nm_yarn_state_dir_drop(notes->ends_fd, name);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+int nm_yarn_app_store_applications(const struct nm_yarn_app_store *notes, nm_yarn_note_cb_t cb, void *userdata)
+{
+    return nm_yarn_state_dir_read(notes->applications_fd, NOTE_MAX, cb, userdata);
+}
+
+int nm_yarn_app_store_ends(const struct nm_yarn_app_store *notes, nm_yarn_note_cb_t cb, void *userdata)
+{
+    return nm_yarn_state_dir_read(notes->ends_fd, NOTE_MAX, cb, userdata);
+}

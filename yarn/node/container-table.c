@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See container-table.h. */
+
+#include "yarn/node/container-table.h"
+
+#include <assert.h>
+
+#include "rpc/hadoop/token.h"
+#include "util/fnv1a.h"
+#include "yarn/message-ids.h"
+
+static size_t bucket_of(const char *text)
+{
+    return nm_fnv1a_32(text, strlen(text)) % NM_YARN_BUCKETS;
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+struct nm_yarn_app *nm_yarn_container_table_app(const struct nm_yarn_container_table *all,
+                                                const struct nm_yarn_application_id *id)
+{
+    struct nm_yarn_app *a = all->apps;
+
+    while (a && !nm_yarn_same_application(&a->id, id))
+        a = a->next;
+    return a;
+}
+
+struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_container_table *all, const char *text)
+{
+    struct nm_yarn_container *i = all->buckets[bucket_of(text)];
+
+    while (i && !nm_streq(i->text, text))
+        i = i->next_in_bucket;
+    return i;
+}
+
+/* By the text, since that is what the manager knows it by; two numbers can have one (ids.h). */
+struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
+                                                       const struct nm_yarn_container_id *id)
+{
+    char text[NM_YARN_ID_SIZE];
+    struct nm_yarn_container *i = nm_yarn_container_table_by_text(all, nm_yarn_container_id_format(id, text));
+
+    return i && nm_yarn_same_container(&i->id, id) ? i : NULL;
+}
+
+/* ---- coming and going --------------------------------------------------------------------- */
+
+void nm_yarn_container_table_init(struct nm_yarn_container_table *all)
+{
+    *all = (struct nm_yarn_container_table){};
+    all->last = &all->first;
+}
+
+struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept)
+{
+    if (!kept)
+        return NULL;
+    nm_arena_done(&kept->arena);
+    free(kept);
+    return NULL;
+}
+
+int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
+{
+    _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *k = calloc(1, sizeof *k);
+
+    if (!k)
+        return -ENOMEM;
+    nm_arena_init(&k->arena, nm_arena_limit(blob.size), NULL);
+    k->record = (const Yarn__Record *)nm_arena_unpack(&k->arena, &yarn__record__descriptor, blob);
+    if (!k->record)
+        return nm_arena_error(&k->arena);
+    if (!k->record->has_identifier || !k->record->context)
+        return -EBADMSG;
+    *ret = STEAL_PTR(k);
+    return 0;
+}
+
+void nm_yarn_container_take_record(struct nm_yarn_container *item, struct nm_yarn_held *kept)
+{
+    kept->next = item->records;
+    item->records = kept;
+    item->record = kept->record;
+}
+
+void nm_yarn_container_drop_records(struct nm_yarn_container *item)
+{
+    struct nm_yarn_held *older = item->records->next;
+
+    item->records->next = NULL;
+    while (older) {
+        struct nm_yarn_held *k = older;
+
+        older = k->next;
+        nm_yarn_held_free(k);
+    }
+}
+
+void nm_yarn_container_drop_extras(struct nm_yarn_container *item)
+{
+    while (item->extras) {
+        struct nm_yarn_extra *e = item->extras;
+
+        item->extras = e->next;
+        nm_yarn_preparation_free(e->preparation);
+        nm_arena_done(&e->arena);
+        free(e);
+    }
+    item->n_extras = 0;
+    item->reinit = NULL;
+}
+
+static struct nm_yarn_container *item_free(struct nm_yarn_container *i)
+{
+    if (!i)
+        return NULL;
+    nm_yarn_preparation_free(i->preparation);
+    nm_yarn_container_drop_extras(i);
+    nm_arena_done(&i->token_arena);
+    if (i->records)
+        nm_yarn_container_drop_records(i);
+    nm_yarn_held_free(i->records);
+    free(i->said);
+    free(i->diagnostics);
+    free(i);
+    return NULL;
+}
+NM_DEFINE_CLEANUP(struct nm_yarn_container *, item_free)
+
+enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token)
+{
+    return token->execution_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__EXECUTION_TYPE__OPPORTUNISTIC ? NM_OPPORTUNISTIC
+                                                                                                      : NM_GUARANTEED;
+}
+
+int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *ret)
+{
+    int r;
+
+    nm_arena_init(&ret->arena, nm_arena_limit(identifier.size), NULL);
+    r = nm_token_parse_container(&ret->arena, identifier, &ret->token);
+    if (r < 0)
+        nm_arena_done(&ret->arena);
+    return r;
+}
+
+/* What was parsed lies in pieces, and these stay where they are when the arena's head moves. */
+void nm_yarn_container_take_token(struct nm_yarn_container *item, const struct nm_yarn_read_token *token)
+{
+    nm_arena_done(&item->token_arena);
+    item->token_arena = token->arena;
+    item->token_arena.allocator.allocator_data = &item->token_arena;
+    item->token = token->token;
+}
+
+static int unpack(struct nm_yarn_container *i, struct nm_bytes blob)
+{
+    struct nm_yarn_read_token token;
+    struct nm_yarn_held *kept;
+    int r = nm_yarn_held_new(blob, &kept);
+
+    if (r < 0)
+        return r;
+    nm_yarn_container_take_record(i, kept);
+    i->increased = i->record->increased;
+    r = nm_yarn_token_read((struct nm_bytes){i->record->identifier.data, i->record->identifier.len}, &token);
+    if (r == 0)
+        nm_yarn_container_take_token(i, &token);
+    return r;
+}
+
+int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const struct nm_yarn_application_id *id,
+                                    const char *submitter,
+                                    struct nm_yarn_app **ret)
+{
+    struct nm_yarn_app *a = nm_yarn_container_table_app(all, id);
+    _cleanup_free_ char *copy = a ? NULL : strdup(submitter);
+
+    if (!a && !copy)
+        return -ENOMEM;
+    if (!a) {
+        a = calloc(1, sizeof *a);
+        if (!a)
+            return -ENOMEM;
+        a->id = *id;
+        (void)nm_yarn_application_id_format(id, a->text);
+        a->submitter = STEAL_PTR(copy);
+        a->next = all->apps;
+        all->apps = a;
+    }
+    *ret = a;
+    return 0;
+}
+
+int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
+                                struct nm_yarn_container **ret)
+{
+    _cleanup_(item_freep) struct nm_yarn_container *i = calloc(1, sizeof *i);
+    struct nm_yarn_container **bucket;
+    int r;
+
+    if (!i)
+        return -ENOMEM;
+    r = unpack(i, blob);
+    if (r < 0)
+        return r;
+    i->id = nm_yarn_container_of(i->token->container);
+    (void)nm_yarn_container_id_format(&i->id, i->text);
+    r = nm_yarn_container_table_add_app(all, &i->id.attempt.application, i->token->submitter, &i->app);
+    if (r < 0)
+        return r;
+    i->app->n_items++;
+    bucket = &all->buckets[bucket_of(i->text)];
+    i->next_in_bucket = *bucket;
+    *bucket = i;
+    i->link = all->last;
+    *all->last = i;
+    all->last = &i->next;
+    all->n++;
+    *ret = STEAL_PTR(i);
+    return 0;
+}
+
+void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *item)
+{
+    struct nm_yarn_container **p = &all->buckets[bucket_of(item->text)];
+
+    while (*p != item)
+        p = &(*p)->next_in_bucket;
+    *p = item->next_in_bucket;
+    *item->link = item->next;
+    if (item->next)
+        item->next->link = item->link;
+    else
+        all->last = item->link;
+    item->app->n_items--;
+    all->n--;
+    item_free(item);
+}
+
+void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struct nm_yarn_app *app)
+{
+    struct nm_yarn_app **p = &all->apps;
+
+    assert(app->n_items == 0);
+    while (*p != app)
+        p = &(*p)->next;
+    *p = app->next;
+    free(app->submitter);
+    free(app);
+}
+
+void nm_yarn_container_table_done(struct nm_yarn_container_table *all)
+{
+    while (all->first)
+        nm_yarn_container_table_remove(all, all->first);
+    while (all->apps)
+        nm_yarn_container_table_drop_app(all, all->apps);
+}
+
+int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret)
+{
+    Yarn__Record r = *record;
+    void *data;
+
+    r.has_identifier = 1;
+    r.identifier = (ProtobufCBinaryData){identifier.size, (uint8_t *)(uintptr_t)identifier.data};
+    data = malloc(NM_MAX(yarn__record__get_packed_size(&r), (size_t)1));
+    if (!data)
+        return -ENOMEM;
+    *ret = (struct nm_blob){data, yarn__record__pack(&r, data)};
+    return 0;
+}
+
+int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept)
+{
+    _cleanup_free_ void *data = NULL;
+    struct nm_blob blob;
+    int r = nm_yarn_record_pack(record, (struct nm_bytes){record->identifier.data, record->identifier.len}, &blob);
+
+    if (r < 0)
+        return r;
+    data = blob.data;
+    r = nm_yarn_held_new((struct nm_bytes){blob.data, blob.bytes}, ret_kept);
+    if (r < 0)
+        return r;
+    (void)STEAL_PTR(data);
+    *ret = blob;
+    return 0;
+}

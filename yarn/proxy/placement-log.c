@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See placement-log.h. The file is the ring as it is in memory: a slot has a checksum of all that follows, in four
+ * bytes, the size of a packed KeptPlace, in two, and that. Places are counted, and each says its own number: so the
+ * next nmd knows which is the newest.
+ */
+
+#include "yarn/proxy/placement-log.h"
+
+#include <endian.h>
+#include <errno.h>
+
+#include "rpc/hadoop/arena.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/fileio.h"
+#include "util/fnv1a.h"
+#include "yarn/message-ids.h"
+#include "yarn/proxy/kept.pb-c.h"
+
+#define PLACES_FILE "placements"
+#define SLOT_BYTES 1024u /* two names of the longest, and half as much beside */
+#define SUM_BYTES 4u
+#define SIZE_BYTES 2u
+#define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
+
+struct nm_yarn_placement_log {
+    int fd;    /* -EBADF: */
+    int error; /* why there is none */
+    uint64_t count; /* of all that there have been */
+    struct nm_yarn_place ring[NM_YARN_PLACES]; /* host NULL: there is none */
+};
+
+static void place_done(struct nm_yarn_place *p)
+{
+    free(p->host);
+    free(p->rack);
+    *p = (struct nm_yarn_place){};
+}
+
+/* ---- written -------------------------------------------------------------------------------- */
+
+/* `size` bytes follow the head. */
+static uint32_t sum_of(const uint8_t *slot, size_t size)
+{
+    return nm_fnv1a_32(slot + SUM_BYTES, SIZE_BYTES + size);
+}
+
+static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
+{
+    const struct nm_yarn_place *p = &all->ring[n % NM_YARN_PLACES];
+    const struct nm_yarn_alloc_why *why = &p->what.why;
+    struct nm_yarn_container_message container, master;
+    Yarn__KeptPlace m = YARN__KEPT_PLACE__INIT;
+    uint32_t passed[NM_YARN_ALLOC_N_PASSES];
+    Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
+    uint8_t slot[SLOT_BYTES];
+    uint32_t sum;
+    size_t size;
+
+    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
+        passed[i] = why->passed[i];
+    node.host = p->host;
+    node.has_port = 1;
+    node.port = p->port;
+    m.number = n;
+    m.container = nm_yarn_container_message_set(&container, &p->container);
+    m.master = nm_yarn_container_message_set(&master, &p->master);
+    m.node = &node;
+    m.rack = p->rack;
+    m.realtime_usec = p->realtime_usec;
+    m.memory_mib = p->what.size.memory_mib;
+    m.vcores = p->what.size.vcores;
+    m.priority = p->what.priority;
+    m.request_id = p->what.request_id;
+    m.rule = why->rule;
+    m.listed = why->listed;
+    m.position = why->position;
+    m.passed = passed;
+    m.n_passed = NM_YARN_ALLOC_N_PASSES;
+    m.hosts = why->hosts;
+    m.racks = why->racks;
+    m.waited_usec = why->waited_usec;
+    size = protobuf_c_message_get_packed_size(&m.base);
+    if (size > SLOT_BYTES - HEAD_BYTES)
+        return;
+    slot[SUM_BYTES] = (uint8_t)(size >> 8);
+    slot[SUM_BYTES + 1] = (uint8_t)size;
+    (void)protobuf_c_message_pack(&m.base, slot + HEAD_BYTES);
+    sum = htobe32(sum_of(slot, size));
+    memcpy(slot, &sum, SUM_BYTES);
+    /* What can't be written is remembered for as long as nmd runs. */
+    (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACES * SLOT_BYTES));
+}
+
+/* ---- and read ------------------------------------------------------------------------------- */
+
+static bool is_name(const char *text)
+{
+    return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
+}
+
+/* A number that none can come after would be the last one to be found for good. */
+static bool is_whole(const Yarn__KeptPlace *m, size_t slot)
+{
+    return m && m->number < INT64_MAX && m->number % NM_YARN_PLACES == slot && nm_yarn_is_container(m->container) &&
+           nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) && is_name(m->rack) &&
+           m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_ALLOC_N_PASSES;
+}
+
+static void take_place(const Yarn__KeptPlace *m, struct nm_yarn_placement_log *all)
+{
+    _cleanup_free_ char *host = strdup(m->node->host), *rack = strdup(m->rack);
+    struct nm_yarn_place *p = &all->ring[m->number % NM_YARN_PLACES];
+    struct nm_yarn_alloc_why *why = &p->what.why;
+
+    if (!host || !rack)
+        return;
+    *p = (struct nm_yarn_place){nm_yarn_container_of(m->container), nm_yarn_container_of(m->master), STEAL_PTR(host),
+                                STEAL_PTR(rack), m->node->port, m->realtime_usec, {}};
+    p->what.size = (struct nm_yarn_alloc_size){m->memory_mib, m->vcores};
+    p->what.priority = m->priority;
+    p->what.request_id = m->request_id;
+    *why = (struct nm_yarn_alloc_why){.rule = (enum nm_yarn_alloc_rule)m->rule, .listed = (uint16_t)m->listed,
+                                      .position = (uint16_t)m->position, .hosts = m->hosts, .racks = m->racks,
+                                      .waited_usec = m->waited_usec};
+    for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
+        why->passed[i] = (uint16_t)m->passed[i];
+    if (m->number >= all->count)
+        all->count = m->number + 1;
+}
+
+/* The message in a slot; size 0: it has none that is as it was written. */
+static struct nm_bytes message_in(struct nm_bytes slot)
+{
+    uint32_t sum;
+    size_t size;
+
+    if (slot.size < HEAD_BYTES)
+        return (struct nm_bytes){};
+    size = (size_t)slot.data[SUM_BYTES] << 8 | slot.data[SUM_BYTES + 1];
+    memcpy(&sum, slot.data, SUM_BYTES);
+    if (size > slot.size - HEAD_BYTES || be32toh(sum) != sum_of(slot.data, size))
+        return (struct nm_bytes){};
+    return (struct nm_bytes){slot.data + HEAD_BYTES, size};
+}
+
+static void read_slot(struct nm_yarn_placement_log *all, size_t i, struct nm_bytes slot)
+{
+    const struct nm_bytes packed = message_in(slot);
+    const Yarn__KeptPlace *m;
+    struct nm_arena a;
+
+    if (packed.size == 0)
+        return;
+    nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
+    m = (const Yarn__KeptPlace *)nm_arena_unpack(&a, &yarn__kept_place__descriptor, packed);
+    if (is_whole(m, i))
+        take_place(m, all);
+    nm_arena_done(&a);
+}
+
+static void read_all(struct nm_yarn_placement_log *all)
+{
+    uint8_t slot[SLOT_BYTES];
+    ssize_t n = 1;
+
+    for (size_t i = 0; n > 0 && i < NM_YARN_PLACES; i++) {
+        n = pread(all->fd, slot, sizeof slot, (off_t)(i * SLOT_BYTES));
+        if (n > 0)
+            read_slot(all, i, (struct nm_bytes){slot, (size_t)n});
+    }
+}
+
+/* ---- as its user sees it -------------------------------------------------------------------- */
+
+int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
+{
+    struct nm_yarn_placement_log *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return -ENOMEM;
+    p->fd = nm_open_regular_at(dir_fd, PLACES_FILE);
+    if (p->fd < 0) {
+        p->error = p->fd;
+        p->fd = -EBADF;
+    } else {
+        read_all(p);
+    }
+    *ret = p;
+    return 0;
+}
+
+int nm_yarn_placement_log_error(const struct nm_yarn_placement_log *p)
+{
+    return p->error;
+}
+
+struct nm_yarn_placement_log *nm_yarn_placement_log_free(struct nm_yarn_placement_log *p)
+{
+    if (!p)
+        return NULL;
+    for (size_t i = 0; i < NM_YARN_PLACES; i++)
+        place_done(&p->ring[i]);
+    (void)nm_close(p->fd);
+    free(p);
+    return NULL;
+}
+
+void nm_yarn_placement_log_add(struct nm_yarn_placement_log *p, const struct nm_yarn_container_id *container,
+                               const struct nm_yarn_container_id *master, const struct nm_yarn_placement *what)
+{
+    _cleanup_free_ char *host = strdup(what->node->host), *rack = strdup(what->node->rack);
+    struct nm_yarn_place *place = &p->ring[p->count % NM_YARN_PLACES];
+
+    if (!host || !rack)
+        return;
+    place_done(place);
+    *place = (struct nm_yarn_place){*container, *master, STEAL_PTR(host), STEAL_PTR(rack), what->node->port,
+                                    nm_realtime_usec(), *what};
+    place->what.node = NULL;
+    write_slot(p, p->count++);
+}
+
+const struct nm_yarn_place *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p, const char *container)
+{
+    const uint64_t n = NM_MIN(p->count, (uint64_t)NM_YARN_PLACES);
+    char text[NM_YARN_ID_SIZE];
+
+    for (uint64_t i = 1; i <= n; i++) {
+        const struct nm_yarn_place *place = &p->ring[(p->count - i) % NM_YARN_PLACES];
+
+        if (place->host && nm_streq(nm_yarn_container_id_format(&place->container, text), container))
+            return place;
+    }
+    return NULL;
+}

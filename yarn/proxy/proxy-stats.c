@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See proxy-stats.h. */
+
+#include "yarn/proxy/proxy-stats.h"
+
+#include <errno.h>
+
+#include "yarn/allocator/why.h"
+#include "yarn/proxy/placement-log.h"
+
+struct nm_yarn_proxy_stats {
+    uint64_t failed[NM_MASTER_N_CALLS];
+    struct nm_histogram took[NM_MASTER_N_CALLS], added;
+    uint64_t placed[NM_YARN_ALLOC_N_RULES];
+    struct nm_yarn_placement_log *places;
+};
+
+int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
+{
+    _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = calloc(1, sizeof *s);
+    int r = s ? nm_yarn_placement_log_new(dir_fd, &s->places) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    *ret = STEAL_PTR(s);
+    return 0;
+}
+
+struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s)
+{
+    if (!s)
+        return NULL;
+    nm_yarn_placement_log_free(s->places);
+    free(s);
+    return NULL;
+}
+
+int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s)
+{
+    return nm_yarn_placement_log_error(s->places);
+}
+
+/* ---- what happens ----------------------------------------------------------------------------------- */
+
+void nm_yarn_proxy_stats_answered(struct nm_yarn_proxy_stats *s, enum nm_master_call call, uint64_t took_usec)
+{
+    nm_histogram_add(&s->took[call], took_usec);
+}
+
+void nm_yarn_proxy_stats_failed(struct nm_yarn_proxy_stats *s, enum nm_master_call call)
+{
+    s->failed[call]++;
+}
+
+void nm_yarn_proxy_stats_added(struct nm_yarn_proxy_stats *s, uint64_t usec)
+{
+    nm_histogram_add(&s->added, usec);
+}
+
+void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_yarn_container_id *container,
+                                const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p)
+{
+    s->placed[p->why.rule]++;
+    nm_yarn_placement_log_add(s->places, container, master, p);
+}
+
+/* ---- what there is to see --------------------------------------------------------------------------- */
+
+static json_t *placed_of(const uint64_t placed[NM_YARN_ALLOC_N_RULES])
+{
+    return json_pack("{s:I, s:I, s:I}", "node_local", (json_int_t)placed[NM_YARN_ALLOC_NODE_LOCAL], "rack_local",
+                     (json_int_t)placed[NM_YARN_ALLOC_RACK_LOCAL], "anywhere", (json_int_t)placed[NM_YARN_ALLOC_ANY]);
+}
+
+json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v)
+{
+    const struct nm_yarn_alloc_figures *f = &v->figures;
+    uint64_t last = v->last_allocate_realtime_usec;
+
+    return json_pack("{s:s, s:s, s:s?, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o}", "attempt_id", v->attempt, "master_id",
+                     v->master, "user", v->user, "state", v->state, "asks", (json_int_t)f->asks, "outstanding",
+                     (json_int_t)f->outstanding, "nodes", (json_int_t)f->nodes, "blacklisted",
+                     (json_int_t)f->blacklisted, "placed", placed_of(f->placed), "since_usec",
+                     (json_int_t)v->since_realtime_usec, "last_allocate_usec",
+                     last > 0 ? json_integer((json_int_t)last) : json_null());
+}
+
+void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret)
+{
+    ret->pipelines++;
+    ret->outstanding = nm_add_u64(ret->outstanding, v->figures.outstanding);
+}
+
+void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret)
+{
+    ret->served = true;
+    ret->placed_node_local = s->placed[NM_YARN_ALLOC_NODE_LOCAL];
+    ret->placed_rack_local = s->placed[NM_YARN_ALLOC_RACK_LOCAL];
+    ret->placed_anywhere = s->placed[NM_YARN_ALLOC_ANY];
+    memcpy(ret->failed, s->failed, sizeof ret->failed);
+    memcpy(ret->took, s->took, sizeof ret->took);
+    ret->added = s->added;
+}
+
+static json_t *passed_of(const struct nm_yarn_alloc_why *w)
+{
+    json_t *o = json_object();
+
+    for (enum nm_yarn_alloc_pass i = 0; o && i < NM_YARN_ALLOC_N_PASSES; i++)
+        if (json_object_set_new(o, nm_yarn_alloc_pass_name(i), json_integer(w->passed[i])) < 0) {
+            json_decref(o);
+            o = NULL;
+        }
+    return o;
+}
+
+static json_t *place_to_json(const struct nm_yarn_place *place, const char *container)
+{
+    const struct nm_yarn_alloc_node node = {.host = place->host, .port = place->port, .rack = place->rack};
+    char where[280], summary[NM_YARN_WHY_SIZE], explanation[NM_YARN_WHY_SIZE], attempt[NM_YARN_ID_SIZE];
+    struct nm_yarn_placement p = place->what;
+
+    p.node = &node;
+    (void)snprintf(where, sizeof where, "%s:%d", place->host, place->port);
+    nm_yarn_why_summary(&p, summary, sizeof summary);
+    nm_yarn_why_explain(&p, explanation, sizeof explanation);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:I, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:s, s:s}",
+                     "container_id", container, "attempt_id",
+                     nm_yarn_attempt_id_format(&place->container.attempt, attempt), "node", where, "rule",
+                     nm_yarn_alloc_rule_name(p.why.rule), "memory_bytes",
+                     (json_int_t)(p.size.memory_mib * (int64_t)NM_MIB), "vcores", p.size.vcores, "priority",
+                     p.priority, "request_id", (json_int_t)p.request_id, "listed", (int)p.why.listed, "position",
+                     (int)p.why.position, "passed", passed_of(&p.why), "hosts", (json_int_t)p.why.hosts, "racks",
+                     (json_int_t)p.why.racks, "waited_usec", (json_int_t)p.why.waited_usec, "realtime_usec",
+                     (json_int_t)place->realtime_usec, "summary", summary, "explanation", explanation);
+}
+
+json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
+                                      struct nm_yarn_container_id *ret_master)
+{
+    const struct nm_yarn_place *place = nm_yarn_placement_log_find(s->places, container);
+    json_t *found = place ? place_to_json(place, container) : NULL;
+
+    if (found)
+        *ret_master = place->master;
+    return found;
+}
