@@ -12,13 +12,13 @@
 static const char popular[] = "x:f-10";
 static unsigned n_heard; /* lines of workers */
 
-int __real_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret);
-int __wrap_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret);
+int __real_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
+int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 
-int __wrap_nm_said_parse(const char *text, size_t size, struct nm_worker_reply *ret)
+int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret)
 {
     n_heard++;
-    return __real_nm_said_parse(text, size, ret);
+    return __real_nm_worker_reply_parse(text, size, ret);
 }
 
 static void ask_public(struct world *w, const char *name, struct owner *o, const char *const *uris, size_t n)
