@@ -87,6 +87,8 @@ like "the other one may stand by" "$out" "127.0.0.1:$closed .*nothing listens at
 like "the name node is tried, too" "$out" "name node 192.0.2.9:9870 .*can't be reached"
 like "Java is found" "$out" "Java 17.0.9: /usr/lib/jvm/java-17 "
 like "and Hadoop" "$out" "Hadoop: /srv/hadoop \(hadoop-env.sh\)"
+like "each address has its reason" "$(tr -s '\n ' ' ' <<<"$out")" \
+    "# a name node: 192.0.2.9 IPAddressAllow=192.0.2.9 # a name server IPAddressAllow=192.0.2.53 # as --allow said IPAddressAllow=198.51"
 for line in IPAddressAllow=192.0.2.9 IPAddressAllow=192.0.2.53 IPAddressAllow=198.51.100.0/24 \
     Environment=JAVA_HOME=/usr/lib/jvm/java-17 Environment=HADOOP_COMMON_HOME=/srv/hadoop "Environment=HADOOP_CONF_DIR=$conf" \
     ReadWritePaths=-/usr/local/hadoop/tmp; do

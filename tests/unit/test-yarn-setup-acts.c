@@ -182,6 +182,7 @@ static void test_there_and_back(void **state)
     assert_says(real, "127.0.0.1:2 (127.0.0.1): can't be reached: nothing listens at that port, so files of jobs");
     assert_says(real, "Java 17.0.9: /opt/java (hadoop-env.sh)");
     assert_says(real, "Environment=JAVA_HOME=/opt/java");
+    assert_null(strstr(real, "# Written by"));
     assert_says(real, "Yours to decide");
     assert_true(is_there(UNIT) && is_there(CONFIG) && is_there(MANIFEST) && is_there("/data/new/local"));
     assert_int_equal(stat(in_root("/data/old"), &st), 0);

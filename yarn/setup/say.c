@@ -131,11 +131,15 @@ static const char *const acts[] = {
     [NM_SETUP_LEAVE] = "leave",
 };
 
+/* Prints the lines of a file, with the reasons in them. The first one says who has written it, which is known here, and
+ * isn't true of lines that are copied to another file. */
 static void say_text(FILE *out, const char *text)
 {
-    for (size_t n; *text; text += n + (text[n] == '\n')) {
+    const bool has_writer = *text == '#';
+
+    for (size_t n, i = 0; *text; text += n + (text[n] == '\n'), i++) {
         n = strcspn(text, "\n");
-        if (*text != '#')
+        if (i > 0 || !has_writer)
             fprintf(out, "            %.*s\n", (int)n, text);
     }
 }
