@@ -329,6 +329,38 @@ static void test_links(void **state)
     assert_true(is_there("/elsewhere/file"));
 }
 
+/* Makes one line of each sentence. */
+static void unwrap(char *said)
+{
+    for (char *p = said; (p = strstr(p, "\n    "));) {
+        memmove(p, p + 4, strlen(p + 4) + 1);
+        *p = ' ';
+    }
+}
+
+/* Where a directory above is at fault, the advice is about that. */
+static void test_weak(void **state)
+{
+    char *said = NULL;
+
+    (void)state;
+    make_dir("/data/new", 0777);
+    assert_int_equal(chmod(in_root("/etc/systemd/system"), 0777), 0);
+    assert_run(nm_yarn_setup, false, -EEXIST, &said);
+    assert_says(said, "  leave   /data/new/local: others than root can change /data/new, which is above it");
+    unwrap(said);
+    assert_says(said, "/data/new/local is left as it is, since others than root can change /data/new, which is above it "
+                      "(chown root and chmod go-w mend that, if it is to be root's). Choose another in yarn-site.xml, "
+                      "such as /srv/nmd/local, or give /data/new to root, too.\n");
+    assert_says(said, UNIT " is left as it is, since others than root can change /etc/systemd/system, ");
+    assert_says(said, "Give /etc/systemd/system to root and run this again.\n");
+    free(said);
+    assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* that helps */
+    assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
+    assert_run(nm_yarn_setup, false, 0, NULL);
+    assert_true(is_there("/data/new/local") && is_there(UNIT));
+}
+
 static void assert_refused(struct nm_yarn_setup_params p, const char *words)
 {
     char *message = NULL, *before = picture(), *after;
@@ -383,10 +415,7 @@ static void assert_java(const char *script, const char *other_script, const char
     put("/etc/hadoop/conf/hadoop-env.sh", script);
     put("/etc/hadoop/conf/yarn-env.sh", other_script);
     assert_run(nm_yarn_setup, true, 0, &said);
-    for (char *p = said; (p = strstr(p, "\n    "));) { /* the lines of a sentence */
-        memmove(p, p + 4, strlen(p + 4) + 1);
-        *p = ' ';
-    }
+    unwrap(said);
     assert_says(said, words);
     free(said);
 }
@@ -702,6 +731,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_weak, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_java, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),

@@ -242,7 +242,13 @@ static void test_directories_below_others(void **state)
     w.dirs[0].weak = (const char **)(uintptr_t)other_way;
     w.dirs[0].n_weak = 2;
     plan(&w);
-    assert_left(&w, "/data/1/logs", "others than root can change /data/1/x");
+    assert_left(&w, "/data/1/logs", "others than root can change /data/1/x, which is above");
+    assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1/x");
+    assert_null(step_of(&w, "/data/1/own")->weak);
+    w.dirs[2].is_usable = true; /* nothing is mended */
+    plan(&w);
+    assert_left(&w, "/data/1/logs", "others than root can change /data/1 and /data/1/x, which are above");
+    assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1 and /data/1/x");
     world_done(&w);
 }
 

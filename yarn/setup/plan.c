@@ -93,31 +93,37 @@ static bool is_mended(const struct planner *p, const char *path)
     return false;
 }
 
-/* Returns a directory above it in which others than root can replace it even after the steps that are planned by now;
- * or NULL. */
-static const char *weak_above(const struct planner *p, const struct nm_setup_spot *s)
+/* Returns whether others than root can replace it in a directory above it even after the steps that are planned by
+ * now. */
+static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
 {
     for (size_t i = 0; i < s->n_weak; i++)
         if (!is_mended(p, s->weak[i]))
-            return s->weak[i];
-    return NULL;
+            return true;
+    return false;
 }
 
-/* Nothing is written below a directory that others than root can change: they could replace the file. */
-static const char *why_weak(struct planner *p, const char *weak)
+/* Nothing is written below a directory that others than root can change: they could replace the file. Names all of
+ * these directories: to mend one of them is not enough. Returns false if memory ran out. */
+static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struct nm_setup_step *step)
 {
-    return nm_yarn_print(p->arena, "others than root can change %s, which is above it (chown root and chmod go-w "
-                         "mend that, if it is to be root's)", weak);
+    size_t n = 0;
+
+    step->weak = "";
+    for (size_t i = 0; step->weak && i < s->n_weak; i++)
+        if (!is_mended(p, s->weak[i]))
+            step->weak = nm_yarn_print(p->arena, "%s%s%s", step->weak, n++ > 0 ? " and " : "", s->weak[i]);
+    if (step->weak)
+        step->why = nm_yarn_print(p->arena, "others than root can change %s, which %s above it (chown root and chmod "
+                                  "go-w mend that, if %s to be root's)",
+                                  step->weak, n > 1 ? "are" : "is", n > 1 ? "they are" : "it is");
+    return step->weak && step->why;
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static const char *why_leave(struct planner *p, const struct nm_setup_spot *spot, bool is_noted)
+static const char *why_leave(const struct nm_setup_spot *spot, bool is_noted)
 {
-    const char *weak = weak_above(p, spot);
-
-    if (weak)
-        return why_weak(p, weak);
     if (spot->kind != NM_SETUP_FILE || spot->error < 0)
         return why_not(spot);
     return is_noted ? "somebody has changed it since it was written"
@@ -129,20 +135,22 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
     const struct nm_setup_entry *e = nm_setup_manifest_find(&p->facts->manifest, NM_SETUP_WROTE_FILE, spot->path);
     struct nm_setup_step step = {.path = spot->path, .text = text};
     const char *sum = text ? nm_setup_sum(p->arena, text, strlen(text)) : NULL;
-    const bool is_weak = weak_above(p, spot);
+    const bool below_weak = is_weak(p, spot);
     int r;
 
     if (!sum)
         return -ENOMEM;
-    if (spot->kind == NM_SETUP_NOTHING && !is_weak)
+    if (spot->kind == NM_SETUP_NOTHING && !below_weak)
         step.act = NM_SETUP_MAKE;
     else if (spot->kind == NM_SETUP_FILE && spot->sha256 && nm_streq(spot->sha256, sum))
         step.act = NM_SETUP_KEEP;
-    else if (spot->kind == NM_SETUP_FILE && !is_weak && e && nm_setup_entry_has(e, spot->sha256))
+    else if (spot->kind == NM_SETUP_FILE && !below_weak && e && nm_setup_entry_has(e, spot->sha256))
         step.act = NM_SETUP_CHANGE;
     else
         step.act = NM_SETUP_LEAVE;
-    if (step.act == NM_SETUP_LEAVE && !(step.why = why_leave(p, spot, e)))
+    if (step.act == NM_SETUP_LEAVE && !below_weak)
+        step.why = why_leave(spot, e);
+    else if (step.act == NM_SETUP_LEAVE && !explain_weak(p, spot, &step))
         return -ENOMEM;
     r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
     return r < 0 ? r : add(p, &step);
@@ -169,25 +177,15 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
                                  .gid = p->facts->gid, .old_uid = spot->uid, .old_gid = spot->gid,
                                  .old_mode = spot->mode};
+    const bool below_weak = is_weak(p, spot);
 
-    const bool is_weak = weak_above(p, spot);
-
-    if (spot->is_usable || (spot->is_private && !is_weak))
+    if (spot->is_usable || (spot->is_private && !below_weak))
         step.act = NM_SETUP_KEEP;
-    else if (is_weak || (spot->kind == NM_SETUP_DIR ? why_shared(spot) != NULL : spot->kind != NM_SETUP_NOTHING))
+    else if (below_weak || (spot->kind == NM_SETUP_DIR ? why_shared(spot) != NULL : spot->kind != NM_SETUP_NOTHING))
         step.act = NM_SETUP_LEAVE;
     else
         step.act = spot->kind == NM_SETUP_DIR ? NM_SETUP_CHANGE : NM_SETUP_MAKE;
     return step;
-}
-
-static const char *why_leave_dir(struct planner *p, const struct nm_setup_spot *spot)
-{
-    const char *weak = weak_above(p, spot);
-
-    if (weak)
-        return why_weak(p, weak);
-    return spot->kind == NM_SETUP_DIR ? why_shared(spot) : why_not(spot);
 }
 
 /* Those above it come first, whatever the order of the cluster's files is: whether it can be made depends on them. */
@@ -204,7 +202,9 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
     if (r < 0 || is_planned(p, spot->path))
         return r;
     step = dir_step(p, spot);
-    if (step.act == NM_SETUP_LEAVE && !(step.why = why_leave_dir(p, spot)))
+    if (step.act == NM_SETUP_LEAVE && !is_weak(p, spot))
+        step.why = spot->kind == NM_SETUP_DIR ? why_shared(spot) : why_not(spot);
+    else if (step.act == NM_SETUP_LEAVE && !explain_weak(p, spot, &step))
         return -ENOMEM;
     r = step.act == NM_SETUP_MAKE ? add_way(p, spot) : 0;
     return r < 0 ? r : add(p, &step);

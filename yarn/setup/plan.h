@@ -28,7 +28,8 @@ struct nm_setup_step {
     uid_t old_uid; /* of a changed directory: before the change */
     gid_t old_gid;
     mode_t old_mode;
-    const char *why; /* NM_SETUP_LEAVE: the reason; else NULL */
+    const char *why;  /* NM_SETUP_LEAVE: the reason; else NULL */
+    const char *weak; /* the directories above it that are the reason, as part of a sentence; or NULL */
 };
 
 /* Advice on decisions that are the administrator's: a sentence or two. */

@@ -162,9 +162,23 @@ static void say_step(FILE *out, const struct nm_setup_step *s)
         say_text(out, s->text);
 }
 
+/* Writes what helps. Where the directories above are at fault, nothing that is done to the path itself does. */
+static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
+{
+    if (!s->weak)
+        return s->is_dir ? "Make it a directory of root's with mode 0755 yourself, or choose another."
+                         : "Put the lines above into a drop-in yourself, or move that file away and run this again.";
+    if (s->is_dir)
+        (void)snprintf(buf, size, "Choose another in yarn-site.xml, such as /srv/nmd%s, or give %s to root, too.",
+                       strrchr(s->path, '/'), s->weak);
+    else
+        (void)snprintf(buf, size, "Give %s to root and run this again.", s->weak);
+    return buf;
+}
+
 static void say_left(FILE *out, const struct nm_setup_plan *p)
 {
-    char text[600];
+    char text[4000], buf[1800];
 
     for (size_t i = 0; i < p->n_steps; i++) {
         const struct nm_setup_step *s = &p->steps[i];
@@ -172,9 +186,7 @@ static void say_left(FILE *out, const struct nm_setup_plan *p)
         if (s->act != NM_SETUP_LEAVE)
             continue;
         (void)snprintf(text, sizeof text, "%s is left as it is, since %s. %s", s->path, s->why,
-                       s->is_dir ? "Make it a directory of root's with mode 0755 yourself, or choose another."
-                                 : "Put the lines above into a drop-in yourself, or move that file away and run this "
-                                   "again.");
+                       remedy(s, buf, sizeof buf));
         say_wrapped(out, text);
     }
 }
