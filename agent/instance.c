@@ -138,12 +138,17 @@ int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
                    strerror(-r));
 }
 
-bool nm_instance_is_running(const char *state_dir)
+pid_t nm_instance_holder(const char *state_dir)
 {
     char path[PATH_MAX];
-    pid_t holder;
 
     (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, state_dir);
-    holder = nm_lockfile_holder(path);
+    return nm_lockfile_holder(path);
+}
+
+bool nm_instance_is_running(const char *state_dir)
+{
+    const pid_t holder = nm_instance_holder(state_dir);
+
     return holder > 0 || holder == -EBUSY;
 }

@@ -777,7 +777,8 @@ int main(int argc, char **argv)
     if (parse_argv(argc, argv, &o) < 0)
         return 2;
     if (o.setup.conf_dir)
-        return nm_yarn_setup_run(&o.setup, o.config, o.state_dir, warn_of_yarn) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder, warn_of_yarn) < 0 ? EXIT_FAILURE
+                                                                                                        : EXIT_SUCCESS;
     fill_defaults(&d, &o);
     if (sd_listen_fds(1) >= 1) /* forgets the variables, so that this is the only call */
         o.listen_fd = SD_LISTEN_FDS_START;

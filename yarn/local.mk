@@ -119,6 +119,7 @@ libnm_yarn_la_SOURCES = \
 	%D%/setup/reach.c %D%/setup/reach.h \
 	%D%/setup/say.c %D%/setup/say.h \
 	%D%/setup/script.c %D%/setup/script.h \
+	%D%/setup/service.c %D%/setup/service.h \
 	%D%/setup/setup.c %D%/setup/setup.h \
 	%D%/setup/spot.c \
 	%D%/setup/texts.c \

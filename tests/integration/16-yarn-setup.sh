@@ -49,7 +49,7 @@ setup() { # OPTION...: $out, $err, $status
         --config /etc/nmd/nmd.conf --state-dir /var/lib/nmd "$@"
 }
 
-mkdir -p "$root$conf" "$root"/etc/{nmd,systemd/system} "$root"/data/{1,2}/yarn "$root"/usr/lib/jvm/java-17/bin "$root/srv/hadoop/bin"
+mkdir -p "$root$conf" "$root"/etc/{nmd,systemd/system} "$root/run/systemd/system" "$root"/data/{1,2}/yarn "$root"/usr/lib/jvm/java-17/bin "$root/srv/hadoop/bin"
 chmod 2775 "$root/data/1/yarn"
 [ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
 printf '#!/bin/sh\n' | tee "$root/usr/lib/jvm/java-17/bin/java" >"$root/srv/hadoop/bin/hadoop"
@@ -280,6 +280,42 @@ done
 conf=$wanted
 setup --undo
 like "there is nothing more to take back" "$out" "Nothing was set up"
+
+# ---- without systemd -----------------------------------------------------------------------------------
+
+rmdir "$root/run/systemd/system"
+setup --dry-run
+is "no systemd: nobody is sent to systemctl" "$status $(grep -c systemctl <<<"$out")" "0 0"
+like "but to what is there" "$(tr -s '\n ' ' ' <<<"$out")" \
+    "systemd doesn't run on this host\. .*: nmd --check-config --root .* Start nmd as a node on that host: JAVA_HOME=/usr/lib/jvm/java-17 "
+is "no nmd is to be stopped where none runs" "$(grep -c '^  kill' <<<"$out")" 0
+$(type -P sh) -c "$(sed -n 's/^  \(nmd --check-config .*\)/\1/p' <<<"$out" | sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
+like "the check that it names is of this setup" "$(cat "$dir/said")" "max-queue-length is 0"
+# shellcheck disable=SC2016 # the inner shell's
+said=$($(type -P sh) -c 'nmd() { echo "$JAVA_HOME $HADOOP_HOME $HADOOP_CONF_DIR $*"; }
+'"$(grep '^  JAVA_HOME=' <<<"$out")"' wait')
+like "and nmd starts with what the drop-in has" "$said" \
+    "^/usr/lib/jvm/java-17 /srv/hadoop $conf( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
+setup
+python3 -c 'import fcntl, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print("ready", flush=True)
+time.sleep(60)' "$root/var/lib/nmd/lock" >"$dir/lock.ready" &
+# shellcheck disable=SC2034 # for at_exit
+lock_pid=$!
+at_exit 'kill "$lock_pid" 2>/dev/null'
+wait_until 10 test -s "$dir/lock.ready"
+setup
+like "one that runs is to be stopped" "$(tr -s '\n ' ' ' <<<"$out")" "wait until it has ended: kill $lock_pid Start nmd"
+setup --undo --dry-run
+like "and before the way back" "$(tr -s '\n ' ' ' <<<"$out")" "stop the nmd that runs: kill $lock_pid After it, .*start nmd again"
+is "with no systemctl" "$(grep -c systemctl <<<"$out")" 0
+kill "$lock_pid"
+rm "$root/var/lib/nmd/lock"
+setup --undo
+mkdir "$root/run/systemd/system"
+is "and all is as it was" "$status $(tree | sha256sum)" "0 $(sha256sum <<<"$before")"
 
 # ---- the package's purge takes back as much --------------------------------------------------------------
 

@@ -78,12 +78,13 @@ static void tell_lines(const char *text)
 }
 
 int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config, const char *state_dir,
-                      nm_yarn_warn_t warn)
+                      pid_t (*holder)(const char *state_dir), nm_yarn_warn_t warn)
 {
-    const struct nm_yarn_setup_params p = nm_yarn_setup_params_of(o, config, state_dir, warn);
+    struct nm_yarn_setup_params p = nm_yarn_setup_params_of(o, config, state_dir, warn);
     _cleanup_free_ char *message = NULL;
     int r;
 
+    p.holder = holder;
     if (geteuid() != 0 && !o->root && !o->is_dry)
         return nm_usage_error("--yarn-setup writes below /etc and gives directories to root: only root can do that. "
                               "--dry-run says what it would do.");

@@ -50,6 +50,6 @@ int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool chec
 /* config, state_dir NULL: the host's own. */
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn);
-/* Runs the setup or the undo, and prints the result. Negative: something was not done. */
+/* Runs the setup or the undo, and prints the result. holder: as in setup.h. Negative: something was not done. */
 int nm_yarn_setup_run(const struct nm_yarn_setup_options *o, const char *config, const char *state_dir,
-                      nm_yarn_warn_t warn);
+                      pid_t (*holder)(const char *state_dir), nm_yarn_warn_t warn);

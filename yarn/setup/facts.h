@@ -82,8 +82,10 @@ struct nm_setup_wish {
     const char *config_path, *unit_path, *state_dir, *manifest_path;
     const char *options; /* those of this command that have other than default values, each after a blank; or "" */
     const char *check_options; /* the same for --check-config of what was set up */
+    const char *run_options;   /* the same for nmd itself, on its host */
     const char *java_home;     /* NULL: one is looked for */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
+    pid_t (*holder)(const char *state_dir); /* as in setup.h */
     void (*progress)(const char *text); /* is called while something takes seconds; may be NULL */
 };
 

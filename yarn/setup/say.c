@@ -191,8 +191,85 @@ static void say_left(FILE *out, const struct nm_setup_plan *p)
     }
 }
 
+/* ---- the commands that come next ---------------------------------------------------------- */
+
+static void say_kill(FILE *out, const struct nm_setup_service *s)
+{
+    if (s->pid > 0)
+        fprintf(out, "  kill %d\n", (int)s->pid);
+    else
+        fputs("  kill PID    # `nmctl version --json` has it as `pid`\n", out);
+}
+
+/* Prints the command that starts nmd as the unit would with the drop-in: only Environment= has an effect without
+ * systemd. All values are plain (nm_setup_is_plain()), so that a shell needs no quotes. */
+static void say_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
+{
+    static const char key[] = "Environment=";
+    const char *line = "";
+
+    for (size_t i = 0; i < p->n_steps; i++)
+        if (nm_streq(p->steps[i].path, w->unit_path))
+            line = p->steps[i].text;
+    fputs("  ", out);
+    for (size_t n; *line; line += n + (line[n] == '\n')) {
+        n = strcspn(line, "\n");
+        if (strncmp(line, key, strlen(key)) == 0)
+            fprintf(out, "%.*s ", (int)(n - strlen(key)), line + strlen(key));
+    }
+    fprintf(out, "nmd%s &\n", w->run_options);
+}
+
+static void say_next(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
+                     const struct nm_setup_plan *p)
+{
+    if (s->by_systemd) {
+        fprintf(out,
+                "\nThen stop Hadoop's own NodeManager on this host, and\n"
+                "  systemctl daemon-reload && nmd --check-config%s && systemctl restart nmd.service\n",
+                w->check_options);
+        return;
+    }
+    fprintf(out,
+            "\nsystemd doesn't run on this host. Stop Hadoop's own NodeManager, and check what was set up:\n"
+            "  nmd --check-config%s\n",
+            w->check_options);
+    if (s->pid != 0) {
+        fprintf(out, "Stop the nmd that runs%s, and wait until it has ended:\n", s->pid < 0 ? ", if there is one" : "");
+        say_kill(out, s);
+    }
+    fprintf(out, "Start nmd as a node%s:\n", *w->root ? " on that host" : "");
+    say_start(out, w, p);
+}
+
+static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
+{
+    fprintf(out,
+            "\nBefore this command, or now at the latest, decommission the node in the ResourceManager,%s wait until its\n"
+            "containers have ended",
+            !s->by_systemd && s->pid == 0 ? " and" : "");
+    if (s->by_systemd) {
+        fputs(", and\n"
+              "  systemctl stop nmd.service\n"
+              "After it, before Hadoop's own NodeManager starts:\n"
+              "  systemctl daemon-reload && systemctl restart nmd.service\n",
+              out);
+        return;
+    }
+    if (s->pid == 0) {
+        fputs(".\n", out);
+    } else {
+        fprintf(out, ", and stop the nmd that runs%s:\n", s->pid < 0 ? ", if there is one" : "");
+        say_kill(out, s);
+    }
+    fprintf(out, "After it, before Hadoop's own NodeManager starts, start nmd again%s if it is still to run:\n"
+            "  nmd%s &\n", *w->root ? " on that host" : "", w->run_options);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
 void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
-                  const struct nm_setup_plan *p)
+                  const struct nm_setup_service *s, const struct nm_setup_plan *p)
 {
     say_found(out, w, f);
     fputs("\nWhat a node needs\n", out);
@@ -203,15 +280,15 @@ void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setu
     say_left(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
         say_wrapped(out, p->advice[i].text);
+    say_next(out, w, s, p);
     fprintf(out,
-            "\nThen stop Hadoop's own NodeManager on this host, and\n"
-            "  systemctl daemon-reload && nmd --check-config%s && systemctl restart nmd.service\n"
             "The way back is\n"
             "  nmd --yarn-setup %s --undo%s\n",
-            w->check_options, w->conf_dir, w->options);
+            w->conf_dir, w->options);
 }
 
-void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
+void nm_setup_say_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *service,
+                       const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
 {
     static const char *const names[] = {
         [NM_SETUP_REMOVE] = "remove",
@@ -233,10 +310,5 @@ void nm_setup_say_undo(FILE *out, const struct nm_setup_manifest *m, const struc
             fprintf(out, ": to owner %u:%u and mode %04o", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
         fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
-    fputs("\nBefore this command, or now at the latest, decommission the node in the ResourceManager, wait until its\n"
-          "containers have ended, and\n"
-          "  systemctl stop nmd.service\n"
-          "After it, before Hadoop's own NodeManager starts:\n"
-          "  systemctl daemon-reload && systemctl restart nmd.service\n",
-          out);
+    say_next_of_undo(out, w, service);
 }

@@ -7,20 +7,14 @@
 #include <limits.h>
 #include <stdarg.h>
 
+#include "util/fileio.h"
 #include "yarn/launch/text.h"
 #include "yarn/setup/act.h"
 #include "yarn/setup/facts.h"
 #include "yarn/setup/files.h"
 #include "yarn/setup/plan.h"
 #include "yarn/setup/say.h"
-#include "yarn/setup/undo.h"
-#include "yarn/setup/unit.h"
-#include "util/fileio.h"
-#include "yarn/launch/text.h"
-#include "yarn/setup/act.h"
-#include "yarn/setup/facts.h"
-#include "yarn/setup/plan.h"
-#include "yarn/setup/say.h"
+#include "yarn/setup/service.h"
 #include "yarn/setup/undo.h"
 #include "yarn/setup/unit.h"
 
@@ -80,6 +74,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
         .manifest_path = nm_yarn_print(&s->arena, "%s/yarn-setup", state),
         .java_home = p->java_home,
         .allow = p->allow ?: nothing_more,
+        .holder = p->holder,
         .progress = p->progress,
     };
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
@@ -107,7 +102,7 @@ static int note_options(struct setup *s, const char *config, const char *state)
 {
     const bool has_root = *s->root, own_config = !nm_streq(config, NM_SYSCONFDIR "/nmd/nmd.conf"),
                own_state = !nm_streq(state, NM_LOCALSTATEDIR "/lib/nmd");
-    const char *options = "", *check = "";
+    const char *options = "", *check = "", *run = "";
 
     if (has_root) {
         options = add_option(&s->arena, options, "--root", s->root, "");
@@ -121,9 +116,14 @@ static int note_options(struct setup *s, const char *config, const char *state)
         check = add_option(&s->arena, check, "--config", s->root, config);
     if (has_root || own_state)
         check = add_option(&s->arena, check, "--state-dir", s->root, state);
+    if (own_config)
+        run = add_option(&s->arena, run, "--config", "", config);
+    if (own_state)
+        run = add_option(&s->arena, run, "--state-dir", "", state);
     s->wish.options = options;
     s->wish.check_options = check;
-    return options && check ? 0 : -ENOMEM;
+    s->wish.run_options = run;
+    return options && check && run ? 0 : -ENOMEM;
 }
 
 /* --check-config names the cluster's files as the host itself has them. */
@@ -184,6 +184,7 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
 {
     _cleanup_(setup_done) struct setup s = {};
     _cleanup_(nm_yarn_settings_freep) struct nm_yarn_settings *settings = NULL;
+    struct nm_setup_service service;
     struct nm_setup_facts facts;
     struct nm_setup_plan plan;
     char dir[PATH_MAX];
@@ -199,7 +200,8 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
         r = decide(&s, settings, &facts, &plan, ret_message);
     if (r < 0)
         return r;
-    nm_setup_say(out, &s.wish, &facts, &plan);
+    service = nm_setup_service_look(&s.wish);
+    nm_setup_say(out, &s.wish, &facts, &service, &plan);
     r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
                   : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
     return r == 0 && plan.n_left > 0 ? -EEXIST : r;
@@ -210,6 +212,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     _cleanup_(setup_done) struct setup s = {};
     struct nm_setup_manifest manifest = {};
     struct nm_setup_left *left = NULL;
+    struct nm_setup_service service;
     struct nm_setup_undo undo = {};
     const char *path = NULL;
     int r;
@@ -226,7 +229,8 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
         r = nm_setup_undo_plan(&manifest, left, geteuid(), getegid(), s.wish.manifest_path, &s.arena, &undo);
     if (r < 0)
         return r;
-    nm_setup_say_undo(out, &manifest, &undo);
+    service = nm_setup_service_look(&s.wish);
+    nm_setup_say_undo(out, &s.wish, &service, &manifest, &undo);
     if (manifest.conf_dir)
         r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
     return r == 0 && undo.n_staying > 0 ? -EEXIST : r;

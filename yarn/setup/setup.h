@@ -8,6 +8,7 @@
  */
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "yarn/conf/settings.h"
 
@@ -20,6 +21,8 @@ struct nm_yarn_setup_params {
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
     bool is_dry; /* change nothing; output and result are the same, also where something can't be written to */
     void (*progress)(const char *text); /* NULL, or is called every second while names or hosts don't answer */
+    /* Returns the pid of the nmd that uses this state directory; 0: none does; -errno: unknown. NULL: unknown. */
+    pid_t (*holder)(const char *state_dir);
     nm_yarn_warn_t warn;
     void *userdata;
 };
