@@ -49,7 +49,8 @@ setup() { # OPTION...: $out, $err, $status
         --config /etc/nmd/nmd.conf --state-dir /var/lib/nmd "$@"
 }
 
-mkdir -p "$root$conf" "$root"/etc/{nmd,systemd/system} "$root/run/systemd/system" "$root"/data/{1,2}/yarn "$root"/usr/lib/jvm/java-17/bin "$root/srv/hadoop/bin"
+mkdir -p "$root$conf" "$root"/etc/{nmd,systemd/system} "$root/run/systemd/system"
+mkdir -p "$root"/data/{1,2}/yarn "$root"/usr/lib/jvm/java-17/bin "$root/srv/hadoop/bin"
 chmod 2775 "$root/data/1/yarn"
 [ "$as_root" != 0 ] || chown 12345:23456 "$root/data/1/yarn"
 printf '#!/bin/sh\n' | tee "$root/usr/lib/jvm/java-17/bin/java" >"$root/srv/hadoop/bin/hadoop"
@@ -252,6 +253,7 @@ if [ "$as_root" = 0 ]; then
     like "in a directory that was given back, which is said" "$(sort <<<"$out")" \
         "restore /data/1/yarn: .* stays root's \((usercache, nmPrivate|nmPrivate, usercache)\): .*chown -R 12345:23456 /data/1/yarn"
     like "and in one that was made" "$out" "leave   /data/1/logs: it isn't empty \(application_1_1\)"
+    is "which alone is in the list" "$(grep -cE '"/data/1/(yarn|logs)"' "$root$manifest") $(grep -c '/data/1/logs"' "$root$manifest")" "1 1"
     like "what an interrupted setup has left doesn't" "$out" "remove  ${config%/*}/.50-yarn.conf.new"
     rmdir "$root"/data/1/yarn/* "$root/data/1/logs/application_1_1"
     setup --undo

@@ -10,7 +10,7 @@ yarn_tests += test-yarn-proxy-keep test-yarn-proxying test-yarn-proxy-asks
 yarn_tests += test-yarn-launcher-room test-yarn-launcher-failures test-yarn-launch-memory test-yarn-container-dirs
 yarn_tests += test-yarn-shuffle-process test-yarn-manage-memory
 yarn_tests += test-yarn-executor test-yarn-size test-yarn-health test-yarn-tracker test-yarn-check test-yarn-proxy-failures test-yarn-net
-yarn_tests += test-yarn-setup test-yarn-setup-acts test-yarn-setup-facts
+yarn_tests += test-yarn-setup test-yarn-setup-acts test-yarn-setup-facts test-yarn-setup-service
 check_PROGRAMS += $(yarn_tests)
 TESTS += $(yarn_tests)
 
@@ -231,6 +231,10 @@ test_yarn_setup_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 test_yarn_setup_facts_SOURCES = %D%/test-yarn-setup-facts.c
 test_yarn_setup_facts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_setup_facts_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
+
+test_yarn_setup_service_SOURCES = %D%/test-yarn-setup-service.c %D%/remove-tree.h
+test_yarn_setup_service_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_yarn_setup_service_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
 test_yarn_setup_acts_SOURCES = %D%/test-yarn-setup-acts.c $(fail_nth) $(fail_files) %D%/remove-tree.h
 test_yarn_setup_acts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -245,8 +245,8 @@ static void say_next(FILE *out, const struct nm_setup_wish *w, const struct nm_s
 static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
 {
     fprintf(out,
-            "\nBefore this command, or now at the latest, decommission the node in the ResourceManager,%s wait until its\n"
-            "containers have ended",
+            "\nBefore this command, or now at the latest, decommission the node in the ResourceManager,%s wait until "
+            "its\ncontainers have ended",
             !s->by_systemd && s->pid == 0 ? " and" : "");
     if (s->by_systemd) {
         fputs(", and\n"
