@@ -351,8 +351,8 @@ static void test_weak(void **state)
     assert_says(said, "  leave   /data/new/local: others than root can change /data/new, which is above it");
     unwrap(said);
     assert_says(said, "/data/new/local is left as it is, since others than root can change /data/new, which is above "
-                      "it (chown root and chmod go-w mend that, if it is to be root's). Choose another in yarn-site.xml, "
-                      "such as /srv/nmd/local, or give /data/new to root, too.\n");
+                      "it (chown root and chmod go-w mend that, if it is to be root's). Choose another in "
+                      "yarn-site.xml, such as /srv/nmd/local, or give /data/new to root, too.\n");
     assert_says(said, UNIT " is left as it is, since others than root can change /etc/systemd/system, ");
     assert_says(said, "Give /etc/systemd/system to root and run this again.\n");
     free(said);
