@@ -161,6 +161,6 @@ check "and keeps nothing of them" wait_until 60 few_connections
 is "a second nmd is told that the socket is taken" \
     "$("$NMD" --config "$nmd_conf" --socket "$NMD_SOCKET" --state-dir "$dir/state2" \
         --runtime-dir "$dir/run2" --slice "other$slice" --backend direct 2>&1 |
-        grep -c "another nmd (pid $nmd_pid) uses the socket $NMD_SOCKET")" 1
+        grep -c "can't start: another nmd (pid $nmd_pid) uses the socket $NMD_SOCKET")" 1
 rmdir "$(nmd_cgroup_root)/other$slice" 2>/dev/null
 done_testing
