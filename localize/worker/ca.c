@@ -6,10 +6,10 @@
 #include "localize/worker/ca.h"
 
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "util/curl.h"
 #include "util/error.h"
 
 #define MOST_MSEC 3000L
@@ -32,8 +32,6 @@ static int open_listener(char *url, size_t size)
 static bool set_options(CURL *curl, const char *url, const char *file)
 {
     return curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, MOST_MSEC) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_CAPATH, NULL) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_CAINFO, file) == CURLE_OK;
@@ -60,7 +58,7 @@ static CURLcode connect_once(CURLM *multi, int listener)
 
 static int load(const char *file, CURLcode *ret)
 {
-    char url[64];
+    char url[64], reason[CURL_ERROR_SIZE];
     _cleanup_close_ int listener = open_listener(url, sizeof url);
     CURLM *multi = NULL;
     CURL *curl = NULL;
@@ -69,8 +67,8 @@ static int load(const char *file, CURLcode *ret)
     if (listener < 0)
         return listener;
     (void)signal(SIGPIPE, SIG_IGN);
-    ok = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && (multi = curl_multi_init()) &&
-         (curl = curl_easy_init()) && set_options(curl, url, file) && curl_multi_add_handle(multi, curl) == CURLM_OK;
+    ok = nm_curl_new("nm-localizer/" NM_VERSION, reason, &curl) == 0 && (multi = curl_multi_init()) &&
+         set_options(curl, url, file) && curl_multi_add_handle(multi, curl) == CURLM_OK;
     if (ok) {
         *ret = connect_once(multi, listener);
         (void)curl_multi_remove_handle(multi, curl);
