@@ -523,7 +523,7 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
     if (i >= ask->n_asked)
         return false;
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
-    return e->state == NM_CACHE_READY && !e->is_doomed; /* what failed is there as far as the cache goes, and doomed */
+    return e->state == NM_CACHE_READY && !e->is_leaving; /* what failed is there as far as the cache goes, and doomed */
 }
 
 bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name)

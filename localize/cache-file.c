@@ -34,7 +34,7 @@ static void print_name(uint64_t id, char name[static 32])
  * from before the first one is removed: whatever nmd dies of, what may be half there is known to be. */
 static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
 {
-    return e->state == NM_CACHE_READY && !e->is_doomed ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
+    return e->state == NM_CACHE_READY && !e->is_leaving ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
 }
 
 static mode_t wanted_mode(const struct nm_cache_entry *e)
@@ -163,7 +163,7 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
         return -EBADMSG;
     /* Of another boot it may be half on the disk, though the file says that it was whole: nothing of it was synced,
      * since fetching again costs less than waiting for disks each time. */
-    e.is_doomed = !whole || !nm_streq(boot, boot_id);
+    e.is_leaving = !whole || !nm_streq(boot, boot_id);
     e.key.type = (unsigned)type;
     e.key.timestamp_msec = (uint64_t)timestamp;
     e.bytes = (uint64_t)bytes;

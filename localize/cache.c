@@ -100,7 +100,7 @@ static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
 /* An entry that may still be asked for. */
 static bool is_findable(const struct nm_cache_entry *e)
 {
-    return e->state != NM_CACHE_LEAVING && !e->is_doomed;
+    return e->state != NM_CACHE_LEAVING && !e->is_leaving;
 }
 
 /* ---- the indices ---- */
@@ -240,7 +240,7 @@ static bool may_leave(const struct nm_cache_entry *e)
 /* Orders removals: doomed entries first, then the least recently used ones. */
 static bool leaves_before(const struct nm_cache_entry *a, const struct nm_cache_entry *b)
 {
-    return a->is_doomed != b->is_doomed ? a->is_doomed : a->used_usec < b->used_usec;
+    return a->is_leaving != b->is_leaving ? a->is_leaving : a->used_usec < b->used_usec;
 }
 
 static bool is_before(const struct nm_cache *c, size_t a, size_t b) /* places in the heap */
@@ -449,7 +449,7 @@ void nm_cache_failed(struct nm_cache *c, uint64_t id)
 
     assert(slot && slot->entry.state == NM_CACHE_FETCHING);
     slot->entry.state = NM_CACHE_READY;
-    slot->entry.is_doomed = true;
+    slot->entry.is_leaving = true;
     settle(c, slot);
 }
 
@@ -458,7 +458,7 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
     struct slot *slot = find_id(c, id);
 
     assert(slot);
-    slot->entry.is_doomed = true;
+    slot->entry.is_leaving = true;
     settle(c, slot);
 }
 
@@ -469,7 +469,7 @@ void nm_cache_end_application(struct nm_cache *c, const char *user, const char *
         struct nm_cache_entry *e = &c->slots[i - 1].entry;
 
         if (nm_streq(e->key.user, user) && nm_streq(e->key.application, application)) {
-            e->is_doomed = true;
+            e->is_leaving = true;
             settle(c, &c->slots[i - 1]);
         }
     }
@@ -486,7 +486,7 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
 
-    if (!first || (!first->entry.is_doomed && !is_too_full(c)))
+    if (!first || (!first->entry.is_leaving && !is_too_full(c)))
         return NULL;
     first->entry.state = NM_CACHE_LEAVING;
     c->n_leaving++;
@@ -516,10 +516,10 @@ int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;
 
-    if (find_id(c, e.id) || (!e.is_doomed && find_key(c, &e.key)))
+    if (find_id(c, e.id) || (!e.is_leaving && find_key(c, &e.key)))
         return -EEXIST;
     e.state = NM_CACHE_READY;
-    e.noted = e.is_doomed ? NM_CACHE_NOTED_PART : NM_CACHE_NOTED_WHOLE;
+    e.noted = e.is_leaving ? NM_CACHE_NOTED_PART : NM_CACHE_NOTED_WHOLE;
     e.users = 0;
     nm_cache_reserve(c, e.id);
     return add(c, &e);

@@ -55,7 +55,7 @@ struct nm_cache_entry {
     uint64_t bytes; /* 0 while it is fetched */
     uint64_t used_usec;
     unsigned users; /* who have asked for it and not released it */
-    bool is_doomed; /* nobody finds it, and it leaves when its last user goes */
+    bool is_leaving; /* nobody finds it, and it leaves when its last user goes */
     enum nm_cache_noted noted;
     bool is_listed;        /* a list of what is in it stands beside it (listing.h) */
     uint64_t checked_usec; /* when it was last seen to be whole; 0: not since it was restored */

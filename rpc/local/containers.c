@@ -2,7 +2,7 @@
 
 /*
  * Handlers of what concerns containers. Each takes the request apart (messages.h), asks the manager
- * for the deed and answers with the container as it is then, so that a client sees what its request
+ * for the operation and answers with the container as it is then, so that a client sees what its request
  * led to without asking again. Who may see and touch which is decided by the manager: here a
  * container of somebody else is one that doesn't exist.
  *
@@ -131,7 +131,7 @@ int nm_handle_show(struct nm_call *call)
 
 /* With `replace` the answer waits until the name is free, and the request comes here once more. Meanwhile nobody can
  * have gone, or be about to go, unseen: what nobody waits for isn't started. */
-static int make_way(struct nm_call *call, const struct nm_submit *s, bool *ret_wait)
+static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *ret_wait)
 {
     char id[NM_ID_SIZE] = "";
     const struct nm_container *c;
@@ -164,7 +164,7 @@ int nm_handle_submit(struct nm_call *call)
                                 "for that with the headers 'Connection: Upgrade' and 'Upgrade: " NM_FRAME_PROTOCOL
                                 "', as nmctl does.");
     if (r == 0 && s.submit.replace)
-        r = make_way(call, &s.submit, &wait);
+        r = replace_begin(call, &s.submit, &wait);
     if (wait)
         return r;
     if (r == 0 && input)
@@ -184,8 +184,8 @@ int nm_handle_submit(struct nm_call *call)
 }
 
 /* Does something to the container that call->id names, and answers with it. The id is looked up
- * first: the name may stand for another container, or none, once the deed is done. */
-static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const char *id))
+ * first: the name may stand for another container, or none, once the operation is done. */
+static int act(struct nm_call *call, int (*operation)(struct nm_call *call, const char *id))
 {
     const struct nm_container *c;
     char id[NM_ID_SIZE];
@@ -195,7 +195,7 @@ static int act(struct nm_call *call, int (*deed)(struct nm_call *call, const cha
         return r;
     assert(call->id && call->body);
     memcpy(id, c->id, sizeof id);
-    r = deed(call, id);
+    r = operation(call, id);
     if (r != 0)
         return r;
     nm_call_done_to(call, id);

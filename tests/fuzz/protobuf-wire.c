@@ -137,7 +137,7 @@ static size_t split(struct nm_bytes message, struct wire_field *fields)
     return message.size == 0 ? n : 0;
 }
 
-static uint64_t any_number(void)
+static uint64_t random_number(void)
 {
     static const uint64_t edges[] = {0, 1, 2, 3, 127, 128, INT32_MAX, UINT64_C(1) << 31, UINT32_MAX,
                                      UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 32, UINT64_MAX};
@@ -174,7 +174,7 @@ static void put_changed_value(struct wire_out *o, const struct wire_field *f)
 {
     if (f->type == WIRE_VARINT) {
         wire_put_tag(o, f->number, WIRE_VARINT);
-        wire_put_varint(o, any(3) == 0 ? f->varint + any(3) - 1 : any_number());
+        wire_put_varint(o, any(3) == 0 ? f->varint + any(3) - 1 : random_number());
     } else {
         put_changed_bytes(o, f);
     }
@@ -187,7 +187,7 @@ static void put_other_type(struct wire_out *o, const struct wire_field *f)
 
     if (f->type != WIRE_VARINT && any(2) == 0) {
         wire_put_tag(o, f->number, WIRE_VARINT);
-        wire_put_varint(o, any_number());
+        wire_put_varint(o, random_number());
     } else if (f->type != WIRE_BYTES && any(2) == 0) {
         put_field(o, f->number, (struct nm_bytes){eight, any(9)});
     } else if (any(2) == 0) {
@@ -229,7 +229,7 @@ static void put_broken(struct wire_out *o, const struct wire_field *f)
 
     wire_put_tag(o, f->number, f->type);
     if (f->type == WIRE_BYTES) {
-        wire_put_varint(o, any(2) == 0 ? any_number() : f->bytes.size + 1);
+        wire_put_varint(o, any(2) == 0 ? random_number() : f->bytes.size + 1);
         wire_put(o, f->bytes);
     } else {
         wire_put(o, (struct nm_bytes){long_zero, any(sizeof long_zero) + 1});
@@ -241,7 +241,7 @@ static void put_new(struct wire_out *o, const struct wire_field *f)
     wire_put(o, f->whole);
     if (any(2) == 0) {
         wire_put_tag(o, 1 + any(20), WIRE_VARINT);
-        wire_put_varint(o, any_number());
+        wire_put_varint(o, random_number());
     } else {
         put_field(o, 1 + any(20), any(2) == 0 ? f->whole : (struct nm_bytes){});
     }

@@ -207,7 +207,7 @@ static uint64_t bytes_and_use_after_restart(int fd, uint64_t id, uint64_t *ret_u
     e = nm_cache_find(later, id);
     assert_non_null(e);
     *ret_used_usec = e->used_usec;
-    return e->is_doomed ? UINT64_MAX : e->bytes;
+    return e->is_leaving ? UINT64_MAX : e->bytes;
 }
 
 /* A note is one file from its beginning to its end, whatever becomes of the resource: in place of one that was let go
@@ -272,7 +272,7 @@ static void test_listed(void **state)
         assert_int_equal(nm_cache_file_note(fd, c, id, "boot1"), 0);
         assert_int_equal(nm_cache_file_load(fd, "boot1", later), 0);
         assert_int_equal(nm_cache_find(later, id)->is_listed, (i & 2) != 0);
-        assert_int_equal(nm_cache_find(later, id)->is_doomed, false);
+        assert_int_equal(nm_cache_find(later, id)->is_leaving, false);
         assert_int_equal(nm_cache_file_remove(fd, id), 0);
     }
     assert_int_equal(remove_tree(directory), 0);
@@ -366,9 +366,9 @@ static bool has_to_leave(const struct account *a, bool *ret_doomed, uint64_t *re
             leaving += e->bytes;
         if (e->state != NM_CACHE_READY || e->users > 0)
             continue;
-        if (!found || e->is_doomed > *ret_doomed ||
-            (e->is_doomed == *ret_doomed && e->used_usec < *ret_used_usec)) {
-            *ret_doomed = e->is_doomed;
+        if (!found || e->is_leaving > *ret_doomed ||
+            (e->is_leaving == *ret_doomed && e->used_usec < *ret_used_usec)) {
+            *ret_doomed = e->is_leaving;
             *ret_used_usec = e->used_usec;
         }
         found = true;
@@ -390,7 +390,7 @@ static void leave(struct account *a, bool is_at_once)
         assert_int_equal(e != NULL, has_to);
         if (!e)
             return;
-        assert_int_equal(e->is_doomed, doomed);
+        assert_int_equal(e->is_leaving, doomed);
         assert_int_equal(e->used_usec, used_usec);
         id = e->id;
         assert_false(is_used(a, id));
@@ -422,7 +422,7 @@ static void check_account(struct account *a)
 
         bytes += e->bytes;
         assert_ptr_equal(nm_cache_find(a->cache, e->id), e);
-        assert_true(e->is_doomed || e->state == NM_CACHE_LEAVING || nm_cache_has(a->cache, &e->key));
+        assert_true(e->is_leaving || e->state == NM_CACHE_LEAVING || nm_cache_has(a->cache, &e->key));
         for (size_t k = 0; k < MAX_USERS; k++)
             users += a->in_use[k] == e->id;
         assert_int_equal(e->users, users);
@@ -432,8 +432,8 @@ static void check_account(struct account *a)
             const struct nm_cache_entry *o = nm_cache_at(a->cache, k);
 
             assert_int_not_equal(o->id, e->id);
-            assert_false(o->key.visibility == e->key.visibility && nm_streq(o->key.uri, e->key.uri) && !o->is_doomed &&
-                         !e->is_doomed && o->state != NM_CACHE_LEAVING && e->state != NM_CACHE_LEAVING);
+            assert_false(o->key.visibility == e->key.visibility && nm_streq(o->key.uri, e->key.uri) && !o->is_leaving &&
+                         !e->is_leaving && o->state != NM_CACHE_LEAVING && e->state != NM_CACHE_LEAVING);
         }
     }
     assert_int_equal(nm_cache_bytes(a->cache), bytes);

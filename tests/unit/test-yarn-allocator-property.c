@@ -74,7 +74,7 @@ static struct totals totals;
         } \
     } while (0)
 
-static uint64_t any_number(struct world *w, uint64_t below)
+static uint64_t random_number(struct world *w, uint64_t below)
 {
     uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64: neighbouring seeds are good, too */
 
@@ -85,7 +85,7 @@ static uint64_t any_number(struct world *w, uint64_t below)
 
 static bool one_in(struct world *w, uint64_t n)
 {
-    return any_number(w, n) == 0;
+    return random_number(w, n) == 0;
 }
 
 /* ---- what happens --------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static struct nm_yarn_ask ask_of(struct world *w, size_t k)
         .priority = keys[k].priority,
         .request_id = keys[k].request_id,
         .size = keys[k].size,
-        .count = one_in(w, 5) ? 0 : (int32_t)any_number(w, 6),
+        .count = one_in(w, 5) ? 0 : (int32_t)random_number(w, 6),
         .relax = !one_in(w, 4),
         .partition = partitions[one_in(w, 6)],
     };
@@ -118,18 +118,18 @@ static void forget_the_empty(struct wanted *want)
 
 static void random_ask(struct world *w, struct nm_yarn_ask *ret)
 {
-    size_t k = any_number(w, N_KEYS), i;
+    size_t k = random_number(w, N_KEYS), i;
     struct wanted *want = &w->wanted[k];
     struct nm_yarn_ask ask = ask_of(w, k);
 
-    switch (any_number(w, 4)) {
+    switch (random_number(w, 4)) {
     case 0:
-        i = any_number(w, N_HOSTS);
+        i = random_number(w, N_HOSTS);
         ask.where = hosts[i];
         want->at_host[i] = ask.count;
         break;
     case 1:
-        i = any_number(w, N_RACKS);
+        i = random_number(w, N_RACKS);
         ask.where = racks[i];
         want->at_rack[i] = ask.count;
         want->rack_relaxes[i] = ask.relax;
@@ -149,18 +149,18 @@ static void ask_both(struct world *w)
     struct nm_yarn_ask asks[6];
     const char *more[2], *fewer[2];
     struct nm_yarn_alloc_request r = {
-        .asks = asks, .n_asks = any_number(w, 7), .blacklist = more, .unblacklist = fewer};
+        .asks = asks, .n_asks = random_number(w, 7), .blacklist = more, .unblacklist = fewer};
 
     for (size_t i = 0; i < r.n_asks; i++)
         random_ask(w, &asks[i]);
     for (r.n_unblacklist = 0; r.n_unblacklist < 2 && one_in(w, 3); r.n_unblacklist++) {
-        size_t h = any_number(w, N_HOSTS);
+        size_t h = random_number(w, N_HOSTS);
 
         fewer[r.n_unblacklist] = hosts[h];
         w->blacklisted[h] = false;
     }
     for (r.n_blacklist = 0; r.n_blacklist < 2 && one_in(w, 6); r.n_blacklist++) {
-        size_t h = any_number(w, N_HOSTS);
+        size_t h = random_number(w, N_HOSTS);
 
         more[r.n_blacklist] = hosts[h];
         w->blacklisted[h] = true;
@@ -180,12 +180,12 @@ static bool is_listed(const struct world *w, int host)
 static void new_list(struct world *w)
 {
     struct nm_yarn_alloc_node nodes[N_HOSTS] = {};
-    size_t n = any_number(w, N_HOSTS + 1);
+    size_t n = random_number(w, N_HOSTS + 1);
 
     w->n_list = 0;
     for (size_t i = 0; i < n; i++) {
-        struct listed l = {(int)any_number(w, N_HOSTS), (int)any_number(w, N_RACKS), one_in(w, 5),
-                           one_in(w, 4) ? (int32_t)any_number(w, 5) : -1};
+        struct listed l = {(int)random_number(w, N_HOSTS), (int)random_number(w, N_RACKS), one_in(w, 5),
+                           one_in(w, 4) ? (int32_t)random_number(w, 5) : -1};
 
         nodes[i] = (struct nm_yarn_alloc_node){hosts[l.host], 45454, NULL, racks[l.rack], partitions[l.partition],
                                                l.room};
@@ -206,9 +206,9 @@ static void new_limits(struct world *w)
         .min = {1024, 1},
         .max = {4096, 4},
         .increment = {1024, 1},
-        .per_heartbeat = one_in(w, 3) ? (int32_t)any_number(w, 9) - 1 : -1,
+        .per_heartbeat = one_in(w, 3) ? (int32_t)random_number(w, 9) - 1 : -1,
         .fill = one_in(w, 2),
-        .queue_length = (int32_t)any_number(w, 7),
+        .queue_length = (int32_t)random_number(w, 7),
         .window_usec = 1500000,
     };
     nm_yarn_allocator_set_limits(w->a, &w->limits);
@@ -368,7 +368,7 @@ static void heartbeat(struct world *w)
     compare(w, placed, twins, n);
     play(w, placed, n);
     CHECK(w, nm_yarn_allocator_figures(w->a).outstanding == asked - n);
-    w->now_usec += any_number(w, 2000000);
+    w->now_usec += random_number(w, 2000000);
 }
 
 static void history(uint64_t seed)

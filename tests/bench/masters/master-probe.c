@@ -134,7 +134,7 @@ static void print(const char *what, uint64_t usec, bool quiet)
 }
 
 /* Until its first container was there. */
-static uint64_t go_round(struct probe *p, int32_t asks, bool quiet)
+static uint64_t allocation_pass(struct probe *p, int32_t asks, bool quiet)
 {
     uint64_t took_usec = beat(p, asks), begun_usec = p->sent_usec, first_usec = 0;
     int32_t left = asks;
@@ -163,16 +163,16 @@ static void measure(struct probe *p, char **argv)
 
     p->interval_usec = interval_usec / 4;
     for (long warm = strtol(argv[0], NULL, 10); warm > 0; warm--)
-        (void)go_round(p, asks, true);
+        (void)allocation_pass(p, asks, true);
     p->interval_usec = interval_usec;
     for (long rounds = strtol(argv[1], NULL, 10); rounds > 0; rounds--)
-        (void)go_round(p, asks, false);
+        (void)allocation_pass(p, asks, false);
 }
 
 static void hold(struct probe *p, const char *interval_msec, const char *path)
 {
     p->interval_usec = strtoull(interval_msec, NULL, 10) * NM_USEC_PER_MSEC;
-    print("fresh", go_round(p, 1, true), false);
+    print("fresh", allocation_pass(p, 1, true), false);
     printf("holds\n");
     fflush(stdout);
     while (access(path, F_OK) != 0)
