@@ -106,6 +106,16 @@ int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, jso
     return NM_CTL_OK;
 }
 
+/* ret: parsed, of an answer that isn't a refusal; r is what fetching it came to. */
+static int take_answer(const struct nm_ctl *ctl, int r, const struct nm_client_answer *a, json_t **ret)
+{
+    if (r < 0)
+        return nm_api_say_unreachable(ctl, r);
+    if (a->status >= 300)
+        return nm_api_say_refused(ctl, a);
+    return nm_api_parse(ctl, a, ret);
+}
+
 int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
                 json_t **ret)
 {
@@ -113,17 +123,11 @@ int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json
     _cleanup_free_ char *text =
         body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
     struct nm_client_request q = {ctl->socket_path, method, target, text};
-    int r;
 
     if (body && !text)
         nm_message_oom();
     json_decref(body);
-    r = nm_client_fetch(&q, NM_API_TIMEOUT_USEC, &a);
-    if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
-    if (a.status >= 300)
-        return nm_api_say_refused(ctl, &a);
-    return nm_api_parse(ctl, &a, ret);
+    return take_answer(ctl, nm_client_fetch(&q, NM_API_TIMEOUT_USEC, &a), &a, ret);
 }
 
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret)
@@ -140,11 +144,7 @@ int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec
 
     if (r == -ETIMEDOUT && left <= NM_API_TIMEOUT_USEC)
         return NM_CTL_TIMED_OUT;
-    if (r < 0)
-        return nm_api_say_unreachable(ctl, r);
-    if (a.status >= 300)
-        return nm_api_say_refused(ctl, &a);
-    return nm_api_parse(ctl, &a, ret);
+    return take_answer(ctl, r, &a, ret);
 }
 
 /* For what is an extra (a reason, a candidate): its failure is nobody's concern. */

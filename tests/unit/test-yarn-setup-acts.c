@@ -11,47 +11,12 @@
 #include <fts.h>
 
 #include "fail-nth.h"
-#include "remove-tree.h"
-#include "yarn/setup/setup.h"
+#include "setup-root.h"
+#include "setup-settings.h"
 
 #define UNIT "/etc/systemd/system/nmd.service.d/50-yarn.conf"
 #define CONFIG "/etc/nmd/nmd.conf.d/50-yarn.conf"
 #define MANIFEST "/var/lib/nmd/yarn-setup"
-#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
-
-static char root[] = "/tmp/nmd-setup.XXXXXX";
-
-static const char *in_root(const char *path)
-{
-    static char full[4][300];
-    static unsigned n;
-
-    n = (n + 1) % 4;
-    (void)snprintf(full[n], sizeof full[n], "%s%s", root, path);
-    return full[n];
-}
-
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(in_root(path), "w");
-
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
-}
-
-static void make_dir(const char *path, mode_t mode)
-{
-    assert_int_equal(mkdir(in_root(path), 0700), 0);
-    assert_int_equal(chmod(in_root(path), mode), 0);
-}
-
-static void make_hadoop(void)
-{
-    make_dir("/opt/hadoop", 0755);
-    make_dir("/opt/hadoop/bin", 0755);
-    put("/opt/hadoop/bin/hadoop", "");
-    assert_int_equal(chmod(in_root("/opt/hadoop/bin/hadoop"), 0755), 0);
-}
 
 static bool is_there(const char *path)
 {
@@ -67,13 +32,8 @@ static int set_up(void **state)
                                        "/run/systemd", "/run/systemd/system"};
 
     (void)state;
-    strcpy(root + strlen(root) - 6, "XXXXXX");
-    assert_non_null(mkdtemp(root));
-    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++)
-        make_dir(dirs[i], 0755);
+    make_root(dirs, NM_ARRAY_SIZE(dirs));
     make_dir("/data/old", 0775);
-    put("/opt/java/bin/java", "");
-    assert_int_equal(chmod(in_root("/opt/java/bin/java"), 0755), 0);
     put("/opt/java/release", "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.9\"\n");
     put("/etc/hadoop/conf/hadoop-env.sh", "# export JAVA_HOME=/no\nexport JAVA_HOME=\"/opt/java\"\nJAVA_HOME=$(x)\n");
     put("/etc/hadoop/conf/yarn-site.xml",
@@ -84,19 +44,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    return remove_tree(root);
-}
-
 /* ---- running it ----------------------------------------------------------------------------- */
-
-static struct nm_yarn_setup_params params(bool is_dry)
-{
-    return (struct nm_yarn_setup_params){.conf_dir = "/etc/hadoop/conf", .config_path = "/etc/nmd/nmd.conf",
-                                         .state_dir = "/var/lib/nmd", .root = root, .is_dry = is_dry};
-}
 
 static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, char **ret_said,
                char **ret_message)
@@ -727,20 +675,20 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_there_and_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_weak, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_java, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_unwritable, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_there_and_back, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_changes, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_interrupted, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_contents_that_stay, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_links, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_weak, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_java, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_commands, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_unwritable, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_check, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_failures, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_failures_on_the_way_back, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, remove_root),
     };
 
     (void)umask(022);

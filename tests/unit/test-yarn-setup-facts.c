@@ -10,26 +10,12 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
+#include "setup-settings.h"
 #include "yarn/setup/reach.h"
 #include "yarn/setup/script.h"
 #include "yarn/setup/unit.h"
 #include "util/clock.h"
 
-#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
-
-static struct nm_yarn_settings *settings_of(const char *properties)
-{
-    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
-    char text[2000], *message = NULL;
-    struct nm_yarn_settings *s = NULL;
-
-    (void)snprintf(text, sizeof text, "<configuration>%s</configuration>", properties);
-    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
-    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "yarn-site.xml", text, strlen(text), &message), 0);
-    if (nm_yarn_settings_read(c, NULL, NULL, &s, &message) != 0)
-        fail_msg("%s", message);
-    return s;
-}
 
 /* ---- the cluster's scripts ------------------------------------------------------------------ */
 

@@ -10,44 +10,9 @@
 #include <cmocka.h>
 #include <limits.h>
 
-#include "remove-tree.h"
-#include "yarn/setup/setup.h"
+#include "setup-root.h"
+#include "setup-settings.h"
 
-#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
-
-static char root[] = "/tmp/nmd-setup.XXXXXX";
-
-static const char *in_root(const char *path)
-{
-    static char full[4][300];
-    static unsigned n;
-
-    n = (n + 1) % 4;
-    (void)snprintf(full[n], sizeof full[n], "%s%s", root, path);
-    return full[n];
-}
-
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(in_root(path), "w");
-
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
-}
-
-static void make_dir(const char *path, mode_t mode)
-{
-    assert_int_equal(mkdir(in_root(path), 0700), 0);
-    assert_int_equal(chmod(in_root(path), mode), 0);
-}
-
-static void make_hadoop(void)
-{
-    make_dir("/opt/hadoop", 0755);
-    make_dir("/opt/hadoop/bin", 0755);
-    put("/opt/hadoop/bin/hadoop", "");
-    assert_int_equal(chmod(in_root("/opt/hadoop/bin/hadoop"), 0755), 0);
-}
 
 static int set_up(void **state)
 {
@@ -55,12 +20,7 @@ static int set_up(void **state)
                                        "/opt/java/bin", "/run", "/run/systemd"};
 
     (void)state;
-    strcpy(root + strlen(root) - 6, "XXXXXX");
-    assert_non_null(mkdtemp(root));
-    for (size_t i = 0; i < NM_ARRAY_SIZE(dirs); i++)
-        make_dir(dirs[i], 0755);
-    put("/opt/java/bin/java", "");
-    assert_int_equal(chmod(in_root("/opt/java/bin/java"), 0755), 0);
+    make_root(dirs, NM_ARRAY_SIZE(dirs));
     put("/etc/hadoop/conf/hadoop-env.sh", "export JAVA_HOME=/opt/java\n");
     put("/etc/hadoop/conf/yarn-site.xml",
         "<configuration>" PROPERTY("yarn.resourcemanager.resource-tracker.address", "127.0.0.1:1")
@@ -68,18 +28,6 @@ static int set_up(void **state)
         "</configuration>");
     make_hadoop();
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return remove_tree(root);
-}
-
-static struct nm_yarn_setup_params params(bool is_dry)
-{
-    return (struct nm_yarn_setup_params){.conf_dir = "/etc/hadoop/conf", .config_path = "/etc/nmd/nmd.conf",
-                                         .state_dir = "/var/lib/nmd", .root = root, .is_dry = is_dry};
 }
 
 static void assert_says(const char *said, const char *words)
@@ -165,8 +113,8 @@ static void test_host_at_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_systemd, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_host_at_rest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_without_systemd, set_up, remove_root),
+        cmocka_unit_test_setup_teardown(test_host_at_rest, set_up, remove_root),
     };
 
     (void)umask(022);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <netdb.h>
 
+#include "setup-settings.h"
 #include "util/clock.h"
 #include "yarn/setup/plan.h"
 #include "yarn/setup/reach.h"
@@ -17,7 +18,6 @@
 #include "yarn/setup/undo.h"
 #include "yarn/setup/unit.h"
 
-#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define DIRS PROPERTY("yarn.nodemanager.local-dirs", "/data/1/yarn,/usr/local/hadoop/tmp") \
     PROPERTY("yarn.nodemanager.log-dirs", "/data/1/logs")
 #define UNIT "/etc/systemd/system/nmd.service.d/50-yarn.conf"
@@ -35,20 +35,6 @@ struct world {
     struct nm_setup_spot dirs[3];
     const char *rm[RM_ADDRESSES], *nn[1], *name_servers[2], *allow[2];
 };
-
-static struct nm_yarn_settings *settings_of(const char *properties)
-{
-    _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
-    char text[2000], *message = NULL;
-    struct nm_yarn_settings *s = NULL;
-
-    (void)snprintf(text, sizeof text, "<configuration>%s</configuration>", properties);
-    assert_int_equal(nm_yarn_settings_new_conf(&c), 0);
-    assert_int_equal(nm_yarn_conf_read_text(c, -EBADF, "yarn-site.xml", text, strlen(text), &message), 0);
-    if (nm_yarn_settings_read(c, NULL, NULL, &s, &message) != 0)
-        fail_msg("%s", message);
-    return s;
-}
 
 /* A host without a setup, with nmd's directories and those of Hadoop's NodeManager. */
 static void world_init(struct world *w, const char *properties)

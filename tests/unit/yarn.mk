@@ -224,19 +224,19 @@ test_yarn_net_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_net_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps)
 test_yarn_net_LDADD = libnm-yarn.la $(unit_libs)
 
-test_yarn_setup_SOURCES = %D%/test-yarn-setup.c
+test_yarn_setup_SOURCES = %D%/test-yarn-setup.c %D%/setup-settings.h
 test_yarn_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_setup_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
-test_yarn_setup_facts_SOURCES = %D%/test-yarn-setup-facts.c
+test_yarn_setup_facts_SOURCES = %D%/test-yarn-setup-facts.c %D%/setup-settings.h
 test_yarn_setup_facts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_setup_facts_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
-test_yarn_setup_service_SOURCES = %D%/test-yarn-setup-service.c %D%/remove-tree.h
+test_yarn_setup_service_SOURCES = %D%/test-yarn-setup-service.c %D%/setup-root.h %D%/setup-settings.h %D%/remove-tree.h
 test_yarn_setup_service_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_setup_service_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
 
-test_yarn_setup_acts_SOURCES = %D%/test-yarn-setup-acts.c $(fail_nth) $(fail_files) %D%/remove-tree.h
+test_yarn_setup_acts_SOURCES = %D%/test-yarn-setup-acts.c $(fail_nth) $(fail_files) %D%/setup-root.h %D%/setup-settings.h %D%/remove-tree.h
 test_yarn_setup_acts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_setup_acts_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
 test_yarn_setup_acts_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs)
