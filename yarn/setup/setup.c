@@ -233,7 +233,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     nm_setup_say_undo(out, &s.wish, &service, &manifest, &undo);
     if (manifest.conf_dir)
         r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
-    return r == 0 && undo.n_staying > 0 ? -EEXIST : r;
+    return r == 0 && undo.kept.n > 0 ? -EEXIST : r;
 }
 
 /* ---- what is missing ---------------------------------------------------------------------- */

@@ -179,7 +179,6 @@ static size_t next_made(const struct nm_setup_manifest *m, const char *manifest_
 static void add_step(struct nm_setup_undo *u, const struct nm_setup_undo_step *s)
 {
     u->steps[u->n++] = *s;
-    u->n_staying += s->why != NULL;
     if (s->act == NM_SETUP_STAY)
         u->kept.entries[u->kept.n++] = *s->entry;
 }

@@ -19,7 +19,7 @@ struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
     const struct nm_setup_spot *spot;
-    const char *why; /* something stays: what, and the reason; else NULL. Not with NM_SETUP_REMOVE. */
+    const char *why; /* why it stays, or what is left in a directory that is given back; else NULL */
 };
 
 /* What exists at the path of an entry now. */
@@ -34,7 +34,6 @@ struct nm_setup_left {
 struct nm_setup_undo {
     struct nm_setup_undo_step *steps; /* in the order of execution */
     size_t n;
-    size_t n_staying;
     struct nm_setup_manifest kept; /* the entries that stay; the manifest is removed if there are none */
 };
 
