@@ -101,7 +101,8 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
  * if nothing held them. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem);
-/* nmd ends because it was told to, and admits nothing more: before nm_manager_free(). */
+/* To be called when nmd was told to end, before nm_manager_free(): nothing is admitted any more, and a drain that holds
+ * until nmd ends is forgotten. */
 void nm_manager_leave(struct nm_manager *m);
 /* SIGHUP or an administrator's request: reads the configuration files anew. Refused whole on any
  * error. */

@@ -27,9 +27,9 @@ struct nm_manager_params {
 /* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the
  * caller's to free. */
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
-/* Would it be refused? The same sentence then, and nothing is made, opened for writing or started; of p, `config` stays
- * the caller's. Beside what new() refuses: a shim that isn't there, without which it starts nothing. With `state_dir`
- * NULL, which is for a directory that is refused already, nothing is said of what would be in it. */
+/* Checks whether nm_manager_new() would be refused, with the same message, and makes, opens for writing and starts
+ * nothing. `config` stays the caller's. A shim that is missing is refused here as well, since without it nothing
+ * starts. `state_dir` NULL stands for a directory that was refused already: its contents aren't checked then. */
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
 int nm_manager_check_record(const char *path, char **ret_message); /* of nm_manager_record() */
 /* Starts timers and watches. */

@@ -21,8 +21,8 @@ int nm_instance_lock_socket(const char *path, char **ret_message);
 /* Would it be refused since that directory ("state" or "runtime") can't be made or used? Takes no lock, makes
  * nothing. */
 int nm_instance_check_dir(const char *what, const char *dir, char **ret_message);
-/* Returns the pid of the nmd that holds this state directory, 0 if none does, or -errno. Takes no lock. -EBUSY: its pid
- * is of another PID namespace. */
+/* Returns the pid of the nmd that holds this state directory, 0 if none does, or -errno. Takes no lock. -EBUSY: that
+ * nmd runs in another PID namespace, so that its pid means nothing here. */
 pid_t nm_instance_holder(const char *state_dir);
 /* Does an nmd hold this state directory? Takes no lock. */
 bool nm_instance_is_running(const char *state_dir);

@@ -6,11 +6,11 @@
 #include "agent/agent.h"
 
 /*
- * Who submits from inside this process (the local socket, an upstream) is the owner of what it submits, under the name
- * that it gave in nm_submit.owner. It may do more to its own containers than the people who use them: `id` is the whole
- * id of one of those, and anybody else's is not found. How they fare it hears by nm_manager_subscribe(): each change of
- * state, from NEW (from NEW to NEW) to COMPLETED, with the container. What there was before nm_manager_foreach_of()
- * tells.
+ * The part of this process that submits a container (the local socket, an upstream) owns it, under the name that it
+ * gave in nm_submit.owner. An owner may do more to its containers than the people who use them. `id` is the whole id of
+ * one of them; the container of another owner is not found. An owner hears of each change of state through
+ * nm_manager_subscribe(), with the container: the first is from NEW to NEW, the last to COMPLETED. Containers that were
+ * there before are listed by nm_manager_foreach_of().
  */
 
 struct nm_end {
@@ -18,18 +18,18 @@ struct nm_end {
     const char *message; /* one sentence for people, or NULL */
     bool now;            /* SIGKILL at once, else SIGTERM and after the grace period SIGKILL */
 };
-/* Whoever ends a container first has said why: of one that is being killed already only `now` is heeded. */
+/* Ends a container. If it is being killed already, the reason given first stays, and only `now` has an effect. */
 int nm_manager_end(struct nm_manager *m, const char *owner, const char *id, const struct nm_end *e,
                    struct nm_problem *ret_problem);
 
-/* To each process of a container that runs, as it would come from anybody: nothing is recorded, and what the processes
- * make of it is seen when it is (SIGTERM has no grace here). One that is being killed hears it until its grace is over;
- * one that waits or is paused can't: NM_AGENT_E_CONFLICT. SIGKILL is a kill, in whatever state it is. */
+/* Sends a signal to each process of a running container. Nothing is recorded, and SIGTERM begins no grace period: what
+ * the processes do then is noticed when it happens. A container that is being killed gets the signal until its grace
+ * period is over; for one that waits or is paused the answer is NM_AGENT_E_CONFLICT. SIGKILL kills it in any state. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem);
 
-/* Another type, size and blob, as nm_manager_promote(), _demote(), _update() and _set_blob() have them: all that is
- * given or, if any of it is refused, nothing. NULL and 0 leave what is there. */
+/* Changes type, size and blob as nm_manager_promote(), _demote(), _update() and _set_blob() do. Either all that is
+ * given is changed or, if any part is refused, nothing. NULL and 0 leave a value as it is. */
 struct nm_change {
     const enum nm_execution_type *type;
     uint64_t memory_bytes;
@@ -39,7 +39,7 @@ struct nm_change {
 int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
                       struct nm_problem *ret_problem);
 
-/* Another blob in the place of nm_submit's, or none: nm_container's `blob` from then on, also after a restart. */
+/* Replaces the blob that nm_submit gave, or removes it (0 bytes). The new one is journalled. */
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
                         struct nm_problem *ret_problem);
 
@@ -78,16 +78,17 @@ struct nm_rerun {
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,
                      struct nm_problem *ret_problem);
 
-/* `ask` is called with each container of this owner that has ended by itself while it ran, before anybody hears of
- * that, with its exit_reason and exit_code: nm_manager_rerun() makes the end none. There is one such owner. NULL: no
- * longer. */
+/* The manager calls `ask` with each container of this owner that ended by itself while it ran, with its exit_reason and
+ * exit_code, before anybody hears of the end. If `ask` calls nm_manager_rerun(), the container runs again and nobody
+ * hears of it. One owner at a time can have this; NULL ends it. */
 void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
                            void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
 
-/* The owner has told whoever had to know how a container with keep_result ended. Twice is no error. */
+/* The owner needs the result of a container with keep_result no longer, since it has passed it on. To acknowledge twice
+ * is no error. */
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem);
 
-/* All of the owner's that are known, those that live first, each kind in the order in which it came to be: after
- * nm_manager_new(), what an earlier nmd has left. */
+/* Calls cb with all known containers of the owner: first those that live, then those that have ended, each in the order
+ * of arrival. After nm_manager_new() these are the ones that an earlier nmd has left. */
 void nm_manager_foreach_of(struct nm_manager *m, const char *owner,
                            void (*cb)(const struct nm_container *c, void *userdata), void *userdata);

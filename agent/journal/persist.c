@@ -2,7 +2,7 @@
 
 /*
  * What is kept of a container while it lives: its row in the journal, the copy of it beside its shim's records
- * (copy.h), and its state, which is journalled and told with each change.
+ * (container-snapshot.h), and its state, which is journalled and told with each change.
  */
 
 #include "agent/journal/persist.h"

@@ -13,8 +13,9 @@ void nm_act_admit(struct nm_live_container *l);
 void nm_act_pause(struct nm_live_container *l, bool by_user);
 void nm_act_resume(struct nm_live_container *l);
 void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within_usec); /* 0: no bound in time */
-/* reason becomes the container's exit reason. now: SIGKILL at once. */
-/* What runs is ended, so that it can run again (nm_container.rerun). */
+/* Ends what runs, so that it can run again (nm_container.rerun). */
 void nm_act_rerun(struct nm_live_container *l);
+/* reason becomes the container's exit reason. now: SIGKILL at once. */
 void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now);
-void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason); /* from the queue */
+/* Takes a container that waits out of the queue, for ever. */
+void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason);

@@ -3,19 +3,23 @@
 
 #include "agent/state/manager-state.h"
 
-/* Is it over? Then its end is dealt with in a turn of its own; what the command left running is killed. */
+/* Looks whether the container has ended. If it has, its end is handled in a turn of its own; processes that the command
+ * left behind are killed. */
 void nm_end_check(struct nm_live_container *l);
-/* the same, by who has just seen that its cgroup is empty, or gone */
+/* The same, for callers that have just seen the cgroup empty, or gone. */
 void nm_end_is_empty(struct nm_live_container *l);
-void nm_end_check_all(struct nm_manager *m); /* now and then: what lacked memory for it is done after all */
-/* SIGKILL to all of it, and again for as long as something is there. */
+/* The same for all containers, now and then: one whose end found no memory for its turn gets it then. */
+void nm_end_check_all(struct nm_manager *m);
+/* Sends SIGKILL to the whole cgroup, and again for as long as it holds processes. */
 int nm_end_kill(struct nm_live_container *l);
-/* Nothing of it is left to be killed: it has ended, and only waits for the turn in which that is dealt with. Not so
- * what couldn't be started, which would then go back into the queue. */
+/* Returns whether the container has ended and only waits for the turn in which its end is handled, so that there is
+ * nothing to kill. False for one whose start was given up: it goes back into the queue. */
 bool nm_end_is_over(const struct nm_live_container *l);
-/* How c ended, by l->end (with has_end), else by what else is known. Fills in exit_* and message. */
+/* Fills in how the container ended (exit_* and message): from the shim's record if there is one, else from what else is
+ * known. */
 void nm_end_classify(struct nm_live_container *l);
-/* Before anything ran: the container ends here, and says why. */
+/* Ends a container of which nothing has run yet, with the reason. */
 void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage, int error, const char *message);
-/* Not now (no room on the disk): back into the queue as soon as nothing is left of it, until the next sample. */
+/* Gives a start up for now (the disk is full, say): when the shim has gone, the container is queued again, and starts
+ * no earlier than with the next sample. */
 void nm_end_hold_launch(struct nm_live_container *l);

@@ -41,7 +41,7 @@ struct nm_growth_probe {
     uint64_t in_use_bytes, in_use_millicores; /* of the newest full sample */
     /* After a look at CPU that found no surge, the next one waits: until then, and for so long. */
     uint64_t look_after_usec, look_pause_usec;
-    uint64_t event_usec; /* when the stall or surge began that is being looked into; 0: there is none */
+    uint64_t event_usec; /* when the stall or surge that is followed began; 0: none is */
     bool looked;         /* the sample that was asked for is the second one of a look */
 };
 

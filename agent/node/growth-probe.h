@@ -5,7 +5,7 @@
 
 struct nm_growth_probe *nm_growth_probe_new(void); /* NULL: no memory */
 struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g);
-/* Returns when the CPU stall or surge began that is being looked into; 0: there is none. */
+/* Returns when the CPU stall or surge that the probe follows began, or 0 if it follows none. */
 uint64_t nm_growth_probe_event_usec(const struct nm_growth_probe *g);
 int nm_growth_probe_start(struct nm_manager *m);
 void nm_growth_probe_look_at_cpu(struct nm_manager *m); /* a stall, or a surge, may have begun */

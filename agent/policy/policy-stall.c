@@ -43,7 +43,7 @@
 
 /* What one sample says about all guaranteed containers. */
 struct finding {
-    const struct nm_policy_container *worst; /* NULL: nobody is stalled by more than is allowed */
+    const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
     uint32_t excess_permille;    /* by how much that one is */
     bool judged;                 /* somebody's stall is known */
 };

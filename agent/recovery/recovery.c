@@ -17,7 +17,7 @@
  *   run again any      any            what still runs is ended; then NEW again
  *   running.. no       gone           ended by its record, else by the kill that the journal had
  *                                     announced, else killed from outside, else lost
- *   -         any      any            its copy (copy.h) takes the row's place
+ *   -         any      any            its copy (container-snapshot.h) takes the row's place
  *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
  *
  * After a reboot (another boot id) what lived is reported lost, unless its shim had seen the end.
@@ -131,7 +131,7 @@ static const char *doing(const struct nm_policy_container *v)
 /* Ends what nobody has seen end, unless its shim has. what: how it was lost, which says what it did then. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    /* what the kernel did then is nothing to this boot */
+    /* An OOM kill of an earlier boot isn't looked into. */
     struct nm_live_container l = {.m = f->m, .c = c, .run.oom_reported = true};
     char dir[NM_DIR_SIZE];
 

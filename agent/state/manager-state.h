@@ -92,7 +92,7 @@ struct nm_live_container {
     bool priority_due;                /* its type has, since its shim was told what its command begins with */
     uint64_t retry_usec;              /* it could not be started: not again before, which is the next sample */
     unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
-    bool has_copy;                    /* this nmd has written one (copy.h) */
+    bool has_copy;                    /* this nmd has written one (container-snapshot.h) */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
