@@ -17,7 +17,6 @@
 #include "util/log.h"
 
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
-#define LOCK_NAME "lock"
 #define LOCK_SUFFIX ".lock"
 
 static int refuse_dir(const char *what, const char *path, int r, char **ret_message)
@@ -57,7 +56,7 @@ static int lock_in_dir(const char *dir, const char *what, const char *way_out, c
 {
     char path[PATH_MAX];
 
-    if ((size_t)snprintf(path, sizeof path, "%s/" LOCK_NAME, dir) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/" NM_INSTANCE_LOCK_NAME, dir) >= sizeof path)
         return refuse_dir(what, dir, -ENAMETOOLONG, ret_message);
     return lock_file(path, what, dir, way_out, ret_message);
 }
@@ -128,7 +127,7 @@ int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
 
     if (r < 0)
         return refuse_dir(what, dir, r, ret_message);
-    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, dir);
+    (void)snprintf(path, sizeof path, "%.4080s/" NM_INSTANCE_LOCK_NAME, dir);
     r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
     if (r == -ENOENT && access(dir, F_OK) == 0)
         r = RET_NERRNO(faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS));
@@ -142,7 +141,7 @@ pid_t nm_instance_holder(const char *state_dir)
 {
     char path[PATH_MAX];
 
-    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, state_dir);
+    (void)snprintf(path, sizeof path, "%.4080s/" NM_INSTANCE_LOCK_NAME, state_dir);
     return nm_lockfile_holder(path);
 }
 

@@ -13,11 +13,16 @@ struct nm_instance {
     const char *state_dir, *runtime_dir, *slice;
 };
 
+#define NM_INSTANCE_LOCK_NAME "lock" /* in the state and the runtime directory */
+
 /* Locks until the process ends, and makes the two directories. On failure *ret_message is a sentence that the caller
  * frees (NULL when memory ran out): what is held, by which pid, and what to do. -EBUSY: another nmd has it. */
 int nm_instance_lock(const struct nm_instance *i, char **ret_message);
 /* The same for the path of a socket, which need not be there. */
 int nm_instance_lock_socket(const char *path, char **ret_message);
+/* Ends the children that an earlier nmd left in the slice before they executed their program: they hold its sockets. To
+ * be called by the holder of the locks, before it opens a socket. */
+void nm_instance_end_children(const struct nm_instance *i);
 /* Would it be refused since that directory ("state" or "runtime") can't be made or used? Takes no lock, makes
  * nothing. */
 int nm_instance_check_dir(const char *what, const char *dir, char **ret_message);

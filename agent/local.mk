@@ -134,5 +134,5 @@ libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 
 # The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd
-nmd_SOURCES = %D%/nmd.c %D%/instance.c %D%/instance.h
+nmd_SOURCES = %D%/nmd.c %D%/instance.c %D%/instance-children.c %D%/instance.h
 nmd_LDADD = libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)

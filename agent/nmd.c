@@ -582,8 +582,10 @@ static int lock_all(struct daemon *d, const struct options *o, const struct nm_c
     _cleanup_free_ char *message = NULL, *dirs = NULL;
     int r = nm_instance_lock(&i, &message);
 
-    if (refuse(NO_START, r, message) >= 0)
+    if (refuse(NO_START, r, message) >= 0) {
+        nm_instance_end_children(&i);
         r = lock_socket(o, c);
+    }
     if (r < 0 || !d->yarn_settings)
         return r;
     r = nm_yarn_lock(d->yarn_settings, tell_yarn, &dirs);

@@ -322,7 +322,7 @@ struct nm_hadoop_server *nm_hadoop_server_free(struct nm_hadoop_server *s)
     sd_event_source_disable_unref(s->accept);
     sd_event_source_disable_unref(s->sweep);
     sd_event_source_disable_unref(s->turns);
-    (void)nm_close(s->listen_fd);
+    (void)nm_close_listener(s->listen_fd);
     if (s->library)
         gsasl_done(s->library);
     if (s->ration)

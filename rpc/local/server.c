@@ -599,8 +599,8 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
     nm_close(s->unix_fd);
-    nm_close(s->tcp_fd);
-    nm_close(s->more_fd);
+    nm_close_listener(s->tcp_fd);
+    nm_close_listener(s->more_fd);
     nm_close(s->reserve_fd);
     free(s->socket_path);
     sd_event_unref(s->host.event);

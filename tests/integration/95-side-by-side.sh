@@ -100,5 +100,28 @@ nmd_start
 check "what ended meanwhile is known to have" wait_until 5 in_state short COMPLETED
 is "with its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
 check "what waited goes on to wait, or to run" wait_until 10 in_state waits RUNNING
+
+# ---- a start that was caught at the fork ----
+# In a frozen slice a shim is born frozen, as a copy of nmd with all of its sockets.
+nmctl kill --now --wait waits >/dev/null
+echo 1 >"$(slice_dir)/cgroup.freeze"
+submit caught -m 100M -c 0.1 -- sleep 300
+copies() {
+    local p
+    cat "$(slice_dir)"/*/cgroup.procs 2>/dev/null | while read -r p; do
+        [ "$(readlink "/proc/$p/exe")" != "$(readlink -f "$NMD")" ] || echo "$p"
+    done
+}
+has_copy() { [ -n "$(copies)" ]; }
+check "a copy of nmd is frozen in the slice" wait_until 10 has_copy
+copy=$(copies)
+nmd_kill
+nmd_start
+check "the next nmd starts" nmctl status
+is "and has ended the copy" "$(copies | grep -x "$copy")" ""
+like "which is said" "$(cat "$dir"/*.log)" "process $copy is what an earlier nmd left of a start"
+echo 0 >"$(slice_dir)/cgroup.freeze"
+check "the container starts after all" wait_until 20 in_state caught RUNNING
+is "once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
 nmd_alive || not_ok "nmd is still there"
 done_testing
