@@ -189,15 +189,22 @@ static void launch(struct nm_live_container *l)
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
 }
 
-/* Users take turns, and in the turns of each the cluster's applications: a cluster's containers may all have one
- * account, and who has many applications gets no more turns. */
+/* Whose turn a start takes: that of the submitter and of the account that the command runs as. A cluster's containers
+ * all have the same submitter, which is nmd, but the accounts of the cluster's users. */
+static uint64_t starter_of(const struct nm_container *c)
+{
+    return (uint64_t)c->submitter_uid << 32 | c->command.uid;
+}
+
+/* Users take turns, and in the turns of each user the applications: a user with many of these gets no more turns. Where
+ * all users of a cluster have one account, only the applications take turns. */
 void nm_start_soon(struct nm_live_container *l)
 {
     const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
     struct nm_manager *m = l->m;
 
     assert(l->c->view.admitted);
-    nm_fair_put(&m->starts.queue, &l->start, l->c->submitter_uid, nm_fnv1a_64(app));
+    nm_fair_put(&m->starts.queue, &l->start, starter_of(l->c), nm_fnv1a_64(app));
     l->start_counts = l->c->view.type == NM_OPPORTUNISTIC;
     m->starts.n_opportunistic += l->start_counts;
 }

@@ -267,9 +267,8 @@ static void test_many_starts_of_one_user(void **state)
 }
 
 /* A user has as many turns with many applications as with one. */
-static void test_many_applications_of_one_user(void **state)
+static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_others)
 {
-    struct manager_world *w = *state;
     struct nm_live_container **all = submit_many(w);
     struct nm_container *c[4] = {all[0]->c, all[1]->c, all[MANY - 2]->c, all[MANY - 1]->c};
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -278,8 +277,10 @@ static void test_many_applications_of_one_user(void **state)
         (void)snprintf(all[i]->c->owner, sizeof all[i]->c->owner, "cluster");
         (void)snprintf(all[i]->c->app, sizeof all[i]->c->app, "app-%u", i);
     }
-    for (unsigned i = 2; i < 4; i++)
-        c[i]->submitter_uid = c[i]->command.uid = c[i]->command.gid = 65534;
+    for (unsigned i = 2; i < 4; i++) {
+        c[i]->submitter_uid = submitter_of_others;
+        c[i]->command.uid = c[i]->command.gid = 65534;
+    }
     nm_round_kicked(w->m);
     while (w->m->starts.queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
@@ -288,6 +289,17 @@ static void test_many_applications_of_one_user(void **state)
         skip(); /* the kernel's numbers began anew in between */
     assert_in_range(c[2]->shim_pid, c[0]->shim_pid, c[1]->shim_pid);
     assert_in_range(c[3]->shim_pid, c[1]->shim_pid, all[2]->c->shim_pid);
+}
+
+static void test_many_applications_of_one_user(void **state)
+{
+    assert_turns_of_users(*state, 65534);
+}
+
+/* nmd has submitted all containers of a cluster itself. */
+static void test_users_of_a_cluster(void **state)
+{
+    assert_turns_of_users(*state, geteuid());
 }
 
 int main(void)
@@ -301,6 +313,7 @@ int main(void)
         TEST(test_a_user_that_is_no_longer_allowed),
         TEST(test_many_starts_leave_turns_to_others),
         TEST(test_killed_before_its_turn_to_start),
+        TEST(test_users_of_a_cluster),
         TEST(test_many_starts_of_one_user),
         TEST(test_many_applications_of_one_user),
     };
