@@ -71,7 +71,7 @@ static bool read_words(int fd, char ret[static WORDS_SIZE])
     return true;
 }
 
-/* 1 and its words; 0: it has none, or couldn't be asked. */
+/* 1 and its words; 0: it has none, or there is no way to ask it, of which nmd tells elsewhere. */
 static int ask(const char *program_path, const char *path, char ret[static WORDS_SIZE])
 {
     _cleanup_close_ int program = open(program_path, O_PATH | O_CLOEXEC), read_end = -EBADF, write_end = -EBADF;
@@ -96,7 +96,13 @@ static int ask(const char *program_path, const char *path, char ret[static WORDS
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 0;
-    return is_over && WIFEXITED(status) && WEXITSTATUS(status) == 1 && *ret;
+    if (!is_over)
+        (void)snprintf(ret, WORDS_SIZE, "it couldn't be loaded within %u s", (unsigned)(MOST_USEC / NM_USEC_PER_SEC));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+        (void)snprintf(ret, WORDS_SIZE, "whether it can be loaded is not known, since nm-localizer failed");
+    else
+        return WEXITSTATUS(status) == 1 && *ret;
+    return 1;
 }
 
 /* Which directory of the file's real path isn't open to everybody. NULL: none that we know of, or no memory. */
