@@ -125,6 +125,9 @@ some_given_back() { [ -n "$(now_given_back)" ]; }
 check 'the ResourceManager sees that their queues are shorter, and the first one gives some back' wait_until 60 some_given_back
 given=$(now_given_back)
 is 'which are the latest of its queue' "$given" "$(tail -n "$(wc -l <<<"$given")" <<<"$queue" | sort)"
+has_some() { use_node "$1"; [ "$(nmctl list --json | jq length)" -gt 0 ]; } # N
+tried_elsewhere() { has_some 2 || has_some 3; }
+check 'the job asks for them again, and gets a place on another node' wait_until 60 tried_elsewhere
 node_memory 0
 agrees 'with memory to spare some run' 1 '[1-9]+ [1-9][0-9]* [1-9][0-9]* [0-9]+'
 job_ends
