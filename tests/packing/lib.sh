@@ -177,8 +177,12 @@ rm_start() { # [--stock] [NAME=VALUE...]
     rm_configure "$@"
     rm_again
 }
+rm_launched=''
+# Starts it early, while something else is waited for: the next rm_again waits for this one.
+rm_launch_early() { rm_launch && rm_launched=$rm_pid; }
 rm_again() { # with the configuration that is there
-    rm_launch
+    [ -n "$rm_launched" ] || rm_launch
+    rm_launched=''
     patient_until 'the ResourceManager does not answer' "$rm_pid=$rm_log" -- rm_answers
 }
 end_process() { # PID [SIGNAL]

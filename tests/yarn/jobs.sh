@@ -167,7 +167,9 @@ jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
         mapreduce.client.progressmonitor.pollinterval=200 yarn.app.mapreduce.am.job.client.port-range= \
         mapreduce.client.completion.pollinterval=300 yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=200
     chmod -R a+rX "$conf"
-    [ "$jobs_fs" != hdfs ] || hdfs_start_jobs
+    [ "$jobs_fs" = hdfs ] || return 0
+    rm_launch_early
+    hdfs_start_jobs
 }
 # Makes the homes and the staging directory in HDFS, in which each user makes its own directories.
 hdfs_start_jobs() {

@@ -77,12 +77,22 @@ hdfs_configure_one() {
         "dfs.datanode.ipc.address=127.0.0.1:${ports[4]}" dfs.datanode.hostname=localhost \
         dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
 }
+# A name node is formatted once for all suites: an empty image is the same for each of them.
+hdfs_format_one() {
+    local begun=$SECONDS image=$NMD_TEST_BUILD/java/hdfs/image
+    if [ ! -d "$image" ]; then
+        (hdfs_server namenode.NameNode -format -nonInteractive >>"$dir/nn.log" 2>&1) || {
+            progress_give_up 'HDFS is not formatted' 'its process has ended' $((SECONDS - begun)) "$BASHPID=$dir/nn.log"
+            return 1
+        }
+        cp -r "$dir/nn" "$image.$$" || return
+        mv -T "$image.$$" "$image" 2>/dev/null || rm -rf "$image.$$" # another suite was quicker
+    else
+        cp -r "$image" "$dir/nn"
+    fi
+}
 hdfs_start_one() { # core-site.xml names hdfs_fs
-    local begun=$SECONDS
-    (hdfs_server namenode.NameNode -format -nonInteractive >>"$dir/nn.log" 2>&1) || {
-        progress_give_up 'HDFS is not formatted' 'its process has ended' $((SECONDS - begun)) "$BASHPID=$dir/nn.log"
-        return 1
-    }
+    hdfs_format_one || return
     hdfs_server namenode.NameNode >>"$dir/nn.log" 2>&1 &
     nn1_pid=$!
     hdfs_server datanode.DataNode >>"$dir/dn.log" 2>&1 &
