@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Who asks the agent for something, and how it refuses: for all audiences of the manager. */
+/* The caller of a request, and how the agent refuses it. All interfaces of the manager use these types. */
 
 #include <sys/types.h>
 
@@ -11,7 +11,8 @@
 
 struct nm_manager;
 
-/* Who asks, from SO_PEERCRED. admin: root, the uid nmd runs as, or a member of the admin group. */
+/* The process that sends a request, from SO_PEERCRED. admin: root, the uid nmd runs as, or a member of the admin
+ * group. */
 struct nm_caller {
     uid_t uid;
     gid_t gid;
@@ -22,18 +23,18 @@ struct nm_caller {
 /* Positive outcomes of requests; each has its HTTP status and nmctl exit code. */
 enum nm_agent_outcome {
     NM_AGENT_E_INVALID = 1,   /* a bad value: 400 */
-    NM_AGENT_E_FORBIDDEN,     /* may not: 403 */
-    NM_AGENT_E_NOT_FOUND,     /* no such container (or not yours): 404 */
-    NM_AGENT_E_CONFLICT,      /* not in a state where this is possible: 409 */
-    NM_AGENT_E_TOO_LARGE,     /* larger than the node, or guaranteed capacity is taken: 422 */
-    NM_AGENT_E_QUEUE_FULL,    /* 429 */
+    NM_AGENT_E_FORBIDDEN,     /* not permitted: 403 */
+    NM_AGENT_E_NOT_FOUND,     /* no such container, or the caller may not see it: 404 */
+    NM_AGENT_E_CONFLICT,      /* impossible in the container's current state: 409 */
+    NM_AGENT_E_TOO_LARGE,     /* larger than the node, or exceeds the guaranteed capacity: 422 */
+    NM_AGENT_E_QUEUE_FULL,    /* queue or a limit of places is full: 429 */
     NM_AGENT_E_UNAVAILABLE,   /* draining, unhealthy, store full, too many containers: 503 */
 };
 
-/* Filled in with every outcome: what was wrong, with which value, and what is allowed. */
+/* Describes a refusal: which value was wrong, and what is allowed. Filled in with every outcome. */
 struct nm_problem {
     enum nm_agent_outcome outcome;
     char thing[48];      /* "memory", "id", "user", ... */
-    char value[96];      /* as given, shortened; control characters replaced */
-    char message[400];   /* a whole sentence (or two) for a person */
+    char value[96];      /* the value as given, but shortened; control characters are replaced */
+    char message[400];   /* one or two full sentences for a person */
 };

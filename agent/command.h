@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What one command may have. The kernel's MAX_ARG_STRLEN, with the NUL; and for all strings and the
- * pointers to them, which count as much there as here. */
+/* Limits of one command. A single string may be as long as the kernel's MAX_ARG_STRLEN, including the NUL. The second
+ * limit is for all strings plus the pointers to them, as execve() counts them. */
 #define NM_COMMAND_STRING_MAX (128u << 10)
 #define NM_COMMAND_BYTES_MAX (512u << 10)
-/* Of both together. Each costs nmd about a microsecond wherever it passes, while all others wait; a
- * command line that xargs has filled has fewer. */
+/* Maximum number of strings in argv and env together. Each string costs nmd about a microsecond per pass, which delays
+ * everything else. A command line filled by xargs has fewer. */
 #define NM_COMMAND_STRINGS_MAX 16384u
 
-/* What a container runs. Owned strings; argv and env are NULL-terminated, and each is one piece of
- * memory together with its strings (nm_strv_pack()), so that a hundred thousand empty words cost no
- * more than their bytes and pointers. */
+/* A container's command. The struct owns all strings. argv and env are NULL-terminated. Each is one allocation
+ * together with its strings (nm_strv_pack()), so that a hundred thousand empty words cost no more than their bytes
+ * and pointers. */
 struct nm_command {
     char **argv;
     char **env;    /* "NAME=value"; the container's whole environment besides PATH, HOME, USER, LOGNAME, SHELL */
@@ -27,20 +27,20 @@ struct nm_command {
     bool no_new_privs;
 };
 
-/* n strings and their vector as one piece of memory, for free(); NULL: out of memory. */
+/* Copies n strings and their vector into one allocation, to be released with free(). Returns NULL if out of memory. */
 char **nm_strv_pack(const char *const *v, size_t n);
 
 void nm_command_done(struct nm_command *c);
 int nm_command_copy(const struct nm_command *c, struct nm_command *ret);
 
-/* Strings and pointers of a vector, as execve() counts them. */
+/* Returns the size of a vector's strings and pointers, as execve() counts it. */
 uint64_t nm_strv_bytes(const char *const *v);
-/* What it holds, all in all. */
+/* Returns the total memory that the command holds. */
 uint64_t nm_command_bytes(const struct nm_command *c);
-/* How much execve() would take of argv and env under our own stack's limit, which containers
- * inherit; never more than NM_COMMAND_BYTES_MAX. */
+/* Returns how many bytes of argv and env execve() accepts under nmd's own stack limit, which containers inherit; at
+ * most NM_COMMAND_BYTES_MAX. */
 uint64_t nm_command_room(void);
 
-/* For what has run: no environment, and of a long command line the first max_bytes, with "..." for
- * the rest. Out of memory it stays as it is. */
+/* Shortens the command of an ended container: drops the environment and cuts a long command line to its first
+ * max_bytes, followed by "...". If out of memory, leaves the command unchanged. */
 void nm_command_shorten(struct nm_command *c, size_t max_bytes);

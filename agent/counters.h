@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the agent counts, and histograms, also of upstreams. */
+/* Counters and histograms of the agent and of upstreams. */
 
 #include "agent/policy/policy-types.h"
 
-/* What is counted by the reason for it as well. */
+/* Events that are also counted separately for each reason. */
 enum nm_counted {
     NM_COUNT_ADMITTED,
     NM_COUNT_REFUSED,
@@ -22,10 +22,10 @@ struct nm_counters {
     uint64_t kernel_oom_kills;
     uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
     uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;
-    uint64_t by_reason[NM_COUNTED][NM_REASON_COUNT]; /* what an older nmd has counted is in the sums alone */
+    uint64_t by_reason[NM_COUNTED][NM_REASON_COUNT]; /* counts of an older nmd are only in the sums */
 };
 
-/* Upper bounds of the reaction-time histogram's buckets; the last bucket is everything above. */
+/* Upper bounds of the buckets of the reaction-time histogram. The last bucket counts all larger values. */
 #define NM_HISTOGRAM_BUCKETS 12
 struct nm_histogram {
     uint64_t count[NM_HISTOGRAM_BUCKETS + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* How the program that puts all together makes a manager, starts it and ends it. */
+/* The interface for the program that creates, starts and ends a manager. */
 
 #include <systemd/sd-event.h>
 
@@ -11,32 +11,33 @@
 
 struct nm_manager_params {
     sd_event *event;
-    struct nm_config *config;      /* ownership passes */
+    struct nm_config *config;      /* the manager takes ownership */
     const char *config_path;       /* for reload */
     bool config_must_exist;
-    const struct nm_config_default *config_defaults; /* of nm_config_load(); they last as long as the manager */
+    const struct nm_config_default *config_defaults; /* passed to nm_config_load(); must outlive the manager */
     const char *state_dir;
     const char *runtime_dir;
     const char *slice;
     enum nm_cgroup_backend_kind backend;
     const char *shim_path;
     const char *proc_root;         /* "/proc" */
-    const char *node_proc_root; /* meminfo, stat and pressure are read here; "/proc" but in tests */
+    const char *node_proc_root; /* directory of meminfo, stat and pressure; differs from "/proc" only in tests */
 };
 
-/* Opens store and backend, adopts what lives, takes the first sample. *ret_message: why not, the
- * caller's to free. */
+/* Opens the store and the cgroup backend, adopts live containers and takes the first sample. On failure *ret_message
+ * says why; the caller frees it. */
 int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, char **ret_message);
-/* Checks whether nm_manager_new() would be refused, with the same message, and makes, opens for writing and starts
- * nothing. `config` stays the caller's. A shim that is missing is refused here as well, since without it nothing
- * starts. `state_dir` NULL stands for a directory that was refused already: its contents aren't checked then. */
+/* Checks whether nm_manager_new() would fail, and returns the same message then. Creates and starts nothing and opens
+ * nothing for writing. The caller keeps ownership of `config`. Unlike nm_manager_new(), a missing shim is an error,
+ * since no container could start without it. `state_dir` NULL stands for a directory that was already refused; its
+ * contents are not checked. */
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
-int nm_manager_check_record(const char *path, char **ret_message); /* of nm_manager_record() */
-/* Starts timers and watches. */
+int nm_manager_check_record(const char *path, char **ret_message); /* for nm_manager_record() */
+/* Starts the timers and watches. */
 int nm_manager_start(struct nm_manager *m);
-/* Writes a trace of all that happens from now on, for nmsim, until the manager is freed. An earlier
- * trace of that name becomes FILE.1. *ret_message: why not, the caller's to free. Once it is begun,
- * whatever hinders it ends the recording alone. */
+/* Writes a trace of all further events for nmsim, until the manager is freed. An existing trace FILE is renamed to
+ * FILE.1. On failure *ret_message says why; the caller frees it. A later write error ends the recording only, not
+ * nmd. */
 int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message);
 struct nm_manager *nm_manager_free(struct nm_manager *m);
 NM_DEFINE_CLEANUP(struct nm_manager *, nm_manager_free)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* One run of the operator's health script, watched by the event loop. Internal to health.c and its
- * tests. */
+/* One run of the operator's health script, supervised by the event loop. Only health.c and its tests use this
+ * header. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,28 +12,26 @@
 
 struct nm_health_verdict {
     bool timed_out;
-    char error[128]; /* the first line that begins with ERROR, shortened, printable ASCII; "" if
-                        none */
+    char error[128]; /* the first line that begins with ERROR, shortened to printable ASCII; "" if none */
     int exit_code;   /* -1 when ended by a signal or timed out */
     int exit_signal;
 };
 
 struct nm_health_script;
 
-/* Called once, when the script has ended or its time has. Don't free it in here. */
+/* Called once, when the script has ended or timed out. The callback must not free the nm_health_script. */
 typedef void (*nm_health_script_cb_t)(const struct nm_health_verdict *v, void *userdata);
 
-/* What keeps path from being run: -EPERM: somebody else than root and nmd could change what it does, and nmd may be
- * root; -ENOENT, -EACCES and the like. */
+/* Checks whether nmd may run `path`. Returns -EPERM if another user than root and nmd's own could change the script,
+ * since nmd may run as root. Returns -ENOENT, -EACCES and the like if the script can't be run. */
 int nm_health_script_check(const char *path);
 
-/* Starts path, which must be absolute. -ENOENT, -EACCES, -ENOEXEC and the like when it can't be
- * run. */
+/* Starts `path`, which must be absolute. Returns -ENOENT, -EACCES, -ENOEXEC and the like if it can't be run. */
 int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,
                          nm_health_script_cb_t cb, void *userdata, struct nm_health_script **ret);
-/* Whether its process is still there: after a time-out it may take a while to go, or be stuck in
- * the kernel. */
+/* Returns whether the script's process still exists. After a time-out it may take a while to end, or hang in the
+ * kernel. */
 bool nm_health_script_is_running(const struct nm_health_script *s);
-/* Kills what still runs, and doesn't wait for it. */
+/* Kills remaining processes without waiting for them. */
 struct nm_health_script *nm_health_script_free(struct nm_health_script *s);
 NM_DEFINE_CLEANUP(struct nm_health_script *, nm_health_script_free)

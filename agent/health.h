@@ -2,19 +2,19 @@
 #pragma once
 
 /*
- * Health of the node: an unhealthy node admits nothing and says why. Four things are looked at:
+ * Health of the node. An unhealthy node admits no containers and reports the reason. Four things are checked:
  *
  *  - space and inodes of the file systems that hold state and logs;
  *  - the operator's script, by YARN's convention: a line on its standard output that begins with
- *    ERROR, or a time-out, makes the node unhealthy. A script that can't be run, or ends with
- *    another status than 0, does not: a broken script must not stop a cluster (it is logged).
- *    Until it has answered for the first time, a new nmd admits nothing;
+ *    ERROR, or a time-out, makes the node unhealthy. A script that can't be run, or that exits with
+ *    another status than 0, is only logged: a broken script must not stop a cluster.
+ *    A new nmd admits nothing until the script has finished for the first time;
  *  - containers that could not be killed, counted by the manager;
- *  - whether the journal can be written, which the manager finds out: what is admitted without
- *    being journalled would be forgotten, or started twice, by the next nmd.
+ *  - whether the journal can be written, as reported by the manager: the next nmd would not know
+ *    containers that were admitted without being journalled, or would start them twice.
  *
- * The script runs as nmd's own user, with a cleared environment, in a process group of its own that
- * is killed as a whole when the script has ended or run out of time.
+ * The script runs as nmd's own user, with a cleared environment, in a process group of its own. The whole
+ * group is killed when the script has ended or timed out.
  */
 
 #include <systemd/sd-event.h>
@@ -25,22 +25,23 @@
 
 struct nm_health;
 
-/* What is wrong has changed. Called from the event loop, not from nm_health_new() or
+/* Called when the health or its reason has changed. It is called from the event loop, never from nm_health_new() or
  * nm_health_reconfigure(). reason: one sentence, "" when healthy; valid during the call. */
 typedef void (*nm_health_cb_t)(bool healthy, const char *reason, void *userdata);
 
-/* Looks at the disks at once, and runs the script as soon as the event loop does. The configuration
- * and paths are copied. */
+/* Checks the disks at once, and runs the script in the next turn of the event loop. Copies the configuration and the
+ * paths. */
 int nm_health_new(sd_event *event, const struct nm_config *config, const char *state_dir,
                   const char *log_dir, nm_health_cb_t cb, void *userdata, struct nm_health **ret);
-/* Applies [health] of a new configuration and checks anew. What an old script said is forgotten if
- * it is another one. */
+/* Applies [health] of a new configuration and checks again. If the script is another one, drops the result of the old
+ * script. */
 int nm_health_reconfigure(struct nm_health *h, const struct nm_config *config);
-/* May call the callback. */
+/* Sets the number of unkillable containers. May call the callback. */
 void nm_health_set_unkillable(struct nm_health *h, unsigned n);
-/* reason: a sentence while the journal can't be written, "" when it can. May call the callback. */
+/* Sets whether the journal can be written. reason: a sentence while it can't be written, "" while it can. May call the
+ * callback. */
 void nm_health_set_journal(struct nm_health *h, const char *reason);
-/* *ret_reason stays valid until the event loop runs again. */
+/* Returns whether the node is healthy. *ret_reason stays valid until the event loop runs again. */
 bool nm_health_get(const struct nm_health *h, const char **ret_reason);
 struct nm_health *nm_health_free(struct nm_health *h);
 NM_DEFINE_CLEANUP(struct nm_health *, nm_health_free)

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Ids of the journal entries that packaging/nmd.catalog explains (journalctl -x). An id never
- * changes and is never used again: people search for it years later. ./check compares this file
- * with the catalog.
+ * Ids of the journal entries that packaging/nmd.catalog explains (journalctl -x). An id never changes and is never
+ * reused, because people search for it years later. ./check compares this file with the catalog.
  */
 
 #include "agent/decision/decision.h"

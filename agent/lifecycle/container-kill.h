@@ -3,5 +3,5 @@
 
 #include "agent/state/manager-state.h"
 
-void nm_kill_all(struct nm_live_container *l); /* SIGKILL, now */
-void nm_kill_terminate(struct nm_live_container *l); /* SIGTERM, and SIGKILL when the time of grace is over */
+void nm_kill_all(struct nm_live_container *l); /* sends SIGKILL now */
+void nm_kill_terminate(struct nm_live_container *l); /* sends SIGTERM, then SIGKILL after the grace period */

@@ -5,8 +5,8 @@
 
 #include "agent/state/manager-state.h"
 
-struct nm_helper *nm_helper_new(void); /* NULL: no memory */
+struct nm_helper *nm_helper_new(void); /* NULL: out of memory */
 struct nm_helper *nm_helper_free(struct nm_helper *h);
 bool nm_helper_is_placed(const struct nm_helper *h);
-/* Sets the helper's weight anew, after a change of the capacity, on which it depends. */
+/* Sets the helper's weight again after a change of the capacity, from which it is computed. */
 void nm_helper_follow(struct nm_manager *m);

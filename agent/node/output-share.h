@@ -3,12 +3,12 @@
 
 #include "agent/state/manager-state.h"
 
-/* How much of each of its two streams a container that starts now may keep on disk. Room for it is made where it is
- * missing: logs of ended containers are shortened. */
+/* Returns how many bytes per stream (stdout, stderr) a starting container may keep on disk. If space is short,
+ * truncates the logs of ended containers. */
 uint64_t nm_output_allowance(struct nm_manager *m);
-/* From here on, that is what its log takes up. */
+/* Fixes the log's size as the container's share of the disk from now on. */
 void nm_output_ended(struct nm_manager *m, struct nm_container *c);
-/* Every now and then: are all logs within their share, and is there room for the journal? */
+/* Checks periodically that all logs are within their share and that the journal has space. */
 void nm_output_tidy(struct nm_manager *m);
-/* Before its processes are killed: what they wrote last still comes into its log. */
+/* Reads the latest output into the log before the container's processes are killed. */
 void nm_output_keep_last(struct nm_live_container *l);

@@ -3,8 +3,8 @@
 
 #include "agent/state/manager-state.h"
 
-struct nm_pressure *nm_pressure_new(void); /* NULL: no memory */
+struct nm_pressure *nm_pressure_new(void); /* NULL: out of memory */
 struct nm_pressure *nm_pressure_free(struct nm_pressure *p);
-/* Once in a while: a slice that was made anew has pressure files of its own. */
+/* Opens the slice's pressure files again if the slice was recreated. Called periodically. */
 void nm_pressure_follow_slice(struct nm_manager *m);
-void nm_pressure_watch(struct nm_manager *m); /* anew, with the settings of now */
+void nm_pressure_watch(struct nm_manager *m); /* creates the watches again, with the current settings */

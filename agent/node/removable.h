@@ -3,8 +3,8 @@
 
 #include "agent/state/manager-state.h"
 
-/* Since when the node could be given back. To be called when something has come that holds it, or has gone. */
+/* Updates since when the node is removable. Call it when a container or an orphan has appeared or gone. */
 void nm_removable_look(struct nm_manager *m);
 
-/* Once, after recovery, with what the journal said in m->removable_since_usec. */
+/* Sets the initial value. Called once, after recovery has read m->removable_since_usec from the journal. */
 void nm_removable_recover(struct nm_manager *m);

@@ -4,19 +4,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose the slice's memory.low is. All zeros: nothing was asked for yet. */
+/* Records who set the slice's memory.low. All zeros: nmd has not set it yet. */
 struct nm_slice_note {
-    uint64_t own_bytes;      /* the administrator's; 0: none */
-    uint64_t asked_bytes[4]; /* nmd's own, where they differed from that, the newest first */
+    uint64_t own_bytes;      /* the administrator's value; 0: none */
+    uint64_t asked_bytes[4]; /* values that nmd set and that differ from own_bytes, the newest first */
     bool unsaved;
 };
 
-/* The file has `is_bytes`. True when that is somebody else's, which then is the administrator's own. */
+/* Compares the file's value, is_bytes, with the note. Returns true if neither nmd nor the note knows the value: then it
+ * is the administrator's new value. */
 bool nm_slice_note_see(struct nm_slice_note *n, uint64_t is_bytes);
-/* Before nmd asks for it. */
+/* Notes a value before nmd sets it. */
 void nm_slice_note_ask(struct nm_slice_note *n, uint64_t bytes);
 
-/* 0 with or without a file; a damaged one is none. */
+/* Returns 0 whether or not the file exists. A damaged file counts as missing. */
 int nm_slice_note_load(const char *directory, struct nm_slice_note *ret);
-/* If there is anything new. */
+/* Writes the note if it has changed. */
 int nm_slice_note_save(const char *directory, struct nm_slice_note *n);

@@ -4,9 +4,10 @@
 #include "cgroup/cgroup.h"
 
 /*
- * Has so much less of it in use; blocks until then, so that it is for a worker. within_usec: no longer than this, as
- * far as the kernel lets it; 0: until nothing moves any more. 0, -EAGAIN for a part of it, or another error.
+ * Reclaims `bytes` of the cgroup's memory to swap. Blocks until that is done, so call it from a worker process.
+ * within_usec: time limit, which the kernel may exceed; 0: continue until no more progress is made. Returns 0, -EAGAIN
+ * if only a part was reclaimed, or another error.
  *
- * Meanwhile memory.swap.max is low, and afterwards there is none. One that was killed leaves it low.
+ * Lowers memory.swap.max meanwhile and removes that limit afterwards. A worker that is killed leaves the limit low.
  */
 int nm_swap_reclaim(const struct nm_cgroup *cg, uint64_t bytes, uint64_t within_usec);
