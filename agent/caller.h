@@ -27,7 +27,7 @@ enum nm_agent_outcome {
     NM_AGENT_E_NOT_FOUND,     /* no such container, or the caller may not see it: 404 */
     NM_AGENT_E_CONFLICT,      /* impossible in the container's current state: 409 */
     NM_AGENT_E_TOO_LARGE,     /* larger than the node, or exceeds the guaranteed capacity: 422 */
-    NM_AGENT_E_QUEUE_FULL,    /* queue or a limit of places is full: 429 */
+    NM_AGENT_E_QUEUE_FULL,    /* the queue, or the user's part of it, is full: 429 */
     NM_AGENT_E_UNAVAILABLE,   /* draining, unhealthy, store full, too many containers: 503 */
 };
 

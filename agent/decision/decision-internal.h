@@ -32,7 +32,7 @@ bool nm_text_shows(enum nm_resource which, uint64_t amount);
  * included only with `all`. Returns false and appends nothing if the parts are unknown because an older nmd wrote the
  * record. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all);
-/* Appends an amount and the capacity: "7.7 GiB of 8 GiB". */
+/* These two append a percentage, "96 %": of an amount in the capacity, and of a fraction. */
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
                        uint64_t amount);
 void nm_text_add_percent(struct nm_text *t, double fraction);

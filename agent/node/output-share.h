@@ -6,7 +6,7 @@
 /* Returns how many bytes per stream (stdout, stderr) a starting container may keep on disk. If space is short,
  * truncates the logs of ended containers. */
 uint64_t nm_output_allowance(struct nm_manager *m);
-/* Fixes the log's size as the container's share of the disk from now on. */
+/* Measures how much disk space the log of an ended container takes. */
 void nm_output_ended(struct nm_manager *m, struct nm_container *c);
 /* Checks periodically that all logs are within their share and that the journal has space. */
 void nm_output_tidy(struct nm_manager *m);

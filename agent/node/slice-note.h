@@ -11,8 +11,8 @@ struct nm_slice_note {
     bool unsaved;
 };
 
-/* Compares the file's value, is_bytes, with the note. Returns true if neither nmd nor the note knows the value: then it
- * is the administrator's new value. */
+/* Compares the file's value, is_bytes, with the note. Returns true if nmd did not set the value and it is new; then it
+ * becomes own_bytes, since an administrator has set it. */
 bool nm_slice_note_see(struct nm_slice_note *n, uint64_t is_bytes);
 /* Notes a value before nmd sets it. */
 void nm_slice_note_ask(struct nm_slice_note *n, uint64_t bytes);

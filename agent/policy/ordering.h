@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Sorting without allocation, and the orders of the queue. An order is a row of unsigned keys, the
- * smallest first; the last key is always (made of) the arrival number, which is unique, so that the
- * outcome never depends on the order in which the views were handed in.
+ * Sorting without allocation, and the orders of the queue. An order is a list of unsigned keys; the smallest key comes
+ * first. The last key always contains the unique arrival number, so the result never depends on the order in which the
+ * views were passed in.
  */
 
 #include "agent/policy/policy-types.h"
@@ -12,13 +12,13 @@
 struct nm_sort_entry {
     uint64_t k[2];
     uint32_t index; /* into input.views */
-    uint32_t note;  /* the user's own */
+    uint32_t note;  /* free for the caller's use */
 };
 
-/* Merge sort: n log n in the worst case, which the C library's qsort() buys with an allocation.
- * scratch: n entries. */
+/* Sorts by merge sort: n log n in the worst case. The C library's qsort() would allocate memory for that. scratch: n
+ * entries. */
 void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_t n);
 
-/* Keys of a queued container in the given order. */
+/* Computes the sort keys of a queued container for the configured order. */
 void nm_queue_keys(const struct nm_policy_settings *s, const struct nm_policy_input *in,
                    const struct nm_policy_container *v, uint64_t ret_keys[2]);

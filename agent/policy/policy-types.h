@@ -1,138 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What goes into a round of the policy, and what comes out of it; policy.h has the rules. */
+/* Input and output of a round of the policy. policy.h describes the rules. */
 
 #include "agent/types.h"
 
-struct nm_policy; /* its memory between rounds, and the workspace */
+struct nm_policy; /* the policy's memory between rounds, and its workspace */
 
 enum nm_victim_order {
-    NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": latest-started first (default) */
-    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": least CPU time used so far */
-    NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest set that suffices, then the least
-                                  excess */
-    NM_VICTIM_APP_FAIR,        /* "app-fair": from the application that holds the most, its
-                                  latest-started */
+    NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
+    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the one with the least CPU time so far first */
+    NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest sufficient set, then the least excess */
+    NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started of the application that holds the most */
 };
 
 enum nm_queue_order {
     NM_QUEUE_FIFO,                    /* "fifo" (default) */
-    NM_QUEUE_SMALLEST_FIRST,          /* "smallest-first": dominant share of the request */
-    NM_QUEUE_SHORTEST_EXPECTED_FIRST, /* "shortest-expected-first": unknown ones after the known, by
-                                         arrival */
-    NM_QUEUE_NEARLY_DONE_APP_FIRST,   /* "nearly-done-app-first": highest completed share of the
-                                         application */
+    NM_QUEUE_SMALLEST_FIRST,          /* "smallest-first": by the dominant share of the request */
+    NM_QUEUE_SHORTEST_EXPECTED_FIRST, /* "shortest-expected-first": containers of unknown run time last, by arrival */
+    NM_QUEUE_NEARLY_DONE_APP_FIRST,   /* "nearly-done-app-first": by the application's share of completed containers */
 };
 
-/* How much may wait. */
+/* What limits the queue. */
 enum nm_queue_policy {
-    NM_QUEUE_BY_LENGTH,    /* "by-length": so many opportunistic containers (default) */
-    NM_QUEUE_BY_RESOURCES, /* "by-resources": what all that wait ask for fits the node */
+    NM_QUEUE_BY_LENGTH,    /* "by-length": the number of opportunistic containers (default) */
+    NM_QUEUE_BY_RESOURCES, /* "by-resources": the sum of the queued requests must fit the node */
 };
 
 struct nm_policy_settings {
     struct nm_resources capacity; /* C: what the node offers */
-    struct nm_resources offered;  /* the part of C that the queue is held against, where an upstream wants a smaller
-                                     node: what runs may use all of C. 0, each: all of it */
-    struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to
-                                     C */
+    struct nm_resources offered;  /* part of C that the queue is admitted against, if an upstream wants a smaller
+                                     node; running containers may still use all of C. 0, for each resource: all of it */
+    struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to C */
     bool over_allocation;
     struct nm_fractions over_allocation_threshold; /* alpha */
     struct nm_fractions preemption_threshold;      /* beta */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
-    uint32_t queue_max_length; /* opportunistic containers waiting; guaranteed ones are not
-                                  counted */
+    uint32_t queue_max_length; /* maximum of queued opportunistic containers; guaranteed ones are not counted */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
-    uint64_t give_back_usec; /* what is `limited` goes back to its upstream when it has waited so long and nothing
-                                opportunistic has started meanwhile, NM_GIVE_BACK_BUSY times as long while some
-                                runs, and in any case after NM_GIVE_BACK_MOST times as long; 0: never */
-    uint64_t backfill_usec; /* for so long may those that have passed a larger head of the queue hold it up;
-                               0: none passes */
+    uint64_t give_back_usec; /* a `limited` container is given back to its upstream when it has waited this long and
+                                nothing opportunistic has started meanwhile, after NM_GIVE_BACK_BUSY times as long
+                                while an opportunistic one runs, and in any case after NM_GIVE_BACK_MOST times as
+                                long; 0: never */
+    uint64_t backfill_usec; /* how long containers that passed a larger head of the queue may delay it; 0: no
+                               container may pass */
     enum nm_victim_order victim_order;
-    bool pause_enabled; /* off: what would be paused is killed, once the CPU rule holds */
+    bool pause_enabled; /* false: the policy kills instead of pausing, after cpu_samples */
     uint64_t pause_deadline_usec;
-    uint32_t cpu_samples;    /* consecutive samples over beta before CPU is taken back (default
-                                4) */
+    uint32_t cpu_samples;    /* consecutive samples over beta before CPU is taken back (default 4) */
     uint32_t settle_samples; /* samples to wait after victims are gone (default 2, at least 2) */
-    uint32_t kills_per_minute;  /* 0: none for memory or CPU over beta; above 64 counts as 64 */
-    uint64_t breaker_usec;      /* no opportunistic admission for this long after a policy kill;
-                                   twice as long while kills keep coming within twice
-                                   the hold; 0: none */
+    uint32_t kills_per_minute;  /* limits kills for memory or CPU over beta. 0: no such kills; above 64 counts as 64 */
+    uint64_t breaker_usec;      /* opportunistic admissions stop this long after a policy kill, and twice as long
+                                   while kills recur within twice the hold; 0: no breaker */
     uint64_t period_usec;         /* between two samples */
-    uint64_t sample_max_age_usec; /* older than this is stale */
-    uint64_t margin_usec;       /* how long room is kept for the next surge after surges that cost
-                                   too much work; 0: never */
-    double uplink_threshold;    /* no opportunistic admission above it; 0: links are not looked
-                                   at */
-    uint64_t squeeze_floor_millicores; /* per container */
-    bool guard_stall;    /* the stall of guaranteed containers squeezes opportunistic ones */
-    double stall_margin; /* by how much it may rise above what it is without those; 1: any */
-    bool can_freeze, can_reclaim, can_squeeze; /* what the backend offers here */
-    uint64_t reclaim_usec; /* memory of running containers is reclaimed, in place of a kill, where that takes no
-                              longer; 0: never */
-    bool memory_limits; /* and the kernel holds each container to its request */
+    uint64_t sample_max_age_usec; /* an older sample is stale */
+    uint64_t margin_usec;       /* how long memory is kept free for the next surge after surges that cost too much
+                                   work; 0: never */
+    double uplink_threshold;    /* no opportunistic admission above this utilization; 0: links are ignored */
+    uint64_t squeeze_floor_millicores; /* minimum quota per container */
+    bool guard_stall;    /* stalls of guaranteed containers squeeze opportunistic ones */
+    double stall_margin; /* how far a stall may exceed its value without opportunistic work; 1: no limit */
+    bool can_freeze, can_reclaim, can_squeeze; /* features of the cgroup backend on this node */
+    uint64_t reclaim_usec; /* running containers' memory is reclaimed instead of a kill if that takes no longer than
+                              this; 0: never */
+    bool memory_limits; /* the kernel limits each container's memory to its request */
 };
 
-/* The policy's own notes on one guaranteed container, kept in its view. All 0: nothing is known. */
+/* The policy's notes on the CPU stall of one guaranteed container, kept in its view. All 0: nothing is known. */
 struct nm_stall {
-    uint64_t at_usec;       /* of the sample that was looked at last */
-    uint32_t base_permille; /* how much it waits for CPUs when no opportunistic work is to blame */
+    uint64_t at_usec;       /* time of the sample that was evaluated last */
+    uint32_t base_permille; /* stall (waiting for CPUs) without opportunistic work */
     bool learnt;
-    uint32_t next_permille; /* what base_permille is for the next sample, and `learnt` */
+    uint32_t next_permille; /* values of base_permille and `learnt` from the next sample on */
     bool next_learnt;
 };
 
-/* What the policy sees of one live container (NEW .. KILLING; of what isn't SCHEDULED yet only the promise counts). The
- * manager embeds it and keeps it current; policy only reads it, but for `stall`. */
+/* The policy's view of one live container (NEW .. KILLING). Before SCHEDULED only the container's promise counts. The
+ * manager embeds the view and keeps it current. The policy only reads it, except for `stall`. */
 struct nm_policy_container {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
     enum nm_state state;
-    bool admitted;    /* SCHEDULED, but its launch is under way: counts as in warm-up */
+    bool admitted;    /* SCHEDULED, and its launch is in progress: counts as in warm-up */
     bool exempt;      /* application master */
-    bool cpu_is_share; /* while it is guaranteed: its CPU is a share by weight, and was never promised */
-    bool user_paused; /* paused by a person: not resumed by policy */
-    bool limited;     /* an upstream's, which limits how many of its own may wait (nm_policy_input.shed_limited_to) and
-                         takes them back to place them elsewhere */
-    bool passed;      /* was admitted past a larger one at the head of the queue */
+    bool cpu_is_share; /* while guaranteed, its CPU is a share by weight that was never promised */
+    bool user_paused; /* paused by a person, so the policy does not resume it */
+    bool limited;     /* belongs to an upstream that limits its own queued containers
+                         (nm_policy_input.shed_limited_to) and takes them back to place them elsewhere */
+    bool passed;      /* was admitted ahead of a larger head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
-    bool reclaiming;  /* it is still at work: memory doesn't settle before, within reason */
+    bool reclaiming;  /* a reclaim is still running: memory doesn't settle before it ends, up to a time limit */
     uint64_t reclaimed_usec; /* when memory was reclaimed while it ran; 0: never */
     struct nm_resources request;
-    struct nm_resources measured; /* last sample; 0 before the first */
-    uint64_t swapped_bytes;       /* likewise: what would be memory, and is in swap */
+    struct nm_resources measured; /* from the last sample; 0 before the first */
+    uint64_t swapped_bytes;       /* from the last sample: memory of the container that is in swap */
     uint32_t n_samples;           /* since its start */
-    uint64_t unread_usec;         /* it can't be measured now, and `measured` is of then; 0: it can */
-    uint32_t state_samples;       /* sampling rounds since it entered `state`, whether or not it
-                                     could be read */
+    uint64_t unread_usec;         /* it can't be measured now, and `measured` is from this time; 0: it can */
+    uint32_t state_samples;       /* sampling rounds since it entered `state`, including failed ones */
     uint64_t state_usec;          /* when it entered `state` */
-    uint64_t shrunk_usec, shrunk_bytes; /* of a dying one: see nm_policy_container_note_progress() */
-    uint64_t freeze_failed_usec;  /* when a freeze of it was given up; 0: never */
+    uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of its end, see nm_policy_container_note_progress() */
+    uint64_t freeze_failed_usec;  /* when the policy gave up freezing it; 0: never */
     uint64_t submitted_usec;
     uint64_t started_usec; /* admission time; 0 while queued */
     uint64_t paused_usec;
     uint64_t pause_deadline_usec;      /* absolute; UINT64_MAX only while not paused */
     uint64_t last_cpu_millicores;      /* use just before the newest pause; kept after the resume */
-    bool stall_known; /* the newest sample says how long it waited for CPUs, as ... */
-    uint32_t stall_permille; /* ... a share of the time since the sample before */
+    bool stall_known; /* stall_permille is valid */
+    uint32_t stall_permille; /* how long it waited for CPUs, as a share of the last sampling interval */
     struct nm_stall stall;
-    uint64_t cpu_usage_usec;           /* CPU time consumed so far: the work that a kill loses */
+    uint64_t cpu_usage_usec;           /* CPU time so far: the work that a kill would lose */
     uint64_t min_runtime_usec;
     uint64_t expected_usec;            /* expected run time; 0: unknown */
     uint32_t app;                      /* index into the apps array */
     void *owner;                       /* the manager's container; opaque here */
 };
 
-/* Its owner makes ready what it needs: it holds its promise or its place in the queue, and nothing else. */
+/* Returns whether the container's owner still prepares it. It holds its promise or its place in the queue, and nothing
+ * else. */
 static inline bool nm_policy_container_is_prepared(const struct nm_policy_container *v)
 {
     return v->state < NM_SCHEDULED;
 }
 
-/* Nothing of it has begun: it is prepared, or it waits. */
+/* Returns whether the container has not begun to start: it is being prepared, or it waits in the queue. */
 static inline bool nm_policy_container_is_waiting(const struct nm_policy_container *v)
 {
     return v->state <= NM_SCHEDULED && !v->admitted;
@@ -142,24 +134,23 @@ struct nm_policy_app {
     uint32_t completed, running, queued;
 };
 
-/* Node-level figures of the newest sample. valid = false: there is none (fail-safe). */
+/* Node-level figures of the newest sample. valid = false: there is none, so nothing is admitted or killed. */
 struct nm_policy_node {
     bool valid;
     bool cpu_valid;
     uint64_t at_usec;
-    struct nm_resources used; /* MemTotal - MemAvailable; busy millicores; reserve not yet taken
-                                 off */
-    uint64_t slice_left_bytes; /* charged to the slice and to none of its containers: what ended ones left */
+    struct nm_resources used; /* MemTotal - MemAvailable, and busy millicores; includes the reserve */
+    uint64_t slice_left_bytes; /* memory charged to the slice but to none of its containers, as ended ones leave
+                                  behind */
     uint64_t swap_free_bytes;
     double uplink_utilization;
 };
 
 enum nm_policy_trigger {
-    NM_TRIGGER_SAMPLE,   /* a periodic sample: counts for the consecutive-sample rule and for
-                            settling */
-    NM_TRIGGER_LOOK,     /* a sample of CPU between two periodic ones, because it may be surging */
+    NM_TRIGGER_SAMPLE,   /* a periodic sample; it counts for the consecutive-sample rule and for settling */
+    NM_TRIGGER_LOOK,     /* an extra CPU sample between two periodic ones, because CPU use may be surging */
     NM_TRIGGER_PRESSURE, /* a pressure event, confirmed by the fresh sample that is passed in */
-    NM_TRIGGER_CHANGE,   /* something else changed (submit, exit, resume): same sample as before */
+    NM_TRIGGER_CHANGE,   /* another change (submit, exit, resume), with the same sample as before */
 };
 
 struct nm_policy_input {
@@ -171,184 +162,175 @@ struct nm_policy_input {
     size_t n_views;
     const struct nm_policy_app *apps;
     size_t n_apps;
-    uint32_t n_starting; /* opportunistic ones that were admitted, and not started yet */
-    bool draining; /* no admissions at all */
+    uint32_t n_starting; /* opportunistic containers that are admitted but not started yet */
+    bool draining; /* no admissions */
     bool unhealthy;
-    uint64_t reclaim_bytes_per_sec; /* what the latest reclaims brought; 0: there were none lately */
-    uint32_t kernel_kills; /* containers that the kernel has ended since the round before, for want of memory of the
-                              slice or the node, and not for their own limit */
-    uint32_t shed_to; /* the queue's limit, if that was lowered; UINT32_MAX: it wasn't */
-    uint32_t shed_limited_to; /* what an upstream allows of those that are `limited`; UINT32_MAX: any number */
+    uint64_t reclaim_bytes_per_sec; /* speed of the latest reclaims; 0: none recently */
+    uint32_t kernel_kills; /* containers that the kernel has oom-killed since the previous round because the slice or
+                              the node, and not their own limit, was out of memory */
+    uint32_t shed_to; /* the queue's limit if it was lowered; UINT32_MAX: it wasn't */
+    uint32_t shed_limited_to; /* maximum of `limited` containers in the queue, set by an upstream; UINT32_MAX: any
+                                 number */
 };
 
 enum nm_action_type {
     NM_ACTION_ADMIT,
     NM_ACTION_PAUSE,
     NM_ACTION_RESUME,
-    NM_ACTION_RECLAIM, /* memory of a paused container, `predicted.memory_bytes` of it */
+    NM_ACTION_RECLAIM, /* reclaims `predicted.memory_bytes` of a container's memory */
     NM_ACTION_KILL,
     NM_ACTION_SHED,
 };
 
-/* Why an action was taken, a request refused, or the head of the queue held. One sentence each in
- * decision.c. */
+/* Why an action was taken, a request refused, or the head of the queue held. decision.c has one sentence for each. */
 enum nm_reason {
     NM_REASON_NONE,
-    /* admitted */
+    /* reasons to admit */
     NM_REASON_GUARANTEED,            /* guaranteed, and it fits */
-    NM_REASON_WITHIN_ALLOCATION,     /* plain rule: all allocations fit */
+    NM_REASON_WITHIN_ALLOCATION,     /* plain rule: the sum of all requests fits */
     NM_REASON_OVER_ALLOCATION,       /* measured use leaves room */
-    /* held in the queue */
+    /* reasons to hold a container in the queue */
     NM_REASON_BEHIND_OTHERS,         /* not at the head of the queue */
     NM_REASON_OVER_ALPHA,            /* U >= alpha*C */
     NM_REASON_WOULD_EXCEED_BETA,     /* U + request > beta*C */
-    NM_REASON_NEVER_FITS,            /* too large beside what the system holds; others pass it */
-    NM_REASON_ALLOCATION_FULL,       /* over-allocation off and no allocation left */
-    NM_REASON_NO_SAMPLE,             /* sample missing or stale */
-    NM_REASON_BREAKER,               /* held after kills */
-    NM_REASON_UPLINK,                /* uplink saturated */
+    NM_REASON_NEVER_FITS,            /* too large beside the system's own use; other containers pass it */
+    NM_REASON_ALLOCATION_FULL,       /* over-allocation is off and the allocation is full */
+    NM_REASON_NO_SAMPLE,             /* the sample is missing or stale */
+    NM_REASON_BREAKER,               /* the breaker holds admissions after kills */
+    NM_REASON_UPLINK,                /* the uplink is saturated */
     NM_REASON_DRAINING,
     NM_REASON_UNHEALTHY,
-    NM_REASON_WAITING_FOR_VICTIMS,   /* a guaranteed container waits for its room */
+    NM_REASON_WAITING_FOR_VICTIMS,   /* a guaranteed container waits until victims have made room */
     NM_REASON_GUARANTEED_FIRST,      /* a guaranteed container is waiting */
-    NM_REASON_PAUSED_FIRST,          /* the room belongs to paused containers */
-    NM_REASON_SURGE_MARGIN,          /* it fits now, but not beside a surge as the last ones were */
-    NM_REASON_SQUEEZED,              /* opportunistic containers are held to a CPU quota */
-    NM_REASON_NEXT_ROUND,            /* as many as may start at once are being started */
-    /* refused */
+    NM_REASON_PAUSED_FIRST,          /* the resources are kept for paused containers */
+    NM_REASON_SURGE_MARGIN,          /* would fit now, but not during a surge like the last ones */
+    NM_REASON_SQUEEZED,              /* a CPU quota limits opportunistic containers */
+    NM_REASON_NEXT_ROUND,            /* the limit of starts at once is reached */
+    /* reasons to refuse a request */
     NM_REASON_LARGER_THAN_NODE,
     NM_REASON_GUARANTEED_FULL,       /* guaranteed allocations would exceed C */
     NM_REASON_QUEUE_FULL,
-    /* taken back */
+    /* reasons to take resources back */
     NM_REASON_MEMORY_OVER_BETA,
     NM_REASON_CPU_OVER_BETA,
-    NM_REASON_GUARANTEED_STALLED,    /* guaranteed containers wait for CPUs more than without
-                                        opportunistic ones */
+    NM_REASON_GUARANTEED_STALLED,    /* guaranteed containers wait for CPUs longer than without opportunistic ones */
     NM_REASON_ROOM_FOR_GUARANTEED,
-    NM_REASON_ROOM_FOR_HEAD,         /* it had passed a larger one, which has waited long enough */
+    NM_REASON_ROOM_FOR_HEAD,         /* it had passed a larger container, which has waited long enough */
     NM_REASON_PAUSE_DEADLINE,
-    NM_REASON_KILL_BUDGET,           /* a kill was due, but the budget is spent (held) */
-    NM_REASON_SETTLING,              /* waits for the last victims to be gone and two samples */
+    NM_REASON_KILL_BUDGET,           /* a kill was due, but kills-per-minute is used up (held) */
+    NM_REASON_SETTLING,              /* waits until the last victims are gone and two samples were taken */
     NM_REASON_SHED,
-    NM_REASON_WAITED_TOO_LONG,       /* given back to its upstream: nothing lets it start here */
+    NM_REASON_WAITED_TOO_LONG,       /* given back to its upstream after a long wait in the queue */
     NM_REASON_DRAIN_DEADLINE,
-    /* given back */
+    /* reasons to resume, to reclaim, and other reasons */
     NM_REASON_BELOW_THRESHOLD,       /* resumed: there is room again */
-    NM_REASON_PAUSE_EXPIRED,         /* a guaranteed container paused by a person is resumed at its
-                                        deadline */
-    NM_REASON_FREEZE_HANGS,          /* its freeze did not come to an end, and is taken back */
+    NM_REASON_PAUSE_EXPIRED,         /* a guaranteed container paused by a person is resumed at its deadline */
+    NM_REASON_FREEZE_HANGS,          /* its freeze did not complete, and is undone */
     NM_REASON_FROZEN_MEMORY,         /* reclaim of a paused container's memory */
-    NM_REASON_RUNNING_MEMORY,        /* reclaim of a running one's, in place of a kill */
+    NM_REASON_RUNNING_MEMORY,        /* reclaim of a running container's memory instead of a kill */
     NM_REASON_USER,                  /* a person asked for it */
-    NM_REASON_KERNEL_OOM,            /* the kernel's OOM killer took it, and not for its own limit */
-    NM_REASON_OWNER,                 /* whoever brought it in asked for it */
+    NM_REASON_KERNEL_OOM,            /* the kernel's OOM killer ended it, and not because of its own limit */
+    NM_REASON_OWNER,                 /* the container's owner asked for it */
     NM_REASON_COUNT,
 };
 
 /* Why a candidate was not chosen. */
 enum nm_passed_over {
     NM_PASSED_NOT,          /* it was chosen */
-    NM_PASSED_NOT_NEEDED,   /* enough was found before it */
+    NM_PASSED_NOT_NEEDED,   /* the candidates before it were sufficient */
     NM_PASSED_EXEMPT,       /* application master */
     NM_PASSED_MIN_RUNTIME,  /* inside its minimum run time */
-    NM_PASSED_GIVES_NOTHING, /* would free none of what is short */
-    NM_PASSED_FREEZE_HANGS  /* could not be frozen a while ago */
+    NM_PASSED_GIVES_NOTHING, /* would free nothing of the resource that is short */
+    NM_PASSED_FREEZE_HANGS  /* a freeze of it failed recently */
 };
 
 struct nm_policy_candidate {
     const struct nm_policy_container *view;
-    struct nm_resources use; /* what it was credited with */
+    struct nm_resources use; /* what taking it back is expected to yield */
     enum nm_passed_over passed_over;
 };
 
 struct nm_policy_action {
     enum nm_action_type type;
     enum nm_reason reason;
-    enum nm_resource resource;       /* the one that tipped it */
+    enum nm_resource resource;       /* the resource that decided */
     struct nm_policy_container *target;
-    const struct nm_policy_container *on_behalf_of; /* the container that needs the room; of an ADMIT, the larger one
-                                           that it passes; or NULL */
-    struct nm_resources used;        /* U as this decision saw it; for *_OVER_BETA what was really
-                                        in use */
-    struct nm_resources predicted;   /* regained by taking back; taken by admit and resume */
-    uint64_t within_usec;            /* of a running one's reclaim: it ends then, whatever it has brought */
-    uint32_t consecutive_samples;    /* CPU rule */
-    uint32_t first_candidate, n_candidates; /* into verdict.candidates, in the order considered */
+    const struct nm_policy_container *on_behalf_of; /* the container that needs the resources; for an ADMIT, the
+                                                       larger container that it passes; or NULL */
+    struct nm_resources used;        /* U at this decision; for *_OVER_BETA the use without reservations */
+    struct nm_resources predicted;   /* gained by taking back; used by admit and resume */
+    uint64_t within_usec;            /* reclaim of a running container: time after which it ends in any case */
+    uint32_t consecutive_samples;    /* for the CPU rule */
+    uint32_t first_candidate, n_candidates; /* range in verdict.candidates, in the order considered */
 };
 
 #define NM_NO_SQUEEZE UINT64_MAX
 
 struct nm_policy_verdict {
-    struct nm_resources used;        /* U: what is measured of containers, ... */
-    struct nm_resources measured;    /* ... of which this is that, ... */
-    struct nm_resources others;      /* ... and this in use by the rest of the node; what is left is reserved */
+    struct nm_resources used;        /* U: the sum of `measured`, `others` and reservations */
+    struct nm_resources measured;    /* measured use of containers */
+    struct nm_resources others;      /* use by the rest of the node */
     struct nm_resources sum;         /* sum of the estimates alone */
-    struct nm_resources in_use;      /* really in use: no reservations, no CPU of paused
-                                        containers */
-    struct nm_resources allocated_guaranteed, allocated_opportunistic; /* running, paused and
-                                                                          dying */
-    const struct nm_policy_action *actions; /* in the order to be carried out; valid until the next
-                                               decide */
+    struct nm_resources in_use;      /* use without reservations and without the CPU of paused containers */
+    struct nm_resources allocated_guaranteed, allocated_opportunistic; /* of containers that run, are paused or are
+                                                                          ending */
+    const struct nm_policy_action *actions; /* in the order of execution; valid until the next nm_policy_decide() */
     size_t n_actions;
     const struct nm_policy_candidate *candidates;
     size_t n_candidates;
-    uint64_t squeeze_millicores;     /* quota of all opportunistic containers together, or
-                                        NM_NO_SQUEEZE */
-    enum nm_reason squeeze_reason;   /* CPU_OVER_BETA or GUARANTEED_STALLED, whichever is tighter;
-                                        NONE without a squeeze */
-    /* whose stall began the squeeze that goes on, if still there; or NULL */
+    uint64_t squeeze_millicores;     /* quota of all opportunistic containers together, or NM_NO_SQUEEZE */
+    enum nm_reason squeeze_reason;   /* CPU_OVER_BETA or GUARANTEED_STALLED, whichever is tighter; NONE without a
+                                        squeeze */
+    /* the container whose stall began the current squeeze, if it still exists; or NULL */
     const struct nm_policy_container *stall_view;
-    uint32_t stall_permille, stall_base_permille; /* and its figures then */
-    uint64_t margin_bytes;           /* kept free beyond what is used, for a surge; 0: nothing */
+    uint32_t stall_permille, stall_base_permille; /* its stall at the time, and without opportunistic work */
+    uint64_t margin_bytes;           /* memory kept free for a surge; 0: none */
     uint64_t margin_until_usec;
-    uint64_t margin_peak_permille;   /* of what guaranteed containers were promised, how much a surge takes */
-    enum nm_reason hold;             /* why the head of the queue waits; NM_REASON_NONE if nothing
-                                        waits */
-    const struct nm_policy_container *hold_view; /* that head: opportunistic, first in the queue order */
-    enum nm_resource hold_resource;  /* the one that is short, where the reason is about one */
-    struct nm_resources hold_used;   /* U with this round's admissions, which that head was held against */
+    uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
+    enum nm_reason hold;             /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
+    const struct nm_policy_container *hold_view; /* the head: the first opportunistic container in the queue order */
+    enum nm_resource hold_resource;  /* the short resource, if the reason concerns one */
+    struct nm_resources hold_used;   /* U including this round's admissions, against which the head was checked */
     enum nm_reason guaranteed_hold;  /* the same for the first guaranteed container that waits */
     const struct nm_policy_container *guaranteed_hold_view;
-    enum nm_reason preempt_hold;     /* why a taking-back that is due waits (SETTLING, KILL_BUDGET),
-                                        or NONE */
-    uint64_t wake_usec;              /* look again at this time even if nothing happens; UINT64_MAX:
-                                        no need */
+    enum nm_reason preempt_hold;     /* why due preemption waits (SETTLING, KILL_BUDGET), or NONE */
+    uint64_t wake_usec;              /* time of the next round if nothing happens before; UINT64_MAX: none needed */
 };
 
-/* The surge margin (policy-margin.c): how long it holds, and for how much of what is promised. */
+/* State of the surge margin (policy-margin.c): its duration, and the share of the promises that it covers. */
 struct nm_policy_margin {
     uint64_t until_usec, hold_usec;
     uint64_t peak_permille;
 };
 
-/* The policy's memory that must survive a restart: time and number of recent kills, breaker. */
+/* The policy's memory that is kept across restarts: times of recent kills, breaker and surge margin. */
 struct nm_policy_memory {
     uint64_t breaker_until_usec;
     uint64_t breaker_hold_usec;
     struct nm_policy_margin margin;
-    uint64_t kills_usec[64]; /* a ring of the newest kill times, 0: none */
+    uint64_t kills_usec[64]; /* a ring of the newest kill times; 0: empty entry */
 };
 
-/* What becomes of memory between two samples is seen at node level alone, which is cheap to look at. Does that it has
- * grown, since the newest sample, call for another sample at once? nmd's glances and the simulator go by this. */
+/* How memory in use has grown since the newest sample. The growth is read at node level only, which is cheap. nmd's
+ * growth probe and the simulator use it to decide whether to take another sample at once. */
 enum nm_growth {
     NM_GROWTH_SMALL,
-    NM_GROWTH_LARGE,  /* a good piece of the capacity, wherever it leads */
-    NM_GROWTH_CROSSES /* the preemption threshold, if all of it is the containers' */
+    NM_GROWTH_LARGE,  /* a large part of the capacity, at any level of use */
+    NM_GROWTH_CROSSES /* reaches the preemption threshold if all growth is the containers' */
 };
 
-/* To be called whenever v was measured. A dying container that has let go of a good piece since it was
- * called last is getting on, and is waited for. */
+/* Updates the progress of a container that is being killed; call it after each measurement of v. The policy waits for a
+ * container that has released a substantial part of its memory since the last call. */
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec);
 
 enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
                                       uint64_t grown_bytes);
 
-/* The estimate of one container (agent/policy/estimate.c), for status and tests. */
+/* Returns the estimate of one container (agent/policy/estimate.c), for status and tests. */
 struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                                 uint64_t now_usec);
 bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec);
 
-/* Admissions go on at once. Returns whether they were held by it. */
+/* Closes the breaker, so that admissions continue at once. Returns whether it was holding them. */
 bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec);

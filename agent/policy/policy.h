@@ -2,102 +2,103 @@
 #pragma once
 
 /*
- * The policy: a pure function from (settings, its own small memory, views of all live containers,
- * the node's sample, now) to a list of actions. No clock, no I/O, no logging, and no allocation in
- * nm_policy_decide(): its workspace is grown beforehand by nm_policy_reserve(). The daemon, the
- * tests, the fuzzer and the simulator run this same code.
+ * The policy: a pure function from (settings, its own small memory, views of all live containers, the
+ * node's sample, now) to a list of actions. It uses no clock, I/O or logging, and nm_policy_decide()
+ * does not allocate: nm_policy_reserve() grows its workspace beforehand. The daemon, the tests, the
+ * fuzzer and the simulator run this same code.
  *
- * The rules are DESIGN.md section 5, with these points settled here:
+ * The rules are those of DESIGN.md section 5, with these details:
  *
- *  - Estimated use U_r = max(sum of estimates, node-level use beyond the reserve + what warm-up
- *    reserves and the node can't show yet). Worked out as sum of estimates + "system": what the
- *    newest sample showed in use at node level beyond the reserve and beyond what it showed in the
- *    containers. The system part is remembered until the next sample, the estimates are of this
- *    very moment: so in a CHANGE round a container that has ended since the sample takes its use
- *    with it, one that was admitted counts with its request, and a frozen one's CPU is free at
- *    once.
- *  - Reservations never make victims: what is held against beta before anything is taken back is
- *    the use that was really measured (verdict.in_use), without warm-up. Only the room for a
- *    guaranteed container is reckoned with U.
+ *  - Estimated use U_r = max(sum of estimates, node-level use beyond the reserve + reservations of
+ *    warm-ups that the node can't show yet). It is computed as the sum of estimates + "system". The
+ *    system part is the use that the newest sample showed at node level, less the reserve and less
+ *    what it showed in the containers. It is kept until the next sample, while estimates are current.
+ *    So in a CHANGE round the use of a container that has ended since the sample no longer counts, a
+ *    newly admitted container counts with its request, and the CPU of a frozen one is free at once.
+ *  - Reservations never cause victims. Before anything is taken back, the measured use
+ *    (verdict.in_use), without warm-up, is compared with beta. Only room for a guaranteed container
+ *    is computed from U.
  *  - A container leaves its warm-up when warmup_usec have passed *and* it has warmup_samples
  *    samples.
- *  - With over-allocation off, U is the sum of requests, both thresholds are 1, and nothing is
- *    taken back except to make room for a guaranteed container: plain YARN.
- *  - The plain rule ("total allocation + request <= C") also wants U < beta*C and U + request <= C
- *    for every resource: what the system around the containers uses is not there to be given away.
- *  - Nothing, guaranteed or not, is admitted without a fresh sample, and nothing is killed without
- *    one: not even at its pause deadline. Opportunistic containers also need its CPU figure
+ *  - With over-allocation off, U is the sum of requests, both thresholds are 1, and resources are
+ *    taken back only to make room for a guaranteed container, as in plain YARN.
+ *  - The plain rule ("total allocation + request <= C") also requires U < beta*C and U + request <= C
+ *    for every resource, because memory and CPU that the system uses can't be allocated.
+ *  - No container, guaranteed or not, is admitted without a fresh sample, and none is killed without
+ *    one, not even at its pause deadline. Opportunistic containers also need the sample's CPU figure
  *    (cpu_valid).
  *  - Memory and CPU are taken back on their thresholds only in SAMPLE and PRESSURE rounds (CPU:
- *    SAMPLE and LOOK); room for a guaranteed container is made in any round.
- *  - Samples in a row mean their time as well: N of them are N - 1 periods from the first to the
- *    last, less the jitter of a timer. A look between two samples may be the first of them, and so
- *    the only one where one is enough; it never is one of several, nor ends their row.
- *  - A victim is stuck when it has neither gone nor let go of a good piece of its memory for
- *    NM_STUCK_USEC: a large one takes its time.
- *  - A freeze that is not done after NM_STUCK_USEC (a process hangs in the kernel, and its siblings
- *    are half frozen with it) is taken back, without a sample, too. For NM_FREEZE_AGAIN_USEC that
- *    container is passed over, and another is paused in its place.
- *  - After the host has slept, pauses don't end at their deadline before NM_WAKE_SAMPLES samples, and
- *    as many as settling takes, have given them the chance to end by going on.
- *  - Each resource settles by itself: a freeze never delays a kill for memory. While one settles,
- *    or a squeeze is on, nothing opportunistic is admitted or resumed.
- *  - The kill budget holds back kills for memory and CPU over beta. Kills that make room for a
- *    guaranteed container or end a pause at its deadline are not held back (requests and clock
- *    bound them), but are counted. A pause that a person began is that person's affair: its end
- *    counts for neither budget nor breaker.
- *  - The breaker is about load: a kill that makes room for a guaranteed container says nothing of it,
- *    is no reason to hold admissions, and leaves the hold as it was.
- *  - Where surges of guaranteed containers cost opportunistic ones too much of their work, nothing
- *    opportunistic is admitted for a while but beside such a surge (policy-margin.c), not even by the
- *    plain rule.
- *  - What the kernel kills for want of memory holds admissions as a kill of ours does: it says that
- *    we were too slow. So it spends nothing of the budget, which is there to bound ourselves.
+ *    SAMPLE and LOOK). Room for a guaranteed container is made in any round.
+ *  - Consecutive samples also have to cover their time: N of them span N - 1 periods from the first to
+ *    the last, less the jitter of a timer. A LOOK sample between two periodic ones may be the first of
+ *    the row, and therefore the only one where one is enough. It never counts as a later one, and
+ *    never ends a row.
+ *  - A victim is stuck when it has neither ended nor released a substantial part of its memory for
+ *    NM_STUCK_USEC. Large victims take their time.
+ *  - A freeze that is incomplete after NM_STUCK_USEC (a process hangs in the kernel, and its siblings
+ *    are half frozen) is undone, even without a sample. For NM_FREEZE_AGAIN_USEC that container is
+ *    passed over, and another is paused instead.
+ *  - After the host has slept, a pause ends at its deadline only after NM_WAKE_SAMPLES samples, and
+ *    at least as many as settling takes, so that the container may be resumed instead.
+ *  - Each resource settles separately: a freeze never delays a kill for memory. While one settles, or
+ *    during a squeeze, no opportunistic container is admitted or resumed.
+ *  - The kill budget limits kills for memory and CPU over beta. Kills that make room for a guaranteed
+ *    container or end a pause at its deadline are not limited (requests and the clock bound them), but
+ *    they are counted. If a person began the pause, its end counts for neither budget nor breaker.
+ *  - The breaker reacts to load. A kill that makes room for a guaranteed container says nothing about
+ *    load, so it neither holds admissions nor changes an existing hold.
+ *  - Where surges of guaranteed containers cost opportunistic ones too much work, an opportunistic
+ *    container is admitted for a while only if it fits beside such a surge (policy-margin.c), even by
+ *    the plain rule.
+ *  - An OOM kill by the kernel holds admissions as a policy kill does, because it shows that nmd was
+ *    too slow. It does not use up the budget, which limits nmd itself.
  *  - Resume: CPU U + last use <= beta*C, CPU U < alpha*C, memory in use <= beta*C; strictly in
  *    arrival order. A container that used nearly all CPU would wait for its deadline even on an
- *    idle node: it is let go again when no other opportunistic container runs, CPU U < alpha*C/2
- *    and a sixteenth of its pause deadline is over.
+ *    idle node. Therefore it is resumed when no other opportunistic container runs, CPU U < alpha*C/2
+ *    and a sixteenth of its pause deadline has passed.
  *  - A guaranteed container whose CPU is a share (cpu_is_share) is promised memory and a weight. Its CPU is no reason
- *    to refuse it, to let it wait or to take anything back for it, and takes no part of what is promised to others;
- *    it counts as everybody's does in U and in what is allocated, which may so exceed C. An opportunistic one's CPU
- *    is looked at whatever it will be when it is promoted.
- *  - Smaller containers may pass a head of the queue that is too large for now, by a rule that bounds
- *    what it costs that one; policy-pass.c describes it.
- *  - Paused containers have the first claim on CPU: a queued one is admitted only beside what the
+ *    to refuse it, to delay it or to take resources back for it, and reduces no other promise. It counts in U and in
+ *    the allocation like any other CPU use, so the allocation may exceed C. The CPU of an opportunistic container is
+ *    checked whether or not it would be a share after a promotion.
+ *  - Smaller containers may pass a head of the queue that is too large for now, under a rule that
+ *    bounds the delay of the head (policy-pass.c).
+ *  - Paused containers have priority for CPU: a queued one is admitted only beside the CPU that the
  *    paused ones will use when resumed (each at most its request, so that one that burst can't
  *    block the queue).
- *  - Before a running container is killed for memory over beta, a part of its memory goes to swap, if
- *    that does it within reclaim_usec and before the growth of use reaches C. policy-reclaim.c has
- *    the rule.
- *  - What a container has in swap comes back when it runs again. So a paused one is resumed only if
- *    memory U + its swap <= beta*C, counts with it until it has run for as long as a warm-up, and a
- *    queued one is admitted only beside the swap of all paused ones, a person's included: they
- *    count their memory in full, wherever it is. What is still in swap after that is not in use.
- *  - With pausing on, CPU never kills. With it off, what would have been paused is killed.
- *  - A container inside its minimum run time is passed over as a victim while any other will do.
+ *  - Before a running container is killed for memory over beta, a part of its memory is reclaimed to
+ *    swap, if that takes no longer than reclaim_usec and ends before the growth of use reaches C
+ *    (policy-reclaim.c).
+ *  - Memory in swap returns when a container runs again. So a paused container is resumed only if
+ *    memory U + its swap <= beta*C, and counts with its swap until it has run for as long as a
+ *    warm-up. A queued one is admitted only beside the swap of all paused ones. Containers paused by a
+ *    person count with their full memory, in RAM or in swap. Swap that remains after the warm-up does
+ *    not count as use.
+ *  - With pausing on, no container is killed for CPU. With it off, containers are killed instead of
+ *    paused.
+ *  - A container inside its minimum run time is passed over as a victim if any other will do.
  *    Application masters (exempt) are never victims.
- *  - squeeze: as soon as CPU is over beta once, opportunistic containers together get a CPU quota
- *    that brings use back to between alpha and beta, with a floor for each; only if CPU stays over
- *    beta for cpu_samples samples are containers frozen. It is lifted when they no longer use what
- *    it leaves them. Needs the cpu controller (can_squeeze). policy-squeeze.c describes the
- *    controller.
- *  - What guaranteed containers feel counts, too: where one of them waits for CPUs for longer than
- *    it does without opportunistic work, those are squeezed, whatever CPU use is (guard_stall).
- *    policy-stall.c has the rule. It freezes and kills nothing.
- *  - Where that guard stands and CPU is not taken back by its threshold, nothing that opportunistic
- *    containers do to CPUs comes at the cost of anybody else. So the over-allocation rule wants only half
- *    of the CPU request free for them (U + request / 2 <= beta*C), unless surges cost them work
- *    (policy-margin.c). U < alpha*C holds for them as ever.
- *  - An upstream's container that waits is given back to it when nothing opportunistic has started or gone on for
- *    give_back_usec, so that it can run elsewhere, whatever it is that holds the queue. While something opportunistic
- *    runs, whose end would let the next one start, the wait is NM_GIVE_BACK_BUSY times as long. When the last of
- *    these has ended the short wait begins anew, since queued containers may start now. Starts of others don't
- *    prolong the wait for ever: it ends after NM_GIVE_BACK_MOST times give_back_usec in the queue, and after
- *    NM_GIVE_BACK_BUSY times that for a container that doesn't fit the node at all as it is used.
- *  - No more than NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC, and
- *    those count among them that were admitted before and of which nmd hasn't started the shim yet.
- *  - With beta = 1 and no reserve CPU is not taken back by its threshold: nobody can use more than
- *    all CPUs, and if the figures say so, they were not taken in the same instant.
+ *  - squeeze: after a single sample with CPU over beta, opportunistic containers together get a CPU
+ *    quota that brings use back to between alpha and beta, with a minimum for each. Containers are
+ *    frozen only if CPU stays over beta for cpu_samples samples. The quota is lifted when they no
+ *    longer use all of it. This needs the cpu controller (can_squeeze). policy-squeeze.c describes
+ *    the feedback controller.
+ *  - Stalls of guaranteed containers count, too: where one of them waits for CPUs longer than it does
+ *    without opportunistic work, opportunistic containers are squeezed at any CPU use (guard_stall).
+ *    policy-stall.c describes the rule. It never freezes or kills.
+ *  - Where that guard is active and CPU is not taken back by its threshold, opportunistic containers
+ *    can't take CPU from any other container. So the over-allocation rule requires only half of their
+ *    CPU request to be free (U + request / 2 <= beta*C), unless surges cost them work
+ *    (policy-margin.c). They still need U < alpha*C.
+ *  - A queued container of an upstream is given back, whatever holds the queue, when nothing opportunistic has started
+ *    or been resumed for give_back_usec, so that it can run elsewhere. While an opportunistic container runs, whose end
+ *    would let the next one start, the wait is NM_GIVE_BACK_BUSY times as long. When the last running one has ended,
+ *    the short wait begins again, since queued containers may start now. Starts of other containers don't prolong the
+ *    wait without limit: it ends after NM_GIVE_BACK_MOST times give_back_usec in the queue, and after
+ *    NM_GIVE_BACK_BUSY times for a container that can't fit the node at all beside the system's use.
+ *  - At most NM_STARTS_AT_ONCE opportunistic containers are admitted within NM_STARTS_PAUSE_USEC. Earlier
+ *    admissions whose shim nmd has not started yet are included in that number.
+ *  - With beta = 1 and no reserve, CPU is not taken back by its threshold. Use can't exceed all CPUs; if
+ *    the figures say so, they were not read at the same instant.
  */
 
 #include "agent/policy/policy-types.h"
@@ -105,21 +106,21 @@
 int nm_policy_new(struct nm_policy **ret);
 struct nm_policy *nm_policy_free(struct nm_policy *p);
 NM_DEFINE_CLEANUP(struct nm_policy *, nm_policy_free)
-/* Grows the workspace for n live containers. The only function here that allocates. */
+/* Grows the workspace for n_views live containers. Only this function and nm_policy_new() allocate. */
 int nm_policy_reserve(struct nm_policy *p, size_t n_views, size_t n_apps);
 
-/* One round. Admissions of one round see each other. Never fails: with views beyond what was
- * reserved it asserts. */
+/* Decides one round. Each admission takes the earlier admissions of the same round into account. Never fails; asserts
+ * that the views fit the reserved workspace. */
 void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
                       const struct nm_policy_input *in, struct nm_policy_verdict *ret);
 
-/* Why this queued container waits, by the verdict of the round before: BEHIND_OTHERS and
- * GUARANTEED_FIRST for those that are not the head. NM_REASON_NONE for one that doesn't wait. */
+/* Returns why a queued container waits, from the verdict of the previous round. Containers behind the head get
+ * BEHIND_OTHERS or GUARANTEED_FIRST; one that doesn't wait gets NM_REASON_NONE. */
 enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
                                      const struct nm_policy_container *v);
 
-/* What a new request is held against: what guaranteed containers are promised, and what those that wait ask for, of
- * which so many are opportunistic. Dying ones don't count, nor does `self`. */
+/* The claims that a new request competes with: the promises of guaranteed containers, and the requests of those that
+ * wait, `queued` of which are opportunistic. Excludes containers that are ending, and `self`. */
 struct nm_policy_claims {
     struct nm_resources guaranteed, waiting;
     uint32_t queued;
@@ -128,19 +129,19 @@ void nm_policy_get_claims(struct nm_policy_container *const *views, size_t n_vie
                           const struct nm_policy_container *self,
                           struct nm_policy_claims *ret);
 
-/* May this request be taken at all? NM_REASON_NONE, or why it is refused (LARGER_THAN_NODE,
- * GUARANTEED_FULL, QUEUE_FULL). Dying guaranteed containers don't count: the new one waits for
- * them. Those that are being prepared do, and opportunistic ones have their place in the queue.
- * cpu_is_share: as in nm_policy_container. `self`: a live container whose own request is not counted (update,
- * promotion, demotion), or NULL. */
+/* Returns NM_REASON_NONE if the request can be accepted, or why it is refused (LARGER_THAN_NODE, GUARANTEED_FULL,
+ * QUEUE_FULL). Ending guaranteed containers don't count, since the new one waits for their end. Containers being
+ * prepared do count, and the opportunistic ones among them take a place in the queue. cpu_is_share: as in
+ * nm_policy_container. `self`: a live container whose own request is not counted (update, promotion, demotion), or
+ * NULL. */
 enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
                                        struct nm_policy_container *const *views, size_t n_views,
                                        enum nm_execution_type type,
                                        const struct nm_resources *request, bool cpu_is_share,
                                        const struct nm_policy_container *self);
 
-/* The cheap invariants, checked after every round at run time and in the property tests: NULL, or a
- * sentence saying which one is broken. */
+/* Checks the cheap invariants, after every round at run time and in the property tests. Returns NULL, or a sentence
+ * that names the violated one. */
 const char *nm_policy_check_invariants(const struct nm_policy_settings *s,
                                        const struct nm_policy_input *in,
                                        const struct nm_policy_verdict *v);
