@@ -7,8 +7,8 @@
 #include "util/diag.h"
 
 /*
- * Fills in a refusal and returns its outcome, so that a check reads `return nm_problem_set(...)`.
- * The value is shortened, and what a terminal would act on (control characters) is replaced by '?'.
+ * Fills in a refusal and returns its outcome, so that a check reads `return nm_problem_set(...)`. The value is
+ * shortened, and control characters, which a terminal would interpret, are replaced by '?'.
  */
 int nm_problem_set(struct nm_problem *p, enum nm_agent_outcome outcome, const char *thing,
                    const char *value, const char *format, ...) nm_printf(5, 6);

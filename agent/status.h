@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What there is to see of the node, its containers, decisions and events, for whoever shows it. */
+/* The manager's read-only interface: the node, its containers, decisions and events. */
 
 #include <jansson.h>
 
@@ -27,28 +27,30 @@ struct nm_drift_note {
 struct nm_status {
     char host[256];
     enum nm_node_state state;
-    bool drained;                       /* draining and empty */
+    bool drained;                       /* draining and without containers */
     bool drain_until_restart;
-    char restart_keys[NM_RESTART_KEYS_SIZE]; /* reloaded, but only a restart applies them: "[section] key, ..."; "" */
-    uint64_t drain_deadline_realtime_usec; /* 0: none */
-    uint64_t removable_since_realtime_usec; /* nothing holds the node since then; 0: something does */
+    char restart_keys[NM_RESTART_KEYS_SIZE]; /* keys that were reloaded but need a restart: "[section] key, ...", or
+                                                "" */
+    uint64_t drain_deadline_realtime_usec; /* 0: no deadline */
+    uint64_t removable_since_realtime_usec; /* when the node became removable; 0: it is not */
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;
-    char notes[16][256];                /* what the kernel doesn't offer here, a sentence each */
+    char notes[16][256];                /* one sentence for each missing kernel feature */
     unsigned n_notes;
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli;
-    struct nm_resources offered;        /* the part of it up to which more is started; an upstream may want less */
+    struct nm_resources offered;        /* the part of the capacity in which containers are started; an upstream may
+                                           reduce it */
     uint32_t offered_vcores_milli;
-    struct nm_resources configured;     /* what the capacity would be without nm_manager_set_size() */
+    struct nm_resources configured;     /* the capacity without nm_manager_set_size() */
     uint32_t configured_vcores_milli;
     struct nm_resources allocated[2];   /* by execution type */
     uint32_t allocated_vcores_milli[2];
     struct nm_resources used;           /* U: the sum of the next three */
     struct nm_resources used_by[2];     /* measured, by execution type */
-    struct nm_resources reserved;       /* for those that warm up, beyond what is measured of them */
-    struct nm_resources used_by_others; /* on the node, beyond what is reserved for the system */
+    struct nm_resources reserved;       /* reserved for containers in warm-up, beyond their measured use */
+    struct nm_resources used_by_others; /* use by the rest of the node, beyond the system's reserve */
     struct nm_fractions utilization;    /* U / C */
     struct nm_policy_settings settings;
     uint64_t sample_age_usec, sample_period_usec, sample_cost_usec;
@@ -57,16 +59,17 @@ struct nm_status {
     unsigned n_links;
     uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
     uint32_t preparing; /* NEW or LOCALIZING */
-    uint32_t kept_results; /* of those that have ended: until their owners have acknowledged it */
-    uint32_t queue_length, queue_limit; /* the limit: nm_manager_set_queue_limit()'s */
+    uint32_t kept_results; /* ended containers whose owners have not acknowledged the result yet */
+    uint32_t queue_length, queue_limit; /* queue_limit: as set by nm_manager_set_queue_limit() */
     enum nm_reason hold;                /* why the head of the queue waits */
     char hold_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
-    uint64_t surge_margin_until_usec; /* 0: none; by the same clock */
-    char over_beta[400]; /* a sentence: why nmd takes nothing back over the memory threshold; "": it does, or needn't */
+    uint64_t surge_margin_until_usec; /* 0: none; same clock as above */
+    char over_beta[400]; /* a sentence: why nmd takes nothing back although memory is over its threshold; "" if it
+                            does, or memory is not */
     struct nm_counters counters;
-    struct nm_histogram reaction_pause, reaction_kill; /* cause -> effective */
+    struct nm_histogram reaction_pause, reaction_kill; /* time from cause to effect */
     uint64_t started_realtime_usec;
     uint64_t own_rss_bytes, own_cpu_usec;
     struct nm_upstream upstream;
@@ -74,73 +77,78 @@ struct nm_status {
 
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret);
 
-/* A part of a list, in the order of arrival. */
+/* Selects a part of a list, in the order of arrival. */
 struct nm_page {
-    bool all;       /* with the ended ones that are still kept */
-    uint64_t after; /* only those that arrived after the one of this number (view.seq); 0: from the first */
-    unsigned limit; /* no more than that */
+    bool all;       /* include ended containers that are still kept */
+    uint64_t after; /* only containers with a larger arrival number (view.seq); 0: from the first */
+    unsigned limit; /* maximum number of entries */
 };
-/* Only what `who` may see. *ret_more: there are others behind. 0 or -ENOMEM. */
+/* Calls cb for the containers that `who` may see. *ret_more: further containers follow this page. Returns 0 or
+ * -ENOMEM. */
 typedef void (*nm_manager_container_cb_t)(const struct nm_container *c, void *userdata);
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more);
-/* Whether there is a container of this id that `who` may see. */
+/* Returns whether there is a container with this id that `who` may see. */
 bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const char *id);
 int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
                     const struct nm_container **ret, struct nm_problem *ret_problem);
-/* Why a queued container waits; NM_REASON_NONE if it doesn't. */
+/* Returns why a queued container waits, or NM_REASON_NONE if it isn't queued. */
 enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c);
-/* Position in the queue, from 1; 0 if not queued. */
+/* Returns the container's position in the queue, from 1, or 0 if it isn't queued. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
 
-/* Decisions about one container (id) or all (NULL), oldest first: the newest `max` of those with numbers below
- * `before`. */
+/* Calls cb for the decisions about one container (id) or all (NULL), oldest first: the newest `max` of those with
+ * numbers below `before`. */
 typedef void (*nm_manager_decision_cb_t)(const struct nm_decision *d, void *userdata);
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
                                 uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
                                 void *userdata, struct nm_problem *ret_problem);
 
-/* Opens the part of a container's "stdout" or "stderr" that has the byte `from` of its output, or the first that is
- * kept after it, beneath the log directory and through no link. -ENOENT: there is no such file yet. Of a container with
- * a log_dir it is the file there, which must be its user's; if it has ended without one, what it said before. */
+/* Opens the part of a container's "stdout" or "stderr" that contains the byte `from` of its output, or the first later
+ * byte that is still kept. Files outside the log directory and symbolic links are refused. -ENOENT: there is no such
+ * file yet. For a container with a log_dir, opens the file there, which must belong to the container's user. If that
+ * container has ended without writing one, opens the output captured before its command ran. */
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem);
 
-/* When its bytes were written: a file for nm_output_times_reader. -ENOENT: it isn't known (or nothing was yet). */
+/* Opens the file with the times at which the log's bytes were written, for nm_output_times_reader. -ENOENT: the times
+ * are unknown, or nothing was written yet. */
 int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                               int *ret_fd, struct nm_problem *ret_problem);
 
-/* The finest history that goes back so far; the longest one goes back a day. Whether its points' at_usec is the time of
- * day or the time since boot is its own; span_usec 0: the last minutes, as configured. */
+/* Returns the finest history that covers span_usec; the longest one covers a day. Each history defines whether at_usec
+ * of its points is the time of day or the time since boot. span_usec 0: the last minutes, as configured. */
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec);
 
-/* What became of applications whose containers have ended within the last day, in no order; only those that `who` has
- * submitted, or all. `e` is valid during the call. */
+/* A summary of an application whose containers have ended within the last day. nm_manager_foreach_ended_app() calls
+ * cb for them in no particular order, only for those that `who` has submitted, or for all. `e` is valid during the
+ * call. */
 struct nm_ended_app {
-    char name[NM_NAME_SIZE]; /* "": the entry is empty */
+    char name[NM_NAME_SIZE]; /* "": unused entry */
     uid_t submitter_uid;
-    uint64_t first_submitted_usec, last_ended_usec; /* by the time of day */
-    uint64_t succeeded, failed, killed; /* containers that have ended */
+    uint64_t first_submitted_usec, last_ended_usec; /* time of day */
+    uint64_t succeeded, failed, killed; /* number of ended containers */
     uint64_t cpu_time_usec;
-    uint64_t memory_peak_bytes; /* of the largest one */
+    uint64_t memory_peak_bytes; /* of the largest container */
 };
 typedef void (*nm_manager_app_cb_t)(const struct nm_ended_app *e, void *userdata);
 void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
                                   void *userdata);
 const struct nm_config *nm_manager_config(const struct nm_manager *m);
-/* For `nmctl config`: all keys, and what each "auto" came to here. */
+/* Returns the configuration for `nmctl config`: all keys, and the value that each "auto" has on this node. */
 json_t *nm_manager_config_to_json(const struct nm_manager *m);
 
 enum nm_event_kind { NM_EVENT_STATE, NM_EVENT_DECISION, NM_EVENT_NODE };
 
-/* Something happened. Pointers are valid during the call. */
+/* One event. Its pointers are valid during the call. */
 struct nm_event {
-    uint64_t number;            /* goes up by one, over restarts of nmd as well */
+    uint64_t number;            /* increases by one, also across restarts of nmd */
     uint64_t realtime_usec;
     enum nm_event_kind kind;
-    const struct nm_container *container; /* STATE; DECISION if it is still known, else NULL */
+    const struct nm_container *container; /* STATE: the container; DECISION: the container if it is still known, else
+                                             NULL */
     enum nm_state from, to;               /* STATE */
-    const struct nm_decision *decision;   /* DECISION: new, or its outcome became known */
+    const struct nm_decision *decision;   /* DECISION: a new decision, or one whose outcome became known */
     const char *text;                     /* NODE: "draining", "configuration reloaded", ... */
 };
 
@@ -151,20 +159,20 @@ int nm_manager_subscribe(struct nm_manager *m, nm_event_cb_t cb, void *userdata,
 struct nm_subscription *nm_subscription_free(struct nm_subscription *s);
 NM_DEFINE_CLEANUP(struct nm_subscription *, nm_subscription_free)
 
-/* The newest events are kept (about 1,000), in memory and on disk, for `nmctl events` and the status page's
- * lanes. */
+/* A stored event. The newest events (about 1,000) are kept in memory and on disk, for `nmctl events` and the timeline
+ * of the status page. */
 struct nm_event_record {
     uint64_t number, realtime_usec;
     enum nm_event_kind kind;
     char container_id[NM_ID_SIZE];
     char container_name[NM_NAME_SIZE];
     uid_t submitter_uid;
-    enum nm_execution_type type; /* of the container, from then on */
+    enum nm_execution_type type; /* the container's type after the event */
     enum nm_state from, to;
     uint64_t decision_number;
     enum nm_decision_kind decision_kind;
     char text[240];
-    bool is_unsaved; /* it isn't on disk yet, and a restart of nmd could lose it */
+    bool is_unsaved; /* not on disk yet, so a crash of nmd could lose it */
 };
 typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);
 void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,

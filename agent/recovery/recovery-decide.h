@@ -3,7 +3,7 @@
 
 #include "agent/state/manager-state.h"
 
-/* The newest decision about a container, which an earlier nmd may have left open. */
+/* These functions handle the newest decision about a container, which an earlier nmd may have left open. */
 
-void nm_recovery_reopen_decision(struct nm_live_container *l); /* once its state is settled */
+void nm_recovery_reopen_decision(struct nm_live_container *l); /* call it once the container's state is known */
 void nm_recovery_close_decision(struct nm_manager *m, const char *id, const char *why);

@@ -3,7 +3,8 @@
 
 #include "agent/state/manager-state.h"
 
-/* The deadline and its timer; an earlier one stays if that fails. UINT64_MAX: none. */
+/* Sets the deadline and its timer. On failure the previous deadline stays. UINT64_MAX: no deadline. */
 int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec);
-/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
+/* Ends the containers that a drain does not wait for. Also called after a restart, because the earlier nmd may have
+ * died in the middle of it. */
 void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who);

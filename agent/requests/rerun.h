@@ -3,5 +3,5 @@
 
 #include "agent/state/manager-state.h"
 
-/* nm_manager_rerun() of one that is its owner's. */
+/* Implements nm_manager_rerun() for a container whose owner was checked. */
 int nm_rerun_owned(struct nm_live_container *l, const struct nm_rerun *rerun, struct nm_problem *ret_problem);

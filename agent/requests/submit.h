@@ -5,7 +5,7 @@
 
 uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli);
 int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p);
-/* *ret_bytes: what it holds. */
+/* *ret_bytes: memory that the command and environment take. */
 int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
                             struct nm_problem *p);
 /* Checks the two directories that a request names; one that it doesn't name is NULL. */

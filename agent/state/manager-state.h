@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * The manager's state, as the rooms of agent/ see it that work on it; nothing outside them includes this header. The
- * manager owns all state and has one method per thing that can happen. The rooms, from the ground up, and one's files
- * are layers: tests/style has the only list of them, and holds that none uses one above it.
+ * The manager's state, shared by the rooms of agent/ that work on it; no other file includes this header. The manager
+ * owns all state and has one function per kind of event. Rooms and their files are layers: tests/style has the only
+ * list of them, and checks that none uses one above it. From the bottom:
  *
- *   state/      this, and what asks for a round
- *   journal/    what nmd knows of containers, decisions and events, in memory and on disk
+ *   state/      this state, and the request of a round
+ *   journal/    containers, decisions and events, in memory and on disk
  *   node/       the node and its cgroups: samples, pressure, limits, shares of disks
- *   lifecycle/  what becomes of one container: the first halves of actions, in which the intent is journalled
- *               (actions.c), the second, in which the kernel is touched, and what containers do by themselves
- *   requests/   what people and owners ask for
- *   recovery/   what an earlier nmd left
- *   manager/    rounds, and the manager's own beginning and end
+ *   lifecycle/  the life of one container: actions, first journalling their intent (actions.c), then changing the
+ *               kernel's state, and the events that containers cause themselves
+ *   requests/   requests of people and owners
+ *   recovery/   takes over what an earlier nmd left
+ *   manager/    rounds, and the start and end of the manager itself
  *
- * References: a live container is owned by m->lives and points into nothing else that is owned; its view's `owner`
- * points back at it, for the time it is in that list.
+ * References: m->lives owns the live containers. A live container has no pointers to other owned objects. Its view's
+ * `owner` points back at it as long as it is in that list.
  */
 
 #include "agent/daemon.h"
@@ -31,7 +31,7 @@
 #include "agent/store/store.h"
 #include "util/fair-queue.h"
 
-/* What is left to be done about a container once its intent is in the journal. */
+/* The action still to be carried out on a container after its intent was journalled. */
 enum nm_todo {
     NM_TODO_NOTHING,
     NM_TODO_LAUNCH,
@@ -42,24 +42,24 @@ enum nm_todo {
     NM_TODO_KILL
 };
 
-/* What a recording (recorder.c) has told of a container last. */
+/* The container's state as last written to a recording (recorder.c). */
 struct nm_recorded {
     enum nm_execution_type type;
     struct nm_resources request, use;
-    bool used; /* `use` was told */
-    bool started; /* and that it runs */
+    bool used; /* `use` was written */
+    bool started; /* the start was written */
 };
 
-/* What is known of a container's run and is not true of the next one. */
+/* State of one run of a container. It is reset before the next run. */
 struct nm_run {
-    bool adopted;             /* an earlier nmd has begun it */
-    bool stopped;             /* systemd stops its scope, and it wasn't nmd that asked for it */
-    bool unkillable;          /* counted as such */
-    bool unread_told;         /* that it can't be measured */
-    bool oom_reported;            /* why the kernel has killed in it was looked into */
-    bool global_oom;             /* it was for want of memory of the slice or the node */
-    uint64_t oom_kill_usec;   /* when the kernel was last seen to have killed in it; 0: never */
-    uint64_t output_max_bytes; /* of its log, each of two streams */
+    bool adopted;             /* an earlier nmd began it */
+    bool stopped;             /* systemd stops its scope without a request of nmd */
+    bool unkillable;          /* counted as unkillable */
+    bool unread_told;         /* the failure to measure it was logged */
+    bool oom_reported;            /* the cause of its oom kills was determined */
+    bool global_oom;             /* the slice or the node was out of memory */
+    uint64_t oom_kill_usec;   /* when nmd last saw an oom kill in it; 0: never */
+    uint64_t output_max_bytes; /* limit of its log, for each of the two streams */
     struct nm_slice_claim claim;
     struct nm_cgroup_sample sample;
 };
@@ -68,135 +68,137 @@ struct nm_run {
 struct nm_live_container {
     struct nm_manager *m;
     struct nm_container *c;
-    uint64_t command_bytes; /* what its command holds, and what its owner keeps with it */
-    struct nm_cgroup *cg; /* NULL until its cgroup is there */
+    uint64_t command_bytes; /* size of its command and of its owner's blob */
+    struct nm_cgroup *cg; /* NULL until the cgroup exists */
     struct nm_cgroup_limits limits;
     enum nm_run_phase phase;
     struct nm_run run;
     struct nm_cgroup_watch *events_watch, *memory_watch;
     struct nm_cgroup_sampler *sampler;
     struct nm_launch *launch;
-    int input_fd; /* the connection of its standard input, until its shim has it; 0: none */
-    uint16_t rows, columns; /* of a terminal that it is given with that; 0: none */
+    int input_fd; /* connection of its standard input, until the shim has it; 0: none */
+    uint16_t rows, columns; /* size of its terminal, used with input_fd; 0: no terminal */
     enum nm_todo todo;
-    struct nm_fair_item start;             /* it is admitted, and waits in m->starts */
-    bool start_counts;                /* there, in n_starts: its type may change meanwhile */
+    struct nm_fair_item start;             /* entry in m->starts while it is admitted and waits for its launch */
+    bool start_counts;                /* it was counted in n_starts; its type may change meanwhile */
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
-    sd_event_source *kill_timer;      /* grace, then the next look at what was killed */
-    uint64_t kill_usec, kill_look_usec; /* the first SIGKILL to all; how long to the next look */
+    sd_event_source *kill_timer;      /* end of the grace period, then the next check of a killed container */
+    uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
     unsigned n_kills;
-    sd_event_source *end_source;      /* the turn in which its end is dealt with */
+    sd_event_source *end_source;      /* the turn in which its end is handled */
     sd_event_source *reclaim_child, *reclaim_timer;
-    bool reclaim_late;                /* its worker had to be killed */
-    bool limits_due;                  /* they have changed since that began */
-    bool priority_due;                /* its type has, since its shim was told what its command begins with */
-    uint64_t retry_usec;              /* it could not be started: not again before, which is the next sample */
-    unsigned limits_in_flight;        /* set_limits calls under way: they hold a pointer to this */
-    bool has_copy;                    /* this nmd has written one (container-snapshot.h) */
+    bool reclaim_late;                /* the reclaim's worker had to be killed */
+    bool limits_due;                  /* its limits have changed since the cgroup's creation began */
+    bool priority_due;                /* its type has changed since the shim got the command's priority */
+    uint64_t retry_usec;              /* a start failed; it is not tried again before this time (the next sample) */
+    unsigned limits_in_flight;        /* set_limits calls in progress, which hold a pointer to this struct */
+    bool has_copy;                    /* this nmd has written its container-snapshot.h copy */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
-    bool regain_due;                  /* the next sample says what was really regained */
+    bool regain_due;                  /* the next sample determines the actual gain */
     struct nm_resources use_before;   /* at the time of the action */
-    struct nm_decision decision;      /* the newest about this container */
+    struct nm_decision decision;      /* the newest one about this container */
     enum nm_decision_kind
-        shadow_told; /* shadow mode: what was recorded last, so that it is told once */
+        shadow_told; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
     bool shadow_any;
-    enum nm_reason queue_told;        /* the reason for waiting that was recorded last, and when */
+    enum nm_reason queue_told;        /* reason for waiting that was recorded last, and the time of that record */
     uint64_t queue_told_usec;
     struct nm_recorded recorded;
 };
 
-/* What the newest sample has shown beside the containers. */
+/* The newest sample, except for its container figures. */
 struct nm_sampled {
     uint64_t at_usec, cost_usec;
     struct nm_node_sample node;
     bool node_valid;
-    uint64_t slice_left_bytes; /* memory that is charged to the slice, but to none of its containers */
+    uint64_t slice_left_bytes; /* memory charged to the slice but to none of its containers */
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     double uplink_utilization;
     uint64_t suspended_usec; /* how long the host has slept since its boot */
-    bool woke;               /* it had just woken then: the next sample is due soon */
-    uint32_t kernel_kills;   /* of whole containers, for want of memory; the next round is told */
+    bool woke;               /* the host had just woken, so the next sample is due soon */
+    uint32_t kernel_kills;   /* oom kills of whole containers, reported to the next round */
 };
 
 #define NM_EVENT_RING 1024
 #define NM_DECISIONS_KEPT 20000
 #define NM_ENDED_MAX 10000
-#define NM_ENDED_PER_USER 2500     /* root's excepted */
-#define NM_RESULTS_MAX 5000        /* kept for owners that have not acknowledged them yet */
-#define NM_ENDED_COMMAND_BYTES 1024 /* what is kept of a command line */
+#define NM_ENDED_PER_USER 2500     /* except for root's containers */
+#define NM_RESULTS_MAX 5000        /* results kept for owners that have not acknowledged them yet */
+#define NM_ENDED_COMMAND_BYTES 1024 /* longest command line kept for an ended container */
 #define NM_APPS_MAX 4096
-#define NM_APP_KEY "app." /* in the journal, with its name */
+#define NM_APP_KEY "app." /* prefix of the journal's keys; the application's name follows */
 
 struct nm_app {
     char name[NM_NAME_SIZE]; /* "" for containers without one */
-    uint64_t seen_usec;      /* realtime: a container of it came or went */
-    uint64_t mean_run_usec;  /* of those that exited with 0 */
+    uint64_t seen_usec;      /* realtime of the last start or end of one of its containers */
+    uint64_t mean_run_usec;  /* of containers that exited with 0 */
     uint32_t n_runs;
 };
 
-/* The configuration's origin, and the node that the settings were worked out for. */
+/* The source of the configuration, and the node for which the settings were computed. */
 struct nm_settling {
     char *config_path;
     bool config_must_exist;
     const struct nm_config_default *config_defaults;
-    struct nm_config *at_start; /* what a restart alone applies is still as it was there; NULL: the one in force */
-    uint64_t memory_bytes, usec; /* the node's memory, and since when it is reckoned with */
+    struct nm_config *at_start; /* the configuration at the start, still in force for keys that need a restart; NULL:
+                                   m->config */
+    uint64_t memory_bytes, usec; /* the node's memory, and since when that value is used */
     uint32_t cpus;
 };
 
-/* The journal beside its rows. */
+/* State of the journal apart from its rows. */
 struct nm_journal {
     struct nm_store_opened opened;
-    int error; /* the last write's, 0 = fine */
+    int error; /* errno of the last write; 0: it succeeded */
     char boot_id[64];
-    uint64_t next_seq; /* of a container */
-    char note[320];    /* a sentence for operators about the last recovery; "": there is none */
+    uint64_t next_seq; /* arrival number of the next container */
+    char note[320];    /* a sentence for operators about the last recovery, or "" */
 };
 
 struct nm_decisions {
-    uint64_t next;              /* its number */
-    struct nm_decision refusal; /* the newest; those that follow may be told with it */
-    char name[sizeof(((struct nm_decision *)0)->by_user)]; /* who asked for the newest decision by a person ... */
+    uint64_t next;              /* number of the next decision */
+    struct nm_decision refusal; /* the newest refusal; equal ones that follow are merged into it */
+    char name[sizeof(((struct nm_decision *)0)->by_user)]; /* name of the user who made the newest decision by a
+                                                              person ... */
     uid_t name_uid;
-    uint64_t name_usec; /* ... and when that name was looked up; 0: never */
+    uint64_t name_usec; /* ... and when the name was looked up; 0: never */
     struct nm_histogram reaction_pause, reaction_kill;
 };
 
 struct nm_starts {
-    struct nm_fair_queue queue; /* admitted, and to be launched */
-    uint32_t n_opportunistic;   /* of them */
+    struct nm_fair_queue queue; /* containers that are admitted and wait for their launch */
+    uint32_t n_opportunistic;   /* number of opportunistic ones among them */
     sd_event_source *source;
     char *shim_path;
-    int shim_fd; /* negative: why it couldn't be opened */
+    int shim_fd; /* negative: -errno of the failed open */
 };
 
 /* Containers that have not ended, in the order of their arrival. */
 struct nm_lives {
     struct nm_live_container **all;
-    struct nm_policy_container **views; /* the same order */
+    struct nm_policy_container **views; /* in the same order */
     size_t n, size;
-    void *by_id; /* tsearch tree of struct nm_container, of those that have ended, too */
+    void *by_id; /* tsearch tree of struct nm_container, live and ended */
 };
 
 /* Containers that have ended, the oldest first. */
 struct nm_ended {
     struct nm_container **all;
     size_t n, size;
-    size_t n_results;       /* of those, kept for their owners, ... */
-    uint64_t results_bytes; /* ... and what is kept with them */
+    size_t n_results;       /* results kept for their owners, ... */
+    uint64_t results_bytes; /* ... and the size of the data kept with them */
 };
 
 struct nm_apps {
     struct nm_app *all;
-    struct nm_policy_app *views; /* the same order */
+    struct nm_policy_app *views; /* in the same order */
     size_t n, size;
     bool full_told;
 };
 
-/* In the slice, alive, and not known to the journal. */
+/* Live cgroups in the slice that the journal does not know. */
 struct nm_orphans {
     struct nm_cgroup **all;
     size_t n;
@@ -208,41 +210,41 @@ struct nm_timers {
     uint64_t started_realtime_usec; /* when nmd was started */
 };
 
-/* The round that goes on, or the newest one. */
+/* The current round, or the newest one. */
 struct nm_round_state {
     sd_event_source *source, *wake_timer;
-    unsigned kicks; /* bits of enum nm_policy_trigger: what the round that was kicked is for */
+    unsigned kicks; /* bits of enum nm_policy_trigger: the reasons for the requested round */
     bool is_on;
-    bool shed_due;         /* the queue may be longer than its limit, which was lowered */
-    uint64_t cause_usec;   /* the sample or event that set it off */
-    uint64_t decided_usec; /* when it looked at the containers */
-    struct nm_policy_verdict verdict; /* its pointers are dead after the round */
+    bool shed_due;         /* the queue's limit was lowered, so the queue may be too long */
+    uint64_t cause_usec;   /* the sample or event that caused the round */
+    uint64_t decided_usec; /* when the round read the containers' state */
+    struct nm_policy_verdict verdict; /* its pointers are invalid after the round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
-    enum nm_reason preempt_hold; /* of the newest round with a sample */
+    enum nm_reason preempt_hold; /* from the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     bool invariant_broken;
 };
 
-/* What upstreams have asked for as owners of containers. */
+/* Requests of upstreams as owners of containers. */
 struct nm_owners {
-    char limited[16];     /* the owner whose queued containers are limited; "": none is */
-    uint32_t queue_limit; /* to so many; UINT32_MAX: any number */
-    bool limit_due;       /* it has been told, and nobody has been discarded for it yet */
-    char asked[16];       /* the owner who is asked before a container counts as ended; "": none is */
+    char limited[16];     /* owner with a limit of queued containers; "": none */
+    uint32_t queue_limit; /* that limit; UINT32_MAX: any number */
+    bool limit_due;       /* the limit was set, and no round has applied it yet */
+    char asked[16];       /* owner whose `ask` is called before a container counts as ended; "": none */
     nm_manager_container_cb_t ask;
     void *ask_userdata;
-    const struct nm_upstream_ops *upstream; /* what an upstream shows of itself; NULL: there is none */
+    const struct nm_upstream_ops *upstream; /* functions that show an upstream's status; NULL: no upstream */
     void *upstream_userdata;
 };
 
 struct nm_draining {
     bool is_on;
-    bool opportunistic;     /* those were not to be waited for */
-    bool until_restart;     /* it ends with this nmd, unless that dies amid it */
-    bool due;               /* something waits again on a draining node */
-    uint64_t deadline_usec; /* absolute, UINT64_MAX: none */
+    bool opportunistic;     /* opportunistic containers are killed at once */
+    bool until_restart;     /* the drain ends with this nmd, unless nmd dies unexpectedly */
+    bool due;               /* a container waits again although the node is draining */
+    uint64_t deadline_usec; /* absolute; UINT64_MAX: no deadline */
     sd_event_source *timer;
 };
 
@@ -250,7 +252,7 @@ struct nm_manager {
     sd_event *event;
     struct nm_config *config;
     char *state_dir, *runtime_dir, *log_dir, *proc_root;
-    int confinement; /* 0: containers can have namespaces of their own; else why not */
+    int confinement; /* 0: containers can have namespaces of their own; otherwise -errno */
     struct nm_cgroup_backend *backend;
     struct nm_store *store;
     struct nm_journal journal;
@@ -287,5 +289,5 @@ struct nm_manager {
     struct nm_durable *durable;
     struct nm_decisions decisions;
     struct nm_events *events;
-    struct nm_recorder *recorder; /* NULL: nothing is recorded */
+    struct nm_recorder *recorder; /* NULL: no recording */
 };

@@ -3,6 +3,6 @@
 
 #include "agent/state/manager-state.h"
 
-/* A round soon, for this reason, which isn't the periodic sample: that is its timer's alone. Several kicks become one
- * round, for the strongest of them: a look, pressure, a change. */
+/* Schedules a round in a later turn of the event loop. Several requests become one round, for the strongest trigger:
+ * LOOK, then PRESSURE, then CHANGE. SAMPLE is not allowed, because only the sampling timer starts those rounds. */
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger);

@@ -3,5 +3,5 @@
 
 #include "agent/state/manager-state.h"
 
-/* Who is there, what is promised, and what U is made of: the members of *ret that say so, and no others. */
+/* Fills in the counts of containers, their allocations, and the parts of U, and no other members of *ret. */
 void nm_usage_fill(const struct nm_manager *m, struct nm_status *ret);
