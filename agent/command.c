@@ -10,9 +10,9 @@
 
 #include "util/macros.h"
 
-/* What the container's own environment, its program's path and an interpreter's line add. */
+/* space for what execve() adds: the container's own environment, the program's path and an interpreter line */
 #define RESERVE_BYTES (16u << 10)
-/* From fs/exec.c: the floor that POSIX asks for, and three quarters of the usual stack. */
+/* From fs/exec.c: the minimum that POSIX requires, and three quarters of the default stack size. */
 #define KERNEL_LEAST_BYTES (128u << 10)
 #define KERNEL_MOST_BYTES (6u << 20)
 #define MORE "..."
@@ -58,7 +58,7 @@ void nm_command_done(struct nm_command *c)
     c->workdir = c->user = NULL;
 }
 
-/* A NULL list stays NULL. */
+/* Copies a list; a NULL list stays NULL. */
 static int strv_copy(char *const *v, char ***ret)
 {
     char **copy = v ? nm_strv_pack((const char *const *)v, strv_length(v)) : NULL;
@@ -116,8 +116,8 @@ uint64_t nm_command_bytes(const struct nm_command *c)
            (c->workdir ? strlen(c->workdir) + 1 : 0) + (c->user ? strlen(c->user) + 1 : 0);
 }
 
-/* A quarter of the stack's soft limit, between the two. A limit that is that low anyhow leaves less
- * than the reserve to argue about. */
+/* The kernel accepts a quarter of the stack's soft limit, within these two bounds. The reserve is subtracted, unless
+ * the limit is smaller than the reserve. */
 uint64_t nm_command_room(void)
 {
     uint64_t room = KERNEL_MOST_BYTES;
@@ -129,7 +129,7 @@ uint64_t nm_command_room(void)
     return NM_MIN(room, (uint64_t)NM_COMMAND_BYTES_MAX);
 }
 
-/* Whole words as long as they fit, and as much of the first as does. */
+/* Keeps whole words as long as they fit. Cuts the first word if it is too long. */
 static char **shorten_argv(char **argv, size_t max_bytes)
 {
     const char *few[64];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container.h. The life cycle is the table below and nothing else: who drives a container
- * (policy, a person, the shim's record, the kernel) only ever asks for a move, and a move that
- * isn't in the table is a bug of the asker that must not corrupt what clients and the journal see.
+ * See container.h. The life cycle is defined by the table below alone. Callers (the policy, a person, the shim's
+ * record, the kernel) request a transition. A transition that isn't in the table is a bug of the caller and must not
+ * corrupt the state that clients and the journal see.
  */
 
 #include "agent/container.h"
@@ -14,20 +14,19 @@
 #define TO(state) (1u << NM_##state)
 
 /*
- * From each state, where to. In words:
+ * The allowed transitions from each state:
  *
- *  - What is refused was promised to nobody: it is dropped while it is NEW, and never seen. One that is seen as NEW
- *    waits for its owner to make it ready, and may end meanwhile.
- *  - A queued container ends without ever running when it is shed, killed, drained, lost or can't
- *    be launched (COMPLETED at once); it passes through KILLING when its launch was already under
- *    way.
+ *  - A refused request is dropped while it is NEW and never becomes visible. A container that is visible as NEW
+ *    waits until its owner has prepared it, and may end meanwhile.
+ *  - A queued container ends without having run when it is shed, killed, drained, lost or can't
+ *    be launched (COMPLETED at once). It passes through KILLING if its launch had already begun.
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.
- *  - PAUSING -> RESUMING and RESUMING -> PAUSING: a change of mind before the kernel was done. The
- *    freezer reports only its end state, so the first request may never be seen as finished.
- *  - What has begun goes back to NEW, when its processes have ended, if its owner has it run again.
+ *  - PAUSING -> RESUMING and RESUMING -> PAUSING reverse a request before the kernel has completed it. The
+ *    freezer reports only its final state, so completion of the first request may never be seen.
+ *  - A started container returns to NEW, after its processes have ended, if its owner runs it again.
  *  - Every live state may go straight to COMPLETED: a command can end by itself, or be killed by
- *    the kernel or by another hand, at any moment, frozen or not.
- *  - From KILLING there is no way back, and from COMPLETED none at all.
+ *    the kernel or another process, at any moment, frozen or not.
+ *  - A container in KILLING can't return to other live states, and COMPLETED is final.
  */
 static const unsigned transitions[NM_STATE_COUNT] = {
     [NM_NEW] = TO(LOCALIZING) | TO(SCHEDULED) | TO(KILLING) | TO(COMPLETED),
@@ -171,7 +170,7 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
     return buf;
 }
 
-/* Whose doing an end was, and why. Ends with an exit code or a signal are not in here. */
+/* Who caused an end, and why. Ends with an exit code or a signal are not in this table. */
 static const struct {
     const char *whose, *why;
 } outcomes[NM_EXIT_REASON_COUNT] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health-script.h. The process is watched through a pidfd, so that no SIGCHLD has to be blocked
- * and nobody else's children are reaped. Its group is killed while the leader is still a zombie:
- * only until then can the kernel not give the group's number to somebody else.
+ * See health-script.h. The process is watched through a pidfd. So nmd need not block SIGCHLD, and does not reap
+ * children of other modules. The process group is killed while its leader is still a zombie, because after that the
+ * kernel may reuse the group's number.
  */
 
 #include "agent/health-script.h"
@@ -25,19 +25,18 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* Lines after this much output are not looked at: the script gets EPIPE. A health report is a line
- * or two. */
+/* Output beyond this size is not read, and the script gets EPIPE. A health report has one or two lines. */
 #define OUTPUT_MAX (64 * 1024)
 
 struct nm_health_script {
     nm_health_script_cb_t cb;
     void *userdata;
-    pid_t pid; /* also the group's number; 0 when reaped */
+    pid_t pid; /* also the process group's number; 0 when reaped */
     int pidfd, output_fd;
     sd_event_source *exit_source, *output_source, *timer_source;
     size_t n_read;
     char line[sizeof((struct nm_health_verdict *)NULL)->error];
-    size_t line_len; /* what is beyond the buffer is dropped */
+    size_t line_len; /* the rest of a longer line is dropped */
     struct nm_health_verdict verdict;
     bool reported;
 };
@@ -75,7 +74,7 @@ static void close_output(struct nm_health_script *s)
     s->output_fd = nm_close(s->output_fd);
 }
 
-/* Reads what is there. */
+/* Reads the available output. */
 static void read_output(struct nm_health_script *s)
 {
     char buf[4096];
@@ -153,7 +152,8 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
     kill_group(s);
     read_output(s);
     close_output(s);
-    /* Not only when it is gone: it may be stuck in the kernel, which is why it took so long. */
+    /* Report the time-out now, not at the script's end: it may hang in the kernel, which may be the cause of the
+     * time-out. */
     report(s);
     return 0;
 }
@@ -184,8 +184,8 @@ static int check_dir_of(const char *path)
     return fd < 0 ? -errno : nm_check_way(fd);
 }
 
-/* Of a script that begins with "#!". A program has no such line, and what can't be read can be run all the same; the
- * kernel runs neither an empty file nor other text. */
+/* Checks the interpreter of a script that begins with "#!". Binaries have no such line, and an unreadable file may
+ * still be executable. The kernel refuses to run empty files and other text. */
 static int check_interpreter(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -202,7 +202,7 @@ static int check_interpreter(const char *path)
     return *begin == '/' ? RET_NERRNO(faccessat(AT_FDCWD, begin, X_OK, AT_EACCESS)) : 0;
 }
 
-/* The link, if it is one, and what it leads to. */
+/* Checks both the symbolic link, if it is one, and its target. */
 int nm_health_script_check(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);
@@ -223,7 +223,7 @@ int nm_health_script_check(const char *path)
     return r < 0 ? r : check_interpreter(real);
 }
 
-/* The script gets a session of its own, so that nmd can kill its process group, and so that its autogroup (see
+/* Starts the script in a session of its own, so that nmd can kill its process group, and so that its autogroup (see
  * sched(7)) doesn't have nmd's priority. */
 static int spawn(const char *path, int output, pid_t *ret_pid)
 {
@@ -252,8 +252,8 @@ static int spawn(const char *path, int output, pid_t *ret_pid)
     (void)posix_spawn_file_actions_destroy(&actions);
     if (r < 0)
         return r;
-    /* nmd's urgency, and its protection from the OOM killer, are not the script's. By group: it may
-     * have forked already. */
+    /* The script must not inherit nmd's nice value and OOM protection. Set the nice value for the whole group, because
+     * the script may have forked already. */
     if (getpriority(PRIO_PROCESS, 0) < 0)
         (void)setpriority(PRIO_PGRP, (id_t)pid, 0);
     (void)nm_priority_set(pid, &(struct nm_priority){.oom_score_adj = 0});
@@ -278,7 +278,8 @@ static int watch(struct nm_health_script *s, sd_event *event, uint64_t timeout_u
     return 0;
 }
 
-/* Nobody would hear of its end. It has hardly begun, so this takes no time; else a zombie would stay, of each try. */
+/* Kills and reaps a script whose end can't be watched, so that failed attempts don't leave zombies. The script has
+ * hardly begun, so waitpid() returns soon. */
 static void take_back(struct nm_health_script *s)
 {
     kill_group(s);
@@ -307,7 +308,7 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
         return -errno;
     s->output_fd = fds[0];
     write_fd = fds[1];
-    /* Our end only: the script's own must not return EAGAIN. */
+    /* Only nmd's end: the script's own writes must not return EAGAIN. */
     if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
     r = spawn(path, write_fd, &s->pid);
@@ -333,7 +334,7 @@ struct nm_health_script *nm_health_script_free(struct nm_health_script *s)
     if (!s)
         return NULL;
     kill_group(s);
-    reap(s); /* if it is already gone; else init does, once nmd is */
+    reap(s); /* if it has ended already; otherwise init reaps it after nmd has ended */
     s->exit_source = sd_event_source_disable_unref(s->exit_source);
     s->timer_source = sd_event_source_disable_unref(s->timer_source);
     close_output(s);

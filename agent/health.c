@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See health.h. One timer drives everything: at each tick the disks are looked at and, unless the
- * last run is still going, the script is started. Whatever changes ends in update(), which words
- * the reason and tells the listener if the set of problems has become another one (mere numbers,
- * such as how much is free, are not news).
+ * See health.h. One timer drives everything. At each tick the disks are checked and the script is started, unless the
+ * last run is still in progress. Each change ends in update(), which writes the reason and calls the callback if the
+ * set of problems has changed. A change of figures alone, such as the free space, is not reported.
  */
 
 #include "agent/health.h"
@@ -17,9 +16,8 @@
 #include "monitor/monitor.h"
 #include "util/log.h"
 
-/* A file system that was too full counts as such until it has this much more than the minimum
- * again: logs that grow and are rotated right at the threshold would else turn admissions on and
- * off. */
+/* A file system that was too full must exceed the minimum by this factor before it counts as healthy again. Otherwise
+ * logs that grow and are rotated at the threshold would turn admissions on and off. */
 #define DISK_RECOVERY_FACTOR 1.1
 
 enum { STATE_DIR, LOG_DIR, N_DIRS };
@@ -38,17 +36,17 @@ struct nm_health {
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
     struct nm_health_script *script;
     bool script_outdated; /* the running one belongs to an earlier configuration */
-    bool script_unheard;  /* it has not said anything yet, good or bad */
+    bool script_unheard;  /* it has not finished for the first time yet */
     char script_reason[NM_HEALTH_REASON_SIZE];
-    char script_trouble[64]; /* why it could not be run or judged, as last logged */
+    char script_trouble[64]; /* why it could not be run or judged, as logged last */
     unsigned unkillable;
     char journal_reason[NM_HEALTH_REASON_SIZE];
 
-    char told[2 * NM_HEALTH_REASON_SIZE]; /* what identifies the problems that the listener knows */
+    char told[2 * NM_HEALTH_REASON_SIZE]; /* identifies the problems that were reported last */
     char reason[NM_HEALTH_REASON_SIZE];
 };
 
-/* ---- what it adds up to ---- */
+/* ---- summary ---- */
 
 static void add(char *buf, size_t size, const char *text)
 {
@@ -59,9 +57,9 @@ static void add(char *buf, size_t size, const char *text)
         (void)snprintf(buf + n, size - n, "%s%s", n ? "; " : "", text);
 }
 
-/* tell: false while the owner is still being set up. That the script has not been heard yet is no
- * news, but until then nobody knows that the node is well: a new nmd must not start on an ill node
- * what its predecessor held back. */
+/* Summarizes all problems. tell: false while the owner is still being set up. A script that has not finished yet is not
+ * reported as a change, but the node counts as unhealthy until then: a new nmd must not start containers on an
+ * unhealthy node that its predecessor held back. */
 static void update(struct nm_health *h, bool tell)
 {
     char identity[sizeof h->told], unkillable[96] = "";
@@ -89,8 +87,7 @@ static void update(struct nm_health *h, bool tell)
 
 /* ---- disks ---- */
 
-/* The directory may not have been made yet: then what matters is the file system that it will be
- * on. */
+/* If the directory does not exist yet, samples the file system on which it will be created. */
 static int sample_existing(const char *dir, struct nm_disk_sample *ret)
 {
     char path[4096];
@@ -118,7 +115,7 @@ static bool on_same_file_system(const char *a, const char *b)
 static double share(uint64_t available, uint64_t total)
 {
     assert(available <= total || total == 0);
-    /* Some file systems (btrfs) have no fixed number of inodes and say 0. */
+    /* Some file systems (btrfs) have no fixed number of inodes and report 0. */
     return total == 0 ? 1 : (double)available / (double)total;
 }
 
@@ -165,7 +162,7 @@ static void check_disks(struct nm_health *h)
 
 /* ---- the script ---- */
 
-/* Logged once per kind of trouble, not once per period. */
+/* Logs a problem of the script once per kind of problem, not once per period. */
 static void script_trouble(struct nm_health *h, const char *what)
 {
     if (*what && !nm_streq(what, h->script_trouble))
@@ -179,7 +176,7 @@ static void on_verdict(const struct nm_health_verdict *v, void *userdata)
     struct nm_health *h = userdata;
     char what[64] = "";
 
-    if (h->script_outdated) { /* the new one need not wait for a whole period */
+    if (h->script_outdated) { /* start the new script before the period is over */
         (void)sd_event_source_set_time_relative(h->timer, 0);
         (void)sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
         return;
@@ -224,7 +221,7 @@ static void start_script(struct nm_health *h)
     script_trouble(h, what);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {

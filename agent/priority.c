@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See priority.h. Without a cpu controller the kernel still tells background work apart, in two
- * ways that have to be used together: SCHED_IDLE per thread, and, where CONFIG_SCHED_AUTOGROUP puts
- * each session into a group of its own (inside which alone SCHED_IDLE then counts), the nice value
- * of that group in /proc/PID/autogroup. A command that makes sessions of its own escapes the
- * second; the policy's pausing catches it.
+ * See priority.h. Without a cpu controller the kernel still distinguishes background work in two ways, which have to be
+ * combined. One is SCHED_IDLE per thread. The other is needed where CONFIG_SCHED_AUTOGROUP puts each session into its
+ * own group, since SCHED_IDLE then works only inside the group: the group's nice value in /proc/PID/autogroup. A
+ * command that creates new sessions escapes the second; the policy's pauses still limit it.
  */
 
 #include "agent/priority.h"
@@ -17,8 +16,8 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* What is visited in one pass: a container can have more, which then keep what they have until it ends. To visit a
- * thread takes a microsecond, a process some 30. */
+/* Limits of one pass. In a larger container the remaining processes and threads keep their priority until it ends.
+ * Visiting a thread takes a microsecond, a process about 30. */
 #define PROCESSES_MAX 4096u
 #define THREADS_MAX 32768u
 
@@ -32,7 +31,8 @@ static int write_number(pid_t pid, const char *file, int value)
     return nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* The class is a thread's, not a process's. *n_threads: how many more may be visited. */
+/* Sets the scheduling class of each thread, since the class does not belong to the process. *n_threads: how many
+ * threads may still be visited. */
 static int schedule(pid_t pid, bool background, unsigned *n_threads)
 {
     const struct sched_param zero = {0};
@@ -50,7 +50,7 @@ static int schedule(pid_t pid, bool background, unsigned *n_threads)
         if (tid > 0 && sched_setscheduler(tid, background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
             r = -errno;
     }
-    /* A shim that has just been forked is in nmd's own session still. -ENOENT: no autogroups here. */
+    /* A shim that was just forked is still in nmd's own session. -ENOENT: the kernel has no autogroups. */
     if (getsid(pid) != getsid(0))
         (void)write_number(pid, "autogroup", background ? 19 : 0);
     return r;
@@ -79,7 +79,7 @@ int nm_priority_set(pid_t pid, const struct nm_priority *p)
 struct pass {
     const struct nm_priority *priority;
     pid_t except;
-    unsigned n_processes, n_threads; /* that are left */
+    unsigned n_processes, n_threads; /* how many may still be visited */
 };
 
 static int visit(pid_t pid, void *userdata)
@@ -93,8 +93,8 @@ static int visit(pid_t pid, void *userdata)
     return 0;
 }
 
-/* A process that forks while it is being visited passes the old values on: the second pass finds
- * the child. */
+/* Makes two passes. A process that forks during the first one passes the old values on; the second pass finds the
+ * child. */
 void nm_priority_set_all(const struct nm_cgroup *cg, pid_t except, const struct nm_priority *p)
 {
     assert(cg && cg->dir_fd >= 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals. Values come from strangers and end up on terminals and in logs, so they are made
- * harmless here, once. */
+/* Refusals. The values come from untrusted clients and are shown on terminals and in logs. They are sanitized here,
+ * once for all. */
 
 #include "agent/problem.h"
 

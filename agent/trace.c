@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See trace.h. A line is put together in a buffer that was made large enough before, without
- * jansson: it is written in the middle of a round, and on a node with a thousand busy containers it
- * has a row for each. What doesn't fit takes back its own line alone.
+ * See trace.h. A line is built in a buffer that was made large enough before. It doesn't use jansson, because it is
+ * written in the middle of a round and, on a node with a thousand busy containers, has a row for each. If a line does
+ * not fit, only that line is dropped.
  */
 
 #include "agent/trace.h"
@@ -18,7 +18,7 @@
 
 /* ---- the header ---------------------------------------------------------- */
 
-/* Paths, users and addresses decide nothing, and are nobody's business who is given a trace. */
+/* Other sections (paths, users, addresses) do not affect decisions, and recipients of a trace need not see them. */
 bool nm_trace_has_section(const char *section)
 {
     static const char *const deciding[] = {"node", "over-allocation", "queue", "preemption",
@@ -30,7 +30,7 @@ bool nm_trace_has_section(const char *section)
     return false;
 }
 
-/* Every key that decides, at its default or not: a later nmsim may have other defaults. */
+/* Includes every key that affects decisions, even at its default: a later nmsim may have other defaults. */
 static json_t *config_to_json(const struct nm_config *c)
 {
     json_t *j = json_object();
@@ -58,7 +58,7 @@ static json_t *features_to_json(const struct nm_trace_header *h)
     return j;
 }
 
-/* Once for each recording, so jansson may do it. */
+/* Uses jansson, since this runs only once per recording. */
 int nm_trace_header_text(const struct nm_trace_header *h, const struct nm_config *c, char **ret)
 {
     json_t *j = json_pack("{s:i, s:s, s:s, s:I, s:I, s:{s:I, s:i, s:I}, s:o, s:o}", "nmd_trace",
@@ -119,7 +119,7 @@ static void put_string(struct nm_trace_buffer *b, const char *text)
     put_text(b, text, strlen(text));
 }
 
-/* By hand: there may be thousands of them in one sample. */
+/* Formats the number itself, for speed: a sample may have thousands of numbers. */
 static void put_number(struct nm_trace_buffer *b, uint64_t number)
 {
     char digits[20], *p = digits + sizeof digits;
@@ -138,7 +138,7 @@ static void put_name(struct nm_trace_buffer *b, const char *name)
     put_string(b, "\":");
 }
 
-/* Remembers where the line began: see nm_trace_end(). */
+/* Remembers where the line begins: see nm_trace_end(). */
 void nm_trace_begin(struct nm_trace_buffer *b, uint64_t at_usec, const char *event)
 {
     assert(event && *event);
@@ -155,7 +155,7 @@ void nm_trace_put(struct nm_trace_buffer *b, const char *name, uint64_t number)
     put_number(b, number);
 }
 
-/* Words and names are of known characters (nm_name_is_valid()): nothing has to be escaped. */
+/* Words and names contain only characters that need no escaping (nm_name_is_valid()). */
 void nm_trace_put_word(struct nm_trace_buffer *b, const char *name, const char *word)
 {
     put_name(b, name);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See users.h. Accounts are looked up with the reentrant calls and buffers that grow: with LDAP a
- * group can be larger than any size that looks generous. The rules themselves (nm_users_may_run())
- * ask nobody, so that a test can go through all of them.
+ * See users.h. Accounts are looked up with the reentrant functions and growing buffers, since an LDAP group can exceed
+ * any fixed size. The rules themselves (nm_users_may_run()) make no look-ups, so a test can cover all of them.
  */
 
 #include "agent/users.h"
@@ -17,7 +16,7 @@
 #include "agent/problem.h"
 #include "util/parse.h"
 
-#define NSS_BUFFER_MAX (1 << 20) /* a group with tens of thousands of members still fits */
+#define NSS_BUFFER_MAX (1 << 20) /* enough for a group with tens of thousands of members */
 
 nm_printf(4, 5) static int refuse(struct nm_problem *p, enum nm_agent_outcome outcome,
                                   const char *value, const char *format, ...)
@@ -39,7 +38,8 @@ void nm_user_done(struct nm_user *u)
     *u = (struct nm_user){0};
 }
 
-/* Home and shell end up in the environment: what is not an absolute path there is replaced. */
+/* Copies an account. Home and shell become environment variables, so values that are not absolute paths are
+ * replaced. */
 static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
 {
     _cleanup_(nm_user_done) struct nm_user u = {
@@ -57,8 +57,8 @@ static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
     return 0;
 }
 
-/* What the get*_r functions answer for "none" differs between NSS modules; getpwnam(3) lists these.
- */
+/* Translates the result of a get*_r function. The error for "not found" differs between NSS modules; getpwnam(3) lists
+ * these. */
 static int nss_result(int error, const void *found)
 {
     if (found)
@@ -68,7 +68,7 @@ static int nss_result(int error, const void *found)
     return -error;
 }
 
-/* By name, or by uid if name is NULL. */
+/* Looks an account up by name, or by uid if name is NULL. */
 static int lookup_passwd(const char *name, uid_t uid, struct nm_user *ret)
 {
     for (size_t size = 1024; size <= NSS_BUFFER_MAX; size *= 4) {
@@ -98,12 +98,11 @@ int nm_users_lookup(const char *name, struct nm_user *ret)
     uint64_t uid;
 
     assert(name);
-    /* All digits are a uid, never a name: a login "0" must not be a way around the rules for root.
-     */
+    /* A string of digits is always a uid, never a name: a login "0" must not bypass the rules for root. */
     if (strspn(name, "0123456789") < strlen(name))
         return lookup_passwd(name, 0, ret);
     if (nm_parse_u64(name, &uid) < 0 ||
-        uid >= UINT32_MAX) /* (uid_t)-1 means "leave it" to setuid's relatives */
+        uid >= UINT32_MAX) /* (uid_t)-1 means "unchanged" to setresuid() and similar calls */
         return -ENOENT;
     return lookup_passwd(NULL, (uid_t)uid, ret);
 }
@@ -144,7 +143,7 @@ bool nm_users_is_admin(uid_t uid, gid_t gid, const gid_t *groups, size_t n_group
     return false;
 }
 
-/* By name or by number: one account may have several names. */
+/* Compares name and uid, since one account may have several names. */
 static bool is_banned(const struct nm_config *c, const struct nm_user *u)
 {
     char digits[16];
@@ -156,7 +155,7 @@ static bool is_banned(const struct nm_config *c, const struct nm_user *u)
     return false;
 }
 
-/* What speaks against this user, in words that follow its name; NULL if nothing does. */
+/* Returns why this user is not allowed, in words that follow its name, or NULL if it is allowed. */
 static const char *objection(const struct nm_config *c, const struct nm_user *u, char *buf,
                              size_t size)
 {
@@ -168,8 +167,8 @@ static const char *objection(const struct nm_config *c, const struct nm_user *u,
     return is_banned(c, u) ? "it is on the list of [containers] banned-users" : NULL;
 }
 
-/* From the general to the particular: as whom at all, then what this nmd is able to, then the rules
- * for system accounts, over which only root may step, and only by name. */
+/* Checks the general rule first (whether the caller may use another user), then what this nmd is able to do, then the
+ * rules for system accounts. Only root may override those, and only by naming the user. */
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
@@ -200,7 +199,7 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                   "No container runs as %s: %s. Only root may ask for it, by name.", u->name, why);
 }
 
-/* A peer without an account (a uid from a container, or of a removed user) still is somebody. */
+/* Makes a user for a peer without an account: a uid from a container, or of a removed user. */
 static int nameless(const struct nm_caller *who, struct nm_user *ret)
 {
     _cleanup_(nm_user_done) struct nm_user u = {.uid = who->uid, .gid = who->gid};
@@ -216,7 +215,7 @@ static int nameless(const struct nm_caller *who, struct nm_user *ret)
     return 0;
 }
 
-/* Who names nobody runs as himself. */
+/* A request without a user runs as the caller. */
 int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested,
                    struct nm_user *ret, struct nm_problem *ret_problem)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decision records as JSON, for the store and for clients, from one table of members. Reading is
- * strict about types and ranges, but a number that is absent is zero: a record that an older nmd
- * wrote stays readable after new members have come. What identifies a record (number, kind, reason,
- * outcome, container) must be there.
+ * Decision records as JSON, for the store and for clients, from one table of members. Reading is strict about types and
+ * ranges, but an absent number is zero, so records of an older nmd stay readable after new members were added. The
+ * members that identify a record (number, kind, reason, outcome, container) are required.
  */
 
 #include <stddef.h>
@@ -20,7 +19,7 @@ enum member_type { NUMBER64, NUMBER32, TEXT, RESOURCES, FRACTIONS };
 struct member {
     const char *name;
     enum member_type type;
-    size_t offset, size; /* size: of a TEXT's buffer */
+    size_t offset, size; /* size: of the buffer of a TEXT */
     bool required;
 };
 
@@ -76,7 +75,7 @@ static const struct member members[] = {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* JSON's integers are signed here; nothing real comes near the limit. */
+/* JSON integers are signed in jansson; real values stay far below the limit. */
 static json_t *number(uint64_t n)
 {
     return json_integer((json_int_t)NM_MIN(n, (uint64_t)INT64_MAX));
@@ -103,7 +102,7 @@ static json_t *member_to_json(const struct member *m, const struct nm_decision *
     case NUMBER32:
         return number(*(const uint32_t *)at);
     case TEXT:
-        return json_stringn(at, nm_utf8_prefix(at)); /* it may have been cut in a character */
+        return json_stringn(at, nm_utf8_prefix(at)); /* it may have been cut inside a character */
     case RESOURCES:
         return resources_to_json(at);
     case FRACTIONS:
@@ -232,7 +231,7 @@ static int read_member(const struct member *m, const json_t *j, struct nm_decisi
     return -EBADMSG;
 }
 
-/* Through a name-to-value function that answers -EINVAL. */
+/* Reads an enum with a name-to-value function that returns -EINVAL for unknown names. */
 #define READ_ENUM(j, from_string, ret) \
     (json_is_string(j) && from_string(json_string_value(j), ret) >= 0 ? 0 : -EBADMSG)
 

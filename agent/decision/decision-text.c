@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Text that is put together piece by piece in a fixed buffer: the pieces that sentences on decisions are made of. */
+/* Text that is built piece by piece in a fixed buffer: the building blocks of sentences on decisions. */
 
 #include "agent/decision/decision-internal.h"
 
 #include <assert.h>
 
-/* What doesn't fit is cut: a record is explained as far as there is room, and never not at all. */
+/* Text that doesn't fit is cut, so that an explanation is always returned, as far as there is space. */
 void nm_text_add(struct nm_text *t, const char *format, ...)
 {
     size_t left = t->size - t->used;
@@ -21,7 +21,7 @@ void nm_text_add(struct nm_text *t, const char *format, ...)
         t->used += NM_MIN((size_t)n, left - 1);
 }
 
-/* 0.5 and 2, not 0.50 and 2.00: figures in sentences have no column to stand in. */
+/* Writes 0.5 and 2, not 0.50 and 2.00, because figures in sentences need no alignment. */
 void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
 {
     char buf[48];
@@ -94,8 +94,7 @@ bool nm_text_shows(enum nm_resource which, uint64_t amount)
     return amount >= (which == NM_CPU ? 5 : 1);
 }
 
-/* The three of them, in the same words everywhere: nobody can tell a figure that is the sum of what was measured and
- * what is only set aside from one that was seen. */
+/* Uses the same words for the three parts everywhere. A reader must be able to tell measured use from reservations. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all)
 {
     const struct {
@@ -143,7 +142,7 @@ void nm_text_add_over_limit(struct nm_text *t, const struct nm_decision *d, enum
 void nm_text_add_container(struct nm_text *t, const char *id, const char *name)
 {
     assert(id && name);
-    /* What is refused never gets an id. */
+    /* A refused request never gets an id. */
     if (id[0] == '\0') {
         nm_text_add(t, "%s", name[0] != '\0' ? name : "a request");
         return;

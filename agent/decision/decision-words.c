@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Why, in plain words: one clause for every reason, with the numbers that tipped it, and what one
- * can do about it. The clauses continue "killed container_1 (x): ", so they begin in lower case and
- * end without a full stop.
+ * The reason in plain words: a clause for every reason, with the figures that decided, and advice. The clauses continue
+ * "killed container_1 (x): ", so they begin in lower case and end without a full stop.
  */
 
 #include <inttypes.h>
@@ -17,7 +16,7 @@ static const char *resource_word(enum nm_resource k)
     return k == NM_MEMORY ? "memory" : "CPU";
 }
 
-/* "7.7 GiB of 8.0 GiB", "3.92 of 4 cores" */
+/* Appends "7.7 GiB of 8.0 GiB", "3.92 of 4 cores". */
 static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
                             uint64_t amount)
 {
@@ -29,7 +28,7 @@ static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
 }
 
-/* Between these two, if they are known. */
+/* Appends the parts between `before` and `after`, if they are known. */
 static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *before,
                       const char *after)
 {
@@ -44,19 +43,19 @@ static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_re
     t->buf[start] = '\0';
 }
 
-/* What is only kept for those that warm up isn't called use. */
+/* Returns how to call the use: memory that is only reserved for warm-ups is not called use. */
 static const char *use_word(const struct nm_decision *d, enum nm_resource k)
 {
     return nm_text_shows(k, nm_resources_get(&d->reserved, k)) ? " used or reserved" : "";
 }
 
-/* "memory is at ", "CPU used or reserved is at " */
+/* Appends "memory is at ", "CPU used or reserved is at ". */
 static void add_is_at(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *is)
 {
     nm_text_add(t, "%s%s %s at ", resource_word(k), use_word(d, k), is);
 }
 
-/* "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %" */
+/* Appends "memory was at 96 % of capacity (7.7 GiB of 8 GiB), over the preemption threshold of 95 %". */
 static void add_over(struct nm_text *t, const struct nm_decision *d, enum nm_resource k,
                      const struct nm_fractions *threshold, const char *name)
 {
@@ -140,13 +139,13 @@ static void why_over_allocation(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, " of CPU");
 }
 
-/* Whether vcores and cores are two units here. */
+/* Returns whether a vcore differs from a core on this node. */
 static bool has_other_vcores(const struct nm_decision *d)
 {
     return d->capacity_vcores_milli > 0 && d->capacity_vcores_milli != d->capacity.cpu_millicores;
 }
 
-/* "1 vcore (0.5 cores)", where the sentence goes on with cores; "1.0 GiB" */
+/* Appends "1 vcore (0.5 cores)", where the sentence continues with cores, or "1.0 GiB". */
 static void add_request(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
     nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));
@@ -157,7 +156,7 @@ static void add_request(struct nm_text *t, const struct nm_decision *d, enum nm_
     nm_text_add(t, ")");
 }
 
-/* "2 cores (4 vcores)", likewise; "8.0 GiB" */
+/* Appends "2 cores (4 vcores)" or "8.0 GiB". */
 static void add_capacity(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
@@ -352,7 +351,7 @@ static void why_queue_full(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ", and beside them it doesn't fit the node");
 }
 
-/* Records from before these figures were kept have none. */
+/* Older records lack these figures. */
 static void why_margin(struct nm_text *t, const struct nm_decision *d)
 {
     char left[32];
@@ -376,7 +375,7 @@ static void why_memory_over(struct nm_text *t, const struct nm_decision *d)
     add_over(t, d, NM_MEMORY, &d->preemption_threshold, "preemption threshold");
 }
 
-/* Every reason has either words with numbers or a fixed clause. */
+/* Every reason has either a function that writes figures or a fixed clause. */
 static const struct {
     const char *plain;
     void (*with_numbers)(struct nm_text *t, const struct nm_decision *d);
@@ -452,8 +451,7 @@ const char *nm_reason_text(enum nm_reason r)
     return clauses[r].plain;
 }
 
-/* Records that were made without figures, at a start say, have zeroes in their place: those are
- * better left out. */
+/* Records made without figures, for example at a start, contain zeros; such figures are omitted. */
 void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d)
 {
     bool numbers = d->capacity.memory_bytes > 0 || d->reason == NM_REASON_USER;
@@ -484,7 +482,7 @@ const char *nm_decision_words_order(enum nm_victim_order o)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* By its id, which isn't one of nmd's own then. */
+/* Recognizes an upstream's container by its id, which does not have the form of nmd's own. */
 static bool is_of_upstream(const struct nm_decision *d)
 {
     uint64_t epoch, number;
@@ -492,8 +490,7 @@ static bool is_of_upstream(const struct nm_decision *d)
     return !nm_id_parse(d->container_id, &epoch, &number);
 }
 
-/* What the owner of the container can do, not what is wrong with the owner's container: it did
- * nothing wrong. */
+/* Returns what the container's user can do. The container itself did nothing wrong. */
 static const char *kill_advice(const struct nm_decision *d)
 {
     if (is_of_upstream(d))
@@ -520,7 +517,8 @@ static const char *kill_advice(const struct nm_decision *d)
     }
 }
 
-/* Whatever it asks for: containers could all end, and it would still not start as an opportunistic one. */
+/* Returns whether other use on the node alone prevents an opportunistic start: even if all containers ended, it could
+ * not start. */
 static bool is_taken_by_others(const struct nm_decision *d)
 {
     const enum nm_resource k = d->resource;
@@ -574,7 +572,7 @@ static const char *pause_advice(const struct nm_decision *d)
                                          "nmctl promote makes it guaranteed at once";
 }
 
-/* Nothing is asked of anybody when all went as it should. */
+/* A successful action needs no advice. */
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d)
 {
     const char *advice = NULL;

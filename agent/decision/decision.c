@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A decision record in words: the summary's one line and the explanation's frame (numbers,
- * candidates, outcome, phases). The sentences that say why, and what one can do about it, are in
- * decision-words.c.
+ * A decision record in words: the one-line summary and the frame of the explanation (figures, candidates, outcome,
+ * phases). The sentences with reasons and advice are in decision-words.c.
  */
 
 #include <inttypes.h>
@@ -23,7 +22,7 @@ static const char *const kinds[NM_DECISION_KIND_COUNT] = {
     [NM_DECISION_RESTART] = "restart",
 };
 
-/* done, being done, and the bare verb for "could not" and "would have" */
+/* forms for "paused", "pausing", "could not pause" and "would have paused" */
 static const struct {
     const char *done, *doing, *verb, *participle;
 } verbs[NM_DECISION_KIND_COUNT] = {
@@ -110,7 +109,7 @@ int nm_passed_over_from_string(const char *s, enum nm_passed_over *ret)
 
 /* ---- summary --------------------------------------------------------------------------------- */
 
-/* "paused", "pausing", "could not pause", "would have paused" */
+/* Appends "paused", "pausing", "could not pause" or "would have paused". */
 static void add_verb(struct nm_text *t, const struct nm_decision *d)
 {
     switch (d->outcome) {
@@ -129,8 +128,7 @@ static void add_verb(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
-/* A squeeze is about all opportunistic containers: the record has no container, and the limit in
- * `predicted`. */
+/* A squeeze concerns all opportunistic containers: the record has no container, and `predicted` has the quota. */
 static void add_object(struct nm_text *t, const struct nm_decision *d)
 {
     if (d->kind == NM_DECISION_REFUSE && d->n_times > 1) {
@@ -171,7 +169,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
 
 /* ---- explanation ----------------------------------------------------------------------------- */
 
-/* " at 2025-11-21 23:51:52", or the time of day alone; nothing for a time that isn't known. */
+/* Appends " at 2025-11-21 23:51:52" or only the time of day; appends nothing if the time is unknown. */
 static void add_time(struct nm_text *t, const char *before, uint64_t realtime_usec, bool date)
 {
     time_t seconds = (time_t)(realtime_usec / NM_USEC_PER_SEC);
@@ -184,7 +182,7 @@ static void add_time(struct nm_text *t, const char *before, uint64_t realtime_us
     nm_text_add(t, "%s%s", before, when);
 }
 
-/* The summary's words with a capital: it is a sentence here. */
+/* Appends the summary's words with a capital letter, as a sentence. */
 static void add_heading(struct nm_text *t, const struct nm_decision *d)
 {
     size_t start = t->used;
@@ -202,7 +200,7 @@ static void add_heading(struct nm_text *t, const struct nm_decision *d)
     nm_text_add(t, ".\n");
 }
 
-/* "Memory: 0.7 GiB of 2.0 GiB (35 %): 0.2 GiB used by containers, ...; 1.0 GiB of 2.0 GiB allocated; ..." */
+/* Appends "Memory: 0.7 GiB of 2.0 GiB (35 %): 0.2 GiB used by containers, ...; 1.0 GiB of 2.0 GiB allocated; ...". */
 static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
     uint64_t used = nm_resources_get(&d->used, k);
@@ -224,8 +222,8 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
     nm_text_add(t, ".\n");
 }
 
-/* Only what there is: a pause gives no memory back, a reclaim no CPU. */
-/* Nothing at all is nothing of what was short. */
+/* Appends only the resources that are not 0: a pause returns no memory, a reclaim no CPU. If both are 0, appends 0 of
+ * the short resource. */
 static void add_resources(struct nm_text *t, const struct nm_decision *d, const struct nm_resources *r)
 {
     bool nothing = r->memory_bytes == 0 && r->cpu_millicores == 0;
@@ -323,8 +321,7 @@ static bool takes_back(enum nm_decision_kind k)
     return k == NM_DECISION_PAUSE || k == NM_DECISION_RECLAIM || k == NM_DECISION_KILL;
 }
 
-/* Prediction and outcome side by side: that is how an operator learns whether to trust the
- * former. */
+/* Appends prediction and result side by side, so that an operator can judge the predictions. */
 static void add_regained(struct nm_text *t, const struct nm_decision *d)
 {
     if (!takes_back(d->kind))
@@ -342,7 +339,7 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
-/* Phases that were never reached, or have no start (a restart lies between), are left out. */
+/* Omits phases that were not reached, or whose start is unknown because nmd restarted in between. */
 static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
                       const char *what)
 {
@@ -368,7 +365,7 @@ static void add_phases(struct nm_text *t, const struct nm_decision *d)
         nm_text_add(t, ".\n");
 }
 
-/* Made anew each time, from the figures alone: the words can be improved for old records, too. */
+/* The text is generated from the figures each time, so that improved wording also applies to old records. */
 int nm_decision_explain(const struct nm_decision *d, char **ret)
 {
     char buf[16384];

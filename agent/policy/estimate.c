@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How much of the node one container is reckoned to use. While it warms up, its request is set
- * aside for it, since what it has used so far says nothing yet; then what was measured counts. When it can't be
- * measured any more, the same holds of it as soon as its figures are too old for a sample of the node: it may have come
- * to use anything meanwhile.
+ * The node resources that one container is estimated to use. While it warms up, its request counts,
+ * because its use so far says nothing yet. After that, its measured use counts. If it can't be
+ * measured any more, its request counts again as soon as its figures are older than a sample may be,
+ * since its use may have grown meanwhile.
  *
  *   queued                   nothing
  *   admitted, warming up     at least its request
- *   running                  as measured; at least its request once that is too old
- *   just resumed             CPU at least what it used before the pause, until a whole sampling
- *                            interval is seen; memory with what it has in swap, for as long as a
- *                            warm-up; likewise when it was pushed out while it ran
- *   freezing, paused         memory in full; CPU none once it is frozen
- *   dying                    as measured, until its cgroup is empty
+ *   running                  as measured; at least its request once the measurement is too old
+ *   just resumed             CPU: at least its use before the pause, until a whole sampling interval
+ *                            was measured. Memory: including its swap, for as long as a warm-up,
+ *                            also after a reclaim while it ran
+ *   freezing, paused         memory in full; no CPU once it is frozen
+ *   ending                   as measured, until its cgroup is empty
  *
  * With over-allocation off only requests count.
  */
 
 #include "agent/policy/round.h"
 
-/* Of what it still holds, so that even one that is freed slowly is stuck by and by if it gets slower
- * and slower. */
+/* A fraction of the memory that it still holds. A container that releases its memory ever more slowly is therefore
+ * stuck eventually. */
 #define PIECE_SHARE 256
 
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec)
@@ -57,8 +57,8 @@ static bool request_counts(const struct nm_policy_settings *s, const struct nm_p
 {
     if (!s->over_allocation)
         return true;
-    /* A dying one will not come to use its request any more, but before its first sample nothing
-     * better is known. */
+    /* A container that is being killed will no longer use its request. Before its first sample there is no better
+     * figure, though. */
     if (v->state == NM_KILLING)
         return v->n_samples == 0;
     return nm_estimate_in_warmup(s, v, now_usec) || is_stale(s, v, now_usec);
@@ -70,7 +70,7 @@ static bool just_resumed(const struct nm_policy_container *v)
            (v->state == NM_RUNNING && v->state_samples < NM_RESUME_SAMPLES);
 }
 
-/* As fast as its pages are missed, which no sample can tell beforehand. */
+/* Swap returns as fast as the container touches its pages, which no sample can predict. */
 static bool swap_returns(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                          uint64_t now_usec)
 {

@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-/* Without a branch: the outcome is a coin toss, which no processor can predict. */
+/* Compares without a branch, because the result is random and the processor can't predict it. */
 static bool comes_before(const struct nm_sort_entry *a, const struct nm_sort_entry *b)
 {
     unsigned __int128 x = (unsigned __int128)a->k[0] << 64 | a->k[1];
@@ -15,7 +15,7 @@ static bool comes_before(const struct nm_sort_entry *a, const struct nm_sort_ent
     return x < y;
 }
 
-/* Short runs are sorted in place first: most lists are shorter than one. */
+/* Sorts short runs in place first. Most lists are shorter than one run. */
 #define RUN 8
 
 static void insertion_sort(struct nm_sort_entry *e, size_t n)
@@ -69,7 +69,7 @@ void nm_sort(struct nm_sort_entry *entries, struct nm_sort_entry *scratch, size_
         memcpy(entries, from, n * sizeof(*entries));
 }
 
-/* The larger of the two shares of the node that a request takes, in billionths. */
+/* Returns the larger of the request's shares of memory and CPU, in billionths. */
 static uint64_t dominant_share(const struct nm_policy_settings *s,
                                const struct nm_resources *request)
 {
@@ -84,8 +84,7 @@ static uint64_t dominant_share(const struct nm_policy_settings *s,
     return (uint64_t)(NM_MIN(share, 1e9) * 1e9);
 }
 
-/* How much of its application is done, in billionths. A container without a known application has
- * nothing done. */
+/* Returns the completed share of the container's application, in billionths; 0 without a known application. */
 static uint64_t completed_share(const struct nm_policy_input *in, uint32_t app)
 {
     const struct nm_policy_app *a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Giving out: guaranteed containers, paused ones that go on, the opportunistic queue, and shedding.
- * Every admission and resume is added to U at once, so those of one round see each other.
+ * Admissions: guaranteed containers, resumes of paused ones, the opportunistic queue, and shedding. Every admission and
+ * resume is added to U at once, so that later ones in the same round take it into account.
  */
 
 #include "agent/policy/round.h"
@@ -27,8 +27,8 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
 
 /* ---- guaranteed ------------------------------------------------------------------------------ */
 
-/* Only what the allocation allows may start or drive others out: a dying one's share comes free
- * later. */
+/* Returns whether the allocation allows the container to start, or to displace others. An ending container's allocation
+ * becomes free only at its end. */
 static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_policy_container *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -65,7 +65,7 @@ static void hold_guaranteed(struct nm_round *r, enum nm_reason reason, size_t i)
     r->v->guaranteed_hold_view = r->in->views[r->p->guaranteed[i].index];
 }
 
-/* From the first one that doesn't fit on, all claim their room: none overtakes another. */
+/* Claims room for the first container that does not fit and all behind it, so that none overtakes another. */
 static void claim_room(struct nm_round *r, size_t first)
 {
     size_t i = first;
@@ -84,7 +84,7 @@ static void claim_room(struct nm_round *r, size_t first)
     r->n_guaranteed_waiting = i - first;
 }
 
-/* First half, before anything is taken back. */
+/* Runs before resources are taken back. */
 void nm_policy_admit_guaranteed(struct nm_round *r)
 {
     enum nm_reason hold = node_hold(r);
@@ -107,7 +107,7 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
     }
 }
 
-/* Second half: when nothing that is short will come back, waiting helps nobody. */
+/* Runs after resources were taken back. If nothing more will be freed, waiting is useless, so the rest start now. */
 void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
@@ -129,7 +129,7 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 
 /* ---- resume ---------------------------------------------------------------------------------- */
 
-/* In requests all memory is contained, wherever it is. */
+/* With over-allocation off, requests count, and they include swapped memory. */
 static uint64_t returning(const struct nm_round *r, const struct nm_policy_container *v)
 {
     return r->s->over_allocation ? nm_policy_container_returning(r->s, v) : 0;
@@ -165,7 +165,7 @@ static bool fits_resumed(const struct nm_round *r, const struct nm_policy_contai
         return false;
     if (after <= r->beta[NM_CPU])
         return true;
-    /* It is too large even for a nearly idle node, and would be killed there at its deadline. */
+    /* The container is too large even for a nearly idle node, and would be killed there at its deadline. */
     return r->n_opportunistic_active == 0 && r->used[NM_CPU] < r->alpha[NM_CPU] / 2 &&
            nm_sub_u64(r->in->now_usec, v->paused_usec) >= r->s->pause_deadline_usec / 16;
 }
@@ -180,7 +180,7 @@ void nm_policy_admit_resume(struct nm_round *r)
 
         if (v->user_paused || r->p->taken[i] != NM_TAKEN_NOT)
             continue;
-        /* Promoted while it was paused: it keeps what it asked for. */
+        /* The container was promoted while paused, so its whole request is guaranteed. */
         if (v->type == NM_GUARANTEED) {
             resume(r, i, NM_REASON_GUARANTEED);
             continue;
@@ -193,7 +193,8 @@ void nm_policy_admit_resume(struct nm_round *r)
 
 /* ---- the opportunistic queue ----------------------------------------------------------------- */
 
-/* What paused containers have a claim on: policy.h. A person's pause has none on CPU. */
+/* Returns the resources set aside for paused containers (policy.h). A container paused by a person has no claim on
+ * CPU. */
 static struct nm_resources claimed_by_paused(const struct nm_round *r)
 {
     struct nm_resources claimed = {0};
@@ -213,7 +214,7 @@ static struct nm_resources claimed_by_paused(const struct nm_round *r)
     return claimed;
 }
 
-/* Why nothing opportunistic at all is admitted in this round. */
+/* Returns why no opportunistic container is admitted in this round. */
 static enum nm_reason queue_hold(const struct nm_round *r)
 {
     enum nm_reason hold = node_hold(r);
@@ -263,11 +264,11 @@ static void note_hold(struct nm_round *r, const struct nm_policy_container *v, e
     r->v->hold_view = v;
 }
 
-/* Goes through the queue up to the first one that none may pass. */
+/* Walks through the queue, up to the first container that no other may pass. */
 struct turn {
     struct nm_resources set_aside;
-    const struct nm_policy_container *head; /* the first that waits and could start some day */
-    bool closed;                /* none passes it */
+    const struct nm_policy_container *head; /* the first waiting container that could start some day */
+    bool closed;                /* no container may pass the head */
 };
 
 static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
@@ -324,7 +325,7 @@ void nm_policy_admit_queue(struct nm_round *r)
     for (i = 0; hold == NM_REASON_NONE && !t.closed && i < n; i++)
         if (!admit_next(r, &t, r->p->queue[i].index))
             r->p->queue[r->n_queue++] = r->p->queue[i];
-    /* What is left moves to the front, in order. */
+    /* Move the remaining entries to the front, in order. */
     memmove(r->p->queue + r->n_queue, r->p->queue + i, (n - i) * sizeof(*r->p->queue));
     r->n_queue += n - i;
     if (!t.head)
@@ -333,7 +334,7 @@ void nm_policy_admit_queue(struct nm_round *r)
         note_hold(r, r->in->views[r->p->queue[0].index], hold, NM_MEMORY);
 }
 
-/* The head was shed: the next one gets its turn in the next round. */
+/* Moves the hold reason to the new head after the old one was shed. The new head may be admitted in the next round. */
 static void pass_hold_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
 {
     enum nm_reason hold = queue_hold(r);
@@ -358,13 +359,13 @@ static size_t n_limited(const struct nm_round *r)
     return n;
 }
 
-/* ---- what is given back ---------------------------------------------------------------------- */
+/* ---- give back ------------------------------------------------------------------------------- */
 
 /* Returns until when the container may wait. The wait is short while no opportunistic container runs, because then no
- * container's end can make room for it; it is NM_GIVE_BACK_BUSY times as long while one runs. The starts of others
- * begin it anew, but no wait as a whole exceeds NM_GIVE_BACK_MOST times the short one: others could pass it for ever.
- * They do pass a container that never fits, and their starts say nothing of its own: its wait isn't begun anew. Whether
- * it never fits is asked only once that wait is over, since the answer takes time. */
+ * container's end can make room for it. It is NM_GIVE_BACK_BUSY times as long while one runs. Starts of other
+ * containers begin it again, but the total never exceeds NM_GIVE_BACK_MOST short waits, since others could pass the
+ * container without end. If the container never fits, others do pass it and their starts do not matter, so the wait is
+ * not begun again. That check is made only when the wait is over, because it is slow. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_container *v)
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
@@ -408,8 +409,8 @@ static void note_moves(struct nm_round *r)
     }
 }
 
-/* The newest go first, whatever the queue's order: of all, and then, of what is left, of those that are limited. What
- * has waited too long goes as well. */
+/* Sheds the newest containers, whatever the queue's order: first of all queued ones, then of the remaining `limited`
+ * ones. Also gives back containers that have waited too long. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
     struct nm_sort_entry *queue = r->p->queue;

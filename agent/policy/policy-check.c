@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The invariants of DESIGN.md section 5, checked on what goes in and what comes out of a round, and
- * sharing no code with the stages that are meant to keep them. Cheap enough for every round: one
- * pass over views and actions.
+ * The invariants of DESIGN.md section 5, checked on the input and output of a round. The checks share no code with the
+ * stages that must maintain them. They are cheap enough for every round: one pass over views and actions.
  */
 
 #include "agent/policy/policy.h"
@@ -31,15 +30,15 @@ static const char *check_victim(const struct nm_policy_action *a)
     return NULL;
 }
 
-/* Opportunistic containers harm nobody but each other there. */
+/* Returns whether opportunistic containers compete for CPU only with each other. */
 static bool shares_cpu(const struct nm_policy_settings *s)
 {
     return s->guard_stall && (double)s->capacity.cpu_millicores * s->preemption_threshold.cpu >=
                                  (double)(s->capacity.cpu_millicores + s->reserve.cpu_millicores);
 }
 
-/* Of an opportunistic one: U + request (or half of that of CPU) stays within beta*C, or, by the plain
- * rule, within C. */
+/* Checks the admission of an opportunistic container: U + request (for CPU, half of the request) stays within beta*C
+ * or, by the plain rule, within C. */
 static const char *check_room(const struct nm_policy_settings *s, const struct nm_policy_action *a)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -73,7 +72,7 @@ static const char *check_admission(const struct nm_policy_settings *s,
     return a->target->type == NM_OPPORTUNISTIC ? check_room(s, a) : NULL;
 }
 
-/* What comes back from swap must fit, or it would be killed for having been resumed. */
+/* Memory that returns from swap must fit. Otherwise the resume would cause the container's kill. */
 static const char *check_resume(const struct nm_policy_settings *s,
                                 const struct nm_policy_action *a)
 {
@@ -118,7 +117,7 @@ static const char *check_action(const struct nm_policy_settings *s,
     return "an action of an unknown type";
 }
 
-/* Nor into what is kept free for a surge, by whatever rule. */
+/* No rule may admit a container into the surge margin. */
 static const char *check_margin(const struct nm_policy_settings *s,
                                 const struct nm_policy_verdict *v, const struct nm_policy_action *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Does it fit? The plain rule, the one of over-allocation, and what is kept free beside both. It is asked of those
- * whose turn it is (policy-admit.c), and of who might pass them or be passed (policy-pass.c).
+ * Checks whether a container fits: the plain rule, the over-allocation rule, and the margins that apply to both.
+ * policy-admit.c checks the containers at the front of the queue, policy-pass.c those that may pass or be passed.
  */
 
 #include "agent/policy/round.h"
@@ -14,7 +14,7 @@ static bool allocation_fits(const struct nm_round *r, const struct nm_policy_con
     return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
 }
 
-/* `set_aside`: for the paused, already in U's currency; or NULL. */
+/* `set_aside`: resources for paused containers, in the same terms as U; or NULL. */
 static uint64_t use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                           const struct nm_resources *set_aside)
 {
@@ -23,7 +23,7 @@ static uint64_t use_after(const struct nm_round *r, const struct nm_policy_conta
     return set_aside ? nm_add_u64(after, nm_resources_get(set_aside, k)) : after;
 }
 
-/* Beside a surge as the last ones were, while one is to be reckoned with. */
+/* Returns whether v fits beside a surge like the last ones, as long as the margin holds. */
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v)
 {
     uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);
@@ -41,7 +41,7 @@ bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_conta
     return true;
 }
 
-/* As use_after(), for the over-allocation rule. */
+/* Like use_after(), but for the over-allocation rule. */
 static uint64_t shared_use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                                  const struct nm_resources *set_aside)
 {
@@ -52,8 +52,8 @@ static uint64_t shared_use_after(const struct nm_round *r, const struct nm_polic
     return nm_sub_u64(after, v->request.cpu_millicores - v->request.cpu_millicores / NM_CPU_FREE_PART);
 }
 
-/* NM_REASON_NONE: it fits by the over-allocation rule; else the first condition that fails, and on
- * what. */
+/* Returns NM_REASON_NONE if v fits by the over-allocation rule. Otherwise returns the first condition that fails, and
+ * its resource. */
 enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_policy_container *v,
                                               const struct nm_resources *set_aside,
                                               enum nm_resource *ret_resource)
@@ -84,7 +84,7 @@ enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_po
     return NM_REASON_PAUSED_FIRST;
 }
 
-/* The resource on which the node would be fullest afterwards: what people want to hear about. */
+/* Returns the resource on which the node would be fullest afterwards, for messages. */
 enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_policy_container *v)
 {
     double memory =

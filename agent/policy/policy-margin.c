@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The surge margin: what is kept free, beside alpha and beta, on a node whose guaranteed containers
- * have lately taken back what they had lent, and at a high price.
+ * The surge margin: memory kept free, in addition to alpha and beta, on a node where surges of
+ * guaranteed containers have recently cost much opportunistic work.
  *
- * A surprise is memory over beta that cost lives. Most nodes have one now and then, and lose a few
- * per cent of the opportunistic work with it: that is what over-allocation costs, and to hold back
- * room the whole day against it would cost more. But where surges come again and again, what is
- * started in the pauses between them hardly ever ends by itself. What tells the one from the other is
- * the work itself: the CPU time of those that were taken, as a share of all that opportunistic
- * containers used, counted over the last hours (each counts half as much after COUNT_HALF_LIFE_USEC).
+ * A surprise is memory over beta that led to kills. Most nodes have one now and then, and lose a few
+ * per cent of the opportunistic work. That is the price of over-allocation, and keeping memory free
+ * all day would cost more. But if surges recur, containers started between them are nearly always
+ * killed by the next one. The lost work distinguishes the two cases: the CPU time of killed
+ * containers, as a share of all CPU time of opportunistic containers in the last hours (each hour's
+ * weight halves after COUNT_HALF_LIFE_USEC).
  *
- *   at a surprise    above LOST_SHARE the margin holds, for margin_usec at first and twice as long
- *                    after each surprise that it did not prevent, MOST_FACTOR times at most; below,
- *                    for half as long as last time, and then not at all
- *   while it holds   guaranteed containers count with the largest share of their requests that they
- *                    came to use, opportunistic ones with what they asked for: so who is admitted
- *                    has room even in a surge. Its time begins anew while a surge is on
+ *   at a surprise    If the share is above LOST_SHARE the margin holds, for margin_usec at first and
+ *                    twice as long after each surprise that it did not prevent, up to MOST_FACTOR
+ *                    times. Otherwise it holds half as long as last time, and then not at all.
+ *   while it holds   Guaranteed containers count with the largest share of their requests that they
+ *                    have used, opportunistic ones with their requests. So an admitted container
+ *                    has room even in a surge. The time starts again while a surge lasts.
  *
- * Below all that, from PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each one more
- * on the node is one more that the next surge takes.
+ * From the lower PACKED_LOST_SHARE on, opportunistic containers no longer share CPUs (policy.h): each additional one
+ * would be another victim of the next surge.
  *
- * It narrows by itself, then: a node that has become quiet lends as before after one hold.
+ * The margin ends by itself: after one hold, a node without surges is over-allocated as before.
  */
 
 #include "agent/policy/round.h"
 
 #define LOST_SHARE 0.07
-#define PACKED_LOST_SHARE 0.012 /* so that what is lost stays under 2 % */
+#define PACKED_LOST_SHARE 0.012 /* keeps the lost share below 2 % */
 #define COUNT_HALF_LIFE_USEC (7200.0 * NM_USEC_PER_SEC)
 #define MOST_FACTOR 4
-/* Surprises that follow each other so closely are one surge. */
+/* Surprises within this time of each other belong to one surge. */
 #define ONE_SURGE_USEC (120 * NM_USEC_PER_SEC)
-/* A surge is on while guaranteed containers use nearly the share that they had at its height. */
+/* A surge lasts while guaranteed containers use their peak share less this tolerance. */
 #define NEARLY 0.06
-/* A share says nothing before opportunistic containers have used the node's CPUs for this long, say,
- * together: the first kill of the day would be half of all work. */
+/* The share is meaningful only after opportunistic containers have used all of the node's CPUs for this long in total.
+ * Otherwise the first kill of the day would count as half of all work. */
 #define LEAST_WORK_USEC (30 * NM_USEC_PER_SEC)
 
 static void count_work(struct nm_round *r)
@@ -46,7 +46,7 @@ static void count_work(struct nm_round *r)
 
     if (!r->judging || r->in->trigger != NM_TRIGGER_SAMPLE)
         return;
-    /* near enough to an exponential, for samples are far shorter than its half-life */
+    /* approximates an exponential, since a sampling interval is far shorter than the half-life */
     left = elapsed < COUNT_HALF_LIFE_USEC ? 1 - elapsed / (COUNT_HALF_LIFE_USEC * 1.4427) : 0;
     if (m->counted_usec > 0) {
         m->work_usec = m->work_usec * left + elapsed * (double)r->opportunistic_cpu / 1000;
@@ -55,7 +55,7 @@ static void count_work(struct nm_round *r)
     m->counted_usec = now;
 }
 
-/* Of what was promised to guaranteed containers, how much is in use? */
+/* Returns the share of the guaranteed promises that is in use. */
 static double share_in_use(const struct nm_round *r)
 {
     uint64_t promised = r->allocated[NM_GUARANTEED][NM_MEMORY];
@@ -69,7 +69,7 @@ static void hold(struct nm_round *r)
     uint64_t until = nm_add_u64(r->in->now_usec, m->hold_usec);
 
     assert(r->s->margin_usec > 0);
-    /* in steps, for it is journalled */
+    /* update in steps, because each change is journalled */
     if (until > nm_add_u64(m->until_usec, m->hold_usec / 16))
         m->until_usec = until;
 }
@@ -82,7 +82,7 @@ static uint64_t beside_a_surge(const struct nm_round *r)
     return nm_add_u64(nm_sub_u64(surge, r->guaranteed_estimate), r->opportunistic_unused);
 }
 
-/* Whether more of the work is lost than that. */
+/* Returns whether more than this share of the work is lost. */
 static bool costs_more_than(const struct nm_round *r, double share)
 {
     const struct nm_margin *m = &r->p->margin;
@@ -92,8 +92,8 @@ static bool costs_more_than(const struct nm_round *r, double share)
     return m->work_usec >= least && m->lost_usec > share * m->work_usec;
 }
 
-/* Where the kernel gives opportunistic work only what is left and nothing is taken back for the use of CPUs,
- * those that share some harm only each other. */
+/* Returns whether opportunistic containers may share CPUs. Where the kernel gives them only idle CPU time and the CPU
+ * threshold does not apply, they delay only each other. */
 static bool may_share_cpu(const struct nm_round *r)
 {
     return r->s->over_allocation && r->s->guard_stall && !nm_round_takes_cpu(r) &&
@@ -110,7 +110,7 @@ void nm_policy_margin(struct nm_round *r)
     r->shares_cpu = may_share_cpu(r);
     if (!r->s->over_allocation || r->s->margin_usec == 0)
         *m = (struct nm_policy_margin){0};
-    /* it may be of a time when it was longer */
+    /* the values may be from a time when margin_usec was larger */
     m->hold_usec = NM_MIN(m->hold_usec, most);
     m->until_usec = NM_MIN(m->until_usec, nm_add_u64(r->in->now_usec, most));
     if (r->in->now_usec >= m->until_usec)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Names of the policy's enums, as configuration files, JSON and people see them. */
+/* Names of the policy's enums in configuration files, JSON and messages. */
 
 #include <string.h>
 
 #include "agent/policy/policy.h"
 
-/* As nmd.conf has them. */
+/* values in nmd.conf */
 static const char *const victim_orders[] = {
     [NM_VICTIM_REVERSE_ARRIVAL] = "reverse-arrival",
     [NM_VICTIM_LEAST_WORK_LOST] = "least-work-lost",
@@ -26,7 +26,7 @@ static const char *const queue_policies[] = {
     [NM_QUEUE_BY_RESOURCES] = "by-resources",
 };
 
-/* Words of the interface and of the journal: a name that was once given stays. */
+/* Names in the API and in the journal. They never change. */
 static const char *const reasons[NM_REASON_COUNT] = {
     [NM_REASON_NONE] = "none",
     [NM_REASON_GUARANTEED] = "guaranteed",

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Past the head of the queue. What waits at its front for more memory than there is would else hold all behind
- * it, for as long as that lasts:
+ * Passing the head of the queue. A head that needs more memory than is available would otherwise hold all containers
+ * behind it:
  *
- *   never fits   it asks for more than is left beside what the system itself holds, thresholds included. No
- *                container's end helps it, so whatever fits goes past it, for as long as that is so.
- *   too large    others may pass it while it could not start without them either: they cost it nothing then. From
- *   for now      the moment that only they keep it out (it is due), none passes any more, and those that have
- *                passed may still hold it up for backfill_usec in all. Then as many of them are killed as it takes.
+ *   never fits   Its request exceeds what the system's own use leaves, thresholds included. No container's end
+ *                helps it, so any container that fits may pass it as long as that is so.
+ *   too large    Others may pass it as long as it could not start without them either, since they don't delay it.
+ *   for now      When only they keep it from starting (it is due), no more may pass, and those that have passed may
+ *                delay it by backfill_usec in total. Then as many of them are killed as necessary.
  *
- * So the head starts at most that much later than it would have without them, and the time that the others' end
- * takes. They pass only beside the CPU that the head asks for; if CPU is what it is short of, nobody passes, for
- * CPU never kills. Application masters don't pass: they couldn't be taken back.
+ * So passing delays the head by at most that time plus the time until the killed containers have ended. Containers
+ * pass only if the CPU that the head requests stays free. If CPU is the short resource, none passes, since
+ * containers are not killed for CPU. Application masters don't pass, because they are never victims.
  *
- * A restart forgets who has passed; those run on as if they had been there before.
+ * A restart of nmd forgets which containers have passed. They keep running as if they had been there before.
  */
 
 #include "agent/policy/round.h"
 
-/* Would it fit if so much less were used? */
+/* Returns whether the head would fit if this much less memory were used and allocated. */
 static bool fits_with_less(struct nm_round *r, const struct nm_policy_container *head,
                            const struct nm_resources *set_aside,
                            uint64_t used, uint64_t allocated)
@@ -69,7 +69,7 @@ bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_conta
     return true;
 }
 
-/* What is dying already makes room, too. */
+/* Kills passing containers to make room for the head. Memory of containers that are already ending counts as room. */
 static void clear_the_way(struct nm_round *r, const struct nm_policy_container *head,
                           const struct nm_resources *set_aside)
 {
@@ -87,7 +87,7 @@ static void clear_the_way(struct nm_round *r, const struct nm_policy_container *
     room.amount = nm_sub_u64(after, r->beta[NM_MEMORY]);
     if (r->s->over_allocation && used >= r->alpha[NM_MEMORY])
         room.amount = NM_MAX(room.amount, used - r->alpha[NM_MEMORY] + 1);
-    /* There is no lack of memory that is in use: it is the sum of the requests that they make too large. */
+    /* If no memory in use is short, the sum of the requests is too large, so all of them are victims. */
     room.amount = room.amount > 0 ? nm_sub_u64(room.amount, r->pending_estimate[NM_MEMORY]) : UINT64_MAX;
     if (room.amount > 0)
         (void)nm_policy_take_back(r, &room);

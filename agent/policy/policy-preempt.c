@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Taking back: pause deadlines, memory and CPU over beta, and room for guaranteed containers.
+ * Preemption: pause deadlines, memory and CPU over beta, and room for guaranteed containers.
  *
- * What keeps it from overdoing it: a victim counts as gone as soon as it is chosen (pending); then
- * the resource settles, that is, waits until the victims are really gone and some samples have
- * shown the new state; the samples over beta are counted anew after a victim was taken; kills have
- * a budget. What keeps it from waiting for ever: a victim that is not gone after NM_STUCK_USEC is
- * neither credited nor waited for.
+ * Four rules prevent taking back too much. A victim's resources count as free as soon as it is chosen (pending). Then
+ * the resource settles: no more is taken until the victims have ended and some samples show the new state. The row of
+ * samples over beta starts again after each victim. Kills have a budget. Waiting is bounded, too: a victim that has not
+ * ended after NM_STUCK_USEC is neither credited nor waited for.
  *
- * Memory settles no longer than it can afford to: what grows on beyond the middle between beta and the
- * capacity would be in the kernel's hands before two samples are over. There a sample that was taken
- * after the victims had gone is enough.
+ * Memory may not settle for too long. If use exceeds the middle between beta and the capacity, the kernel could start
+ * to kill before two samples are over. In that range a single sample taken after the victims' end is enough.
  *
- * Room for guaranteed containers doesn't wait for settling or samples: what is pending is exactly
- * credited there.
+ * Room for guaranteed containers needs no settling or samples, because pending resources are credited exactly there.
  */
 
 #include "agent/policy/round.h"
 
-/* The row of samples over beta. One that comes before its time (a timer that makes up for a delay)
- * takes the place of the one before it. */
+/* Counts the row of samples over beta. A sample that comes early (a timer catches up after a delay) replaces the
+ * previous one. */
 static void count_over_beta(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
@@ -41,7 +38,7 @@ static void count_over_beta(struct nm_round *r)
         p->cpu_over++;
 }
 
-/* What a worker pushes out to swap doesn't show before it is done, and then in one piece. */
+/* Returns whether all victims have ended. A reclaim by a worker shows only when it is complete, and then at once. */
 static bool all_gone(const struct nm_round *r, enum nm_resource which)
 {
     bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;
@@ -50,7 +47,7 @@ static bool all_gone(const struct nm_round *r, enum nm_resource which)
            (!reclaiming || r->in->now_usec - r->p->taken_usec[which] > NM_STUCK_USEC);
 }
 
-/* Before anything is decided: what does this sample mean for counters? */
+/* Updates the counters for this sample, before any decision. */
 void nm_policy_preempt_tick(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
@@ -68,7 +65,7 @@ void nm_policy_preempt_tick(struct nm_round *r)
             p->quiet[k]++;
 }
 
-#define LARGE_GROWTH_SHARE 64 /* of the capacity */
+#define LARGE_GROWTH_SHARE 64 /* fraction of the capacity */
 
 enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
                                       uint64_t grown_bytes)
@@ -97,7 +94,8 @@ static uint32_t kills_left(const struct nm_round *r)
     return (uint32_t)nm_sub_u64(budget, spent);
 }
 
-/* It was set when the newest kill came, ours or the kernel's: one hold before its own end. */
+/* Sets the breaker after a kill by the policy or the kernel. The previous kill was one hold before the breaker's
+ * end. */
 void nm_policy_preempt_breaker(struct nm_round *r)
 {
     struct nm_policy_memory *m = &r->p->memory;
@@ -146,8 +144,7 @@ static void end_pause(struct nm_round *r, uint32_t i)
         nm_policy_record_kill(r, true);
 }
 
-/* What can't be frozen is better let run, as it did before. Only after this round is it what it was,
- * so its CPU is counted already. */
+/* Resumes containers that can't be frozen, so that they keep running as before. Their CPU already counts as in use. */
 static void give_up_freezes(struct nm_round *r)
 {
     struct nm_sort_entry *stuck = r->p->victims;
@@ -166,8 +163,8 @@ static void give_up_freezes(struct nm_round *r)
     }
 }
 
-/* While the host slept, nobody could be resumed, however much CPU was free. Nor can those who were paused
- * just before it until that has settled. */
+/* Returns whether the host woke recently. No container could be resumed while the host slept, nor can those paused just
+ * before until the resources have settled. */
 static bool just_woken(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
@@ -234,7 +231,7 @@ static void memory_over_beta(struct nm_round *r)
         r->v->preempt_hold = NM_REASON_KILL_BUDGET;
 }
 
-/* U with the claims of waiting guaranteed containers, less what is pending, beyond beta. */
+/* Returns by how much U and the claims of waiting guaranteed containers exceed beta, less pending resources. */
 static uint64_t room_missing(const struct nm_round *r, enum nm_resource which)
 {
     uint64_t wanted = nm_add_u64(r->used[which], r->claimed[which]);

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory that goes to swap instead of with its owner: first of those that are frozen, then of those
- * that run, before anybody is killed for memory.
+ * Reclaim to swap instead of a kill: first memory of frozen containers, then of running ones.
  *
- * A running victim that loses a part of its pages lives, and slows down by what it misses of them;
- * a killed one loses all that it has done. But a kill brings its memory back for certain and within
- * a fraction of a second. So a running one is asked only where the figures say that it will do:
+ * A running victim that loses a part of its pages survives and slows down; a killed one loses all
+ * its work. But a kill returns memory with certainty and within a fraction of a second. So running
+ * containers are reclaimed only where the figures predict success:
  *
- *   - swap has twice what is wanted, which is enough to get a little below beta, or the next page
- *     would bring it back over;
- *   - at the speed of the latest reclaims, less what use grows by meanwhile, it takes no longer
- *     than reclaim_usec, and not half of the time in which the growth would reach the capacity,
+ *   - swap has twice the wanted space. The wanted amount reaches a little below beta, because
+ *     otherwise the next page would exceed beta again;
+ *   - at the speed of the latest reclaims, less the growth of use, it takes no longer than
+ *     reclaim_usec, and less than half of the time in which the growth would reach the capacity,
  *     where the kernel kills;
- *   - of no victim more than half is wanted: the rest is taken for what it works with;
- *   - none of them was asked within NM_RECLAIM_AGAIN_USEC: what comes over beta again so soon has
- *     taken its pages back, and to push them out once more would help nobody.
+ *   - no victim gives more than half of its memory; the rest is assumed to be its working set;
+ *   - no victim was reclaimed within NM_RECLAIM_AGAIN_USEC. If use exceeds beta again so soon, the
+ *     container has loaded its pages again, and another reclaim would not help.
  *
- * Then all of it is asked for at once, from those who would be killed, in their order. When the
- * reclaim has ended, or should have, or the growth overtakes it, what is still over beta is had by
- * kills, without waiting for samples to settle.
+ * Then the whole amount is reclaimed at once, from those that would be killed, in their order. When
+ * the reclaim has ended or timed out, or the growth overtakes it, containers are killed for the rest
+ * without waiting for samples to settle.
  *
- * Room for a guaranteed container is made by kills alone, which are faster: it waits for it.
+ * Room for a guaranteed container is made by kills alone, because the container waits and kills are
+ * faster.
  */
 
 #include "agent/policy/round.h"
 
-/* As long as no reclaim was measured: slower than any disk that one would swap to. */
+/* Used until a reclaim was measured. It is slower than any disk suitable for swap. */
 #define ASSUMED_BYTES_PER_SEC (64 * NM_MIB)
-/* Each has a process at work for it. */
+/* Each reclaim has a worker process. */
 #define MAX_AT_ONCE 8
-/* Not much use in less: a process has to be started for it. */
+/* A shorter reclaim is not worth the start of its worker process. */
 #define LEAST_USEC (200 * NM_USEC_PER_MSEC)
-/* Of the way from beta to alpha, what is wanted beyond the need. */
+/* Fraction of beta - alpha that is reclaimed beyond the need. */
 #define MARGIN_SHARE 8
-/* Growth is a matter of at least this long: what grows by a leap may have done so for good. A surge
- * goes on leaping, and shows after two or three of the samples that it calls for. */
+/* Growth is averaged over at least this time, since a single jump may not continue. A surge continues to jump, which
+ * shows in the next two or three extra samples. */
 #define GROWTH_USEC (250 * NM_USEC_PER_MSEC)
 
-/* a * b / c without a wrap in between. */
+/* Returns a * b / c without overflow of the product; saturates. */
 static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
 {
     unsigned __int128 x = c > 0 ? (unsigned __int128)a * b / c : UINT64_MAX;
@@ -63,7 +63,7 @@ void nm_policy_reclaim_tick(struct nm_round *r)
     p->grown_at_usec = r->in->node.at_usec;
 }
 
-/* Until the kernel kills, if use goes on growing as it does. */
+/* Returns the time until the kernel kills, if use keeps growing at this rate. */
 static uint64_t time_left(const struct nm_round *r)
 {
     uint64_t room = nm_sub_u64(r->capacity[NM_MEMORY], r->in_use[NM_MEMORY]);
@@ -72,9 +72,8 @@ static uint64_t time_left(const struct nm_round *r)
 }
 
 /*
- * What is frozen can be pushed out to swap without anybody noticing. It is tried once per pause, so
- * each is asked for as much as brings use down to alpha, not just to beta. Returns what should come
- * back.
+ * Reclaims memory of frozen containers, which do not notice it. It is tried once per pause, so it aims for alpha, not
+ * just for beta. Returns the expected gain.
  */
 uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
 {
@@ -103,7 +102,7 @@ uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
     return had;
 }
 
-/* Swap has room for it, and it is done in time. */
+/* Returns whether swap has enough space and the reclaim would end in time. */
 static bool is_worth_trying(const struct nm_round *r, uint64_t bytes, uint64_t *ret_within_usec)
 {
     uint64_t speed = r->in->reclaim_bytes_per_sec ? r->in->reclaim_bytes_per_sec
@@ -153,7 +152,7 @@ bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes)
         return false;
     n = nm_victims_choose(r, &need, &first);
     if (sum_of_chosen(r, first, n) < need.amount) {
-        r->n_candidates = first; /* those of the kills take their place */
+        r->n_candidates = first; /* the candidates of the kills reuse these entries */
         return false;
     }
     for (size_t i = 0; i < n && need.amount > 0; i++) {

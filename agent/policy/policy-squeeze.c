@@ -2,28 +2,27 @@
 
 /*
  * The squeeze: one CPU quota for all running opportunistic containers together. It takes effect
- * within one scheduler period, hurts less than a freeze and is undone as easily, so it is the first
- * thing that is tried.
+ * within one scheduler period, harms less than a freeze and is easily undone, so it is tried first.
  *
- * The controller steers for the middle between alpha and beta. With `others` = use that is not
- * theirs and `own` = what they used during the last interval:
+ * The controller aims for the middle between alpha and beta. `own` is the CPU use of opportunistic
+ * containers during the last interval, `others` all other use:
  *
  *   over beta            quota = middle - others. The quota is a cap, so use can't exceed the
- *                        middle unless the others grow: one step does it.
- *   between              left alone. This dead band is what keeps it from flapping: no quota that
- *                        is set puts use outside of it by itself.
+ *                        middle unless the others grow: one step is enough.
+ *   between              unchanged. This dead band prevents oscillation: no quota moves use out of
+ *                        the band by itself.
  *   under alpha          quota * (middle - others) / own, at most doubled, at least middle -
- *                        others. In proportion, because the quota is divided among the containers
- *                        and one that wants more than its part may be held down while the sum is
- *                        not used up; use after the step is then the middle again, not more.
- *   each could have      lifted: the quota's even part for each would be the whole node. Containers
- *   the whole node       that don't use what they are left let the quota double with every sample,
- *                        so that it is gone after a few. A quota above the node's capacity is no
- *                        contradiction: where it is divided among one that is eager and nine that
- *                        sleep, the eager one's part is what counts.
+ *                        others. The step is proportional because the quota is divided among the
+ *                        containers: one that needs more than its part may be throttled although
+ *                        the sum is not used up. After the step, use is at the middle again.
+ *   each could have      lifted, when the quota's even part for each container is the whole node.
+ *   the whole node       The quota of containers that don't use it doubles with every sample, so it
+ *                        is lifted after a few. A quota above the node's capacity is possible:
+ *                        divided among one busy container and nine that sleep, only the part of the
+ *                        busy one matters.
  *
- * It moves only with samples of CPU; without one it stays where it is. A second quota, which the
- * stall of guaranteed containers sets, stands beside it (policy-stall.c): the tighter one holds.
+ * The quota changes only with a CPU sample. A second quota exists for stalls of guaranteed containers
+ * (policy-stall.c); the tighter one applies.
  */
 
 #include "agent/policy/round.h"

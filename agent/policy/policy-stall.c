@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The guard against stalls: what guaranteed containers feel.
+ * The guard against CPU stalls of guaranteed containers.
  *
- * Where the kernel itself gives opportunistic work only what guaranteed work leaves (cpu.idle), a
- * full CPU says nothing about whether anybody is hurt, and thresholds on use may be set high. What
- * says it is how long guaranteed containers wait for a CPU. A container may well do that by itself,
- * with more threads than CPUs or beside other guaranteed ones; so each one's stall is held against
- * its own value without opportunistic work:
+ * Where the kernel gives opportunistic work only idle CPU time (cpu.idle), high CPU use does not show
+ * whether guaranteed containers suffer, and thresholds on use may be high. Their stalls show it: how
+ * long they wait for a CPU. A container may also stall by itself, with more threads than CPUs or
+ * beside other guaranteed ones. So each stall is compared with the container's own base value, its
+ * stall without opportunistic work:
  *
- *   learnt     in samples in which opportunistic containers used next to nothing: none ran, they had
- *              nothing to do, or they were squeezed to their floor. It rises at once to what is
- *              seen, and falls slowly, for load comes and goes.
- *   not learnt 0 counts, and the squeeze that follows is the experiment: to the floor in one step,
+ *   learnt     In samples in which opportunistic containers used almost no CPU: none ran, they were
+ *              idle, or they were squeezed to their floor. The value rises at once to the measured
+ *              stall and falls slowly, because load varies.
+ *   not learnt The base value counts as 0. The squeeze that follows goes to the floor in one step,
  *              where the value is learnt.
  *
- *   begins     when a container was stalled by more than its own value and the margin in
- *              STALL_SAMPLES samples in a row;
- *   tightened  by half with each further one, as far as the floor;
- *   loosened   after `patience` calm samples, or at once where it isn't used up: to the double below
- *              half of what was too much, else by a quarter; and lifted where each container could
- *              have the whole node. When the stall comes back after that, patience doubles;
- *   in vain    when the stall goes on at the floor: it is the container's own, and its value now.
- *              The squeeze is lifted at once and none begins for a time, which doubles as long as it
- *              is in vain again.
+ *   begins     when a container's stall exceeds its base value and the margin in STALL_SAMPLES
+ *              samples in a row
+ *   tightened  by half with each further such sample, down to the floor
+ *   loosened   after `patience` calm samples, or at once if the quota isn't used up. It is doubled
+ *              below half of the quota that was too large, else raised by a quarter, and lifted where
+ *              each container could have the whole node. If the stall returns, patience doubles
+ *   in vain    when the stall continues at the floor: it is the container's own, and becomes its base
+ *              value. The squeeze is lifted at once and none begins for a time, which doubles each
+ *              time the squeeze is in vain again
  *
- * Only opportunistic containers lose by it, and only CPU: nothing is frozen or killed for a stall.
+ * Only opportunistic containers are restricted, and only in CPU: a stall never freezes or kills.
  */
 
 #include "agent/policy/round.h"
@@ -33,19 +33,19 @@
 #define STALL_SAMPLES 2
 #define LEAST_PATIENCE 2U
 #define MOST_PATIENCE 8U
-#define FORGIVEN_USEC (600 * NM_USEC_PER_SEC) /* so long without a squeeze, and patience is small again */
+#define FORGIVEN_USEC (600 * NM_USEC_PER_SEC) /* patience is reset after this time without a squeeze */
 #define LEAST_BACKOFF_USEC (30 * NM_USEC_PER_SEC)
 #define MOST_BACKOFF_USEC (600 * NM_USEC_PER_SEC)
-#define MOST_BLIND 8      /* so many samples that say nothing, and the squeeze is nobody's any more */
-#define FALL 8            /* the learnt value falls by this part of the difference */
-#define IDLE_SHARE 50     /* of the capacity: what is less makes nobody wait */
-#define FLOOR_TOLERANCE 4 /* the part of the floor by which a quota may be overrun */
+#define MOST_BLIND 8      /* the squeeze is lifted after this many samples without a stall figure */
+#define FALL 8            /* the learnt value falls by this fraction of the difference */
+#define IDLE_SHARE 50     /* fraction of the capacity; smaller use delays no other container */
+#define FLOOR_TOLERANCE 4 /* fraction of the floor by which use may exceed a quota */
 
-/* What one sample says about all guaranteed containers. */
+/* The result of one sample for all guaranteed containers. */
 struct finding {
     const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
-    uint32_t excess_permille;    /* by how much that one is */
-    bool judged;                 /* somebody's stall is known */
+    uint32_t excess_permille;    /* by how much `worst` exceeds its allowed stall */
+    bool judged;                 /* at least one container's stall is known */
 };
 
 static bool is_judged(const struct nm_round *r, const struct nm_policy_container *v)
@@ -54,8 +54,8 @@ static bool is_judged(const struct nm_round *r, const struct nm_policy_container
            !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
 }
 
-/* What a sample teaches counts from the next one on: rounds that look at the same sample see the
- * same. */
+/* Applies the values learnt from the previous sample. A sample's own values count from the next one on, so that all
+ * rounds with the same sample see the same values. */
 static void turn_to(struct nm_stall *s, uint64_t sample_usec)
 {
     if (s->at_usec == sample_usec)
@@ -74,7 +74,7 @@ static void learn(struct nm_stall *s, uint32_t seen_permille)
     s->next_learnt = true;
 }
 
-/* Opportunistic work can't have been what anybody waited for, in this sample. */
+/* Returns whether opportunistic work can't be the cause of any stall in this sample. */
 static bool is_quiet(const struct nm_round *r)
 {
     uint64_t floor = nm_policy_squeeze_floor(r), idle = r->capacity[NM_CPU] / IDLE_SHARE;
@@ -172,13 +172,13 @@ static void loosen(struct nm_round *r)
     bool unused = r->opportunistic_cpu < q - q / 4, far = unused || q < g->ceiling_millicores;
 
     assert(q != NM_NO_SQUEEZE);
-    g->backoff_usec = 0; /* it has helped */
+    g->backoff_usec = 0; /* the squeeze has helped */
     if (++g->calm < g->patience && !unused)
         return;
     g->calm = 0;
     g->loosened = true;
     g->quota_millicores = nm_add_u64(q, far ? NM_MAX(q, UINT64_C(1)) : q / 4 + 1);
-    g->not_before_usec = r->in->now_usec; /* when it was last needed */
+    g->not_before_usec = r->in->now_usec; /* when the squeeze was last needed */
 }
 
 static void step(struct nm_round *r)

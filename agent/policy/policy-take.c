@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Carrying a choice of victims into actions; policy-preempt.c says what keeps it from overdoing it. */
+/* Turns a choice of victims into actions. policy-preempt.c describes the rules that limit them. */
 
 #include "agent/policy/round.h"
 
@@ -35,10 +35,10 @@ void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)
     r->n_pending[NM_MEMORY]++;
 }
 
-/* Whom the next victim serves: guaranteed containers are served in their order, so the first one's
- * part of the need is met first. Walked forward together with the victims. */
+/* The guaranteed container that the next victim makes room for. Guaranteed containers are served in order: the need of
+ * the first one is met first. Advanced together with the victims. */
 struct beneficiary {
-    size_t next; /* into p->guaranteed */
+    size_t next; /* index into p->guaranteed */
     uint64_t claims_after;
 };
 
@@ -77,7 +77,7 @@ static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_nee
     struct nm_policy_action *a =
         nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE, need->reason, index);
 
-    /* nobody is taken twice, and never a promise */
+    /* no container is taken twice, and guaranteed ones never */
     assert(r->p->taken[index] == NM_TAKEN_NOT && r->in->views[index]->type == NM_OPPORTUNISTIC);
     a->resource = need->resource;
     a->predicted = r->p->candidates[candidate].use;
@@ -86,7 +86,7 @@ static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_nee
         a->used = (struct nm_resources){r->in_use[NM_MEMORY], r->in_use[NM_CPU]};
     r->p->taken[index] = need->kill ? NM_TAKEN_KILL : NM_TAKEN_PAUSE;
     nm_policy_add_pending(r, index, need->kill);
-    if (need->kill && !need->head) /* those are bounded by their own time */
+    if (need->kill && !need->head) /* kills for the head are limited by backfill_usec, not by the budget */
         record_kill(r, need->reason, index);
     return a;
 }
@@ -117,7 +117,7 @@ uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need)
     r->p->cpu_over = 0;
     if (need->kill) {
         nm_policy_settle(r, NM_MEMORY);
-        r->p->reclaim_until_usec = 0; /* what that brings is waited for as well */
+        r->p->reclaim_until_usec = 0; /* the kill's settling covers the reclaim, too */
     }
     return had;
 }

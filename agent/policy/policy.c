@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round of the policy: the survey of all views, then the stages in the order that
- * round.h gives. Here too: its life cycle, and the check of new requests.
+ * One round of the policy: the survey of all views, then the stages in the order of round.h. Also the policy's creation
+ * and end, and the check of new requests.
  */
 
 #include "agent/policy/policy.h"
 #include "agent/policy/round.h"
 #include "util/array.h"
 
-#define CANDIDATE_LISTS 5 /* memory and CPU, each over beta and for guaranteed containers; and for the queue's head */
+#define CANDIDATE_LISTS 5 /* per resource: over beta, for guaranteed containers; plus one for the queue's head */
 
 int nm_policy_new(struct nm_policy **ret)
 {
@@ -178,7 +178,7 @@ static void list_view(struct nm_round *r, uint32_t i)
         *e = (struct nm_sort_entry){.k = {v->seq}, .index = i};
 }
 
-/* shown: what the containers' own samples add up to, which the node's sample has in it too. */
+/* shown: sums of the containers' own samples, which the node's sample includes. */
 static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOURCE_COUNT])
 {
     const struct nm_policy_container *v = r->in->views[i];
@@ -216,8 +216,7 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     }
 }
 
-/* The system's share is worked out once per sample, with the measurements that belong to it, and
- * then kept. */
+/* Computes the system's share once per sample, from measurements of the same time, and keeps it until the next. */
 static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_COUNT])
 {
     struct nm_policy *p = r->p;
@@ -231,7 +230,7 @@ static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_C
         if ((new_sample || !p->system_known[k]) && node->valid &&
             (k != NM_CPU || node->cpu_valid)) {
             p->system[k] = nm_sub_u64(beyond, shown[k]);
-            /* The reserve has room for the system's use, but not the slice for what is left in it. */
+            /* The reserve covers the system's use, but not memory that ended containers left in the slice. */
             if (k == NM_MEMORY)
                 p->system[k] = NM_MAX(p->system[k], node->slice_left_bytes);
             p->system_known[k] = true;
@@ -276,8 +275,8 @@ static uint64_t first_freeze_to_end(const struct nm_round *r)
     return first;
 }
 
-/* Times that nobody else would wake the daemon for. A deadline that has passed already waits for a
- * sample. */
+/* Returns the next time at which a round is needed although no event triggers it. A deadline that has already passed
+ * waits for a sample. */
 static uint64_t next_wake(const struct nm_round *r)
 {
     uint64_t now = r->in->now_usec, wake = UINT64_MAX, freeze = first_freeze_to_end(r);

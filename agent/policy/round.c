@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What all stages of a round do in the same way. */
+/* Helpers for all stages of a round. */
 
 #include "agent/policy/round.h"
 
@@ -9,7 +9,7 @@ struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action
 {
     struct nm_policy_action *a = &r->p->actions[r->n_actions++];
 
-    assert(r->n_actions <= r->in->n_views); /* at most one for each container */
+    assert(r->n_actions <= r->in->n_views); /* at most one action per container */
     *a = (struct nm_policy_action){
         .type = type,
         .reason = reason,
@@ -19,7 +19,8 @@ struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action
     return a;
 }
 
-/* Overwrites the oldest. `load`: the node's load caused it, and no person or guaranteed container. */
+/* Records a kill in place of the oldest one. `load`: the node's load caused it, rather than a person or a guaranteed
+ * container. */
 void nm_policy_record_kill(struct nm_round *r, bool load)
 {
     uint64_t *kills = r->p->memory.kills_usec;

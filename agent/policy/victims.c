@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who gives back. From all opportunistic containers that could give some of what is short, in the
- * configured order, just as many as needed are chosen:
+ * The choice of victims. From all opportunistic containers that could yield some of the short
+ * resource, just as many as needed are chosen, in the configured order:
  *
- *  1. candidates are put in order; those inside their minimum run time come after all others,
- *     whatever the order;
- *  2. they are taken from the front until the need is met;
- *  3. whoever turns out not to be needed after all (a later one brought much more) is spared again,
+ *  1. Candidates are sorted. Those inside their minimum run time come last in every order.
+ *  2. Candidates are chosen from the front until the need is met.
+ *  3. Chosen ones that turn out to be unnecessary (a later one yields much more) are spared again,
  *     the earliest-started first.
  *
- * "fewest-victims" takes the largest first, which gives the smallest number, and then exchanges the
- * last one for the smallest that still suffices. (The very least excess over all sets of that size
- * is a subset-sum problem; for one victim this is exact.) "app-fair" goes through the applications
- * with a heap, since what an application holds shrinks with every victim. All is n log n.
+ * "fewest-victims" chooses the largest first, which gives the smallest number, and then exchanges the
+ * last one for the smallest that still suffices. (The least excess over all sets of that size is a
+ * subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a
+ * heap, since an application's holdings shrink with every victim. The cost is n log n.
  */
 
 #include "agent/policy/round.h"
 
-/* nm_sort_entry.note in p->victims: these bits, and the application above them. Sorting scatters
- * the containers over memory, so what is needed again is kept in the entry or in p->credits. */
+/* Bits of nm_sort_entry.note in p->victims; the application is stored above them. After sorting, entries refer to
+ * containers all over memory, so values needed again are kept in the entry or in p->credits. */
 enum {
     CHOSEN = 1 << 0,
     PROTECTED = 1 << 1,
@@ -56,7 +55,7 @@ static bool is_candidate(const struct nm_round *r, const struct nm_need *need, u
         return false;
     if (need->head && !nm_policy_has_passed(r, v, need->head))
         return false;
-    return need->kill || v->state == NM_RUNNING; /* frozen ones were asked already */
+    return need->kill || v->state == NM_RUNNING; /* frozen ones were reclaimed already */
 }
 
 static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need,
@@ -65,7 +64,7 @@ static struct nm_resources victim_credit(const struct nm_round *r, const struct 
     const struct nm_policy_container *v = r->in->views[i];
     struct nm_resources credit = need->by_estimate ? r->p->estimates[i] : v->measured;
 
-    /* A frozen one's last sample may still show the CPU that it used before. */
+    /* The last sample of a frozen container may still show CPU use from before the freeze. */
     if (v->state == NM_PAUSED)
         credit.cpu_millicores = 0;
     if (need->reclaim) {
@@ -120,8 +119,7 @@ static struct nm_sort_entry entry(struct nm_round *r, const struct nm_need *need
     return e;
 }
 
-/* Appends the candidates that are, or are not, inside their minimum run time to the n that are
- * there already. */
+/* Appends to the n existing entries the candidates that are (or are not) inside their minimum run time. */
 static size_t collect(struct nm_round *r, const struct nm_need *need, bool protected, size_t n)
 {
     size_t first = n;
@@ -141,7 +139,7 @@ static size_t collect(struct nm_round *r, const struct nm_need *need, bool prote
 
 #define NO_ENTRY UINT32_MAX
 
-/* The application that holds more comes first; of equals, the one whose next victim does. */
+/* The application that holds more comes first. Between equal ones, the one whose next victim comes first does. */
 static bool app_before(const struct nm_policy *p, uint32_t a, uint32_t b)
 {
     if (p->app_held[a] != p->app_held[b])
@@ -171,8 +169,7 @@ static uint32_t app_of(const struct nm_sort_entry *e)
     return e->note >> APP_SHIFT;
 }
 
-/* Chains the entries from..to, which are in reverse order of arrival, by application; returns the
- * heap's size. */
+/* Chains the entries from..to, which are in reverse order of arrival, by application. Returns the heap's size. */
 static size_t chain_by_app(struct nm_round *r, size_t from, size_t to)
 {
     struct nm_policy *p = r->p;
@@ -228,7 +225,7 @@ static void order_by_app(struct nm_round *r, size_t n_open, size_t n)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-/* Takes from the front of from..to until the need is met; returns what is still missing. */
+/* Chooses from the front of from..to until the need is met. Returns the amount still missing. */
 static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t missing, size_t from,
                      size_t to, uint32_t *n_chosen)
 {
@@ -244,7 +241,7 @@ static uint64_t take(struct nm_round *r, const struct nm_need *need, uint64_t mi
     return missing;
 }
 
-/* The sum of what the chosen ones bring beyond the need. */
+/* Returns by how much the chosen victims exceed the need. */
 static uint64_t excess(const struct nm_round *r, const struct nm_need *need, size_t n)
 {
     uint64_t sum = 0;
@@ -269,8 +266,7 @@ static void spare(struct nm_round *r, const struct nm_need *need, size_t n)
     }
 }
 
-/* In from..to, largest first: exchanges the smallest chosen for the smallest that leaves the need
- * met. */
+/* Within from..to, largest first: replaces the smallest chosen victim by the smallest that still meets the need. */
 static void exchange_last(struct nm_round *r, const struct nm_need *need, size_t from, size_t to,
                           size_t n)
 {
