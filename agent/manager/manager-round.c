@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One round: sample, decide (policy.c), hand the actions out (actions.c). The policy has its workspace, so
- * that a round on a node in trouble needs no memory of its own.
+ * One round: sample, decide (policy.c), carry the actions out (actions.c). The policy's workspace is allocated
+ * beforehand, so a round on a node that is short of memory allocates nothing.
  */
 
 #include "agent/manager/manager-round.h"
@@ -30,7 +30,7 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-/* Two pressure events in quick succession tell nothing that one sample doesn't. */
+/* A pressure event this soon after a sample needs no new sample. */
 #define FRESH_ENOUGH_USEC (20 * NM_USEC_PER_MSEC)
 
 static void count_apps(struct nm_manager *m)
@@ -95,13 +95,14 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
     assert(a->target == &l->c->view);
-    if (nm_end_is_over(l)) /* since the samples that this was decided on */
+    if (nm_end_is_over(l)) /* ended after the samples on which this was decided */
         return;
     if (a->type == NM_ACTION_ADMIT && l->m->round.decided_usec < l->retry_usec)
         return;
     if (a->reason == NM_REASON_FREEZE_HANGS)
         nm_freeze_given_up(l);
-    if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* and that is what is told of it */
+    if (a->type == NM_ACTION_KILL && nm_sample_was_oom_killed(l)) { /* the OOM kill is reported as the cause of the
+                                                                       end */
         (void)nm_persist_journal(l);
         return;
     }
@@ -133,12 +134,10 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
     }
 }
 
-/* On a node near a threshold the reason flips with every sample; one record in this time will do.
- */
+/* On a node near a threshold the reason changes with every sample. Record it at most once in this time. */
 #define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
-/* Why something waits is worth a record when it begins to wait and when the reason changes, not in
- * every round. */
+/* Records why a container waits when it begins to wait and when the reason changes, not in every round. */
 static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
                          const struct nm_policy_container *view)
 {
@@ -175,9 +174,9 @@ static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
 }
 
 /*
- * Shadow mode: the node is run by the plain rule (no over-allocation, nothing taken back), and a
- * second policy, with over-allocation on, is asked what it would have done. It sees the same
- * containers, so what it says about a container is told once, until it says something else.
+ * Runs the shadow policy. In shadow mode the plain rule decides (no over-allocation, nothing taken back), and a second
+ * policy, with over-allocation on, computes what it would have done. It sees the same containers in each round, so a
+ * decision about a container is recorded only when it differs from the last one.
  */
 static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input *in)
 {
@@ -208,7 +207,7 @@ static uint16_t permille(double percent)
     return (uint16_t)(10 * NM_MAX(NM_MIN(percent, 100.0), 0.0));
 }
 
-/* Each sample that is judged is one, also those that come out of turn because something grows. */
+/* Adds a point for each judged sample, including extra samples taken because of growth. */
 static void keep_history(struct nm_manager *m)
 {
     struct nm_history_point p = {.at_usec = m->sampled.at_usec, .realtime_usec = nm_realtime_usec()};
@@ -246,9 +245,8 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
 }
 
 /*
- * Every intent of the round goes to the journal in one transaction, and only when that is committed
- * is anything done: a crash in between leaves a journal that says more than happened, which
- * recovery can see, never less.
+ * Journals all intents of the round in one transaction and carries them out only after the commit. After a crash in
+ * between, the journal has more than actually happened, never less, and recovery can detect that.
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
@@ -262,12 +260,12 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
-    /* In the policy's order: first in the queue, first to run. None goes from the array meanwhile,
-     * for ends have a turn of their own. */
+    /* Use the policy's order, so that the first in the queue starts first. The array does not change meanwhile, since
+     * ends are handled in other turns. */
     starting = m->starts.queue.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
-    if (!starting) /* a line that was not empty before has its turns already */
+    if (!starting) /* a queue that was not empty before is already scheduled */
         nm_start_some(m);
     for (size_t i = 0; i < m->lives.n; i++)
         nm_persist_snapshot_waiting(m->lives.all[i]);
@@ -298,7 +296,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     carry_out(m, v);
     nm_growth_probe_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
-    nm_slice_follow(m); /* some have ended, were launched, or are others now: once for all of them */
+    nm_slice_follow(m); /* once, for all containers that ended, started or changed their type */
     if (m->round.wake_timer) {
         (void)sd_event_source_set_time(m->round.wake_timer, v->wake_usec);
         (void)sd_event_source_set_enabled(
@@ -310,7 +308,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->round.is_on); /* no function that a round calls may begin another one: it calls nm_round_request() */
+    assert(!m->round.is_on); /* functions called by a round must not begin another one; they use nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What there is to see: plain structs filled from the manager's state. Nothing here changes
- * anything. */
+/* The manager's read-only functions: they fill plain structs from its state and change nothing. */
 
 #include "agent/journal/lists.h"
 #include "agent/journal/past.h"
@@ -44,7 +43,8 @@ static nm_printf(2, 3) void note(struct nm_status *s, const char *format, ...)
     va_end(ap);
 }
 
-/* The kernel's own small change, such as its structures for cgroups that have just gone, is less. */
+/* Memory that ended cgroups leave behind is reported from this size on. The kernel's own structures for cgroups that
+ * have just gone take less. */
 #define LEFT_WORTH_TELLING (32 * NM_MIB)
 
 static void note_size(const struct nm_manager *m, struct nm_status *ret)
@@ -58,7 +58,7 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
              nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
 }
 
-/* What an operator may believe to be in force, and isn't. */
+/* Adds notes on settings that are not in force although an operator may expect so. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
@@ -91,7 +91,7 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              strerror(-m->journal.error), advice ? ": " : "", advice ?: "");
 }
 
-/* VmRSS of /proc/self/status is the same figure; statm is the shorter file. */
+/* Fills in nmd's own use. statm has the same figure as VmRSS in /proc/self/status, and is shorter. */
 static void fill_self(struct nm_status *ret)
 {
     char text[256];
@@ -123,7 +123,7 @@ static void fill_capacity(const struct nm_manager *m, struct nm_status *ret)
 
 #define MINUTE_USEC (60 * NM_USEC_PER_SEC)
 
-/* Who could still be taken back, and whose memory is about to come anyway. */
+/* Sums memory that may be taken back, and memory that is being freed already. */
 static void sum_takeable(const struct nm_manager *m, struct nm_over_beta *o)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
@@ -160,7 +160,7 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
     (void)nm_over_beta_explain(&o, ret->over_beta, sizeof ret->over_beta);
 }
 
-/* A copy, so that whoever reads it, however slowly, sees one moment and not several. */
+/* Fills a copy, so that a slow reader still sees a consistent state. */
 void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 {
     struct nm_policy_memory memory;
@@ -262,7 +262,7 @@ static bool on_page(const struct nm_page *page, const struct nm_caller *who,
     return c->view.seq > page->after && nm_access_may_touch(who, c);
 }
 
-/* Sorted afresh for each page: the ended ones are kept in the order of their ends. */
+/* Sorts the list for each page, since ended containers are kept in the order of their ends. */
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
@@ -291,8 +291,7 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
     return c && nm_access_may_touch(who, c);
 }
 
-/* The same keys as the policy sorts by, so that a position told is the order in which containers
- * really start. */
+/* Uses the policy's sort keys, so that the position matches the order of starts. */
 static bool queued_before(const struct nm_manager *m, const struct nm_policy_container *a,
                           const struct nm_policy_container *b)
 {
@@ -308,14 +307,14 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
 {
     const struct nm_live_container *l = c->view.owner;
 
-    /* Just come: no round has looked at it yet, and most are started by the first. Or what it was refused by isn't
-     * the policy. */
+    /* No round has seen the new container yet, and the first round starts most of them. Or its last start failed, so
+     * the policy is not the reason. */
     if (c->view.submitted_usec >= m->round.decided_usec || (l && l->retry_usec > m->round.decided_usec))
         return NM_REASON_NONE;
     return nm_policy_hold_reason(&m->round.verdict, &c->view);
 }
 
-/* Counted when somebody asks: a position that is kept would have to be kept right. */
+/* Computes the position on demand, because a stored one would have to be updated with each change. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
 {
     uint32_t position = 1;
@@ -328,7 +327,7 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
 
         if (v->state != NM_SCHEDULED || v->admitted || v == &c->view)
             continue;
-        /* Guaranteed first, then as the queue is ordered. */
+        /* Guaranteed containers come first, then the queue's order applies. */
         if (v->type != c->view.type ? v->type == NM_GUARANTEED
                                     : queued_before(m, v, &c->view))
             position++;
@@ -336,7 +335,8 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return position;
 }
 
-/* Without a name only for administrators: the list tells of everybody's containers. */
+/* Calls cb for decisions. Without an id only administrators may do this, since the list covers all users'
+ * containers. */
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,
                                 uint64_t before, unsigned max, nm_manager_decision_cb_t cb,
                                 void *userdata, struct nm_problem *ret_problem)
@@ -355,7 +355,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return r != 0 ? r : nm_store_load_decisions(m->store, c->id, before, max, cb, userdata);
 }
 
-/* nmd is root: nothing but a file that lies where the shim has put it may be read. */
+/* Opens output that the shim captured. nmd may be root, so it must read only files that are in the place where the shim
+ * puts them. */
 static int open_captured(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
                          struct nm_output_piece *ret)
 {
@@ -378,7 +379,8 @@ static int open_times(const struct nm_manager *m, const char *id, const char *st
     return dir < 0 ? dir : nm_output_times_open(dir, stream, ret_fd);
 }
 
-/* The container's user may write in that directory, and perhaps in those above it. */
+/* Opens the file in the container's own log directory. The container's user may write to that directory, and perhaps to
+ * those above it, so links are refused. */
 static int open_own(const struct nm_container *c, const char *stream, struct nm_output_piece *ret)
 {
     _cleanup_close_ int dir = nm_open_no_links(c->log_dir, O_RDONLY | O_DIRECTORY);
@@ -386,7 +388,8 @@ static int open_own(const struct nm_container *c, const char *stream, struct nm_
     return dir < 0 ? dir : nm_output_own_open(dir, stream, c->command.uid, ret);
 }
 
-/* What couldn't even begin has left its last words with the shim. */
+/* Opens a container's output. If its command could not start, the error message is in the output that the shim
+ * captured. */
 static int open_log(const struct nm_manager *m, const struct nm_container *c, const char *stream, uint64_t from,
                     struct nm_output_piece *ret)
 {

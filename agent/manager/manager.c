@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Birth and death of the manager, its timers and watches. A round is started by the sampling timer, or by a kick from
- * whoever noticed something (round-schedule.c).
+ * Creation and end of the manager, its timers and watches. A round is started by the sampling timer, or requested with
+ * nm_round_request() (round-schedule.c).
  */
 
 #include "agent/node/helper-cgroup.h"
@@ -43,9 +43,10 @@
 #include "util/loop.h"
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
-#define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* while there is more to be forgotten */
-/* CPU use is known from the second sample on, and until then nothing opportunistic starts: no reason
- * to let those who wait at a start wait for a whole period. Short of this, ticks would be too coarse. */
+#define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* interval while more ended containers have to be dropped */
+/* CPU use is known from the second sample on, and no opportunistic container starts before. Take the second sample
+ * early, so that queued containers need not wait for a whole period. A shorter interval would be too coarse for the
+ * kernel's ticks. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
 
 /* ---- timers and watches ---------------------------------------------------- */
@@ -86,8 +87,8 @@ static int on_sample(sd_event_source *s, uint64_t usec, void *userdata)
     nm_pressure_follow_slice(m);
     nm_round(m, NM_TRIGGER_SAMPLE);
     nm_settings_follow_node(m);
-    /* From the time that was due, so that periods don't drift; but never a burst of make-up samples. And a sample that
-     * takes longer than it may (thousands of processes, a busy host) leaves as much time to all else as it takes. */
+    /* Schedule relative to the due time, so that periods don't drift, but never catch up with a burst of samples. If a
+     * sample takes long (thousands of processes, a busy host), leave at least as much time for other work. */
     ended = nm_now_usec();
     pause = NM_MAX(m->config->period_usec / 4, ended - now);
     m->timers.sample_due_usec = NM_MAX(usec + m->config->period_usec, ended + pause);
@@ -113,7 +114,7 @@ static void keep_house(struct nm_manager *m)
 static int on_housekeeping(sd_event_source *s, uint64_t usec, void *userdata)
 {
     struct nm_manager *m = userdata;
-    uint64_t now = nm_now_usec(); /* what was due while the host slept is done once */
+    uint64_t now = nm_now_usec(); /* work that was due while the host slept is done once */
     bool more = nm_lists_forget_ended(m, now);
 
     (void)usec;
@@ -167,9 +168,9 @@ static int on_state_dir(sd_event_source *s, const struct inotify_event *ev, void
 }
 
 /*
- * The other use of this watch is to be there. sd-event has one inotify descriptor for all of its
- * watches, and closes it with the last one: the kernel then waits for an SRCU grace period, 8 to 15
- * ms in which nmd would see nothing, at each end of the only container that runs.
+ * Watches the state directory. The watch also keeps sd-event's only inotify descriptor open. sd-event closes it with
+ * its last watch, and the kernel then waits for an SRCU grace period. That would block nmd for 8 to 15 ms whenever the
+ * only running container ends.
  */
 static void watch_state_dir(struct nm_manager *m)
 {
@@ -192,7 +193,7 @@ int nm_manager_start(struct nm_manager *m)
     return 0;
 }
 
-/* ---- birth and death ------------------------------------------------------- */
+/* ---- creation and end ------------------------------------------------------ */
 
 static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, char **ret_message)
 {
@@ -214,7 +215,7 @@ static int fill_paths(struct nm_manager *m, const struct nm_manager_params *p, c
     return r < 0 ? r : nm_preflight_dir("log", m->log_dir, true, ret_message);
 }
 
-/* Without it all that runs would be taken for lost in a reboot. */
+/* Reads the boot id. Without it, recovery would assume a reboot and mark all running containers as lost. */
 static int read_boot_id(struct nm_manager *m, char **ret_message)
 {
     char path[PATH_MAX];
@@ -276,7 +277,7 @@ static int open_samplers(struct nm_manager *m, const char *node_proc_root, char 
         r = nm_lists_reserve(m);
     if (r < 0)
         return r;
-    /* The first sample settles "auto" capacity; CPU use needs a second one. */
+    /* The first sample determines "auto" capacity. CPU use needs a second one. */
     return nm_sample_node(m);
 }
 
@@ -292,7 +293,7 @@ static int open_backend(struct nm_manager *m, const struct nm_manager_params *p,
     return 0;
 }
 
-/* The state of the files that have one of their own. */
+/* Allocates the state structs that belong to single files. */
 static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();
@@ -361,7 +362,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
     m->timers.started_realtime_usec = nm_realtime_usec();
     m->confinement = nm_launch_probe_confinement();
     m->config = p->config;
-    (void)nm_lists_app(m, ""); /* slot 0 */
+    (void)nm_lists_app(m, ""); /* slot 0 is for containers without an application */
     r = m->apps.n > 0 ? make_parts(m) : -ENOMEM;
     if (r >= 0)
         r = manager_fill(m, p, &message);

@@ -3,10 +3,10 @@
 /*
  * nmd --record FILE: a trace of requests, states and samples for nmsim. See trace.h for the format.
  *
- * A recording never disturbs what it records. What happens is written into a buffer, which goes to
- * the file every few seconds or when it is half full; the buffer is grown when a container arrives,
- * never while sampling. If the file can't be written any more (a full disk) or has become very
- * large, it is cut after its last whole line, one message says so, and nmd goes on without it.
+ * A recording does not disturb nmd. Events are written to a buffer, which is written to the file every few seconds or
+ * when it is half full. The buffer grows when a container arrives, never during a sample. If the file can't be written
+ * any more (a full disk) or has become very large, it is cut after its last complete line, one message is logged, and
+ * nmd continues without the recording.
  */
 
 #include "agent/manager/recorder.h"
@@ -32,12 +32,12 @@ struct nm_recorder {
     char *path;
     struct nm_trace_buffer buffer;
     uint64_t begun_usec, flushed_usec;
-    uint64_t written_bytes; /* whole lines that are in the file */
+    uint64_t written_bytes; /* complete lines in the file */
 };
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* Only the end of the recording, not of nmd: its subscription stays, and does nothing. */
+/* Ends the recording, but not nmd. The subscription stays and does nothing from now on. */
 static void give_up(struct nm_recorder *r, const char *why)
 {
     char size[32];
@@ -80,7 +80,8 @@ static void flush_if_due(struct nm_recorder *r)
         flush(r);
 }
 
-/* 0: nothing has been written there; 1: an earlier recording. Anything else under that name is somebody's and stays. */
+/* Checks an existing file. Returns 0 for an empty file and 1 for an earlier recording. Any other file belongs to
+ * somebody else and is refused. */
 static int look_at(int fd, const char *path, char **ret_message)
 {
     static const char magic[] = "{\"nmd_trace\":";
@@ -114,7 +115,7 @@ static int set_aside(const char *path)
 
 static int open_file(const char *path, char **ret_message)
 {
-    /* O_NONBLOCK, so that a FIFO without a reader is refused and not waited for */
+    /* O_NONBLOCK, so that open() refuses a FIFO without a reader instead of waiting for one */
     const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_APPEND;
     _cleanup_close_ int fd = open(path, flags, 0640);
     int r;
@@ -130,14 +131,14 @@ static int open_file(const char *path, char **ret_message)
         fd = nm_close(fd);
         fd = open(path, flags | O_EXCL, 0640);
     }
-    if (fd < 0 || fchmod(fd, 0640) < 0) /* whatever the umask is: a group may be let read it */
+    if (fd < 0 || fchmod(fd, 0640) < 0) /* independent of the umask: the file's group may read it */
         return -errno;
     return STEAL_FD(fd);
 }
 
-/* ---- what is told -------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
-/* False when the recording has ended: the caller then has nothing to say. */
+/* Begins a line. Returns false if the recording has ended; then the caller writes nothing. */
 static bool begin(struct nm_recorder *r, const char *event, const struct nm_container *c)
 {
     if (r->fd < 0)
@@ -161,14 +162,14 @@ static void remember(struct nm_live_container *l)
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
-/* What is being prepared is told of when it comes into the queue, and not before. */
+/* Returns whether the container was recorded. One that is being prepared is recorded only when it enters the queue. */
 static bool is_told(const struct nm_live_container *l)
 {
     return l->recorded.request.memory_bytes > 0;
 }
 
-/* Also for containers that ran before the recording began: with how long they had, so that a replay
- * doesn't take them for new. The buffer is grown here, for one more row in each sample. */
+/* Records a container. For one that ran before the recording began, includes how long it had run, so that a replay does
+ * not treat it as new. Grows the buffer by one row per sample. */
 static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_container *c = l->c;
@@ -192,7 +193,7 @@ static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
         tell(r, "pause", c);
 }
 
-/* Once: what its owner has run again is the same container, which uses less for a while. */
+/* Records the start once. A container that its owner runs again counts as the same one, which uses less for a while. */
 static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
@@ -211,7 +212,7 @@ static void tell_end(struct nm_recorder *r, const struct nm_container *c)
     flush_if_due(r);
 }
 
-/* Another configuration might have taken it. */
+/* Records a refused request, which another configuration might have accepted. */
 static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
 {
     if (!begin(r, "refused", NULL))
@@ -226,8 +227,7 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
     flush_if_due(r);
 }
 
-/* State changes are told by the manager to all its subscribers; the recording is one of them, and
- * needs no hook of its own in the core. */
+/* Handles a change of state. The recording is a subscriber like any other and needs no hooks in the core. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
@@ -254,7 +254,8 @@ static void on_event(const struct nm_event *e, void *userdata)
 
 /* ---- samples ------------------------------------------------------------- */
 
-/* Promoted, demoted or resized: nobody tells, so it is seen at the next sample. */
+/* Records a promotion, demotion or change of size. There is no event for these, so they are detected at the next
+ * sample. */
 static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
@@ -276,8 +277,7 @@ static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
     flush_if_due(r);
 }
 
-/* Only who uses something else than before has a row: most of the containers, most of the time,
- * have none. */
+/* Writes a row only if the use has changed: most containers have no row in most samples. */
 static void put_use(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_policy_container *v = &l->c->view;
@@ -296,7 +296,7 @@ static void put_use(struct nm_recorder *r, struct nm_live_container *l)
                      4);
 }
 
-/* Without the node's own figures there is nothing that a replay could decide on. */
+/* Writes a sample. Without the node's own figures, writes nothing, since a replay could not decide on it. */
 void nm_recorder_sample(struct nm_recorder *r)
 {
     const struct nm_manager *m = r->m;
@@ -358,7 +358,7 @@ static int put_header(struct nm_recorder *r)
     return 0;
 }
 
-/* A subscription first, then those who live: nobody is missed or told twice, since nothing else
+/* Subscribes first and then records the live containers. No container is missed or recorded twice, since no other code
  * runs in between. */
 static int begin_recording(struct nm_recorder *r, const char *path, char **ret_message)
 {
@@ -399,7 +399,7 @@ int nm_manager_check_record(const char *path, char **ret_message)
         return -ENOMEM;
     if (r == 0)
         r = look_at(fd, path, ret_message);
-    if (r == -ENOENT || r > 0) /* the directory gets a file */
+    if (r == -ENOENT || r > 0) /* the directory gets a new file */
         r = RET_NERRNO(faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS));
     else if (r == 0)
         r = RET_NERRNO(faccessat(AT_FDCWD, path, W_OK, AT_EACCESS));
@@ -425,8 +425,8 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     return 0;
 }
 
-/* Without "stop" at its end a recording is one of an nmd that was killed; it can be replayed all
- * the same. */
+/* Ends a recording with "stop". A recording without "stop" is from an nmd that was killed; it can be replayed as
+ * well. */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
 {
     if (!r)

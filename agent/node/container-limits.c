@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the kernel is told to hold: limits, weights and priorities of each container, as type,
- * request and capacity call for, changed in place and put back when somebody else has changed them.
+ * The kernel's limits, weights and priorities of each container, derived from its type, its request and the capacity.
+ * They are changed in place, and restored if another process has changed them.
  */
 
 #include "agent/node/container-limits.h"
@@ -20,8 +20,9 @@ int nm_limits_oom_score_adj(const struct nm_container *c)
     return c->view.type == NM_OPPORTUNISTIC ? 1000 : 0;
 }
 
-/* Of a disk that both want, opportunistic containers get the least there is: a hundred of them as much as one
- * guaranteed one. They still get on, for they may hold what others wait for (a journal's commit, say). */
+/* Opportunistic containers get the minimum weight of a shared disk: a hundred of them get as much as one guaranteed
+ * container. They still make progress, because others may wait for something that they hold, such as a journal's
+ * commit. */
 #define GUARANTEED_IO_WEIGHT 100
 #define OPPORTUNISTIC_IO_WEIGHT 1
 
@@ -42,7 +43,7 @@ struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct n
         return limits;
     }
     limits.memory_low_bytes = v->request.memory_bytes;
-    /* The whole scale (1 .. 10000) for the whole node, so that shares are in proportion to vcores. */
+    /* The range of weights (1 .. 10000) represents the whole node, so shares are in proportion to vcores. */
     weight = 10000 * v->request.cpu_millicores /
              NM_MAX(m->settings.capacity.cpu_millicores, (uint64_t)1);
     limits.cpu_weight = (uint32_t)NM_MIN(NM_MAX(weight, (uint64_t)1), (uint64_t)10000);
@@ -71,7 +72,7 @@ static void set_limits(struct nm_live_container *l)
     int r;
 
     assert(l->phase != NM_RUN_REMOVED);
-    if (!l->cg) { /* it will be made with its limits, and one that is being made already, with those from before */
+    if (!l->cg) { /* A cgroup made later gets its limits then; one being made now still gets the earlier limits. */
         l->limits_due = nm_run_phase_is_creating(l->phase);
         return;
     }
@@ -100,7 +101,8 @@ void nm_limits_created(struct nm_live_container *l)
     l->limits_due = false;
 }
 
-/* Not one of the limits: nobody else changes it, and sockets that are there keep what they have. */
+/* Sets the network priority. It is separate from the limits, because nobody else changes it, and existing sockets keep
+ * theirs. */
 void nm_limits_set_network(struct nm_live_container *l)
 {
     const struct nm_cgroup_backend *b = l->m->backend;
@@ -112,8 +114,8 @@ void nm_limits_set_network(struct nm_live_container *l)
         nm_debug("%s: network priority: %s", l->c->id, strerror(-r));
 }
 
-/* An unprivileged process may raise its own score, and that is its affair; but one that still has
- * what the other type of container begins with was missed when the type changed. */
+/* Returns whether the process still has the initial oom_score_adj of the other type, so that the change of type missed
+ * it. Other values are left alone, since an unprivileged process may raise its own score. */
 static bool has_oom_score_of_other_type(const struct nm_live_container *l)
 {
     char path[48], text[16];
@@ -156,7 +158,7 @@ void nm_limits_started(struct nm_live_container *l)
 
 void nm_limits_put_right(struct nm_live_container *l)
 {
-    if (l->cg) /* a reclaim may have died with its nmd (swap-reclaim.h) */
+    if (l->cg) /* a worker may have died during a reclaim together with nmd (swap-reclaim.h) */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     l->limits = nm_limits_for(l->m, l->c);
     if (!l->cg || l->c->view.state == NM_KILLING)
@@ -190,7 +192,7 @@ static uint64_t sum_of_squeezed(const struct nm_manager *m)
     return sum;
 }
 
-/* Told when it begins, when it ends, and when another reason takes over. */
+/* Records when a squeeze begins or ends, and when its reason changes. */
 static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     bool same = (m->round.squeeze_millicores == NM_NO_SQUEEZE) == (v->squeeze_millicores == NM_NO_SQUEEZE) &&
@@ -202,8 +204,9 @@ static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v
         nm_record_squeeze(m, v);
 }
 
-/* What is paused gets no part of a quota, but loses the one that it has together with the others: it is resumed when
- * nobody is squeezed any more. What is being killed is left as its kill has made it. */
+/* Returns whether the squeeze applies to the container. A paused container gets no part of a quota, but loses an
+ * existing one when the squeeze is lifted, since it is resumed only after that. A container being killed keeps the
+ * settings of its kill. */
 static bool is_squeezed(const struct nm_live_container *l, bool lifted)
 {
     const struct nm_policy_container *v = &l->c->view;
@@ -212,8 +215,7 @@ static bool is_squeezed(const struct nm_live_container *l, bool lifted)
            (lifted ? v->state != NM_KILLING : v->state == NM_RUNNING);
 }
 
-/* The quota is shared out in proportion to the requests. Small corrections (under 5 %) aren't worth
- * a write. */
+/* Divides the quota in proportion to the requests. Corrections under 5 % are not written. */
 void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict)
 {
     uint64_t total = verdict->squeeze_millicores, sum;
@@ -242,8 +244,7 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
 
 /* ---- drift ----------------------------------------------------------------- */
 
-/* Somebody else may write to our cgroups (an operator's echo, another agent). What differs is
- * reported and put back. */
+/* Restores limits that another process (an operator, another agent) has changed in nmd's cgroups, and reports them. */
 void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Glances: memory and CPU are followed between two samples.
+ * The growth probe: follows memory and CPU between two samples.
  *
- * Pressure events come when tasks already stall, and not at all as long as there is free memory
- * beyond what the node offers; a sampling period of 3 s is long against a process that touches a
- * gigabyte a second. So while there is somebody to take memory back from, the node's meminfo alone is
- * read in between. When so much more is in use that the preemption threshold may be crossed, or a good
- * piece at all, everything is sampled afresh, and that sample decides, as for a pressure event. A
- * glance itself decides nothing.
+ * Pressure events come only when tasks already stall, and not at all while there is free memory beyond the capacity. A
+ * sampling period of 3 s is too long for a process that touches a gigabyte per second. So while there are opportunistic
+ * containers to take memory back from, the probe reads the node's meminfo between samples (a glance). If use has grown
+ * so much that it may cross the preemption threshold, or by a large part of the capacity, it requests a full sample,
+ * which decides as for a pressure event. A glance itself decides nothing.
  *
- * The same for CPU: what all containers together have used stands in the slice's own cpu.stat. The
- * kernel's pressure events are slower there, and as slow as 2 s where nmd lacks CAP_SYS_RESOURCE.
+ * CPU works the same way: the slice's cpu.stat has the CPU time of all containers. The kernel's pressure events for CPU
+ * are slower, up to 2 s where nmd lacks CAP_SYS_RESOURCE.
  */
 
 #include "agent/node/growth-probe.h"
@@ -23,26 +22,26 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* A surge of CPU is seen in the first glance that is all of it: two of these and CPU_LOOK_USEC are what may pass
- * before it is relieved. */
+/* A CPU surge shows in the first glance that it covers fully. So relief takes at most two glances plus
+ * CPU_LOOK_USEC. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
-#define FLUTTER_SHARE 1024 /* of the capacity: what is no more says nothing about the threshold */
-#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* less says nothing */
-/* Long enough that the ticks of /proc/stat say something, short enough to relieve within 100 ms. */
+#define FLUTTER_SHARE 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
+#define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* a shorter interval is not meaningful */
+/* Long enough for the ticks of /proc/stat to be meaningful, and short enough for relief within 100 ms. */
 #define CPU_LOOK_USEC (50 * NM_USEC_PER_MSEC)
-/* After a look that found nothing to do, although the use goes on: first and longest pause. */
+/* First and longest pause after a look at CPU that required no action, while the use continues. */
 #define CPU_LOOK_AGAIN_USEC (100 * NM_USEC_PER_MSEC)
 #define CPU_LOOK_AGAIN_MAX_USEC NM_USEC_PER_SEC
 
 struct nm_growth_probe {
     sd_event_source *timer, *look_timer;
-    uint64_t at_usec, cpu_usec; /* of the last glance: its time, and the slice's CPU time (0: unknown) */
-    unsigned slice;             /* the number of the slice that cpu_usec is of */
-    uint64_t in_use_bytes, in_use_millicores; /* of the newest full sample */
-    /* After a look at CPU that found no surge, the next one waits: until then, and for so long. */
+    uint64_t at_usec, cpu_usec; /* time and slice's CPU time of the last glance; 0: unknown */
+    unsigned slice;             /* the slice that cpu_usec belongs to */
+    uint64_t in_use_bytes, in_use_millicores; /* from the newest full sample */
+    /* Earliest time of the next look after one that found no surge, and the pause that led to it. */
     uint64_t look_after_usec, look_pause_usec;
-    uint64_t event_usec; /* when the stall or surge that is followed began; 0: none is */
-    bool looked;         /* the sample that was asked for is the second one of a look */
+    uint64_t event_usec; /* when the current stall or surge began; 0: there is none */
+    bool looked;         /* the requested sample is the second one of a look */
 };
 
 struct nm_growth_probe *nm_growth_probe_new(void)
@@ -71,9 +70,10 @@ static uint64_t used_bytes(const struct nm_node_sample *n)
 }
 
 /*
- * By as much as the node's use has grown, the containers' may have. What processes hold is told apart, and the
- * greater growth counts: each CPU keeps freed pages on a list of its own, hundreds of MiB by now, which
- * MemAvailable takes for used; a process that is given those grows without a change of it.
+ * Returns whether growth justifies a full sample. All growth of the node's use may be the containers'. Memory held by
+ * processes is also compared, and the greater growth counts: each CPU keeps freed pages on a list of its own, up to
+ * hundreds of MiB, which MemAvailable counts as used. A process that gets those pages grows without a change of
+ * MemAvailable.
  */
 static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_sample *now)
 {
@@ -92,8 +92,8 @@ static uint64_t cpu_limit(const struct nm_manager *m)
                       (double)m->settings.capacity.cpu_millicores);
 }
 
-/* Since the last glance, all CPU up to the threshold was used by containers alone, and the newest
- * sample knows nothing of that. */
+/* Returns whether containers alone have used all CPU up to the threshold since the last glance, although the newest
+ * sample does not show it. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
     struct nm_growth_probe *g = m->glance;
@@ -120,11 +120,11 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)s, (void)usec;
     m->glance->looked = true;
-    nm_round_request(m, NM_TRIGGER_LOOK); /* comes back through nm_growth_probe_rearm() */
+    nm_round_request(m, NM_TRIGGER_LOOK); /* nm_growth_probe_rearm() follows after the round */
     return 0;
 }
 
-/* The second sample of a look has been judged. */
+/* Ends a look after its second sample was judged. */
 static void end_look(struct nm_manager *m)
 {
     m->glance->looked = false;
@@ -136,9 +136,9 @@ static void end_look(struct nm_manager *m)
     m->glance->look_after_usec = nm_now_usec() + m->glance->look_pause_usec;
 }
 
-/* CPU use is what was used since the sample before, which may be seconds ago: a surge that has just
- * begun hardly shows in it. So it makes two samples, and the second one, which is of the moment between
- * them, may be the first of those that must be over the threshold in a row; the others come in their own time. */
+/* Starts a look at CPU. Measured CPU use covers the time since the previous sample, which may be seconds, so a surge
+ * that has just begun hardly shows. A look therefore takes two samples. The second covers the time between them, and
+ * may be the first of the consecutive samples over the threshold. The others come at the normal period. */
 void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 {
     if (m->glance->event_usec != 0 || !m->glance->look_timer)
@@ -165,11 +165,11 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
 
     (void)s;
     if (nm_sample_memory(m, usec, &now) < 0)
-        return 0; /* the next full sample will say what is wrong */
+        return 0; /* the next full sample will report the error */
     if (cpu_surges(m, nm_now_usec()))
         nm_growth_probe_look_at_cpu(m);
     else if (worth_a_sample(m, &now))
-        nm_round_request(m, NM_TRIGGER_PRESSURE); /* comes back through nm_growth_probe_rearm() */
+        nm_round_request(m, NM_TRIGGER_PRESSURE); /* nm_growth_probe_rearm() follows after the round */
     else
         arm(m);
     return 0;
@@ -189,7 +189,8 @@ int nm_growth_probe_start(struct nm_manager *m)
     return r < 0 ? r : sd_event_source_set_priority(m->glance->timer, NM_LOOP_WATCH);
 }
 
-/* Those that have just been admitted, too, of which the verdict itself knows nothing yet. */
+/* Returns whether memory could be taken back. Includes containers that were just admitted, which the verdict does not
+ * cover yet. */
 static bool could_take_back(const struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++)
@@ -207,8 +208,7 @@ void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict 
     if (!m->glance->timer)
         return;
     (void)sd_event_source_get_enabled(m->glance->timer, &on);
-    /* Without a new sample there is only one thing to do: to begin, when the first one has started
-     * that something could be taken back from. */
+    /* Without a new sample, only start the probe if the first opportunistic container has just started. */
     if (!sampled && on != SD_EVENT_OFF && wanted)
         return;
     m->glance->in_use_bytes = v->in_use.memory_bytes;

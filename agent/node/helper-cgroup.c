@@ -21,7 +21,7 @@
 #define MOST_MILLICORES UINT64_C(1000)
 
 struct nm_helper {
-    struct nm_cgroup *cg; /* or NULL */
+    struct nm_cgroup *cg; /* NULL: no helper */
     nm_manager_placed_cb_t placed;
     void *userdata;
 };

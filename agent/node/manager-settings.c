@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The configuration and what follows from it, at the start and when it is read anew. */
+/* The configuration and the settings derived from it, at the start and after a reload. */
 
 #include "agent/node/manager-settings.h"
 
@@ -20,7 +20,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* What the settings were worked out for. */
+/* Notes the node that the settings were computed for. */
 static void note_node(struct nm_manager *m)
 {
     m->settling.memory_bytes = m->sampled.node.memory_total_bytes;
@@ -73,7 +73,7 @@ int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_m
     return 0;
 }
 
-/* Weights and shares are relative to the capacity, and so every container's change with it. */
+/* Applies all containers' limits again, since weights and shares are relative to the capacity. */
 static void refresh_containers(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++)
@@ -100,7 +100,7 @@ bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
     return true;
 }
 
-/* The copies need not be written: whoever takes one of them in scales it. */
+/* Container snapshots are not rewritten, since vcores are converted again when one is read. */
 static bool scale_requests(struct nm_manager *m)
 {
     bool any = false;
@@ -117,7 +117,7 @@ static bool scale_requests(struct nm_manager *m)
 
 /* ---- a node that changes ------------------------------------------------- */
 
-/* A balloon takes memory by the page for minutes: small steps are followed now and then. */
+/* A balloon may take memory page by page for minutes. Small steps are followed at intervals. */
 #define SMALL_STEP_SHARE 256
 #define SMALL_STEP_USEC (10 * NM_USEC_PER_SEC)
 
@@ -163,7 +163,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* ---- an upstream's wish ---------------------------------------------------- */
+/* ---- an upstream's size ------------------------------------------------------ */
 
 static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
 {
@@ -190,10 +190,10 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
         return;
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
-    /* as at the start, where the node is still what it was then */
+    /* as at the start, but the node may have changed since */
     if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
         nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
-        return; /* no sample yet: the one that comes brings it about */
+        return; /* without a sample, the next one triggers the change */
     m->settings = s;
     note_node(m);
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
@@ -211,8 +211,8 @@ void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size
 
 /* ---- reload -------------------------------------------------------------- */
 
-/* All or nothing: the new settings are complete and checked before the old ones go. Limits are
- * touched only if the capacity has changed, or what a vcore is. */
+/* Replaces the configuration entirely or not at all: the new settings are computed and checked before the old ones are
+ * dropped. Limits change only if the capacity or the size of a vcore has changed. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;

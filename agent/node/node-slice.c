@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The slice's own limits. Its memory.max is the capacity, which the kernel then holds even if nmd is dead. Its
- * protection is the sum of what its guaranteed containers claim of their promises (slice-claim.c): without it, theirs
- * counts among siblings only, and a hog elsewhere on the node takes all they have.
+ * The slice's own limits. memory.max is the capacity, which the kernel enforces even if nmd is dead. memory.low is the
+ * sum of the guaranteed containers' claims (slice-claim.c). Without it, their own protection is effective only among
+ * siblings, and a process elsewhere on the node could take all their memory.
  */
 
 #include "agent/node/node-slice.h"
@@ -26,7 +26,7 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
     return NULL;
 }
 
-/* Of those that have a cgroup, or are about to: of what they were promised, what they lay claim to. */
+/* Returns the sum of the claims of guaranteed containers that have a cgroup or are about to get one. */
 static uint64_t claimed(struct nm_manager *m)
 {
     uint64_t sum = 0;
@@ -58,7 +58,8 @@ static void on_set(int result, struct nm_cgroup *cg, const char *message, void *
     set(m);
 }
 
-/* A slice that was stopped can't be read: then what was known of it stands. */
+/* Returns the administrator's own value of memory.low. If the slice was stopped, the file can't be read, and the noted
+ * value stays valid. */
 static uint64_t learn_own(struct nm_manager *m)
 {
     uint64_t is;
@@ -89,7 +90,7 @@ static void set(struct nm_manager *m)
     }
     own = learn_own(m);
     m->slice->claimed_bytes = claimed(m);
-    if (!m->slice->limit_due) /* else the one before stays, for now */
+    if (!m->slice->limit_due) /* otherwise the previous limit stays for now */
         max = m->settings.capacity.memory_bytes;
     m->slice->limits = NM_CGROUP_LIMITS_NONE;
     m->slice->limits.memory_max_bytes = max;
@@ -106,11 +107,11 @@ static void learn_tasks(struct nm_manager *m)
 {
     uint64_t node_tasks = 0;
 
-    (void)nm_tasks_max(m->proc_root, &node_tasks); /* unknown: no limit for all together */
+    (void)nm_tasks_max(m->proc_root, &node_tasks); /* unknown: no common limit for all containers */
     m->tasks = nm_settings_tasks(m->config, node_tasks);
 }
 
-/* A capacity that was lowered while nmd was away: see nm_slice_set_capacity(). */
+/* Handles a capacity that was lowered while nmd was not running: see nm_slice_set_capacity(). */
 static void learn_max(struct nm_manager *m)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -123,7 +124,7 @@ static void learn_max(struct nm_manager *m)
     m->slice->limits.memory_max_bytes = is;
     m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
     if (m->slice->limit_due)
-        m->round.verdict.in_use.memory_bytes = used; /* until the first round knows better */
+        m->round.verdict.in_use.memory_bytes = used; /* valid until the first round */
 }
 
 void nm_slice_begin(struct nm_manager *m)
@@ -144,8 +145,8 @@ void nm_slice_set(struct nm_manager *m)
     set(m);
 }
 
-/* Under a limit that is below what is held already, the kernel kills at once, and not whom the policy would take: so
- * that goes first. A limit that isn't lowered can't do that. */
+/* If the limit fell below the current use, the kernel would kill at once, and other containers than the policy would
+ * choose. So the policy first reduces the use. A limit that isn't lowered has no such effect. */
 void nm_slice_set_capacity(struct nm_manager *m)
 {
     uint64_t to = m->settings.capacity.memory_bytes;

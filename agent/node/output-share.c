@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The disk's share of all containers' output. It is given away beforehand, as a limit that the shim holds (output.h):
- * what is looked at now and then would be too late, for a disk is filled in the fraction of a second. A container that
- * starts is promised output-max for each of its streams (and a sixteenth of that for their times), or a thirty-second
- * of what is left of the share, so that some is always left for the next. What ended containers' logs take up is not in
- * the way: they are shortened to their last words, the oldest first, when a promise needs the room, or when the journal
- * is about to run out of it.
+ * The disk share of all containers' output. It is assigned beforehand, as a limit that the shim enforces (output.h),
+ * because a disk fills up faster than periodic checks could react. A starting container is promised output-max for each
+ * of its streams (and a sixteenth of that for their times), or a thirty-second of the remaining share, so that some is
+ * always left for the next container. Logs of ended containers don't reduce the promises: they are truncated to their
+ * last KEPT_BYTES, the oldest first, when a promise needs the space or the journal is about to run out of space.
  */
 
 #include "agent/node/output-share.h"
@@ -19,10 +18,10 @@
 #include "agent/journal/decision-record.h"
 #include "util/log.h"
 
-#define SHARE_OF_REST 32      /* of what is left, each stream: a sixteenth for both */
-#define KEPT_BYTES (16 << 10) /* of a stream that is shortened */
-#define LEAST_GAIN (48 << 10) /* shorter logs are left alone */
-#define SHORTEN_AT_ONCE 16    /* logs that are shortened in one turn of the loop, and measured */
+#define SHARE_OF_REST 32      /* fraction of the remaining share per stream: a sixteenth for both */
+#define KEPT_BYTES (16 << 10) /* per stream of a truncated log */
+#define LEAST_GAIN (48 << 10) /* shorter logs are not truncated */
+#define SHORTEN_AT_ONCE 16    /* maximum of truncated logs, and of measured ones, per turn of the loop */
 #define MEASURE_AT_ONCE 100
 
 static int open_dir(const struct nm_manager *m, const char *id)
@@ -45,7 +44,7 @@ void nm_output_ended(struct nm_manager *m, struct nm_container *c)
     c->log_measured = true;
 }
 
-/* How much may be taken off all that have ended, and what the living were promised. */
+/* Returns the total size of ended containers' logs, which may be truncated. */
 static uint64_t held_by_ended(const struct nm_manager *m)
 {
     uint64_t sum = 0;
@@ -55,7 +54,7 @@ static uint64_t held_by_ended(const struct nm_manager *m)
     return sum;
 }
 
-/* With the times of what is in it. */
+/* Returns the largest size of a log, including the times of its bytes. */
 static uint64_t whole_log(uint64_t output_max_bytes)
 {
     return NM_OUTPUT_N_STREAMS * (output_max_bytes + output_max_bytes / NM_OUTPUT_TIMES_SHARE);
@@ -70,7 +69,7 @@ static uint64_t promised(const struct nm_manager *m)
     return sum;
 }
 
-/* Returns by how much. */
+/* Truncates one log. Returns how many bytes that has freed. */
 static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
 {
     uint64_t before = c->log_bytes;
@@ -82,12 +81,12 @@ static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
     if (r > 0)
         nm_info("%s has ended, and its log was shortened to its last words: the disk's share for output is wanted",
                 c->id);
-    /* One that can't be shortened isn't tried again and again. */
+    /* A log that can't be truncated is not tried again. */
     c->log_bytes = r < 0 ? NM_MIN(c->log_bytes, (uint64_t)LEAST_GAIN) : nm_output_disk_bytes(dir);
     return nm_sub_u64(before, c->log_bytes);
 }
 
-/* The oldest first, until `bytes` are free or there is nothing left to be had at once. */
+/* Truncates logs, the oldest first, until `bytes` are free or the limit of one turn is reached. */
 static void shorten(struct nm_manager *m, uint64_t bytes)
 {
     uint64_t gained = 0;
@@ -127,8 +126,8 @@ static bool shares_disk_with_journal(const struct nm_manager *m)
     return stat(m->log_dir, &logs) == 0 && stat(m->state_dir, &state) == 0 && logs.st_dev == state.st_dev;
 }
 
-/* Less than half of what the node's health asks for is left, or the journal has no room already and logs are in its
- * way. */
+/* Returns whether space is short: less than half of the minimum free space of the node's health is left, or the journal
+ * has no space and shares the disk with the logs. */
 static bool has_no_room(const struct nm_manager *m, const struct nm_disk_sample *disk)
 {
     double least = (double)disk->total_bytes * m->config->disk_min_free / 2;
@@ -142,7 +141,7 @@ void nm_output_tidy(struct nm_manager *m)
     struct nm_disk_sample disk;
     uint64_t share = share_bytes(m, &disk), all;
 
-    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* found by this nmd when it started */
+    for (size_t i = m->ended.n, n = 0; i-- > 0 && n < MEASURE_AT_ONCE;) /* logs that existed when nmd started */
         if (!m->ended.all[i]->log_measured) {
             nm_output_ended(m, m->ended.all[i]);
             n++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See over-beta.h. The reasons come in the order in which the policy goes by them (policy-preempt.c). */
+/* See over-beta.h. The reasons are checked in the same order as in the policy (policy-preempt.c). */
 
 #include "agent/node/over-beta.h"
 
@@ -10,7 +10,7 @@
 
 #include "util/parse.h"
 
-/* Less than this isn't worth a container (NM_LEAST_MEMORY_BYTES of the policy). */
+/* A container is not taken back for less (NM_LEAST_MEMORY_BYTES of the policy). */
 #define LEAST_BYTES NM_MIB
 
 struct text {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See preflight.h. nmd --check-config is run beside an nmd that works, and before a start on which a node depends:
- * so it says what the start would say, and leaves everything as it is. What only the deed can show is not found here
- * (a disk that fails, a journal that is damaged, a slice that systemd won't start); none of it makes a check fail that
- * a start would pass.
+ * See preflight.h. nmd --check-config runs beside a working nmd, or before an important start. It reports the same
+ * errors as the start, and changes nothing. Errors that only the real action can show are not detected (a failing disk,
+ * a damaged journal, a slice that systemd can't start). A check never fails where a start would succeed.
  */
 
 #include "agent/node/preflight.h"
@@ -31,7 +30,8 @@ static int check_private(const char *path)
     return fd < 0 ? -errno : nm_check_private_dir(fd);
 }
 
-/* Whoever can put a file or a link into these could make nmd, which is root, write and remove where they like. */
+/* A user who can create files or links in these directories could make nmd, which may be root, write and delete files
+ * elsewhere. */
 int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message)
 {
     int r = make ? nm_mkdir_p(path, 0700) : nm_check_mkdir_p(path);
@@ -40,7 +40,7 @@ int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_m
     if (r >= 0)
         r = check_private(path);
     if (r == -ENOENT && !make)
-        r = 0; /* it can be made */
+        r = 0; /* it can be created */
     if (r == -EPERM)
         return nm_fail(ret_message, r,
                        "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "
@@ -75,9 +75,10 @@ int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message
     return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", proc_root, strerror(-r));
 }
 
-/* ---- a look ---------------------------------------------------------------------------------- */
+/* ---- checks ----------------------------------------------------------------------------------- */
 
-/* A file that is damaged, or none at all, is replaced; one that nmd may not write to is not. */
+/* Checks the journal's file. A missing file is created and a damaged one replaced, but a file that nmd may not write to
+ * is an error. */
 static int check_journal(const char *state_dir, char **ret_message)
 {
     char path[PATH_MAX];
@@ -88,7 +89,7 @@ static int check_journal(const char *state_dir, char **ret_message)
     return r == -EACCES || r == -EROFS ? nm_preflight_refuse_journal(state_dir, r, ret_message) : 0;
 }
 
-/* What lies in the state directory is looked at only where that can be used: it couldn't be used either. */
+/* Checks the directories. The contents of the state directory are checked only if the directory itself can be used. */
 static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *refusals)
 {
     const bool configured = p->config->log_dir && p->config->log_dir[0];
@@ -115,7 +116,8 @@ static int check_dirs(const struct nm_manager_params *p, struct nm_refusals *ref
     return r;
 }
 
-/* With what the node has, but not what its kernel can do: no setting is refused for that. */
+/* Checks the settings against the node, but not against its kernel's features, since no setting is refused for a
+ * missing feature. */
 static int check_settings(const struct nm_manager_params *p, char **ret_message)
 {
     static const struct nm_cgroup_backend none;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pressure events (PSI) of the node and of the slice. A stall is only a hint: it is the fresh sample that decides. */
+/* Pressure events (PSI) of the node and of the slice. A stall is only a hint: a fresh sample decides. */
 
 #include "agent/node/pressure.h"
 
@@ -12,10 +12,10 @@
 #include "agent/state/round-schedule.h"
 #include "util/log.h"
 
-#define CPU_PSI_STALL_SHARE 4 /* of the window: idle-class work always waits a little */
+#define CPU_PSI_STALL_SHARE 4 /* fraction of the window; idle-class work always waits a little */
 
 struct nm_pressure {
-    uint64_t slice_inode; /* of the slice that is watched */
+    uint64_t slice_inode; /* inode of the watched slice */
     struct nm_psi_watch *node_memory, *slice_memory, *slice_cpu;
 };
 
@@ -73,7 +73,7 @@ static void watch_slice(struct nm_manager *m)
                            window / CPU_PSI_STALL_SHARE, window, on_cpu_pressure, m, &m->pressure->slice_cpu);
 }
 
-/* A watch on a slice that has gone is dead for good (psi.c), and says nothing of it. */
+/* Follows a recreated slice. A watch on a removed slice never reports again (psi.c). */
 void nm_pressure_follow_slice(struct nm_manager *m)
 {
     uint64_t inode = inode_of(m->backend->slice_fd);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Since when nothing holds this node: an autoscaler may switch it off. It is a time of day, which people and programs
- * on other hosts read, and it outlives nmd: durable.c writes it with the round that follows.
+ * The time since which the node is removable, so that an autoscaler may switch it off. It is a time of day, because
+ * people and programs on other hosts read it. It is kept across restarts of nmd: durable.c writes it with the next
+ * round.
  *
- * It may therefore be missing in the journal, or be older than the truth, when nmd died in between. That costs
- * nothing: what lives is found by recovery, and what has ended since has left its time.
+ * If nmd died in between, the journal may lack it or have an outdated time. That does no harm: recovery finds live
+ * containers, and ended ones have recorded their end.
  */
 
 #include "agent/node/removable.h"
@@ -13,12 +14,12 @@
 #include "util/clock.h"
 
 /*
- * A container holds the node from its submission until its end, and that is only when its cgroup is empty: what runs,
- * is paused, waits or is being cleaned up. A cgroup that isn't known to the journal holds it, too, while something
- * lives in it. Draining, health and shadow mode are no matter.
+ * Returns whether something holds the node. A container holds it from its submission until its end, that is, until its
+ * cgroup is empty: while it waits, runs, is paused or is being cleaned up. An orphan holds it while it has processes.
+ * Draining, health and shadow mode do not matter.
  *
- * This is the one place that says so: what else is needed by others after containers have ended (the data of an
- * application that still runs, say) belongs here.
+ * This function is the only place for this condition. Further reasons belong here, such as data of ended containers
+ * that a running application still needs.
  */
 static bool is_held(const struct nm_manager *m)
 {
@@ -33,7 +34,7 @@ void nm_removable_look(struct nm_manager *m)
         m->removable_since_usec = nm_realtime_usec();
 }
 
-/* The newest end of those that are still known. */
+/* Returns the newest end of all containers that are still known. */
 static uint64_t newest_end(const struct nm_manager *m)
 {
     uint64_t newest = 0;
@@ -43,7 +44,8 @@ static uint64_t newest_end(const struct nm_manager *m)
     return newest;
 }
 
-/* A journal that isn't whole may have lost a container; and a time to come is none, for the clock was put back. */
+/* Determines the initial value. An incomplete journal may have lost a container. A time in the future is discarded,
+ * since the clock was set back. */
 void nm_removable_recover(struct nm_manager *m)
 {
     bool whole = !m->journal.opened.is_new && !m->journal.opened.was_damaged && !m->journal.opened.was_rolled_back;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sampling (monitor/) reuses open descriptors, so that a round on a node in trouble needs no memory of its own.
- * What was measured is put where the policy looks for it; nothing is decided here.
+ * Sampling (monitor/) reuses open descriptors, so that a round on a node short of memory allocates nothing.
+ * Measurements are stored in the policy's views; nothing is decided here.
  */
 
 #include "agent/node/sample.h"
@@ -21,9 +21,9 @@
 
 struct nm_sampling {
     struct nm_node_sampler *node;
-    struct nm_link_sampler *links;      /* NULL: they can't be read */
+    struct nm_link_sampler *links;      /* NULL: links can't be read */
     int slice_cpu_fd, slice_memory_fd; /* the slice's cpu.stat and memory.stat */
-    unsigned n_slices;                  /* so many were opened */
+    unsigned n_slices;                  /* how many slices were opened so far */
 };
 
 int nm_sampling_new(const char *proc_root, uint64_t uplink_speed_mbit, struct nm_sampling **ret)
@@ -55,8 +55,8 @@ struct nm_sampling *nm_sampling_free(struct nm_sampling *s)
     return NULL;
 }
 
-/* Each killed process counts; the container, which goes as a whole, is told about once. The kernel counts `oom` where
- * a limit was reached: with none in the victim itself, it died for the slice, or for the node. */
+/* Counts each killed process, but reports the container once, because it is killed as a whole. The kernel counts `oom`
+ * in the cgroup whose limit was reached. If the container's own count is 0, the slice or the node was out of memory. */
 void nm_sample_count_oom_kills(struct nm_live_container *l, uint64_t n, uint64_t ooms)
 {
     if (n > l->c->oom_kills) {
@@ -84,7 +84,8 @@ bool nm_sample_find_oom_kill(struct nm_live_container *l)
     return true;
 }
 
-/* As a rule all of it dies; where the kernel can't do that, what is left is a victim like any other. */
+/* Usually all processes of the container are killed. If the kernel can't do that, the remaining ones count as a normal
+ * victim after this time. */
 #define DYING_USEC NM_USEC_PER_SEC
 
 bool nm_sample_was_oom_killed(struct nm_live_container *l)
@@ -100,14 +101,14 @@ static uint64_t read_ooms(const struct nm_live_container *l)
     return l->cg && nm_cgroup_read_memory_events(l->cg, &e) >= 0 ? e.oom : NM_LAUNCH_OOMS_UNKNOWN;
 }
 
-/* As a rule it is gone, and its end is on the way. But there may be no descriptor or memory for the sample, or a file
- * may be longer than any is: the last figures say less and less then, and policy has to know how old they are. */
+/* Notes that a container can't be measured. Usually it has just ended. But there may be no descriptor or memory for the
+ * sample, or a file may be too long. The last figures then become outdated, and the policy must know their age. */
 static void note_unread(struct nm_live_container *l, uint64_t now_usec, int error)
 {
     struct nm_policy_container *v = &l->c->view;
 
     if (v->unread_usec == 0)
-        v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1)); /* never measured: that is old */
+        v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1)); /* never measured: very old */
     if (l->run.unread_told || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
         return;
@@ -167,14 +168,15 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
 
 /* ---- the slice's own files ------------------------------------------------- */
 
-/* It has gone. Another slice has taken its place, by and by. */
+/* Closes the files of a slice that has gone. Another slice takes its place later. */
 static void close_slice(struct nm_sampling *s)
 {
     s->slice_cpu_fd = nm_close(s->slice_cpu_fd);
     s->slice_memory_fd = nm_close(s->slice_memory_fd);
 }
 
-/* At start, so that nmd's descriptors are what they will be; and again when the slice is another. */
+/* Opens the files at the start, so that the number of nmd's descriptors stays constant, and again when the slice was
+ * recreated. */
 void nm_sample_open_slice(struct nm_manager *m)
 {
     struct nm_sampling *s = m->sampling;
@@ -204,7 +206,7 @@ int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_
     return 0;
 }
 
-/* Returns what the slice holds as a whole, or 0 where that can't be known. */
+/* Returns the memory charged to the whole slice, or 0 if unknown. */
 static uint64_t collect(const struct nm_manager *m)
 {
     struct nm_sampling *s = m->sampling;
@@ -247,8 +249,8 @@ static void sample_links(struct nm_manager *m, uint64_t now)
             to->uplink_utilization = NM_MAX(to->uplink_utilization, to->links[i].utilization);
 }
 
-/* Rates are worked out over the time that has passed, and in the time that the host slept nothing was used: the first
- * sample after it would show an idle node. */
+/* Handles a host that has slept. Rates are computed over the elapsed time, in which a sleeping host used nothing, so
+ * the first sample after a sleep would show an idle node. */
 static void notice_sleep(struct nm_manager *m, uint64_t now)
 {
     struct nm_sampled *to = &m->sampled;
@@ -282,8 +284,7 @@ int nm_sample_all(struct nm_manager *m)
     uint64_t held;
     int r = nm_node_sampler_sample(m->sampling->node, now, &node);
 
-    /* A failed node sample makes the policy's view stale by and by; nothing is admitted or killed
-     * on it. */
+    /* After a failed node sample the policy's figures become stale, and then no container is admitted or killed. */
     if (r >= 0) {
         m->sampled.node = node;
         m->sampled.node_valid = true;

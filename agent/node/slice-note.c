@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The slice's memory.low is nmd's, but for a value that an administrator has set, which is the least. The number
- * alone doesn't say who wrote it, and it can come late or come back: systemd keeps what it was asked for in /run and
- * gives it to a slice that was stopped and is made anew, and an nmd that died may have asked for more just before. So
- * what nmd asks for is noted beforehand, the latest few, in a file beside its socket: in /run as well, it lives as
- * long as systemd's memory does, and ends with the same reboot.
+ * nmd sets the slice's memory.low, but never below a value that an administrator has set. The number in the file does
+ * not show who wrote it, and nmd's own number may appear late or again: systemd keeps requested values in /run and
+ * applies them to a slice that is recreated, and an nmd that died may have requested another value just before. So nmd
+ * notes its latest few requests beforehand, in a file beside its socket. That file is in /run, too, and so lasts
+ * exactly as long as systemd's values.
  *
- * The price: an administrator who sets the very value that was one of nmd's latest isn't heard.
+ * Limitation: if an administrator sets a value that equals one of nmd's latest requests, it is not recognized.
  */
 
 #include "agent/node/slice-note.h"
@@ -29,7 +29,7 @@ bool nm_slice_note_see(struct nm_slice_note *n, uint64_t is_bytes)
     if (is_bytes == n->own_bytes)
         return false;
     for (size_t i = 0; i < NM_ARRAY_SIZE(n->asked_bytes); i++)
-        if (is_bytes == n->asked_bytes[i] && is_bytes > 0) /* nmd never asks for less than the administrator */
+        if (is_bytes == n->asked_bytes[i] && is_bytes > 0) /* nmd never requests less than the administrator's value */
             return false;
     *n = (struct nm_slice_note){.own_bytes = is_bytes, .unsaved = true};
     return true;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reclaiming in pieces that the swap device takes in a moment.
+ * Reclaim in pieces that the swap device can write within a short time.
  *
- * The kernel counts as reclaimed only what has been written, and until that is as much as it was asked for it sends
- * more: with a slow device all that the cgroup has, in one write to memory.reclaim that nothing can interrupt. As long
- * as that lasts the cgroup can't be removed; and whoever tries to (systemd, as soon as a scope is empty) holds up
- * everybody else who makes, ends or freezes a cgroup on this host. So memory.swap.max lets only a piece more go to swap
- * at a time, and the next one waits until most of it is written.
+ * The kernel counts only written pages as reclaimed, and sends more to swap until they reach the requested amount. With
+ * a slow device, a single write to memory.reclaim, which can't be interrupted, may push out the whole cgroup. Meanwhile
+ * the cgroup can't be removed. A process that tries to remove it (systemd, as soon as a scope is empty) blocks all
+ * other changes of cgroups on the host. So memory.swap.max allows only one more piece at a time, and the next piece
+ * waits until most of the last one is written.
  */
 
 #include "agent/node/swap-reclaim.h"
@@ -20,19 +20,20 @@
 
 #define PIECE_MIN_BYTES NM_MIB
 #define PIECE_MAX_BYTES (16 * NM_MIB)
-/* A piece is what was written in such a time. */
+/* A piece is the amount that the device has written in this time on average. */
 #define PIECE_USEC (100 * NM_USEC_PER_MSEC)
 #define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
-/* Page cache goes first, of which a container that reads can have any amount. */
+/* Page cache is reclaimed first, and a container that reads files may have any amount of it. */
 #define MAX_PIECES 8192
-/* Looks without any movement, and then there won't be any: what is left is locked or in use all the time. */
+/* Number of checks without progress after which the rest is assumed to be locked or in constant use. */
 #define MAX_IDLE 200
 
 struct push {
     const struct nm_cgroup *cg;
     struct nm_cgroup_sampler *sampler;
     uint64_t begun_usec, before_bytes, swap_before_bytes;
-    uint64_t gained_bytes, swap_bytes; /* by now; less in use, and more in swap or on its way */
+    uint64_t gained_bytes, swap_bytes; /* so far: reduction of use, and increase of swap, including pages being
+                                          written */
     unsigned n_pieces, n_idle;
 };
 
@@ -75,7 +76,7 @@ static uint64_t piece_of(const struct push *p)
     return NM_MIN(NM_MAX(piece, PIECE_MIN_BYTES), PIECE_MAX_BYTES);
 }
 
-/* 0: done, or a part of it; -EAGAIN isn't an error here. */
+/* Reclaims one piece. Returns 0 also for a part of it, so -EAGAIN is not an error here. */
 static int send(struct push *p, uint64_t bytes)
 {
     int r = nm_cgroup_set_swap_max(p->cg, nm_add_u64(nm_add_u64(p->swap_before_bytes, p->swap_bytes), bytes));
@@ -84,7 +85,7 @@ static int send(struct push *p, uint64_t bytes)
         return r;
     p->n_pieces++;
     r = nm_cgroup_reclaim(p->cg, bytes);
-    if (r >= 0) /* page cache, perhaps: that is a movement as well */
+    if (r >= 0) /* perhaps only page cache, which is progress, too */
         p->n_idle = 0;
     return r == -EAGAIN ? 0 : r;
 }

@@ -11,15 +11,17 @@
 #define TO(phase) (1u << NM_RUN_##phase)
 
 /*
- * From each phase, where to. In words:
+ * The allowed transitions from each phase:
  *
- *  - A start fails with a reason (SHIM_GONE), or is given up because of something that passes (WITHDRAWN), before its
+ *  - A start fails with a reason (SHIM_GONE), or is given up because of a temporary problem (WITHDRAWN), before its
  *    cgroup is made or while it is being made.
- *  - A kill that comes while the cgroup is being made waits for that (KILL_PENDING): the backend can't be interrupted.
+ *  - A kill during the creation of the cgroup waits for its completion (KILL_PENDING), because the backend can't be
+ *    interrupted.
  *  - A restarted nmd takes a run over AT_GATE, LAUNCHED, or where the shim has gone.
- *  - SIGKILL goes to the whole cgroup, before or after the shim's end is heard. A cgroup that is empty after a SIGKILL
- *    holds no shim: the end is handled without its word. The same holds for a shim that could not be watched.
- *  - The end leads out of the lists, or back to NONE: to the queue, or to another run.
+ *  - SIGKILL is sent to the whole cgroup, before or after the shim's end is reported. If the cgroup is empty after a
+ *    SIGKILL, the shim has gone, and the end is handled without its report. The same applies to a shim that can't be
+ *    watched.
+ *  - The end leads to the removal from the lists, or back to NONE for another start or another run.
  */
 static const unsigned transitions[NM_RUN_PHASE_COUNT] = {
     [NM_RUN_NONE] = TO(CREATING) | TO(SHIM_GONE) | TO(WITHDRAWN) | TO(AT_GATE) | TO(LAUNCHED),
@@ -76,7 +78,7 @@ bool nm_run_phase_may_become(enum nm_run_phase from, enum nm_run_phase to)
 
 void nm_run_phase_set(enum nm_run_phase *phase, enum nm_run_phase to)
 {
-    if (!nm_run_phase_may_become(*phase, to)) { /* the assertion alone wouldn't say between which two */
+    if (!nm_run_phase_may_become(*phase, to)) { /* log both phases, which the assertion does not show */
         nm_err("a run can't go from %s to %s", nm_run_phase_name(*phase), nm_run_phase_name(to));
         assert(!"illegal transition of a run's phase");
     }
@@ -107,7 +109,7 @@ static enum nm_run_phase after_shim_end(enum nm_run_phase phase, bool has_record
         return NM_RUN_SHIM_GONE;
     case NM_RUN_LAUNCHED_KILLED:
         return NM_RUN_SHIM_GONE_KILLED;
-    default: /* while the cgroup is being made, whoever made it asks for the shim when it is there */
+    default: /* while the cgroup is being made, its creator checks the shim afterwards */
         return phase;
     }
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What guaranteed containers don't use of the slice's protection would shield its idle page cache from the rest of the
- * node (memory_recursiveprot). So each lays claim to what it holds, and a step more, since it grows faster than samples
- * come and its claim has to be there before. A claim rises at once, and falls when nothing higher was wanted for a
- * minute. In that time a promise that is new, or greater than it was, is claimed whole: it was made to be used.
+ * The part of the slice's protection that guaranteed containers don't use would protect the slice's idle page cache
+ * from the rest of the node (memory_recursiveprot). So each container claims only what it holds plus one step, because
+ * it may grow faster than samples are taken and needs the claim beforehand. A claim rises at once, and falls when no
+ * higher claim was needed for a minute. A new or increased promise is claimed entirely for that minute, because it is
+ * likely to be used.
  *
- * Steps keep a container that breathes from bringing a call to systemd with each sample.
+ * Claims are rounded to steps, so that small variations don't cause a call to systemd with each sample.
  */
 
 #include "agent/state/slice-claim.h"

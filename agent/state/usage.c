@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the node is used for at the moment, as a status and the history tell it: measured by containers, reserved for
- * those that warm up, and used by others. The three add up to the policy's own estimate of its last round, so that what
- * is shown is what was decided on.
+ * The node's current use, for the status and the history: measured use of containers, reservations for warm-ups, and
+ * use by the rest of the node. The three add up to U of the policy's last round, so the display matches the decisions.
  */
 
 #include "agent/state/usage.h"
 
 #include <assert.h>
 
-/* What is admitted counts as allocated from that moment on, though its command may not have
+/* Counts containers and their use. An admitted container counts as allocated at once, even before its command has
  * started. */
 static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
 {
@@ -37,14 +36,15 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
         ret->allocated[v->type].cpu_millicores += v->request.cpu_millicores;
         ret->allocated_vcores_milli[v->type] += c->vcores_milli;
         ret->used_by[v->type].memory_bytes += v->measured.memory_bytes;
-        if (v->state != NM_PAUSED) /* its last sample may be from before */
+        if (v->state != NM_PAUSED) /* its last sample may be from before the pause */
             ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
     }
     ret->completed = (uint32_t)m->ended.n;
     ret->kept_results = (uint32_t)m->ended.n_results;
 }
 
-/* What U has beyond what is measured now. Containers may have come or gone since the round that it is of. */
+/* Computes the reserved part of U: U less the measured use. Containers may have come or gone since the round that
+ * computed U. */
 static void fill_reserved(struct nm_status *ret)
 {
     const struct nm_resources *by = ret->used_by, *others = &ret->used_by_others;
