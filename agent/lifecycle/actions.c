@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Carrying actions out. Each action has two halves. The first sets the state that is meant and
- * journals it; the second touches the kernel. Between them lies the journal's commit, so that after
- * a crash the journal is ahead of the kernel and never behind it. What really happened is heard
- * later, in container-events.c.
+ * Execution of actions. Each action has two halves. The first sets the intended state and journals it; the second
+ * changes the kernel's state. The journal is committed between them, so after a crash the journal is ahead of the
+ * kernel, never behind it. The actual results arrive later in container-events.c.
  */
 
 #include "agent/lifecycle/actions.h"
@@ -57,7 +56,7 @@ void nm_act_carry_out(struct nm_live_container *l)
 
 /* ---- the first half -------------------------------------------------------- */
 
-/* A round carries out what it has decided once all of it is in the journal; anything else is carried out at once. */
+/* Carries an action out at once, or during a round after all intents of the round are journalled. */
 static void schedule(struct nm_live_container *l, enum nm_todo todo)
 {
     l->todo = todo;
@@ -75,7 +74,7 @@ void nm_act_admit(struct nm_live_container *l)
     l->c->started_realtime_usec = nm_realtime_usec();
     nm_record_count(l->m, NM_COUNT_ADMITTED, l->decision.reason);
     (void)nm_persist_journal(l);
-    assert(l->m->round.is_on); /* the round launches what it admits, or has it wait */
+    assert(l->m->round.is_on); /* the round launches admitted containers or queues their start */
     schedule(l, NM_TODO_LAUNCH);
 }
 
@@ -92,7 +91,7 @@ void nm_act_pause(struct nm_live_container *l, bool by_user)
     l->use_before = v->measured;
     nm_persist_set_state(l, NM_PAUSING);
     if (by_user)
-        (void)nm_persist_snapshot(l); /* a person's wish is not to be lost with the journal */
+        (void)nm_persist_snapshot(l); /* a person's request must survive the loss of the journal */
     schedule(l, NM_TODO_FREEZE);
 }
 
@@ -128,13 +127,13 @@ void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within
     schedule(l, NM_TODO_RECLAIM);
 }
 
-/* Whoever takes a container has told why, and the first one counts. */
+/* Sets the cause of the end. Each kill records its reason first, and the first one counts. */
 static void note_cause(struct nm_live_container *l, enum nm_exit_reason reason)
 {
     assert(l->c->kill_reason == NM_EXIT_NONE);
     l->c->kill_reason = reason;
     if (reason == NM_EXIT_LOCALIZATION_FAILED)
-        return; /* nobody has decided that */
+        return; /* no decision caused that */
     l->c->exit_cause = l->decision.reason;
     l->c->exit_decision = l->decision.number;
 }
@@ -152,7 +151,7 @@ void nm_act_discard(struct nm_live_container *l, enum nm_exit_reason reason)
     schedule(l, NM_TODO_KILL);
 }
 
-/* The caller has it journalled. */
+/* Ends the run. The caller has journalled the rerun. */
 void nm_act_rerun(struct nm_live_container *l)
 {
     uint64_t grace = l->m->config->kill_grace_usec;
@@ -164,8 +163,8 @@ void nm_act_rerun(struct nm_live_container *l)
 void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now)
 {
     struct nm_policy_container *v = &l->c->view;
-    /* What is frozen can't hear SIGTERM, and must not be thawed for it: it was paused because there
-     * is no room. */
+    /* A frozen container can't handle SIGTERM. It must not be thawed for that, because it was paused for lack of
+     * resources. */
     bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
@@ -188,6 +187,6 @@ void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool n
     if (l->phase == NM_RUN_CREATING)
         nm_run_phase_set(&l->phase, NM_RUN_KILL_PENDING);
     if (l->phase == NM_RUN_KILL_PENDING)
-        return; /* created() goes on from here */
+        return; /* created() continues the kill */
     schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }

@@ -3,8 +3,8 @@
 /*
  * How containers end.
  *
- * A container has ended when two things are true: its command is over (or never ran) and its cgroup is empty. Only
- * then are its resources free. Whatever the command left running is killed in between.
+ * A container has ended when its command is over (or never ran) and its cgroup is empty. Only then are its resources
+ * free. Processes that the command left running are killed in between.
  */
 
 #include "agent/lifecycle/container-end.h"
@@ -105,14 +105,13 @@ static void end_of_command(struct nm_live_container *l)
             l->end.exit_signal == SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_SIGNALED;
     } else {
         c->exit_code = l->end.exit_code;
-        /* A shell whose child was taken by the OOM killer reports 137 itself. */
+        /* A shell whose child was killed by the OOM killer exits with 137 itself. */
         c->exit_reason =
             l->end.exit_code == 128 + SIGKILL && c->oom_kills > 0 ? NM_EXIT_OOM : NM_EXIT_EXITED;
     }
 }
 
-/* The cgroup may be seen empty before the shim's end is heard; what it wrote last is there all the
- * same. */
+/* Reads the shim's last record, which exists even if the cgroup was seen empty before the shim's end was reported. */
 static void read_last_words(struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -132,11 +131,10 @@ static void read_last_words(struct nm_live_container *l)
 }
 
 /*
- * A shim that goes without a last word was killed. What it left tells how far it had come. Without
- * the file of its gate it has run nothing; with it, the command was killed together with it, or had
- * ended in the same instant, which nobody can know any more and nobody is told otherwise. If this
- * nmd finds it so, it can't even tell who did it: an earlier one may have, which could not write its
- * journal. And if the whole directory has gone, somebody removed it, and nothing is known.
+ * Says how a shim without a final record was killed; its files show how far it had come. Without the gate file, nothing
+ * has run. With it, the command was killed together with the shim or had ended at the same moment, which can't be
+ * distinguished any more. If this nmd did not watch the shim, the killer is unknown: it may have been an earlier nmd
+ * that could not write its journal. If the whole directory is missing, it was removed and nothing is known.
  */
 static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
@@ -174,19 +172,20 @@ static void end_without_record(struct nm_live_container *l)
         (void)snprintf(c->message, sizeof c->message, "%s", message);
 }
 
-/* One that programs don't get for what they did wrong. */
+/* Returns whether the signal usually comes from outside and not from a program error. */
 static bool is_external_signal(int signal)
 {
     return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGHUP;
 }
 
-/* By what this nmd has seen, or by the shim's last word to an earlier one. */
+/* Returns whether the slice or the node was out of memory, as seen by this nmd or recorded by the shim under an earlier
+ * one. */
 static bool was_global_oom(const struct nm_live_container *l)
 {
     return l->run.global_oom || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
 }
 
-/* What was announced is not always what happened: the kernel's OOM killer may have been quicker. */
+/* Corrects the cause if the container did not end as announced: the kernel's OOM killer may have been faster. */
 static void settle_cause(struct nm_live_container *l)
 {
     struct nm_container *c = l->c;
@@ -229,8 +228,7 @@ void nm_end_classify(struct nm_live_container *l)
     } else {
         end_without_record(l);
     }
-    /* A command that ends by itself while a kill is on its way was still killed, unless it was done
-     * before. */
+    /* A command that exits after a kill has begun counts as killed. A command that ended before doesn't. */
     if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
         c->exit_reason = c->kill_reason;
     if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
@@ -255,10 +253,10 @@ void nm_end_classify(struct nm_live_container *l)
                        (unsigned long long)l->end.output_lost_bytes);
 }
 
-/* ---- when it is over ------------------------------------------------------- */
+/* ---- after the end --------------------------------------------------------- */
 
-/* Of what never ran nothing is kept: a copy that still says that it waits would start it after all,
- * should the journal be lost. */
+/* Deletes the files of a container that never ran. Otherwise, if the journal were lost, a copy that says the container
+ * waits would start it. */
 static void forget_what_never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -282,7 +280,7 @@ static void update_app_stats(struct nm_live_container *l)
     m->apps.views[c->view.app].completed++;
     if (c->exit_reason == NM_EXIT_EXITED && c->exit_code == 0 && app->name[0]) {
         app->n_runs++;
-        /* A mean that forgets: the newest 16 runs weigh most. */
+        /* A moving average over about 16 runs. */
         mean = (int64_t)app->mean_run_usec;
         app->mean_run_usec = (uint64_t)(mean + (run - mean) / NM_MIN((int64_t)app->n_runs, 16));
     }
@@ -300,8 +298,8 @@ static void remove_cgroup(struct nm_live_container *l)
         nm_debug("%s: its cgroup could not be removed", l->c->id);
 }
 
-/* The end, what it did to decisions and counters, and what was learnt from it are one transaction.
- * The cgroup goes last: until the journal has the end, it may be a witness. */
+/* Journals the end, its effects on decisions and counters, and the application's statistics in one transaction. The
+ * cgroup is removed last, because recovery may need it as evidence until the end is journalled. */
 static void finish(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -340,7 +338,7 @@ static void finish(struct nm_live_container *l)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* Nothing of it has run. */
+/* Returns whether a start was given up before the command ran. */
 static bool never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -352,7 +350,7 @@ static bool never_ran(const struct nm_live_container *l)
     return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
 }
 
-/* All that l has of a start that ran nothing. */
+/* Resets the state of a start that ran nothing. */
 static void forget_start(struct nm_live_container *l)
 {
     bool was_unkillable = l->run.unkillable;
@@ -370,8 +368,9 @@ static void forget_start(struct nm_live_container *l)
         nm_lists_tell_unkillable(l->m);
 }
 
-/* What hindered this nmd (a full disk, systemd on its way down) is there in the next turn as well, and the round that
- * is kicked here, for its room, would try again at once and come back here for as long as that lasts. */
+/* Queues a container again after a failed start. Its next start waits for a sample, because the cause (a full disk, a
+ * shutdown of systemd) will still exist in the next turn. Otherwise the round requested here would try again at once,
+ * in an endless loop. */
 static void requeue(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -388,7 +387,8 @@ static void requeue(struct nm_live_container *l)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* Somebody else's kill, and systemd's stop of its scope, are ends whatever its owner wants. */
+/* Returns whether the owner runs the container again. An external kill and a stop of its scope by systemd always end
+ * it. */
 static bool is_to_run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -405,8 +405,9 @@ static bool is_to_run_again(struct nm_live_container *l)
     return c->rerun;
 }
 
-/* The shim's files go before the journal says NEW: they are no witnesses of the next run. Until it does, the journal
- * says that it is to run again, and a restarted nmd comes back here. */
+/* Resets the container for its next run. The shim's files are deleted before the journal has NEW, because they must not
+ * count as evidence about the next run. Until then the journal has the pending rerun, and a restarted nmd repeats this
+ * step. */
 static int run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -451,8 +452,8 @@ static int on_end(sd_event_source *s, uint64_t usec, void *userdata)
 }
 
 /*
- * An end that looks as if somebody had systemd stop the scope. Its word of that is sent before the SIGTERM, but by way
- * of the bus, so that the end may be heard first.
+ * Returns whether the end may be due to a stop of the scope by systemd. systemd sends its message before SIGTERM, but
+ * over the bus, so nmd may see the end first.
  */
 static bool may_have_been_stopped(const struct nm_live_container *l)
 {
@@ -463,8 +464,8 @@ static bool may_have_been_stopped(const struct nm_live_container *l)
            l->end.exit_code == 128 + SIGTERM;
 }
 
-/* The end is dealt with in a turn of its own: whoever noticed it (a watch, the shim's callback, a
- * request, a round) may still hold pointers to the container. */
+/* Schedules the end in another turn, because the caller (a watch, the shim's callback, a request, a round) may still
+ * hold pointers to the container. */
 static bool finish_soon(struct nm_live_container *l)
 {
     uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
@@ -484,11 +485,11 @@ bool nm_end_is_over(const struct nm_live_container *l)
 
 /* ---- kills ----------------------------------------------------------------- */
 
-/* A process can slip into the cgroup just after a kill (another one moves it there), so it is looked at again and
- * killed again for as long as something lives: soon at first, for that is all it takes as a rule. */
+/* Another process may move a process into the cgroup just after a kill. So the cgroup is checked and killed again while
+ * it has processes. The first check is early, because usually one kill is enough. */
 #define FIRST_LOOK_USEC (100 * NM_USEC_PER_MSEC)
 #define LAST_LOOK_USEC (5 * NM_USEC_PER_SEC)
-/* What has not gone after this long, nor let go of memory meanwhile, is told. */
+/* A container that after this time has neither ended nor released memory is reported. */
 #define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
 
 static void tell_unkillable(struct nm_live_container *l)
@@ -554,7 +555,7 @@ int nm_end_kill(struct nm_live_container *l)
     return r;
 }
 
-/* ---- is it over? ----------------------------------------------------------- */
+/* ---- detection of the end -------------------------------------------------- */
 
 static void check_end(struct nm_live_container *l, bool empty)
 {
@@ -562,12 +563,12 @@ static void check_end(struct nm_live_container *l, bool empty)
     if (nm_run_phase_is_creating(l->phase) || nm_run_phase_is_ending(l->phase) ||
         nm_policy_container_is_waiting(&l->c->view))
         return;
-    /* The shim is in the cgroup, too: where that is empty, there is none. */
+    /* The shim is in the cgroup, too. If the cgroup is empty, the shim has gone. */
     if (!nm_run_phase_is_shim_gone(l->phase) &&
         !(empty && l->cg && (nm_run_phase_is_killed(l->phase) || !l->launch)))
         return;
     if (!empty) {
-        /* The command is over, but it left processes behind. */
+        /* The command is over but has left processes behind. */
         if (!nm_run_phase_is_killed(l->phase))
             (void)nm_end_kill(l);
         return;
@@ -589,7 +590,8 @@ void nm_end_is_empty(struct nm_live_container *l)
     check_end(l, true);
 }
 
-/* Nobody else comes back to what has ended, or is killed, and found no memory for its next turn. */
+/* Checks all containers again. Without this, a container that has ended or was killed would stay if memory was short
+ * when its next turn was scheduled. */
 void nm_end_check_all(struct nm_manager *m)
 {
     for (size_t i = 0; i < m->lives.n; i++) {
@@ -603,7 +605,7 @@ void nm_end_check_all(struct nm_manager *m)
     }
 }
 
-/* Before anything ran: the container ends here, and says why. */
+/* Ends a container before its command ran, with the given reason. */
 void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage, int error,
                          const char *message)
 {
@@ -614,7 +616,7 @@ void nm_end_fail_launch(struct nm_live_container *l, enum nm_launch_stage stage,
     if (message)
         (void)snprintf(l->c->message, sizeof l->c->message, "%s", message);
     nm_run_phase_set(&l->phase, NM_RUN_SHIM_GONE);
-    l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
+    l->launch = nm_launch_free(l->launch); /* a shim that waits at its gate exits */
     nm_end_check(l);
 }
 
@@ -622,6 +624,6 @@ void nm_end_hold_launch(struct nm_live_container *l)
 {
     assert(l->c->view.admitted);
     nm_run_phase_set(&l->phase, NM_RUN_WITHDRAWN);
-    l->launch = nm_launch_free(l->launch); /* a shim at its gate leaves */
+    l->launch = nm_launch_free(l->launch); /* a shim that waits at its gate exits */
     nm_end_check(l);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What containers do by themselves, heard from the shim (started, ended), from cgroup.events (frozen, empty) and from
- * memory.events (out of memory).
+ * Events of containers: reports of the shim (started, ended), of cgroup.events (frozen, empty) and of memory.events
+ * (out of memory).
  */
 
 #include "agent/lifecycle/container-events.h"
@@ -49,8 +49,7 @@ static void now_resumed(struct nm_live_container *l)
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-/* Only what is written in the container's own cgroup.freeze: somebody may have frozen the whole
- * slice, and knows why. */
+/* Restores the container's own cgroup.freeze. A freeze of the whole slice by another process is left alone. */
 static void put_back_freeze(struct nm_live_container *l, bool frozen)
 {
     bool is;
@@ -84,8 +83,9 @@ void nm_container_events_observe(struct nm_live_container *l)
         nm_end_is_empty(l);
 }
 
-/* Near its limit or over it: the node may be in trouble as well. But one that reads files at its own limit is told of
- * as often as it is looked at, and takes nothing from anybody; where the node's memory goes is for glances to see. */
+/* Handles an event at the memory limit or beyond, since the node may be short of memory as well. A container that reads
+ * files at its own limit causes such events constantly, without harm to others, so a round is requested only if a
+ * sample is affordable. The growth probe watches the node's memory. */
 static void on_memory_events(struct nm_live_container *l)
 {
     uint64_t now = nm_now_usec();
@@ -109,7 +109,8 @@ static void on_watch(enum nm_cgroup_watch_kind kind, bool gone, void *userdata)
         nm_container_events_observe(l);
 }
 
-/* Only a shim that is held by a pidfd: the number alone may be a process of the container by now. */
+/* Excludes the shim from the sampler's figures. Only a shim with a pidfd counts: a bare pid may belong to another
+ * process of the container by now. */
 void nm_container_events_tell_shim(struct nm_live_container *l)
 {
     if (l->sampler)
@@ -146,13 +147,13 @@ int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg
 static void started(struct nm_live_container *l, const struct nm_launch_record *r)
 {
     l->c->pid = r->pid;
-    l->run.output_max_bytes = r->output_max_bytes; /* by an earlier nmd, perhaps */
+    l->run.output_max_bytes = r->output_max_bytes; /* possibly set by an earlier nmd */
     if (l->phase == NM_RUN_AT_GATE)
         nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     if (l->c->view.state != NM_SCHEDULED)
-        return; /* killed meanwhile, or adopted further on */
-    /* view.started_usec stays the time of admission: those of one round start side by side, and
-     * which of them was scheduled first must not turn the order in which they give way. */
+        return; /* killed meanwhile, or adopted in a later state */
+    /* view.started_usec stays the time of admission. Containers of one round start side by side, and the kernel's
+     * scheduling of them must not change the order of victims. */
     l->c->started_realtime_usec =
         r->started_realtime_usec ? r->started_realtime_usec : nm_realtime_usec();
     nm_limits_started(l);
@@ -179,15 +180,15 @@ void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase
         l->has_end = true;
     }
     nm_sample_live(l, nm_now_usec());
-    /* Not here: the launch can't be freed inside its own callback. The event loop comes back
-     * through the cgroup's emptiness or, when that was already seen, through this round. */
+    /* The launch is not freed here, inside its own callback. The event loop continues when the cgroup is empty or, if
+     * that was already seen, with this round. */
     nm_end_check(l);
 }
 
-/* ---- stopped by others ----------------------------------------------------- */
+/* ---- stops by systemd ----------------------------------------------------- */
 
-/* The command may ignore SIGTERM: until systemd's patience is over (TimeoutStopSec=, 90 s as it comes) the container
- * goes on, and says so. */
+/* Handles a stop of the container's scope. The command may ignore SIGTERM, so until systemd's time-out
+ * (TimeoutStopSec=, by default 90 s) the container keeps running, and says so. */
 void nm_container_events_stopped(const char *container_id, void *userdata)
 {
     struct nm_manager *m = userdata;

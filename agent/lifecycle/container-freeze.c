@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a pause and of a resume. */
+/* The second half of a pause or resume. */
 
 #include "agent/lifecycle/container-freeze.h"
 
@@ -39,7 +39,7 @@ void nm_freeze_set(struct nm_live_container *l, bool frozen)
         nm_persist_set_state(l, frozen ? NM_RUNNING : NM_PAUSED);
         return;
     }
-    /* Small cgroups are frozen before the write returns; the event would only come a turn later. */
+    /* A small cgroup is frozen before the write returns. The event would come only in another turn. */
     nm_container_events_observe(l);
 }
 

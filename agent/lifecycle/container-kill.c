@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a kill, or of an end that another run follows: SIGTERM with its time of grace, SIGKILL to all. */
+/* The second half of a kill, or of the end of a run before another: SIGTERM with its grace period, then SIGKILL to
+ * all. */
 
 #include "agent/lifecycle/container-kill.h"
 
@@ -17,7 +18,8 @@
 #include "util/fault.h"
 #include "util/log.h"
 
-/* The dying give their memory back on their own CPU time: background work is let to the front for it. */
+/* Raises the priority of an opportunistic container that is being killed, since its processes free their memory in
+ * their own CPU time. */
 static void hasten(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
@@ -36,7 +38,7 @@ void nm_kill_all(struct nm_live_container *l)
 
     assert(l->c->view.state == NM_KILLING || l->c->rerun);
     NM_FAULT("before-kill");
-    nm_sample_live(l, nm_now_usec()); /* what it really held, a moment before it lets go */
+    nm_sample_live(l, nm_now_usec()); /* its use just before the kill */
     l->use_before = l->c->view.measured;
     if (l->cg)
         hasten(l);
@@ -58,8 +60,8 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* By an earlier nmd, which has left word of it. Many programs take a second SIGTERM as "never mind
- * the tidying up". */
+/* Returns whether an earlier nmd has already sent SIGTERM, by its journal. Many programs skip their cleanup at a second
+ * SIGTERM. */
 static bool was_told_to_end(const struct nm_live_container *l)
 {
     return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&
@@ -93,5 +95,5 @@ void nm_kill_terminate(struct nm_live_container *l)
     l->kill_timer = sd_event_source_disable_unref(l->kill_timer);
     if (sd_event_add_time_relative(l->m->event, &l->kill_timer, CLOCK_BOOTTIME, deadline - now, 1000, on_grace_over,
                                    l) < 0)
-        nm_kill_all(l); /* nobody would come back to it */
+        nm_kill_all(l); /* without the timer, SIGKILL would never follow */
 }

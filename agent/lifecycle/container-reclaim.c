@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The second half of a reclaim: a container's memory is pushed out to swap. Writing memory.reclaim blocks until the
- * kernel has done it, which swapping can make seconds: a worker does it, which ends by itself when its time is over
- * and is killed when it doesn't.
+ * The second half of a reclaim: a container's memory is pushed out to swap. A write to memory.reclaim blocks until the
+ * kernel is done, which may take seconds when it swaps. So a worker process does it. The worker ends when its time
+ * limit is over, and is killed otherwise.
  *
- * memory.high would slow a growing container down as well, but it makes the container itself do the reclaiming, which
- * idle-class work on a busy node does too late; and it would stay behind if nmd died.
+ * memory.high is not used, although it would also slow a growing container down. The container itself would have to
+ * reclaim, which idle-class work on a busy node does too late, and the limit would stay if nmd died.
  */
 
 #include "agent/lifecycle/container-reclaim.h"
@@ -25,14 +25,14 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* A worker that is late hangs in the kernel, in a write to a slow disk mostly. */
+/* A late worker hangs in the kernel, usually in a write to a slow disk. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
-/* What came in less says nothing about a disk: it may have had no time to begin. */
+/* A shorter reclaim does not show the disk's speed, since writing may not have begun. */
 #define TELLING_USEC (200 * NM_USEC_PER_MSEC)
-/* An older speed says nothing about today's disk; and one that was too slow is tried again then. */
+/* An older speed says nothing about the disk now. After this time, a reclaim is also tried again after a slow one. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
-/* How fast memory was pushed out lately. */
+/* The recent speed of reclaims. */
 struct nm_reclaim {
     uint64_t bytes_per_sec, measured_usec;
 };
@@ -50,7 +50,8 @@ struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
 
 /* ---- the worker ------------------------------------------------------------ */
 
-/* It must not keep what is nmd's (the lock, the gates of shims) beyond nmd's end, nor outlive it. */
+/* Runs the worker. It must not keep nmd's descriptors (the lock, the gates of shims) beyond nmd's end, nor outlive
+ * nmd. */
 static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
 {
     struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
@@ -81,7 +82,7 @@ uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m)
     return known ? m->reclaim->bytes_per_sec : 0;
 }
 
-/* What it brought counts, whether it is all or a part, and whether it came to its own end. */
+/* Returns the memory gained so far. Partial gains count, too, even if the worker was killed. */
 static uint64_t note_gain(struct nm_live_container *l)
 {
     uint64_t gained;
@@ -93,7 +94,7 @@ static uint64_t note_gain(struct nm_live_container *l)
     return gained;
 }
 
-/* People see a slow disk in it, which no errno would tell them. */
+/* Records a late reclaim with its speed, since no errno would point to a slow disk. */
 static void note_lateness(struct nm_live_container *l)
 {
     char got[32], asked[32], took[32], why[160];
@@ -129,15 +130,16 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     struct nm_live_container *l = userdata;
     bool worked = si->si_code == CLD_EXITED && (si->si_status == 0 || si->si_status == EAGAIN), open;
 
-    if (!l) { /* its container has gone meanwhile (lists.c); this gives back the reference that floating is */
+    if (!l) { /* the container has gone meanwhile (lists.c); release the floating reference */
         (void)sd_event_source_set_floating(s, false);
         return 0;
     }
-    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* else: overtaken by another */
+    open = l->decision_open && l->decision.kind == NM_DECISION_RECLAIM; /* otherwise another decision has replaced
+                                                                           the reclaim */
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
     l->c->view.reclaiming = false;
-    if (l->cg) /* it may have been killed before it did so */
+    if (l->cg) /* the worker may have been killed before it removed the limit */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     if (open && worked) {
         (void)note_gain(l);
@@ -148,7 +150,7 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
         measure_speed(l, 0);
         nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
     }
-    /* Of a running one's, what is still over the threshold is had by kills, and not a period later. */
+    /* After a reclaim of a running container, kill for the remaining excess now, not a period later. */
     nm_round_request(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
     return 0;
 }
@@ -180,7 +182,7 @@ void nm_reclaim_start(struct nm_live_container *l)
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
-    if (pid > 0 && r < 0) { /* nobody would hear of its end; it has hardly begun */
+    if (pid > 0 && r < 0) { /* its end can't be watched; it has hardly begun */
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The second half of an admission: the shim, its cgroup, and the gate that lets it begin.
+ * The second half of an admission: starts the shim, creates its cgroup, and opens the gate.
  *
- * A start takes nmd some milliseconds, and hundreds may be admitted at once. So they wait, each turn of the event loop
- * takes a few, and whoever asks nmd something gets an answer in between. Users, and of one user a cluster's
- * applications, take turns (util/fair-queue.h): one that has hundreds doesn't keep another's waiting. What a crash
- * leaves there is admitted by the journal and has no shim, as if nmd had died just ahead of its launch.
+ * A start keeps nmd busy for some milliseconds, and hundreds of containers may be admitted at once. So admitted
+ * containers wait in a queue, and each turn of the event loop starts a few, so that clients get answers in between.
+ * Users take turns, and so do the applications of one user of a cluster (util/fair-queue.h), so that one with hundreds
+ * of starts does not delay the others. After a crash the journal has the queued ones as admitted without a shim, as if
+ * nmd had died just before the launch.
  */
 
 #include "agent/lifecycle/container-start.h"
@@ -38,10 +39,10 @@ int nm_start_open_shim(struct nm_manager *m)
 }
 
 /*
- * Past the gate there is no way back, so a restarted nmd must be able to see that it was passed and
- * whose shim that is: in the journal, or in the copy beside the shim's records. With neither (a
- * disk is full) nothing is started. With both, the copy need not come first: that the journal is
- * lost as well, in the moment in which nmd dies, is not worth a file's making in each command's way.
+ * Journals the shim before its gate opens. A start can't be undone after the gate, so a restarted nmd must know that it
+ * was passed and by which shim: from the journal, or from the copy beside the shim's records. If neither can be written
+ * (a full disk), the start is given up. If the journal was written, the copy may follow later: losing the journal at
+ * the same moment as nmd is too unlikely to justify delaying each command by another file.
  */
 static int persist_before_gate(struct nm_live_container *l, bool *ret_copied)
 {
@@ -59,7 +60,8 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     int r;
 
     assert(!l->cg && l->launch && nm_run_phase_is_creating(l->phase));
-    if (result == -ESHUTDOWN && !kill_pending) { /* the host goes down: for the next boot, as a rule */
+    if (result == -ESHUTDOWN && !kill_pending) { /* the host shuts down: usually the container starts after the next
+                                                    boot */
         nm_end_hold_launch(l);
         return;
     }
@@ -86,9 +88,9 @@ static void created(int result, struct nm_cgroup *cg, const char *message, void 
     nm_limits_created(l);
     r = nm_launch_open_gate(l->launch);
     if (r < 0)
-        nm_debug("%s: the shim went before its gate opened", l->c->id); /* its end follows */
+        nm_debug("%s: the shim went before its gate opened", l->c->id); /* the shim's end is reported next */
     NM_FAULT("gate-open");
-    if (r >= 0 && l->input_fd > 0) { /* the shim's from here on */
+    if (r >= 0 && l->input_fd > 0) { /* the shim has its own copy of the descriptor now */
         (void)nm_close(l->input_fd);
         l->input_fd = 0;
     }
@@ -122,7 +124,7 @@ static int start_shim(struct nm_live_container *l)
     nm_files_container_dir(m, l->c->id, dir);
     if ((size_t)snprintf(logs, sizeof logs, "%s/%s", m->log_dir, l->c->id) >= sizeof logs)
         return -ENAMETOOLONG;
-    /* Where that fails, create() fails as well, and has the words for it. */
+    /* If prepare() fails, create() fails as well and provides the error message. */
     if (m->backend->ops->prepare && m->backend->ops->prepare(m->backend, l->c->id, &cg) >= 0) {
         p.cgroup_fd = cg->dir_fd;
         NM_FAULT("cgroup-prepared");
@@ -134,8 +136,8 @@ static int start_shim(struct nm_live_container *l)
     return r;
 }
 
-/* The rules may have become stricter while it waited, or between two starts. Whether somebody may
- * act for another was settled when it was submitted. */
+/* Returns whether the user may still run containers. The rules may have become stricter since the submission or the
+ * last start. The right to act for another user was checked at submission. */
 static bool user_is_allowed(struct nm_live_container *l, struct nm_problem *ret_problem)
 {
     const struct nm_command *command = &l->c->command;
@@ -189,15 +191,15 @@ static void launch(struct nm_live_container *l)
         nm_end_fail_launch(l, NM_LAUNCH_STAGE_SHIM, -r, "its cgroup could not be made");
 }
 
-/* Whose turn a start takes: that of the submitter and of the account that the command runs as. A cluster's containers
- * all have the same submitter, which is nmd, but the accounts of the cluster's users. */
+/* Returns the user whose turn a start takes: submitter and account of the command together. All containers of a cluster
+ * have the same submitter, nmd, but run as the accounts of the cluster's users. */
 static uint64_t starter_of(const struct nm_container *c)
 {
     return (uint64_t)c->submitter_uid << 32 | c->command.uid;
 }
 
-/* Users take turns, and in the turns of each user the applications: a user with many of these gets no more turns. Where
- * all users of a cluster have one account, only the applications take turns. */
+/* Queues a start. Users take turns, and within a user's turns the user's applications do, so a user with many
+ * applications gets no more turns. If all users of a cluster share one account, only the applications take turns. */
 void nm_start_soon(struct nm_live_container *l)
 {
     const char *app = nm_streq(l->c->owner, "local") ? "" : l->c->app;
@@ -244,7 +246,7 @@ void nm_start_some(struct nm_manager *m)
             break;
     }
     if (!m->round.is_on)
-        nm_slice_follow(m); /* a round sees to it by itself */
+        nm_slice_follow(m); /* a round updates the slice itself */
     if (m->starts.queue.first)
         (void)nm_loop_want(m->starts.source);
 }

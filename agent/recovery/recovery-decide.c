@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A decision is written when it is taken, and again when its outcome is known. An nmd that dies in
- * between leaves it open; the next one sees by the container's state what became of it, and goes on
- * with it or closes it, so that no record stays without an outcome.
+ * A decision is journalled when it is taken, and again when its outcome is known. If nmd dies in between, the decision
+ * stays open. The next nmd derives the outcome from the container's state, and continues or closes the decision, so
+ * that every record gets an outcome.
  */
 
 #include "agent/recovery/recovery-decide.h"
@@ -46,7 +46,7 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
         return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
-        if (d->reason == NM_REASON_KERNEL_OOM) /* the end, which is on the way, closes it */
+        if (d->reason == NM_REASON_KERNEL_OOM) /* the container's end, which follows, closes it */
             return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
     case NM_DECISION_RESTART:
@@ -55,7 +55,7 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:
         return done_if(v->type == NM_OPPORTUNISTIC);
-    case NM_DECISION_UPDATE: /* written together with what it changes */
+    case NM_DECISION_UPDATE: /* journalled together with its change */
         return FATE_DONE;
     default:
         return FATE_NOT_DONE;
@@ -71,11 +71,11 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
     if (!load_newest(l->m, l->c->id, d))
         return;
     l->use_before = d->predicted;
-    if (d->kind == NM_DECISION_QUEUE) { /* else the same reason would be recorded once more */
+    if (d->kind == NM_DECISION_QUEUE) { /* so that the same reason is not recorded again */
         l->queue_told = d->reason;
         l->queue_told_usec = d->decided_usec;
     }
-    /* Frozen, but the sample that shows what came of it was still to come. */
+    /* The pause was done, but the sample that shows its effect had not been taken. */
     if (d->outcome == NM_OUTCOME_DONE && !d->regained_known && d->kind == NM_DECISION_PAUSE &&
         v->state == NM_PAUSED)
         l->regain_due = true;
@@ -90,7 +90,7 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
         break;
     case FATE_NOT_DONE:
         nm_record_failed(l, "nmd was restarted before it was carried out");
-        if (d->kind == NM_DECISION_RECLAIM) /* nothing is lost by doing it again, but by not doing it */
+        if (d->kind == NM_DECISION_RECLAIM) /* repeating a reclaim does no harm */
             l->c->view.reclaimed = false;
         break;
     }

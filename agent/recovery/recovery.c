@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Re-adoption. On start there are three witnesses of what an earlier nmd left: the journal (what
- * was meant), the live cgroups under the slice (what is), and the shims with their records (how
- * commands began and ended). They are compared container by container:
+ * Recovery after a restart of nmd. Three sources show what an earlier nmd left: the journal (intents), the
+ * live cgroups under the slice (the present state), and the shims with their records (how commands
+ * began and ended). They are compared for each container:
  *
- *   journal   cgroup   shim           what is done
- *   prepared  -        -              NEW again, for its owner to make it ready
- *   queued    -        -              waits on, at its old place
- *   admitted  any      at its gate    waited for: either it starts after all, or it leaves
- *   admitted  any      gone, no gate  nothing ran: queued again, when its cgroup is empty
+ *   journal   cgroup   shim           action
+ *   prepared  -        -              becomes NEW again, for its owner to prepare it
+ *   queued    -        -              keeps waiting at its old place
+ *   admitted  any      at its gate    wait: the shim either starts the command or exits
+ *   admitted  any      gone, no gate  nothing has run: queued again, when its cgroup is empty
  *   admitted  yes      started        adopted as running
  *   running.. yes      alive          adopted in the state that cgroup.events shows
- *   running.. yes      gone           its record says how it ended; what it left is killed, being
- *                                     ours by journal and inode
- *   run again any      any            what still runs is ended; then NEW again
- *   running.. no       gone           ended by its record, else by the kill that the journal had
+ *   running.. yes      gone           ended according to its record; remaining processes are killed,
+ *                                     as journal and inode prove that they belong to it
+ *   run again any      any            remaining processes are ended; then NEW again
+ *   running.. no       gone           ended according to its record, else by the kill that the journal
  *                                     announced, else killed from outside, else lost
- *   -         any      any            its copy (container-snapshot.h) takes the row's place
+ *   -         any      any            the copy (container-snapshot.h) replaces the missing row
  *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
  *
- * After a reboot (another boot id) what lived is reported lost, unless its shim had seen the end.
- * What waited waits on if nmd had been stopped in good order; after a crash of the host its row
- * doesn't prove that it never ran, and it is lost as well.
- * Nothing is killed here that can't be attributed, and nothing is started twice: only a shim that is
- * gone and was never let through its gate proves that nothing ran.
+ * After a reboot (another boot id) containers that were running are reported lost, unless the shim had
+ * recorded the end. Waiting ones keep waiting if nmd had been stopped properly. After a crash of the
+ * host the row of a waiting container doesn't prove that it never ran, so it is lost as well.
+ * Recovery kills nothing whose owner it does not know, and starts nothing twice: only a shim that has
+ * gone and never passed its gate proves that the command did not run.
  */
 
 #include "agent/recovery/recovery.h"
@@ -61,9 +61,9 @@ struct finding {
     struct nm_manager *m;
     struct found *found;
     size_t n;
-    bool journal_lost; /* it doesn't know of containers that it ought to */
-    bool rows_stale;   /* what it knows may be older than what happened */
-    int error;         /* a cgroup that was listed could not be kept */
+    bool journal_lost; /* the journal may lack containers */
+    bool rows_stale;   /* rows of the journal may be older than the last changes */
+    int error;         /* a listed cgroup could not be stored */
     unsigned adopted, queued, lost, rebuilt;
 };
 
@@ -100,7 +100,7 @@ static void add_ended(struct finding *f, struct nm_container *c)
 
 /* ---- after a reboot ------------------------------------------------------ */
 
-/* CLOCK_BOOTTIME has begun anew: what an ended container keeps of it is only its age. */
+/* CLOCK_BOOTTIME has started again. Only the age of an ended container remains valid. */
 static void rebase(struct nm_container *c)
 {
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->finished_realtime_usec);
@@ -128,10 +128,10 @@ static const char *doing(const struct nm_policy_container *v)
     }
 }
 
-/* Ends what nobody has seen end, unless its shim has. what: how it was lost, which says what it did then. */
+/* Ends a container whose end no nmd has seen, unless its shim has recorded it. what: the text for how it was lost. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
-    /* An OOM kill of an earlier boot isn't looked into. */
+    /* Oom kills of an earlier boot can't be examined. */
     struct nm_live_container l = {.m = f->m, .c = c, .run.oom_reported = true};
     char dir[NM_DIR_SIZE];
 
@@ -167,10 +167,9 @@ static void after_reboot(struct finding *f, struct nm_container *c)
     end_unseen(f, c, "the host was rebooted");
 }
 
-/* It waits on, if it is sure that it never ran: a row that says so proves it only if it is the last
- * one that was written, and a journal that was closed has lost none. One whose start was under way
- * when the host went down has run nothing either, for no gate is opened before the cgroup has been
- * journalled. */
+/* Returns whether a waiting container may keep waiting after a reboot, because it certainly never ran. Its row proves
+ * that only if it is the last one written, and a journal that was closed has lost no rows. A container whose start was
+ * in progress has not run either, because no gate is opened before the cgroup was journalled. */
 static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
 {
     char dir[NM_DIR_SIZE];
@@ -196,12 +195,12 @@ static int adopt_shim(struct nm_live_container *l, const char *dir)
     int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_container_events_launched, l,
                             &l->launch);
 
-    if (r < 0 && r != -ESRCH) /* there, but not to be watched: its cgroup will show the end */
+    if (r < 0 && r != -ESRCH) /* it exists but can't be watched; the cgroup will show its end */
         nm_err("%s: its shim can't be watched: %s; ignoring", c->id, strerror(-r));
     return r;
 }
 
-/* A row that could not be written in time knows less than the copy beside the shim's records. */
+/* Completes a row from the copy beside the shim's records, if the row could not be written in time. */
 static void borrow_from_copy(struct nm_live_container *l, const char *dir)
 {
     _cleanup_(nm_container_freep) struct nm_container *copy = NULL;
@@ -213,8 +212,8 @@ static void borrow_from_copy(struct nm_live_container *l, const char *dir)
     l->c->shim_start_ticks = copy->shim_start_ticks;
 }
 
-/* Admitted, as far as the journal goes. Its record, or the gate alone, may say more. Returns whether nothing shows that
- * its shim has left the gate. */
+/* Determines how far an admitted container has come; its record or the gate file may show more than the journal.
+ * Returns true if nothing shows that the shim has passed its gate. */
 static bool settle_launch(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
@@ -224,7 +223,7 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
     if (r == -ENOENT && !nm_launch_gate_was_open(dir))
         return true;
     if (r >= 0 && record.failed_stage != NM_LAUNCH_STAGE_NONE)
-        return false; /* its end follows */
+        return false; /* the end is handled next */
     c->view.state = NM_RUNNING;
     if (c->view.started_usec == 0)
         c->view.started_usec = nm_now_usec();
@@ -236,7 +235,8 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
     return false;
 }
 
-/* Not with the whole slice: somebody has frozen that, and thaws it again. */
+/* Returns whether the container itself is frozen. If the whole slice is frozen, another process has done that and will
+ * thaw it. */
 static bool is_frozen_itself(const struct nm_live_container *l, const struct nm_cgroup_events *e)
 {
     bool is;
@@ -249,8 +249,8 @@ static void end_run(struct nm_live_container *l, const struct nm_cgroup_events *
     l->todo = l->c->kill_deadline_usec > nm_now_usec() && !e->frozen ? NM_TODO_TERMINATE : NM_TODO_KILL;
 }
 
-/* The kernel's word on whether it is frozen outranks the journal's; the journal's on what should
- * become of it is then done. */
+/* Reconciles the states. Whether the container is frozen is taken from the kernel, the intended state from the journal,
+ * and the remaining action is carried out afterwards. */
 static void settle_state(struct nm_live_container *l)
 {
     struct nm_cgroup_events e = {0};
@@ -279,8 +279,8 @@ static void settle_state(struct nm_live_container *l)
         }
         break;
     case NM_RUNNING:
-        /* By a person's echo, or by a pause that could not be journalled: it gets a deadline. One
-         * that is guaranteed is thawed instead, when it is observed. */
+        /* A person has frozen it through cgroupfs, or a pause could not be journalled. It gets a deadline. A guaranteed
+         * container is thawed instead, when it is observed. */
         if (v->type == NM_OPPORTUNISTIC && is_frozen_itself(l, &e)) {
             v->state = NM_PAUSED;
             v->paused_usec = nm_now_usec();
@@ -311,8 +311,8 @@ static bool was_launched(struct finding *f, const struct nm_container *c, const 
     return !nm_policy_container_is_waiting(&c->view) || find_cgroup(f, c->id) || nm_launch_gate_was_open(dir);
 }
 
-/* One that has run for long is known as soon as this nmd has measured it: that its request counted again
- * for some periods after each restart would keep others waiting for nothing. */
+/* Ends the warm-up of a long-running container with the first sample of this nmd. Otherwise its request would count
+ * again for some periods after each restart, and delay other containers needlessly. */
 static void trust_next_sample(const struct nm_manager *m, struct nm_policy_container *v)
 {
     uint32_t n = m->settings.warmup_samples;
@@ -344,7 +344,7 @@ static void adopt(struct finding *f, struct nm_live_container *l, const char *di
     f->adopted++;
 }
 
-/* Takes c. */
+/* Adds a container of the journal to the lists. Takes ownership of c. */
 static void take_in(struct finding *f, struct nm_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -353,7 +353,7 @@ static void take_in(struct finding *f, struct nm_container *c)
 
     assert(c->view.state != NM_COMPLETED);
     if (v->state == NM_LOCALIZING)
-        v->state = NM_NEW; /* whoever was at it has gone with that nmd */
+        v->state = NM_NEW; /* its preparation ended with the earlier nmd */
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};
@@ -372,9 +372,10 @@ static void take_in(struct finding *f, struct nm_container *c)
 }
 
 /*
- * A journal that has lost its newest transactions tells of what was. Copies are written apart from it, and win: they
- * have each change that a person has made. What waits has a copy for as long as it does; a row alone is no proof that
- * it hasn't been killed, or started, since. *c: taken, if there is something better. Returns whether it may go on.
+ * Replaces an outdated row. A journal that has lost its newest transactions has old data. Copies are written separately
+ * and are preferred, since they contain each change made by a person. A waiting container always has a copy, so its row
+ * alone does not prove that it was not killed or started later. *c: replaced if there is better data. Returns whether
+ * the container may continue.
  */
 static bool bring_up_to_date(struct finding *f, struct nm_container **c)
 {
@@ -403,7 +404,7 @@ static void recover_one(struct nm_container *c, void *userdata)
     struct nm_manager *m = f->m;
 
     assert(c->id[0]);
-    if (nm_lists_by_id(m, c->id)) { /* the journal was replaced meanwhile, and is read once more */
+    if (nm_lists_by_id(m, c->id)) { /* the journal was replaced meanwhile and is read again */
         nm_container_free(c);
         return;
     }
@@ -430,9 +431,9 @@ static void recover_one(struct nm_container *c, void *userdata)
     }
 }
 
-/* ---- what the journal doesn't know --------------------------------------- */
+/* ---- containers missing in the journal -------------------------------------- */
 
-/* An id that was given out is never given out again, whatever the journal remembers. */
+/* Ids are never used twice, even if the journal has lost the container. */
 static void skip_number(struct nm_manager *m, const char *id)
 {
     uint64_t epoch, seq;
@@ -441,8 +442,8 @@ static void skip_number(struct nm_manager *m, const char *id)
         m->journal.next_seq = NM_MAX(m->journal.next_seq, seq + 1);
 }
 
-/* It came after the journal's newest: what is there is older than this container, and has no say about its files. Of an
- * id that its owner chose only the copy, if there is one, tells when it came. */
+/* Returns whether the container was created after the journal's newest data, so that the journal can't decide about its
+ * files. For an id that the owner chose only the copy, if there is one, shows the time. */
 static bool is_newer_than_journal(const struct nm_manager *m, const char *id, const struct nm_container *copy)
 {
     uint64_t epoch, seq;
@@ -488,7 +489,7 @@ static void on_directory(const char *id, void *userdata)
         return;
     }
     nm_container_free(c);
-    /* Its row was deleted, and nmd died before the rest was. */
+    /* The row was deleted, but nmd died before it deleted the files. */
     if (!f->journal_lost && !lives)
         nm_files_forget(f->m, id);
 }
@@ -553,7 +554,7 @@ void nm_recovery_check_orphans(struct nm_manager *m)
     nm_removable_look(m);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- recovery as a whole ------------------------------------------------- */
 
 static int by_seq(const void *a, const void *b)
 {
@@ -569,7 +570,7 @@ static int by_end(const void *a, const void *b)
     return (*x)->finished_usec < (*y)->finished_usec ? -1 : (*x)->finished_usec > (*y)->finished_usec;
 }
 
-/* Rows come by number; those that were rebuilt, in whatever order their directories are found. */
+/* Sorts the containers. Rows are read by number, but rebuilt containers come in the order of their directories. */
 static void put_in_order(struct nm_manager *m)
 {
     if (m->lives.n > 1)
@@ -588,7 +589,7 @@ static int load(struct finding *f)
 
     (void)nm_store_begin(m->store);
     r = nm_store_load_containers(m->store, recover_one, f, &n_bad);
-    if (r == -EUCLEAN || r == -EIO) { /* damage that no check had found, half way through */
+    if (r == -EUCLEAN || r == -EIO) { /* damage that no check had found before */
         (void)nm_store_commit(m->store);
         nm_journal_replace(m);
         f->journal_lost = true;
@@ -610,8 +611,7 @@ static int load(struct finding *f)
     return r;
 }
 
-/* First everything is taken in, then what was left half done is done: a kill may end a container at
- * once. */
+/* Carries out unfinished actions after all containers were adopted, because a kill may end a container at once. */
 static void go_on(struct nm_manager *m)
 {
     for (size_t i = m->lives.n; i-- > 0;) {
@@ -662,7 +662,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
                         .rows_stale = m->journal.opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
-    /* Without that list, or with holes in it, containers would look as if their cgroups had gone. */
+    /* With a missing or incomplete list, the cgroups would seem to have gone. */
     if (r >= 0)
         r = f.error;
     if (r < 0)

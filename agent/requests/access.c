@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who may see and touch what: containers are found here for whoever asks, and only those that are theirs. */
+/* Access rules: finds containers for a caller, and only those that the caller may see. */
 
 #include "agent/requests/access.h"
 
@@ -19,13 +19,12 @@ static bool all_digits(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* A number is short for the id that ends in it, as people say it: "kill 42". */
+/* A number is short for the id that ends in it, as people write it: "kill 42". */
 static bool answers_to(const struct nm_container *c, const char *ref)
 {
     return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));
 }
 
-/* By id, by number, or by name: the one live container of that name, else the newest ended one. */
 int nm_access_find(struct nm_manager *m, const struct nm_caller *who, const char *ref,
                 struct nm_container **ret, struct nm_problem *p)
 {
@@ -70,7 +69,6 @@ int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const cha
     return r;
 }
 
-/* What has ended, or is about to, can't be changed: the state is told, since it is the reason. */
 int nm_access_find_live(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_live_container **ret, struct nm_problem *p)
 {

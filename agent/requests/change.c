@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Another type, size or blob for a container that is there, by people or its owner. All that is asked for at once is
- * looked at before any of it is done. It is done in place: the limits of the cgroup change, and no process is moved.
+ * Changes of type, size or blob of an existing container, requested by people or its owner. All parts of a request are
+ * checked before any is applied. Changes are made in place: the cgroup's limits change, and no process is moved.
  */
 
 #include "agent/requests/change.h"
@@ -24,14 +24,14 @@
 #include "util/fault.h"
 #include "util/parse.h"
 
-/* How it is to be, and which of that is to be another one. */
+/* The requested values, and which of them change. */
 struct wish {
-    const struct nm_caller *who; /* NULL: its owner */
+    const struct nm_caller *who; /* NULL: the owner */
     enum nm_execution_type type;
     struct nm_resources request;
     uint32_t vcores_milli;
     const struct nm_blob *blob;
-    bool moves, sized; /* another type; another size, or the same said once more */
+    bool moves, sized; /* moves: the type changes. sized: a size is given, even if it is the same */
 };
 
 static struct wish wish_of(const struct nm_live_container *l, const struct nm_caller *who)
@@ -40,13 +40,13 @@ static struct wish wish_of(const struct nm_live_container *l, const struct nm_ca
                          .vcores_milli = l->c->vcores_milli};
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------- */
 
 static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes, struct nm_problem *p)
 {
     char want[32], has[32];
 
-    /* A limit that isn't lowered makes nothing worse, however much is used. */
+    /* A limit that isn't lowered can't cause a kill, however much is used. */
     if (memory_bytes >= l->c->view.request.memory_bytes || memory_bytes >= l->c->view.measured.memory_bytes)
         return 0;
     nm_format_size(memory_bytes, want, sizeof want);
@@ -56,7 +56,7 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
         l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
-/* Says what to do instead of the refused change. For a container that exists that differs from the advice for a new
+/* Says what to do instead of the refused change. The advice for an existing container differs from that for a new
  * request. */
 static void advise(const struct nm_live_container *l, const struct wish *w, char *buf, size_t size)
 {
@@ -75,8 +75,8 @@ static void advise(const struct nm_live_container *l, const struct wish *w, char
                        "first ('nmctl demote %s').", id);
 }
 
-/* As a new request would be, without what it holds already. The queue's length is a reason for what comes into it only:
- * to another size it has its place. */
+/* Checks the change like a new request, without the container's present request. The queue's length matters only if the
+ * container enters the queue; for a change of size it already has its place. */
 static int check_room(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     static const struct nm_caller owner = {.admin = true};
@@ -116,7 +116,7 @@ static int check(struct nm_live_container *l, const struct wish *w, struct nm_pr
     return r;
 }
 
-/* ---- what is done ------------------------------------------------------------------------- */
+/* ---- execution ---------------------------------------------------------------------------- */
 
 static int take_blob(struct nm_live_container *l, const struct nm_blob *blob)
 {
@@ -133,7 +133,7 @@ static void record(struct nm_live_container *l, enum nm_decision_kind kind, cons
     nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
 }
 
-/* A container has one record at a time, so of two the size's is closed first. */
+/* A container has only one open decision record, so the record of the size is closed before that of the type. */
 static void keep(struct nm_live_container *l, const struct wish *w)
 {
     struct nm_manager *m = l->m;
@@ -168,7 +168,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
         nm_limits_set_priority(l);
     nm_record_acted(l);
     nm_record_effective(l);
-    /* What was paused to give way has the right of way now. */
+    /* The container was paused to make room for others. Now that it is guaranteed it must run. */
     if (w->moves && w->type == NM_GUARANTEED && (v->state == NM_PAUSED || v->state == NM_PAUSING) && !v->user_paused) {
         record(l, NM_DECISION_RESUME, &(struct wish){.who = w->who});
         nm_act_resume(l);
@@ -176,7 +176,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-/* All of it or nothing. What can fail for want of memory comes first. */
+/* Makes all changes or none. Steps that may fail for lack of memory come first. */
 static int change(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     int r = check(l, w, p);
@@ -205,8 +205,8 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *i
     return r == 0 ? nm_persist_check(m, p) : r;
 }
 
-/* A promise that can't be kept is refused, as at submission; to give one up is always possible, but for what still
- * waits: it needs a place in the queue. */
+/* Changes the type. A promotion is refused if its promise can't be kept, as at submission. A demotion is always
+ * possible for a running container, but a waiting one needs a place in the queue. */
 static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        enum nm_execution_type to, struct nm_problem *p)
 {
@@ -276,7 +276,7 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
 
 /* ---- for owners --------------------------------------------------------------------------- */
 
-/* No word of a journal that can't be written now: an answer that isn't 0 would mean that nothing has changed. */
+/* Does not report a failed write to the journal, because any result but 0 would mean that nothing has changed. */
 int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem)
 {
     struct wish w = wish_of(l, NULL);

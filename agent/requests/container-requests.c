@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What people ask for containers that are there: pause, resume, kill, remove; change.c has the rest. */
+/* Requests of people about existing containers: pause, resume, kill, remove. change.c has the others. */
 
 #include "agent/state/manager-state.h"
 
@@ -14,7 +14,7 @@
 #include "agent/journal/lists.h"
 #include "agent/journal/decision-record.h"
 
-/* Says what to do where the state doesn't allow a pause or a resumption. */
+/* Returns what to do if the container's state doesn't allow a pause or a resume. */
 static const char *state_advice(enum nm_state s)
 {
     switch (s) {
@@ -38,8 +38,8 @@ static int wrong_state(const struct nm_container *c, const char *what, const cha
                           nm_state_word(c->view.state), what, allowed, state_advice(c->view.state));
 }
 
-/* A person's pause of what the policy had paused makes it theirs: it then outlives the cause of the
- * first. */
+/* A person's pause of a container that the policy has paused takes the pause over, so that the policy no longer ends
+ * it. */
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem)
 {
@@ -54,7 +54,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
                               m->backend->missing[NM_CGROUP_FREEZE]);
     if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
         l->c->view.user_paused =
-            true; /* policy had paused it: now it stays until a person resumes it */
+            true; /* the policy had paused it; now only a person resumes it */
         (void)nm_persist_journal(l);
         (void)nm_persist_snapshot(l);
         return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
@@ -66,7 +66,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
 }
 
-/* Also what is still being paused; the policy may pause it again, when CPU is short. */
+/* Resumes also a container whose pause is still in progress. The policy may pause it again when CPU is short. */
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem)
 {
@@ -82,7 +82,7 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
     return nm_persist_answer(m, l->c->id, "is resumed", ret_problem);
 }
 
-/* Twice is not an error: the second time, with `now`, ends the time of grace. */
+/* A second kill succeeds, too; with `now` it ends the grace period. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Emptying the node: nothing is admitted any more, what waits is discarded, what runs may finish until the deadline. */
+/* Draining the node: admissions stop, waiting containers are discarded, and running ones may finish until the
+ * deadline. */
 
 #include "agent/requests/drain.h"
 
@@ -59,11 +60,10 @@ int nm_drain_arm(struct nm_manager *m, uint64_t deadline_usec)
     return 0;
 }
 
-/* Also after a restart: an nmd that died in the midst of it is followed by one that finishes it. */
 void nm_drain_carry_out(struct nm_manager *m, const struct nm_caller *who)
 {
     assert(m->drain.is_on);
-    /* What waits would wait for ever. */
+    /* Waiting containers would never start. */
     for (size_t i = m->lives.n; i-- > 0;)
         if (nm_policy_container_is_waiting(m->lives.views[i])) {
             nm_record_by(m->lives.all[i], NM_DECISION_SHED, NM_REASON_DRAINING, who);
@@ -97,8 +97,8 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     nm_events_tell_node(m, text);
 }
 
-/* Journalled before anything is done: a restart in between must not admit again. To drain anew
- * changes the deadline; but who wants a node drained for good is not overruled by who only wants to end nmd. */
+/* The drain is journalled before anything else, so that nmd does not admit containers after a restart in between.
+ * Another drain changes the deadline. It can't replace a permanent drain by one that ends with nmd. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem)
 {
@@ -145,14 +145,14 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     return nm_persist_answer(m, "The node", "no longer drains", ret_problem);
 }
 
-/* An nmd that dies doesn't come here: the next one goes on with the drain. */
+/* If nmd dies without this call, the next one continues the drain. */
 void nm_manager_leave(struct nm_manager *m)
 {
     if (m->drain.until_restart)
         end_drain(m);
 }
 
-/* The policy's memory is in the journal: saved here, since a round may find nothing to do. */
+/* Journals the policy's memory here, since the next round may have nothing to write. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem)
 {

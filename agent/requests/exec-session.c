@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Other commands in containers that run (nmctl exec): sessions. The container is what is journalled, limited and
- * killed; a session is some more processes in its cgroup, with nothing to be done about them after nmd or they have
- * ended. So nothing of it is kept, and nmd has no part in one once it has begun (shim-session.c): all that it knows is
- * how many there are, since each costs it a child to reap. A restarted nmd counts anew.
+ * Sessions: additional commands in running containers (nmctl exec). Only the container is journalled, limited and
+ * killed. A session is just more processes in its cgroup, which need no handling after nmd or they have ended. So
+ * sessions are not stored, and nmd does not take part in one once it has begun (shim-session.c). It only counts them,
+ * since it must reap a child for each. A restarted nmd starts counting at 0.
  */
 
 #include "agent/requests/exec-session.h"
@@ -20,12 +20,12 @@
 
 #define SESSIONS_MAX 256u
 #define SESSIONS_PER_CONTAINER 16u
-#define SESSIONS_PER_USER 64u /* administrators excepted */
+#define SESSIONS_PER_USER 64u /* except for administrators */
 
 struct nm_sessions {
     struct nm_session *first;
     unsigned n;
-    uint64_t last; /* its number */
+    uint64_t last; /* number of the newest session */
 };
 
 struct nm_session {
@@ -35,7 +35,7 @@ struct nm_session {
     char container_id[NM_ID_SIZE];
     uid_t uid;
     struct nm_launch *launch;
-    sd_event_source *over; /* the turn in which it is forgotten */
+    sd_event_source *over; /* the turn in which the session is freed */
 };
 
 static void forget(struct nm_session *s)
@@ -47,7 +47,7 @@ static void forget(struct nm_session *s)
     *p = s->next;
     s->m->sessions->n--;
     sd_event_source_disable_unref(s->over);
-    nm_launch_free(s->launch); /* one at its gate leaves */
+    nm_launch_free(s->launch); /* a shim that waits at its gate exits */
     free(s);
 }
 
@@ -85,7 +85,7 @@ static int on_over(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* Its launch can't be freed inside of its own callback. */
+/* Schedules the session's removal, since a launch can't be freed inside its own callback. */
 static void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r, void *userdata)
 {
     struct nm_session *s = userdata;
@@ -96,7 +96,7 @@ static void on_launch(struct nm_launch *l, enum nm_launch_phase phase, const str
         nm_err("%s: out of memory while a session ends", s->container_id);
 }
 
-/* ---- bounds ----------------------------------------------------------------------------------- */
+/* ---- limits ----------------------------------------------------------------------------------- */
 
 static int refuse(struct nm_problem *p, unsigned n, const char *whose)
 {
@@ -127,7 +127,7 @@ static int check_room(const struct nm_manager *m, const struct nm_caller *who, c
     return 0;
 }
 
-/* What is frozen would only seem to hang. */
+/* Refuses a paused container, because a command in it would seem to hang. */
 static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
@@ -153,7 +153,7 @@ static size_t count(const char *const *v)
     return n;
 }
 
-/* The container's and what comes on top, as one vector; the strings are theirs. */
+/* Joins the container's environment and the additional one into one vector. The strings are not copied. */
 static char **join_env(const struct nm_container *c, const struct nm_exec *e)
 {
     const char *const *own = (const char *const *)c->command.env;
@@ -203,7 +203,7 @@ static int launch(struct nm_session *s, struct nm_live_container *l, const struc
     return nm_cgroup_move_in(l->cg, nm_launch_shim_pid(s->launch));
 }
 
-/* Where it isn't the cgroup's: the command inherits its shim's. */
+/* Sets the shim's priority, which the command inherits, where the cgroup can't set it. */
 static void set_priority(const struct nm_session *s, const struct nm_live_container *l)
 {
     const struct nm_priority p = nm_limits_priority_of(l);
@@ -250,7 +250,8 @@ void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
     struct nm_session *s = find(m, number);
 
     if (s)
-        (void)nm_launch_open_gate(s->launch); /* that its shim has gone is heard by both ends */
+        (void)nm_launch_open_gate(s->launch); /* an error means that the shim has gone, which both ends of the
+                                                 connection notice */
 }
 
 void nm_manager_exec_drop(struct nm_manager *m, uint64_t number)

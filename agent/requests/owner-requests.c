@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What owners ask for containers of theirs, beside what people may. An owner is a part of nmd: it is believed, but not
- * to have no bugs, and its containers may be gone when it comes. */
+/* Requests of owners about their containers, in addition to those of people. An owner is a part of nmd and trusted, but
+ * it may have bugs, and its containers may have ended before its request. */
 
 #include "agent/state/manager-state.h"
 
@@ -20,7 +20,7 @@
 #include "agent/journal/decision-record.h"
 #include "util/fault.h"
 
-/* NULL: *p says why. */
+/* Returns NULL if there is no such container; then *p has the reason. */
 static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
 {
     struct nm_container *c = nm_lists_by_id(m, id);
@@ -74,8 +74,8 @@ static int kill_now(struct nm_manager *m, struct nm_live_container *l, struct nm
     return nm_persist_answer(m, l->c->id, "is being killed", p);
 }
 
-/* What is frozen would hear it when it runs again, which may be in an hour; of what is about to start there is nobody
- * yet. */
+/* Returns whether a signal would be delivered now. A paused container would receive it only after its resume, and a
+ * container that is starting has no command yet. */
 static bool can_hear(const struct nm_live_container *l)
 {
     switch (l->c->view.state) {
@@ -89,7 +89,7 @@ static bool can_hear(const struct nm_live_container *l)
     }
 }
 
-/* It changes nothing that nmd goes by, so there is nothing to be journalled. */
+/* Sends a signal. It changes no state of nmd, so nothing is journalled. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem)
 {
@@ -107,7 +107,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
     r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
     if (r == -ENOENT)
-        return 0; /* they have all ended in this moment */
+        return 0; /* all processes have just ended */
     return r;
 }
 

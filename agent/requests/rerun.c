@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What runs is ended, to run again. Here is what an owner asks for, and what the journal has of it; its processes end
- * as with a kill (container-kill.c), and what becomes of the container then is in container-end.c.
+ * Reruns: a running container is ended so that it can run again. This file has the owner's request and its journalling.
+ * The processes end as after a kill (container-kill.c), and container-end.c starts the next run.
  */
 
 #include "agent/requests/rerun.h"
@@ -18,7 +18,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 
-/* Where nothing begins it would wait, and what it did is lost. */
+/* Refuses a rerun while the node admits nothing: the container would wait, and its work would be lost. */
 static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;
@@ -54,7 +54,8 @@ static int check(const struct nm_live_container *l, const struct nm_rerun *rerun
     return r == 0 && bytes > l->command_bytes ? nm_user_limits_check_bytes(l->m, bytes - l->command_bytes, p) : r;
 }
 
-/* Borrowed pointers behind a cast: nm_command_copy() makes the container's own of them. */
+/* Copies the container's command with the changes of the request. The cast is safe because nm_command_copy() only reads
+ * the borrowed strings. */
 static int copy_command(const struct nm_container *c, const struct nm_rerun *rerun, struct nm_command *ret)
 {
     struct nm_command with = c->command;
@@ -66,7 +67,7 @@ static int copy_command(const struct nm_container *c, const struct nm_rerun *rer
     return nm_command_copy(&with, ret);
 }
 
-/* What can fail for want of memory comes first. */
+/* Steps that may fail for lack of memory come first. */
 static int take(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_command command = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What comes in anew. Everything is checked here, whichever way it came: rpc/ only turns bytes into structs. A
- * refusal names the thing, its value and what is allowed, and has changed nothing.
+ * New requests. All checks are here, for every interface: rpc/ only turns bytes into structs. A refusal names the
+ * value, what was given and what is allowed, and changes nothing.
  */
 
 #include "agent/requests/submit.h"
@@ -77,8 +77,8 @@ struct strings {
     unsigned n;
 };
 
-/* execve() has limits of both kinds, and tells of them when it is too late: in the child. There as
- * here the pointers count, too, so that many words are not free because they are short. */
+/* execve() has limits for single strings and for the total, but reports them only in the child, which is too late.
+ * Pointers count here as in execve(), so many short words are limited, too. */
 static int check_strings(const char *thing, const char *const *strings, uint64_t room,
                          struct strings *sum, struct nm_problem *p)
 {
@@ -105,7 +105,7 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
     return 0;
 }
 
-/* Other names are legal for the kernel, but a shell drops them or worse. */
+/* The kernel accepts other names, but shells drop them or misbehave. */
 static int check_env(const char *const *env, struct nm_problem *p)
 {
     for (; env && *env; env++) {
@@ -123,8 +123,8 @@ static int check_env(const char *const *env, struct nm_problem *p)
     return 0;
 }
 
-/* Only its form: whether it exists is seen by the shim, as the user of the container. root must not
- * look into users' directories for them. */
+/* Checks only the path's form. The shim checks whether the directory exists, as the container's user, because root must
+ * not look into users' directories for them. */
 static int check_dir(const char *thing, const char *what, const char *dir, struct nm_problem *p)
 {
     if (!dir || !*dir)
@@ -151,7 +151,7 @@ static int check_privileged(const struct nm_caller *who, const struct nm_submit 
     return 0;
 }
 
-/* What has nothing to do with the request comes first: it would be refused whatever it said. */
+/* Checks conditions of the node first, which refuse any request. */
 static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     uint64_t limit;
@@ -216,8 +216,8 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
     return r;
 }
 
-/* Who is called so by the same user. Others may use the word as well: to whom it is refused would else learn that they
- * do. An owner's own ids tell its containers apart, and its words (YARN's "master") needn't. */
+/* Finds a live container of the same user and owner with this name. Names of other users don't conflict, since a
+ * refusal would reveal them. A container with an id of its owner needs no unique name (such as YARN's "master"). */
 static struct nm_live_container *find_namesake(struct nm_manager *m, const struct nm_caller *who,
                                                const struct nm_submit *s)
 {
@@ -252,8 +252,7 @@ int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_pro
     return r == 0 ? check_dir("log_dir", "directory of logs", log_dir, p) : r;
 }
 
-/* Cheap things first, and all of them before the user is looked up, which may ask a directory
- * service. */
+/* Makes cheap checks first, and all of them before the user's look-up, which may query a directory server. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
@@ -284,8 +283,7 @@ uint64_t nm_submit_millicores(const struct nm_manager *m, uint32_t vcores_milli)
     return nm_settings_vcore_millicores(m->config, &m->sampled.node, vcores_milli);
 }
 
-/* The figures are those of the moment, in the units of the request, so that one sees by how much it
- * misses. */
+/* Formats the current figures in the units of the request, so that the user sees how much is missing. */
 static const char *format_amount(const struct nm_manager *m, const struct nm_resources *r, char *buf, size_t size)
 {
     double vcores = nm_settings_millicores_vcores(m->config, &m->sampled.node, r->cpu_millicores) / 1000.0;
@@ -334,7 +332,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
 
 /* ---- make ------------------------------------------------------------------ */
 
-/* Borrowed pointers behind a cast: nm_command_copy() makes the container's own of them. */
+/* Fills in the command. The cast is safe because nm_command_copy() only reads the borrowed strings. */
 static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
                         struct nm_command *ret)
 {
@@ -351,8 +349,8 @@ static int fill_command(struct nm_manager *m, const struct nm_submit *s, const s
     return nm_command_copy(&c, ret);
 }
 
-/* In the state NEW, and known to nobody: whatever fails here leaves nothing behind. The number is
- * taken only when it has been entered. */
+/* Makes a container in the state NEW that no list contains yet, so a failure here needs no cleanup. Its number is used
+ * up only when enter() succeeds. */
 static int make_container(struct nm_manager *m, const struct nm_caller *who,
                           const struct nm_submit *s, const struct nm_user *u,
                           const struct nm_resources *request, uint32_t vcores_milli,
@@ -373,7 +371,7 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.seq = m->journal.next_seq;
     if (s->id) {
         (void)snprintf(c->id, sizeof c->id, "%s", s->id);
-        nm_files_forget(m, c->id); /* what is left of an earlier one would be taken for this one's */
+        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be mistaken for this one's */
     } else {
         nm_id_print(m->journal.opened.epoch, c->view.seq, c->id);
     }
@@ -398,20 +396,19 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     return 0;
 }
 
-/* Into the journal first; only what is journalled exists. */
+/* Enters the container into the journal, and then into the lists. */
 static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, struct nm_live_container **ret,
                  struct nm_problem *p)
 {
     int r = prepare ? 0 : nm_container_set_state(c, NM_SCHEDULED);
 
-    c->view.state_usec = nm_now_usec(); /* its wait counts from here */
+    c->view.state_usec = nm_now_usec(); /* its wait begins now */
     if (r >= 0)
         r = nm_store_put_container(m->store, c);
     nm_record_store_result(m, r);
     NM_FAULT("submit-journalled");
     if (r < 0) {
-        /* A write that can't be done now is done later. The client hears a refusal, so this one
-         * must not be. */
+        /* A failed write may still be written later. The client gets a refusal, so delete the row. */
         (void)nm_store_delete_container(m->store, c->id);
         return nm_persist_refuse(m, r, p);
     }
@@ -423,7 +420,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
     return r;
 }
 
-/* What a submission comes to. */
+/* The result of the checks of a submission. */
 struct wanted {
     struct nm_resources request;
     uint32_t vcores_milli;
@@ -435,7 +432,8 @@ static void wanted_done(struct wanted *w)
     nm_user_done(&w->user);
 }
 
-/* Everything that can be wrong with it but its name. `self`: somebody who goes for it, and whose room doesn't count. */
+/* Checks everything except the name. `self`: a container that this one replaces, so its request isn't counted; or
+ * NULL. */
 static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                      const struct nm_policy_container *self, struct wanted *w, struct nm_problem *p)
 {
@@ -461,8 +459,8 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
     return nm_submit_refuse(m, reason, &w->request, self, NULL, p);
 }
 
-/* What would be refused ends nobody. What is ended is journalled as any kill; the new one is taken when that is over,
- * so that at no time two of a name are there, on either side of a restart. */
+/* An invalid request must not end the old container. Its kill is journalled like any other, and the new container is
+ * submitted after the end. So there are never two containers of one name, even across a restart. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
 {
@@ -485,8 +483,8 @@ int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, 
     return nm_persist_answer(m, ret_id, "is being killed", ret_problem);
 }
 
-/* Here it is only queued, also what is guaranteed: the round that is kicked off decides, together
- * with all that came in the same turn of the loop. */
+/* Only queues the container, even a guaranteed one. The requested round decides about it together with all other
+ * requests of the same turn. */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem)
 {
@@ -506,10 +504,11 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
         r = enter(m, c, s->prepare, &l, ret_problem);
     if (r != 0)
         return r;
-    c = NULL; /* the list's now */
+    c = NULL; /* owned by the list now */
     m->journal.next_seq++;
     if (s->input_fd > 0)
-        l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* without one its input is at its end */
+        l->input_fd = NM_MAX(fcntl(s->input_fd, F_DUPFD_CLOEXEC, 3), 0); /* if dup fails, the command's input is
+                                                                            empty */
     l->rows = s->rows;
     l->columns = s->columns;
     m->counters.submitted++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See user-limits.h. Counted when somebody asks: a count that is kept would have to be kept right. */
+/* See user-limits.h. Counts are computed on demand, because stored ones would have to be updated with each change. */
 
 #include "agent/requests/user-limits.h"
 
@@ -10,7 +10,7 @@
 #include "agent/config/settings.h"
 #include "agent/problem.h"
 
-/* Of commands, and of what owners keep with containers: in memory and again in the journal. */
+/* Limits for commands and owners' blobs, which take space in memory and in the journal. */
 #define USER_BYTES_MAX (UINT64_C(4) << 20)
 #define ALL_BYTES_MAX (UINT64_C(64) << 20)
 
