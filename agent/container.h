@@ -30,7 +30,7 @@ struct nm_container {
     struct nm_blob blob;
     char *log_dir;           /* the owner's directory with the command's "stdout" and "stderr"; NULL: none */
     struct nm_policy_container view;     /* the policy's view: type, state, request, usage, times */
-    uint32_t vcores_milli;   /* as requested; view.request.cpu_millicores is the same in millicores */
+    uint32_t vcores_milli;   /* CPU as requested; view.request.cpu_millicores is the same in millicores */
 
     uint64_t submitted_realtime_usec, started_realtime_usec, finished_realtime_usec;
     uint64_t finished_usec;

@@ -18,7 +18,7 @@ enum nm_counted {
 
 struct nm_counters {
     uint64_t submitted, admitted, refused, completed;
-    uint64_t paused, resumed, killed, shed, reclaimed_bytes, running_reclaims; /* by policy */
+    uint64_t paused, resumed, killed, shed, reclaimed_bytes, running_reclaims; /* actions of the policy */
     uint64_t kernel_oom_kills;
     uint64_t wasted_cpu_usec;    /* CPU time of opportunistic containers that were killed */
     uint64_t samples, late_samples, pressure_events, drift_repairs, unkillable;

@@ -12,7 +12,7 @@
 struct nm_manager_params {
     sd_event *event;
     struct nm_config *config;      /* the manager takes ownership */
-    const char *config_path;       /* for reload */
+    const char *config_path;       /* read again by nm_manager_reload() */
     bool config_must_exist;
     const struct nm_config_default *config_defaults; /* passed to nm_config_load(); must outlive the manager */
     const char *state_dir;
@@ -32,7 +32,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
  * since no container could start without it. `state_dir` NULL stands for a directory that was already refused; its
  * contents are not checked. */
 int nm_manager_check(const struct nm_manager_params *p, char **ret_message);
-int nm_manager_check_record(const char *path, char **ret_message); /* for nm_manager_record() */
+int nm_manager_check_record(const char *path, char **ret_message); /* checks the file for nm_manager_record() */
 /* Starts the timers and watches. */
 int nm_manager_start(struct nm_manager *m);
 /* Writes a trace of all further events for nmsim, until the manager is freed. An existing trace FILE is renamed to

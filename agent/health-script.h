@@ -12,7 +12,7 @@
 
 struct nm_health_verdict {
     bool timed_out;
-    char error[128]; /* the first line that begins with ERROR, shortened to printable ASCII; "" if none */
+    char error[128]; /* the first line that begins with ERROR, shortened, in printable ASCII; "" if none */
     int exit_code;   /* -1 when ended by a signal or timed out */
     int exit_signal;
 };

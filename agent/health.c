@@ -36,9 +36,9 @@ struct nm_health {
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
     struct nm_health_script *script;
     bool script_outdated; /* the running one belongs to an earlier configuration */
-    bool script_unheard;  /* it has not finished for the first time yet */
+    bool script_unheard;  /* the script has not finished for the first time yet */
     char script_reason[NM_HEALTH_REASON_SIZE];
-    char script_trouble[64]; /* why it could not be run or judged, as logged last */
+    char script_trouble[64]; /* why the script could not be run or judged, as logged last */
     unsigned unkillable;
     char journal_reason[NM_HEALTH_REASON_SIZE];
 

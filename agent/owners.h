@@ -74,7 +74,7 @@ int nm_manager_move(struct nm_manager *m, const char *owner, const char *id, con
  * callback of nm_manager_ask_at_end() may also restart a container that has ended by itself.
  */
 struct nm_rerun {
-    const char *const *argv, *const *env; /* as in nm_submit; argv NULL: keep both */
+    const char *const *argv, *const *env; /* new command, as in nm_submit; argv NULL: keep both */
     const struct nm_blob *blob;           /* replaces the container's blob; NULL: keep it */
 };
 int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, const struct nm_rerun *rerun,

@@ -32,7 +32,7 @@ struct nm_status {
     char restart_keys[NM_RESTART_KEYS_SIZE]; /* keys that were reloaded but need a restart: "[section] key, ...", or
                                                 "" */
     uint64_t drain_deadline_realtime_usec; /* 0: no deadline */
-    uint64_t removable_since_realtime_usec; /* when the node became removable; 0: it is not */
+    uint64_t removable_since_realtime_usec; /* time since which the node is removable; 0: it is not */
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;
@@ -45,7 +45,7 @@ struct nm_status {
     uint32_t offered_vcores_milli;
     struct nm_resources configured;     /* the capacity without nm_manager_set_size() */
     uint32_t configured_vcores_milli;
-    struct nm_resources allocated[2];   /* by execution type */
+    struct nm_resources allocated[2];   /* indexed by execution type */
     uint32_t allocated_vcores_milli[2];
     struct nm_resources used;           /* U: the sum of the next three */
     struct nm_resources used_by[2];     /* measured, by execution type */
@@ -129,7 +129,7 @@ struct nm_ended_app {
     uint64_t first_submitted_usec, last_ended_usec; /* time of day */
     uint64_t succeeded, failed, killed; /* number of ended containers */
     uint64_t cpu_time_usec;
-    uint64_t memory_peak_bytes; /* of the largest container */
+    uint64_t memory_peak_bytes; /* peak of the largest container */
 };
 typedef void (*nm_manager_app_cb_t)(const struct nm_ended_app *e, void *userdata);
 void nm_manager_foreach_ended_app(struct nm_manager *m, const struct nm_caller *who, nm_manager_app_cb_t cb,
@@ -172,7 +172,7 @@ struct nm_event_record {
     uint64_t decision_number;
     enum nm_decision_kind decision_kind;
     char text[240];
-    bool is_unsaved; /* not on disk yet, so a crash of nmd could lose it */
+    bool is_unsaved; /* the event is not on disk yet, so a crash of nmd could lose it */
 };
 typedef void (*nm_manager_event_cb_t)(const struct nm_event_record *e, void *userdata);
 void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,

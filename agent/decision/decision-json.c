@@ -102,7 +102,7 @@ static json_t *member_to_json(const struct member *m, const struct nm_decision *
     case NUMBER32:
         return number(*(const uint32_t *)at);
     case TEXT:
-        return json_stringn(at, nm_utf8_prefix(at)); /* it may have been cut inside a character */
+        return json_stringn(at, nm_utf8_prefix(at)); /* the text may have been cut inside a character */
     case RESOURCES:
         return resources_to_json(at);
     case FRACTIONS:

@@ -95,7 +95,7 @@ struct nm_decision {
     uint32_t n_candidates;
     struct nm_decision_candidate candidates[NM_DECISION_CANDIDATES_MAX];
     char error[128];
-    bool is_unsaved; /* not part of the record: it isn't on disk yet, so a crash of nmd could lose it */
+    bool is_unsaved; /* not stored: the record isn't on disk yet, so a crash of nmd could lose it */
 };
 
 const char *nm_decision_kind_name(enum nm_decision_kind k); /* "admit", ... */

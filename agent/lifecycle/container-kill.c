@@ -38,7 +38,7 @@ void nm_kill_all(struct nm_live_container *l)
 
     assert(l->c->view.state == NM_KILLING || l->c->rerun);
     NM_FAULT("before-kill");
-    nm_sample_live(l, nm_now_usec()); /* its use just before the kill */
+    nm_sample_live(l, nm_now_usec()); /* the container's use just before the kill */
     l->use_before = l->c->view.measured;
     if (l->cg)
         hasten(l);

@@ -182,7 +182,7 @@ void nm_reclaim_start(struct nm_live_container *l)
     NM_FAULT("after-reclaim");
     r = pid < 0 ? -errno
                 : sd_event_add_child(l->m->event, &l->reclaim_child, pid, WEXITED, ended, l);
-    if (pid > 0 && r < 0) { /* its end can't be watched; it has hardly begun */
+    if (pid > 0 && r < 0) { /* the worker's end can't be watched; it has hardly begun */
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
     }

@@ -80,8 +80,8 @@ static void flush_if_due(struct nm_recorder *r)
         flush(r);
 }
 
-/* Checks an existing file. Returns 0 for an empty file and 1 for an earlier recording. Any other file belongs to
- * somebody else and is refused. */
+/* Checks an existing file. Returns 0 for an empty file and 1 for an earlier recording. Any other file is
+ * refused, so that it is not overwritten. */
 static int look_at(int fd, const char *path, char **ret_message)
 {
     static const char magic[] = "{\"nmd_trace\":";

@@ -101,8 +101,8 @@ void nm_limits_created(struct nm_live_container *l)
     l->limits_due = false;
 }
 
-/* Sets the network priority. It is separate from the limits, because nobody else changes it, and existing sockets keep
- * theirs. */
+/* Sets the network priority. It is separate from the limits, because no other process changes it, and existing
+ * sockets keep their priority. */
 void nm_limits_set_network(struct nm_live_container *l)
 {
     const struct nm_cgroup_backend *b = l->m->backend;

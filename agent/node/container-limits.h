@@ -15,8 +15,7 @@ struct nm_cgroup_limits nm_limits_for(const struct nm_manager *m, const struct n
 void nm_limits_put_right(struct nm_live_container *l);
 int nm_limits_oom_score_adj(const struct nm_container *c);
 struct nm_priority nm_limits_priority_of(const struct nm_live_container *l);
-void nm_limits_set_priority(struct nm_live_container *l); /* of each process in its cgroup */
-void nm_limits_set_network(struct nm_live_container *l); /* affects only sockets that the container creates from now
-                                                            on */
+void nm_limits_set_priority(struct nm_live_container *l); /* sets it for each process in the container's cgroup */
+void nm_limits_set_network(struct nm_live_container *l); /* for sockets created from now on */
 void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *verdict);
 void nm_limits_check_drift(struct nm_manager *m);

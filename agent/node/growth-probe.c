@@ -37,7 +37,7 @@ struct nm_growth_probe {
     sd_event_source *timer, *look_timer;
     uint64_t at_usec, cpu_usec; /* time and slice's CPU time of the last glance; 0: unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
-    uint64_t in_use_bytes, in_use_millicores; /* from the newest full sample */
+    uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
     /* Earliest time of the next look after one that found no surge, and the pause that led to it. */
     uint64_t look_after_usec, look_pause_usec;
     uint64_t event_usec; /* when the current stall or surge began; 0: there is none */

@@ -190,10 +190,10 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
         return;
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
-    /* as at the start, but the node may have changed since */
+    /* the same as at the start, but the node may have changed since */
     if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
         nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
-        return; /* without a sample, the next one triggers the change */
+        return; /* no sample yet: the next one triggers the change */
     m->settings = s;
     note_node(m);
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)

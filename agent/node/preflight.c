@@ -40,7 +40,7 @@ int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_m
     if (r >= 0)
         r = check_private(path);
     if (r == -ENOENT && !make)
-        r = 0; /* it can be created */
+        r = 0; /* the directory can be created */
     if (r == -EPERM)
         return nm_fail(ret_message, r,
                        "the %s directory %s belongs to somebody else, or others may write to it; it must be nmd's or "

@@ -140,7 +140,7 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec)
                                             v->type == NM_GUARANTEED && l->m->settings.guard_stall);
     v->stall_known = false;
     if (!l->sampler)
-        return; /* it hasn't begun, or has ended */
+        return; /* the container hasn't begun, or has ended */
     r = nm_cgroup_sampler_sample(l->sampler, now_usec, &s);
     if (r < 0) {
         note_unread(l, now_usec, r);

@@ -44,7 +44,7 @@
 /* The result of one sample for all guaranteed containers. */
 struct finding {
     const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
-    uint32_t excess_permille;    /* by how much `worst` exceeds its allowed stall */
+    uint32_t excess_permille;    /* difference between the stall of `worst` and the allowed one */
     bool judged;                 /* at least one container's stall is known */
 };
 
@@ -178,7 +178,7 @@ static void loosen(struct nm_round *r)
     g->calm = 0;
     g->loosened = true;
     g->quota_millicores = nm_add_u64(q, far ? NM_MAX(q, UINT64_C(1)) : q / 4 + 1);
-    g->not_before_usec = r->in->now_usec; /* when the squeeze was last needed */
+    g->not_before_usec = r->in->now_usec; /* the time at which the squeeze was last needed */
 }
 
 static void step(struct nm_round *r)

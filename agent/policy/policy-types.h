@@ -9,7 +9,7 @@ struct nm_policy; /* the policy's memory between rounds, and its workspace */
 
 enum nm_victim_order {
     NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
-    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the one with the least CPU time so far first */
+    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the one with the least CPU time first */
     NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest sufficient set, then the least excess */
     NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started of the application that holds the most */
 };
@@ -21,7 +21,7 @@ enum nm_queue_order {
     NM_QUEUE_NEARLY_DONE_APP_FIRST,   /* "nearly-done-app-first": by the application's share of completed containers */
 };
 
-/* What limits the queue. */
+/* The kind of limit that applies to the queue. */
 enum nm_queue_policy {
     NM_QUEUE_BY_LENGTH,    /* "by-length": the number of opportunistic containers (default) */
     NM_QUEUE_BY_RESOURCES, /* "by-resources": the sum of the queued requests must fit the node */
@@ -92,16 +92,16 @@ struct nm_policy_container {
     bool passed;      /* was admitted ahead of a larger head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
     bool reclaiming;  /* a reclaim is still running: memory doesn't settle before it ends, up to a time limit */
-    uint64_t reclaimed_usec; /* when memory was reclaimed while it ran; 0: never */
+    uint64_t reclaimed_usec; /* time of the last reclaim while the container ran; 0: never */
     struct nm_resources request;
-    struct nm_resources measured; /* from the last sample; 0 before the first */
-    uint64_t swapped_bytes;       /* from the last sample: memory of the container that is in swap */
-    uint32_t n_samples;           /* since its start */
-    uint64_t unread_usec;         /* it can't be measured now, and `measured` is from this time; 0: it can */
-    uint32_t state_samples;       /* sampling rounds since it entered `state`, including failed ones */
-    uint64_t state_usec;          /* when it entered `state` */
+    struct nm_resources measured; /* use in the last sample; 0 before the first */
+    uint64_t swapped_bytes;       /* memory in swap, in the last sample */
+    uint32_t n_samples;           /* number of samples since the start */
+    uint64_t unread_usec;         /* last measurement, if the container can't be measured now; 0: it can */
+    uint32_t state_samples;       /* sampling rounds, even failed ones, since the change to `state` */
+    uint64_t state_usec;          /* time of the change to `state` */
     uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of its end, see nm_policy_container_note_progress() */
-    uint64_t freeze_failed_usec;  /* when the policy gave up freezing it; 0: never */
+    uint64_t freeze_failed_usec;  /* time of the last freeze that was given up; 0: never */
     uint64_t submitted_usec;
     uint64_t started_usec; /* admission time; 0 while queued */
     uint64_t paused_usec;
@@ -190,7 +190,7 @@ enum nm_reason {
     NM_REASON_WITHIN_ALLOCATION,     /* plain rule: the sum of all requests fits */
     NM_REASON_OVER_ALLOCATION,       /* measured use leaves room */
     /* reasons to hold a container in the queue */
-    NM_REASON_BEHIND_OTHERS,         /* not at the head of the queue */
+    NM_REASON_BEHIND_OTHERS,         /* other containers are ahead of it in the queue */
     NM_REASON_OVER_ALPHA,            /* U >= alpha*C */
     NM_REASON_WOULD_EXCEED_BETA,     /* U + request > beta*C */
     NM_REASON_NEVER_FITS,            /* too large beside the system's own use; other containers pass it */
@@ -215,7 +215,7 @@ enum nm_reason {
     NM_REASON_CPU_OVER_BETA,
     NM_REASON_GUARANTEED_STALLED,    /* guaranteed containers wait for CPUs longer than without opportunistic ones */
     NM_REASON_ROOM_FOR_GUARANTEED,
-    NM_REASON_ROOM_FOR_HEAD,         /* it had passed a larger container, which has waited long enough */
+    NM_REASON_ROOM_FOR_HEAD,         /* the victim had passed a larger container, which has waited long enough */
     NM_REASON_PAUSE_DEADLINE,
     NM_REASON_KILL_BUDGET,           /* a kill was due, but kills-per-minute is used up (held) */
     NM_REASON_SETTLING,              /* waits until the last victims are gone and two samples were taken */
@@ -225,7 +225,7 @@ enum nm_reason {
     /* reasons to resume, to reclaim, and other reasons */
     NM_REASON_BELOW_THRESHOLD,       /* resumed: there is room again */
     NM_REASON_PAUSE_EXPIRED,         /* a guaranteed container paused by a person is resumed at its deadline */
-    NM_REASON_FREEZE_HANGS,          /* its freeze did not complete, and is undone */
+    NM_REASON_FREEZE_HANGS,          /* a freeze did not complete, and is undone */
     NM_REASON_FROZEN_MEMORY,         /* reclaim of a paused container's memory */
     NM_REASON_RUNNING_MEMORY,        /* reclaim of a running container's memory instead of a kill */
     NM_REASON_USER,                  /* a person asked for it */
@@ -236,7 +236,7 @@ enum nm_reason {
 
 /* Why a candidate was not chosen. */
 enum nm_passed_over {
-    NM_PASSED_NOT,          /* it was chosen */
+    NM_PASSED_NOT,          /* the candidate was chosen */
     NM_PASSED_NOT_NEEDED,   /* the candidates before it were sufficient */
     NM_PASSED_EXEMPT,       /* application master */
     NM_PASSED_MIN_RUNTIME,  /* inside its minimum run time */
@@ -246,7 +246,7 @@ enum nm_passed_over {
 
 struct nm_policy_candidate {
     const struct nm_policy_container *view;
-    struct nm_resources use; /* what taking it back is expected to yield */
+    struct nm_resources use; /* the resources that this victim is expected to yield */
     enum nm_passed_over passed_over;
 };
 
@@ -260,7 +260,7 @@ struct nm_policy_action {
     struct nm_resources used;        /* U at this decision; for *_OVER_BETA the use without reservations */
     struct nm_resources predicted;   /* gained by taking back; used by admit and resume */
     uint64_t within_usec;            /* reclaim of a running container: time after which it ends in any case */
-    uint32_t consecutive_samples;    /* for the CPU rule */
+    uint32_t consecutive_samples;    /* CPU rule: samples in a row over beta */
     uint32_t first_candidate, n_candidates; /* range in verdict.candidates, in the order considered */
 };
 
@@ -272,8 +272,7 @@ struct nm_policy_verdict {
     struct nm_resources others;      /* use by the rest of the node */
     struct nm_resources sum;         /* sum of the estimates alone */
     struct nm_resources in_use;      /* use without reservations and without the CPU of paused containers */
-    struct nm_resources allocated_guaranteed, allocated_opportunistic; /* of containers that run, are paused or are
-                                                                          ending */
+    struct nm_resources allocated_guaranteed, allocated_opportunistic; /* running, paused, ending */
     const struct nm_policy_action *actions; /* in the order of execution; valid until the next nm_policy_decide() */
     size_t n_actions;
     const struct nm_policy_candidate *candidates;
@@ -283,7 +282,7 @@ struct nm_policy_verdict {
                                         squeeze */
     /* the container whose stall began the current squeeze, if it still exists; or NULL */
     const struct nm_policy_container *stall_view;
-    uint32_t stall_permille, stall_base_permille; /* its stall at the time, and without opportunistic work */
+    uint32_t stall_permille, stall_base_permille; /* that container's stall, then and without opportunistic work */
     uint64_t margin_bytes;           /* memory kept free for a surge; 0: none */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
@@ -291,7 +290,7 @@ struct nm_policy_verdict {
     const struct nm_policy_container *hold_view; /* the head: the first opportunistic container in the queue order */
     enum nm_resource hold_resource;  /* the short resource, if the reason concerns one */
     struct nm_resources hold_used;   /* U including this round's admissions, against which the head was checked */
-    enum nm_reason guaranteed_hold;  /* the same for the first guaranteed container that waits */
+    enum nm_reason guaranteed_hold;  /* as `hold`, for the first guaranteed container that waits */
     const struct nm_policy_container *guaranteed_hold_view;
     enum nm_reason preempt_hold;     /* why due preemption waits (SETTLING, KILL_BUDGET), or NONE */
     uint64_t wake_usec;              /* time of the next round if nothing happens before; UINT64_MAX: none needed */

@@ -89,7 +89,7 @@ struct nm_stall_guard {
     bool loosened;             /* the quota has been loosened */
     uint64_t not_before_usec, backoff_usec; /* no new quota before this time, and the delay to add after a quota that
                                                did not help */
-    uint64_t seq;              /* of the container whose stall began the quota */
+    uint64_t seq;              /* arrival number of the container whose stall began the quota */
     uint32_t stall_permille, base_permille;
 };
 
@@ -117,7 +117,7 @@ struct nm_policy {
     uint64_t cpu_over_usec;             /* time of the first of them */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
-    uint64_t gone_usec; /* when the newest victims for memory had ended; UINT64_MAX: not yet */
+    uint64_t gone_usec; /* end of the newest victims for memory; UINT64_MAX: not yet */
     uint64_t squeeze_millicores; /* quota set by the CPU threshold */
     struct nm_stall_guard guard;
     struct nm_margin margin;
@@ -127,7 +127,7 @@ struct nm_policy {
     bool was_active;      /* an opportunistic container ran in the round before */
     uint64_t starts_usec; /* start of the interval for n_starts */
     uint32_t n_starts;    /* opportunistic admissions in that interval */
-    uint64_t suspended_usec; /* time slept as of the previous round; UINT64_MAX: there was no round */
+    uint64_t suspended_usec; /* time that the host had slept as of the previous round; UINT64_MAX: there was no round */
     uint32_t awake_samples;  /* complete samples since the host woke */
 
     uint64_t grown_from, grown_at_usec, growth_per_sec; /* memory in use, when it was read, and its growth */
@@ -135,13 +135,13 @@ struct nm_policy {
 
     /* workspace, grown by nm_policy_reserve() */
     size_t views_max, apps_max;
-    struct nm_resources *estimates; /* by index into input.views, like `taken` */
+    struct nm_resources *estimates; /* indexed like input.views, as is `taken` */
     uint8_t *taken;                 /* enum nm_taken */
-    uint64_t *credits;              /* what each victim would yield of the short resource */
+    uint64_t *credits;              /* amount of the short resource that each victim would yield */
     struct nm_sort_entry *queue, *guaranteed, *paused, *victims, *scratch;
     struct nm_policy_action *actions;
     struct nm_policy_candidate *candidates;
-    uint64_t *app_held;                       /* by application, plus one entry for "none" */
+    uint64_t *app_held;                       /* indexed by application, plus one entry for "none" */
     uint32_t *app_head, *app_heap, *app_next; /* app_next by index into `victims` */
 };
 
@@ -155,7 +155,7 @@ struct nm_round {
     bool judging;   /* fresh sample that no earlier round has judged, so that no sample counts twice */
     uint64_t capacity[NM_RESOURCE_COUNT], alpha[NM_RESOURCE_COUNT], beta[NM_RESOURCE_COUNT];
     uint64_t used[NM_RESOURCE_COUNT];    /* U; grows with admissions and resumes */
-    uint64_t claimed[NM_RESOURCE_COUNT]; /* by guaranteed containers that wait for resources */
+    uint64_t claimed[NM_RESOURCE_COUNT]; /* claims of guaranteed containers that wait for resources */
     uint64_t in_use[NM_RESOURCE_COUNT];
     uint64_t measured[NM_RESOURCE_COUNT]; /* the measured part of U */
     uint64_t
@@ -163,7 +163,7 @@ struct nm_round {
     uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* expected from victims, as U counts it */
     uint32_t n_pending[NM_RESOURCE_COUNT];
     uint32_t n_reclaiming;
-    uint64_t allocated[2][NM_RESOURCE_COUNT]; /* by execution type */
+    uint64_t allocated[2][NM_RESOURCE_COUNT]; /* indexed by execution type */
     uint64_t promised[NM_RESOURCE_COUNT];     /* the part of allocated[NM_GUARANTEED] that is promised */
     uint64_t guaranteed_measured, guaranteed_estimate; /* memory */
     uint64_t opportunistic_unused;            /* requested memory beyond the estimates */
@@ -171,7 +171,7 @@ struct nm_round {
     uint64_t margin;                          /* memory kept free for a surge */
     uint64_t lost_usec;                       /* CPU time of the containers that this round kills */
     bool surprised;                           /* this round kills because memory was over beta */
-    uint64_t opportunistic_cpu;               /* measured, of running ones */
+    uint64_t opportunistic_cpu;               /* measured use of running opportunistic containers */
     uint64_t squeeze_millicores;              /* the tighter of the two quotas */
     size_t n_queue, n_guaranteed, n_paused, n_pausing, n_opportunistic_active;
     size_t n_guaranteed_waiting; /* at the end of `guaranteed` */
@@ -189,7 +189,7 @@ struct nm_need {
     uint32_t max_victims;
     enum nm_reason reason;
     uint32_t consecutive_samples;
-    const struct nm_policy_container *head; /* only containers that passed this one; or NULL */
+    const struct nm_policy_container *head; /* not NULL: only containers that passed this one are victims */
 };
 
 static inline uint64_t nm_mul_u64(uint64_t a, uint64_t b)
@@ -280,7 +280,7 @@ static inline bool nm_round_any_settling(const struct nm_round *r)
 struct nm_policy_action *nm_policy_add_action(struct nm_round *r, enum nm_action_type type,
                                               enum nm_reason reason, uint32_t index);
 void nm_policy_record_kill(struct nm_round *r, bool load);
-uint64_t nm_policy_squeeze_floor(const struct nm_round *r); /* minimum of all opportunistic containers together */
+uint64_t nm_policy_squeeze_floor(const struct nm_round *r); /* minimum quota of all opportunistic containers together */
 bool nm_policy_has_passed(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_policy_container *head);
 

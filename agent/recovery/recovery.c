@@ -195,7 +195,7 @@ static int adopt_shim(struct nm_live_container *l, const char *dir)
     int r = nm_launch_adopt(dir, c->shim_pid, c->shim_start_ticks, l->m->event, nm_container_events_launched, l,
                             &l->launch);
 
-    if (r < 0 && r != -ESRCH) /* it exists but can't be watched; the cgroup will show its end */
+    if (r < 0 && r != -ESRCH) /* the shim exists but can't be watched; the cgroup will show its end */
         nm_err("%s: its shim can't be watched: %s; ignoring", c->id, strerror(-r));
     return r;
 }
@@ -353,7 +353,7 @@ static void take_in(struct finding *f, struct nm_container *c)
 
     assert(c->view.state != NM_COMPLETED);
     if (v->state == NM_LOCALIZING)
-        v->state = NM_NEW; /* its preparation ended with the earlier nmd */
+        v->state = NM_NEW; /* the preparation ended with the earlier nmd */
     v->n_samples = v->state_samples = 0;
     v->state_usec = nm_now_usec();
     v->measured = (struct nm_resources){0};

@@ -107,7 +107,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
                               nm_state_word(l->c->view.state), sigabbrev_np(signo) ?: "RT");
     r = nm_cgroup_signal(l->cg, signo, l->c->shim_pid);
     if (r == -ENOENT)
-        return 0; /* all processes have just ended */
+        return 0; /* all processes have ended in the meantime */
     return r;
 }
 

@@ -402,7 +402,7 @@ static int enter(struct nm_manager *m, struct nm_container *c, bool prepare, str
 {
     int r = prepare ? 0 : nm_container_set_state(c, NM_SCHEDULED);
 
-    c->view.state_usec = nm_now_usec(); /* its wait begins now */
+    c->view.state_usec = nm_now_usec(); /* the wait begins now */
     if (r >= 0)
         r = nm_store_put_container(m->store, c);
     nm_record_store_result(m, r);

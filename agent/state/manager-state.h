@@ -58,7 +58,7 @@ struct nm_run {
     bool unread_told;         /* the failure to measure it was logged */
     bool oom_reported;            /* the cause of its oom kills was determined */
     bool global_oom;             /* the slice or the node was out of memory */
-    uint64_t oom_kill_usec;   /* when nmd last saw an oom kill in it; 0: never */
+    uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0: never */
     uint64_t output_max_bytes; /* limit of its log, for each of the two streams */
     struct nm_slice_claim claim;
     struct nm_cgroup_sample sample;
@@ -80,7 +80,7 @@ struct nm_live_container {
     uint16_t rows, columns; /* size of its terminal, used with input_fd; 0: no terminal */
     enum nm_todo todo;
     struct nm_fair_item start;             /* entry in m->starts while it is admitted and waits for its launch */
-    bool start_counts;                /* it was counted in n_starts; its type may change meanwhile */
+    bool start_counts;                /* counted in m->starts.n_opportunistic, even if the type changes */
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* end of the grace period, then the next check of a killed container */
     uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
@@ -88,8 +88,8 @@ struct nm_live_container {
     sd_event_source *end_source;      /* the turn in which its end is handled */
     sd_event_source *reclaim_child, *reclaim_timer;
     bool reclaim_late;                /* the reclaim's worker had to be killed */
-    bool limits_due;                  /* its limits have changed since the cgroup's creation began */
-    bool priority_due;                /* its type has changed since the shim got the command's priority */
+    bool limits_due;                  /* the limits have changed since the cgroup's creation began */
+    bool priority_due;                /* the type has changed since the shim got the command's priority */
     uint64_t retry_usec;              /* a start failed; it is not tried again before this time (the next sample) */
     unsigned limits_in_flight;        /* set_limits calls in progress, which hold a pointer to this struct */
     bool has_copy;                    /* this nmd has written its container-snapshot.h copy */
@@ -97,7 +97,7 @@ struct nm_live_container {
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
     bool regain_due;                  /* the next sample determines the actual gain */
-    struct nm_resources use_before;   /* at the time of the action */
+    struct nm_resources use_before;   /* use at the time of the action */
     struct nm_decision decision;      /* the newest one about this container */
     enum nm_decision_kind
         shadow_told; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
@@ -133,7 +133,7 @@ struct nm_sampled {
 struct nm_app {
     char name[NM_NAME_SIZE]; /* "" for containers without one */
     uint64_t seen_usec;      /* realtime of the last start or end of one of its containers */
-    uint64_t mean_run_usec;  /* of containers that exited with 0 */
+    uint64_t mean_run_usec;  /* mean run time of containers that exited with 0 */
     uint32_t n_runs;
 };
 
@@ -217,11 +217,11 @@ struct nm_round_state {
     bool is_on;
     bool shed_due;         /* the queue's limit was lowered, so the queue may be too long */
     uint64_t cause_usec;   /* the sample or event that caused the round */
-    uint64_t decided_usec; /* when the round read the containers' state */
-    struct nm_policy_verdict verdict; /* its pointers are invalid after the round */
+    uint64_t decided_usec; /* time at which the round read the containers' state */
+    struct nm_policy_verdict verdict; /* contains pointers that are invalid after the round */
     enum nm_reason hold;
     char hold_id[NM_ID_SIZE];
-    enum nm_reason preempt_hold; /* from the newest round with a sample */
+    enum nm_reason preempt_hold; /* verdict's preempt_hold of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     bool invariant_broken;
@@ -230,7 +230,7 @@ struct nm_round_state {
 /* Requests of upstreams as owners of containers. */
 struct nm_owners {
     char limited[16];     /* owner with a limit of queued containers; "": none */
-    uint32_t queue_limit; /* that limit; UINT32_MAX: any number */
+    uint32_t queue_limit; /* that owner's limit; UINT32_MAX: any number */
     bool limit_due;       /* the limit was set, and no round has applied it yet */
     char asked[16];       /* owner whose `ask` is called before a container counts as ended; "": none */
     nm_manager_container_cb_t ask;

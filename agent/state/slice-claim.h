@@ -7,7 +7,7 @@
 struct nm_slice_claim {
     uint64_t promised_bytes, bytes;
     uint64_t peak_bytes, since_usec; /* the largest need since since_usec */
-    uint64_t charged_bytes, seen_usec; /* from the newest sample that was evaluated */
+    uint64_t charged_bytes, seen_usec; /* figure and time of the newest evaluated sample */
 };
 
 #define NM_SLICE_CLAIM_HOLD_USEC (60 * NM_USEC_PER_SEC)

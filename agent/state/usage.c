@@ -36,7 +36,7 @@ static void fill_containers(const struct nm_manager *m, struct nm_status *ret)
         ret->allocated[v->type].cpu_millicores += v->request.cpu_millicores;
         ret->allocated_vcores_milli[v->type] += c->vcores_milli;
         ret->used_by[v->type].memory_bytes += v->measured.memory_bytes;
-        if (v->state != NM_PAUSED) /* its last sample may be from before the pause */
+        if (v->state != NM_PAUSED) /* the last sample may be from before the pause */
             ret->used_by[v->type].cpu_millicores += v->measured.cpu_millicores;
     }
     ret->completed = (uint32_t)m->ended.n;
