@@ -63,7 +63,7 @@ static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
     _exit(-nm_swap_reclaim(&cg, l->reclaim_bytes, l->reclaim_within_usec) & 0xff);
 }
 
-/* ---- its end --------------------------------------------------------------- */
+/* ---- the end of the worker ------------------------------------------------- */
 
 static void measure_speed(struct nm_live_container *l, uint64_t gained)
 {

@@ -163,7 +163,7 @@ void nm_settings_follow_node(struct nm_manager *m)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* ---- an upstream's size ------------------------------------------------------ */
+/* ---- an upstream's size ---------------------------------------------------- */
 
 static void tell_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores)
 {

@@ -75,7 +75,7 @@ int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message
     return nm_fail(ret_message, r, "the node's figures in %s can't be read: %s", proc_root, strerror(-r));
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* Checks the journal's file. A missing file is created and a damaged one replaced, but a file that nmd may not write to
  * is an error. */

@@ -220,7 +220,7 @@ static uint64_t collect(const struct nm_manager *m)
     return held;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- a full sample --------------------------------------------------------- */
 
 static void settle_regained(struct nm_live_container *l)
 {

@@ -23,7 +23,7 @@
 /* A piece is the amount that the device has written in this time on average. */
 #define PIECE_USEC (100 * NM_USEC_PER_MSEC)
 #define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
-/* Page cache is reclaimed first, and a container that reads files may have any amount of it. */
+/* Limits the number of pieces: page cache goes first, and a container that reads files may have any amount. */
 #define MAX_PIECES 8192
 /* Number of checks without progress after which the rest is assumed to be locked or in constant use. */
 #define MAX_IDLE 200

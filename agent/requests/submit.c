@@ -330,7 +330,7 @@ int nm_submit_refuse(struct nm_manager *m, enum nm_reason reason, const struct n
         instead ?: "Try again when some have ended, or as --opportunistic.");
 }
 
-/* ---- make ------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------- */
 
 /* Fills in the command. The cast is safe because nm_command_copy() only reads the borrowed strings. */
 static int fill_command(struct nm_manager *m, const struct nm_submit *s, const struct nm_user *u,
