@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Classes of YARN's exceptions: what a node says no with. The other side makes an object of the class that is named. */
+/* Classes of YARN's exceptions, which a node's refusals name. The receiver creates an object of the named class. */
 
 #include "rpc/hadoop/exception.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What stands behind allocator.h, for its files: allocator.c, and pack.c beside it. */
+/* The private state behind allocator.h, shared by allocator.c and pack.c. */
 
 #include "yarn/allocator/ask-table.h"
 #include "yarn/allocator/nodes.h"
@@ -13,7 +13,7 @@ struct nm_yarn_allocator {
     bool has_limits;
     struct nm_yarn_alloc_limits limits;
     uint64_t blacklist_changes;
-    struct nm_yarn_placement *placed; /* in the last heartbeat */
+    struct nm_yarn_placement *placed; /* the placements of the last heartbeat */
     size_t placed_allocated;
     uint64_t placed_by_rule[NM_YARN_ALLOC_N_RULES];
 };

@@ -2,26 +2,28 @@
 #pragma once
 
 /*
- * Where the opportunistic containers of one application master go, when its node and not the ResourceManager says so.
- * Pure: what is asked for, the nodes that the ResourceManager listed, and the time go in; containers' places come out.
+ * Chooses nodes for the opportunistic containers of one application master, when its node allocates them and not the
+ * ResourceManager. The code is pure: its input is the asks, the nodes that the ResourceManager listed, and the time.
+ * Its output is the containers' places.
  *
- * What a master asks for is a table: an ask is known by priority, allocation request id and size, and a message changes
- * it. All counts are absolute: a message of "3" means that three are wanted, however many were before. The count of "*"
- * is the ask's; those of hosts and racks say how many of them would like to be there, and make no containers of their
- * own.
+ * The asks of a master form a table. An ask is identified by priority, allocation request id and size, and a message
+ * changes it. All counts are absolute: a message of "3" means that three containers are wanted, whatever the count was
+ * before. The count of "*" is the ask's count. The counts of hosts and racks say how many of these containers prefer
+ * that place; they add no containers.
  *
- * A heartbeat goes in rounds, until one places nothing: in each, asks have their turn by priority (the smaller number
- * first, as for the ResourceManager; Java's allocator has it the other way round) and then by id and size, and each
- * gets at most one container. It goes to a host that was named, else to a rack that was named, else anywhere, but not
- * to a rack or "*" that doesn't relax locality. Of several nodes it is the one with the fewest containers out of this
- * heartbeat, and of these the first in the ResourceManager's order, which is the least loaded.
- * As in Java, a rack and "anywhere" take a host once in a heartbeat; nm_yarn_alloc_limits.fill lifts that.
+ * A heartbeat works in passes, until a pass places nothing. In each pass, asks take their turn by priority (the smaller
+ * number first, as in the ResourceManager; Java's allocator uses the opposite order), then by id and size, and each
+ * gets at most one container. The container goes to a named host, else to a named rack, else anywhere, but not to a
+ * rack or "*" that doesn't relax locality. Among several nodes, the one with the fewest containers of this heartbeat is
+ * chosen, and among those the first in the ResourceManager's order, which is the least loaded.
+ * As in Java, the rules for a rack and for "anywhere" use a host once in a heartbeat; nm_yarn_alloc_limits.fill lifts
+ * that.
  *
- * The ResourceManager leaves full nodes out of its list, but doesn't say how much room the others have, and hears of
- * what was placed only with the node's next heartbeat. So with fill a host is given at most a queue's length within
- * that time; without, only room that is known counts.
+ * The ResourceManager leaves full nodes out of its list, but doesn't report how much room the others have, and learns
+ * of placements only with the node's next heartbeat. So with fill, a host is given at most a queue's length of
+ * containers within that time. Without fill, only room that is known counts.
  *
- * One master can cost so much and no more: the numbers below bound its memory and the time of a heartbeat.
+ * The limits below bound the memory that one master costs and the time of a heartbeat.
  */
 
 #include <stdbool.h>
@@ -34,14 +36,14 @@
 #define NM_YARN_ALLOC_ASKS_MAX 2048u
 #define NM_YARN_ALLOC_LOCATIONS_MAX 8192u /* of all asks together */
 #define NM_YARN_ALLOC_BLACKLIST_MAX 4096u
-#define NM_YARN_ALLOC_NODES_MAX 256u /* what the list has beyond that is left out; the ResourceManager sends ten */
+#define NM_YARN_ALLOC_NODES_MAX 256u /* the rest of the list is ignored; the ResourceManager sends ten */
 #define NM_YARN_ALLOC_HEARTBEAT_MAX 512u
-#define NM_YARN_ALLOC_NAME_MAX 255u /* of a host, a rack, a partition */
+#define NM_YARN_ALLOC_NAME_MAX 255u /* length of the name of a host, a rack or a partition */
 
-/* Beside 0 and -errno. */
+/* Positive outcomes, in addition to 0 and -errno. */
 enum {
-    NM_YARN_ALLOC_INVALID = 1, /* a number below zero, or a name that is empty or too long */
-    NM_YARN_ALLOC_TOO_MUCH,    /* it would go beyond one of the numbers above */
+    NM_YARN_ALLOC_INVALID = 1, /* a number is negative, or a name is empty or too long */
+    NM_YARN_ALLOC_TOO_MUCH,    /* the request would exceed one of the limits above */
 };
 
 struct nm_yarn_alloc_size {
@@ -49,40 +51,40 @@ struct nm_yarn_alloc_size {
     int32_t vcores;
 };
 
-/* A ResourceRequest. */
+/* One ResourceRequest. */
 struct nm_yarn_ask {
     int32_t priority;
     int64_t request_id;
-    struct nm_yarn_alloc_size size; /* as it was asked for: it is part of the ask's name */
+    struct nm_yarn_alloc_size size; /* as requested, since the size is part of the ask's identity */
     int32_t count;
     const char *where;     /* a host, a rack (begins with '/'), or "*" */
-    const char *partition; /* NULL and "": the default one. Only that of "*" counts. */
+    const char *partition; /* NULL and "": the default one. Only the partition of "*" counts. */
     bool relax;
 };
 
-/* One heartbeat's. */
+/* The request of one heartbeat. */
 struct nm_yarn_alloc_request {
     const struct nm_yarn_ask *asks;
     size_t n_asks;
-    /* Hosts. Removals go first. */
+    /* Host names. Removals are applied before additions. */
     const char *const *blacklist, *const *unblacklist;
     size_t n_blacklist, n_unblacklist;
 };
 
-/* As the ResourceManager listed it. */
+/* One node, as the ResourceManager listed it. */
 struct nm_yarn_alloc_node {
     const char *host;
     int32_t port;
     const char *web_address, *rack, *partition; /* may be NULL, which is "" */
-    int32_t room; /* how many more its queue takes, where somebody knows (the node itself); -1: nobody does */
+    int32_t room; /* how many more containers its queue takes, reported by the node itself; -1: unknown */
 };
 
 struct nm_yarn_alloc_limits {
-    struct nm_yarn_alloc_size min, max, increment; /* an increment of 0 rounds nothing */
-    int32_t per_heartbeat;                         /* containers; 0 and less: no limit but the one above */
-    bool fill;            /* several on one host in one heartbeat, as far as there is room */
-    int32_t queue_length; /* for fill: of any node; 0: not known, and it lifts nothing where no room is known either */
-    uint64_t window_usec; /* after so long, or up to a quarter more, what was placed counts as heard of */
+    struct nm_yarn_alloc_size min, max, increment; /* an increment of 0: no rounding */
+    int32_t per_heartbeat;                         /* maximum number of containers; <= 0: only the limit above */
+    bool fill;            /* place several containers on one host in one heartbeat, as far as there is room */
+    int32_t queue_length; /* with fill: length of any node's queue; 0: unknown, then fill needs a known room */
+    uint64_t window_usec; /* after this time, or up to a quarter more, the ResourceManager knows of a placement */
 };
 
 enum nm_yarn_alloc_rule {
@@ -92,28 +94,28 @@ enum nm_yarn_alloc_rule {
     NM_YARN_ALLOC_N_RULES,
 };
 
-/* Why a node that is listed before the chosen one wasn't taken. */
+/* Reason why a node that is listed before the chosen one was passed over. */
 enum nm_yarn_alloc_pass {
     NM_YARN_ALLOC_BLACKLISTED,
     NM_YARN_ALLOC_OTHER_PARTITION,
-    NM_YARN_ALLOC_ELSEWHERE, /* not a host, or not in a rack, that was named */
-    NM_YARN_ALLOC_USED,      /* it has a container out of this heartbeat, and may have one only */
-    NM_YARN_ALLOC_FULL,      /* as far as is known */
-    NM_YARN_ALLOC_BUSIER,    /* it has more containers out of this heartbeat than the chosen one */
+    NM_YARN_ALLOC_ELSEWHERE, /* not a named host, or not in a named rack */
+    NM_YARN_ALLOC_USED,      /* the node has a container of this heartbeat, and may have only one */
+    NM_YARN_ALLOC_FULL,      /* no room, as far as is known */
+    NM_YARN_ALLOC_BUSIER,    /* the node has more containers of this heartbeat than the chosen one */
     NM_YARN_ALLOC_N_PASSES,
 };
 
 struct nm_yarn_alloc_why {
     enum nm_yarn_alloc_rule rule;
-    uint16_t listed, position;               /* the position-th of so many, from 1 */
+    uint16_t listed, position;               /* number of nodes listed, and the place of the chosen one, from 1 */
     uint16_t passed[NM_YARN_ALLOC_N_PASSES]; /* their sum is position - 1 */
-    uint32_t hosts, racks;                   /* that the ask named when it was placed */
-    uint64_t waited_usec;                    /* since the ask last began to want containers */
+    uint32_t hosts, racks;                   /* numbers of hosts and racks that the ask named when it was placed */
+    uint64_t waited_usec;                    /* since the ask last started to want containers */
 };
 
 struct nm_yarn_placement {
-    const struct nm_yarn_alloc_node *node; /* until the next set_nodes() */
-    struct nm_yarn_alloc_size size;        /* within limits: what the container gets */
+    const struct nm_yarn_alloc_node *node; /* valid until the next set_nodes() */
+    struct nm_yarn_alloc_size size;        /* the container's size, after the limits were applied */
     int32_t priority;
     int64_t request_id;
     struct nm_yarn_alloc_why why;
@@ -125,37 +127,39 @@ int nm_yarn_allocator_new(struct nm_yarn_allocator **ret);
 struct nm_yarn_allocator *nm_yarn_allocator_free(struct nm_yarn_allocator *a);
 NM_DEFINE_CLEANUP(struct nm_yarn_allocator *, nm_yarn_allocator_free)
 
-/* Before the first heartbeat, and again after a restore: nothing is placed before that. */
+/* Sets the limits. Required before the first heartbeat, and again after a restore: without limits, nothing is
+ * placed. */
 void nm_yarn_allocator_set_limits(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_limits *limits);
 
-/* The list, which takes the place of the former one. What is there twice, by host, or has an impossible name or port is
- * left out. On failure the former list stays. */
+/* Replaces the list of nodes. Omits a node whose host is in the list already, or whose name or port is invalid. On
+ * failure, the former list stays. */
 int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_node *nodes, size_t n);
 
 /*
- * 0, -errno, or one of the two named outcomes above; then what came before that which was refused holds, which does no
- * harm: asked again it means the same. now_usec is of any clock that goes on over restarts of nmd.
+ * Applies one request to the table. Returns 0, -errno, or one of the two named outcomes above. After an outcome, the
+ * parts before the refused one have been applied. This is harmless, since counts are absolute and the same request can
+ * be repeated. now_usec is of any clock that continues across restarts of nmd.
  */
 int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_alloc_request *request, uint64_t now_usec);
 
-/* A heartbeat's containers, in the order of their turns; what is placed isn't asked for any more. What finds no place
- * waits for the next. *ret lives until the next call of this. */
+/* Places a heartbeat's containers and returns them in the order of their turns. Placed containers are no longer asked
+ * for. The others wait for the next heartbeat. *ret is valid until the next call. */
 int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, const struct nm_yarn_placement **ret,
                                size_t *ret_n);
 
-/* ---- what outlives nmd: asks and blacklist, but neither limits nor nodes --------------------- */
+/* ---- state that survives a restart of nmd: asks and blacklist, without limits and nodes -------- */
 
 int nm_yarn_allocator_pack(const struct nm_yarn_allocator *a, uint8_t **ret, size_t *ret_size);
-/* -EBADMSG: that was never packed. Equal tables are packed to equal bytes. */
+/* Returns -EBADMSG if the bytes were not made by pack(). Equal tables are packed to equal bytes. */
 int nm_yarn_allocator_restore(struct nm_bytes packed, struct nm_yarn_allocator **ret);
-/* Changes when what pack() gives does. */
+/* Returns a counter that changes whenever the result of pack() changes. */
 uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a);
 
-/* ---- for who looks ----------------------------------------------------------------------------- */
+/* ---- figures for reports --------------------------------------------------------------------- */
 
 struct nm_yarn_alloc_figures {
     size_t asks, blacklisted, nodes;
-    uint64_t outstanding;                    /* containers that wait for a place */
+    uint64_t outstanding;                    /* number of containers that wait for a place */
     uint64_t placed[NM_YARN_ALLOC_N_RULES]; /* since new() or restore() */
 };
 

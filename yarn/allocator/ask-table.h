@@ -6,7 +6,7 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/allocator/names.h"
 
-/* One without a count waits for what it will be asked for again: a location may come before its "*". */
+/* One ask. An ask with a count of 0 is kept, because the message for a location may arrive before the one for "*". */
 struct nm_alloc_ask {
     int32_t priority;
     int64_t request_id;
@@ -15,8 +15,8 @@ struct nm_alloc_ask {
     bool relax;
     char *partition; /* NULL: the default one */
     struct nm_alloc_names hosts, racks;
-    uint64_t since_usec; /* it has wanted something since */
-    bool stuck;          /* for the rest of this heartbeat there is no place for it */
+    uint64_t since_usec; /* when the ask last started to want containers */
+    bool stuck;          /* no place is left for this ask in this heartbeat */
 };
 
 struct nm_alloc_table {
@@ -28,15 +28,15 @@ struct nm_alloc_table {
 
 void nm_alloc_table_done(struct nm_alloc_table *t);
 
-/* False: a name that is empty or too long. */
+/* Returns false if the name is empty or too long. */
 bool nm_alloc_name_is_good(const char *name);
 
-/* 0, -ENOMEM, or an outcome of allocator.h's. */
+/* Returns 0, -ENOMEM, or an outcome of allocator.h. */
 int nm_alloc_table_put(struct nm_alloc_table *t, const struct nm_yarn_ask *ask, uint64_t now_usec);
 
-/* The i-th was given a container, by its host or its rack or by neither (NULL). True: it had all that it wanted, and is
- * gone; the next has its index. */
+/* Counts a container that the i-th ask was given because of a host, of a rack, or of neither (both NULL). Returns true
+ * if the ask has all its containers: then it has been removed, and the next ask has its index. */
 bool nm_alloc_table_took(struct nm_alloc_table *t, size_t i, const char *host, const char *rack);
 
-/* Containers that are wanted. */
+/* Returns the number of containers that are wanted. */
 uint64_t nm_alloc_table_outstanding(const struct nm_alloc_table *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Names in order, each with a count: hosts or racks of an ask, or a blacklist, for which counts mean nothing. */
+/* A sorted list of names, each with a count: hosts or racks of an ask, or a blacklist, which doesn't use the counts. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct nm_alloc_names {
 
 void nm_alloc_names_done(struct nm_alloc_names *names);
 struct nm_alloc_name *nm_alloc_names_find(const struct nm_alloc_names *names, const char *name);
-/* 0; 1: something is different now; -ENOMEM. */
+/* Returns 0 if nothing has changed, 1 if something has, or -ENOMEM. */
 int nm_alloc_names_put(struct nm_alloc_names *names, const char *name, int32_t count, bool relax);
-/* True: it was there. */
+/* Returns true if the name was in the list. */
 bool nm_alloc_names_remove(struct nm_alloc_names *names, const char *name);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Keys and used tokens in a file of the state directory, over a restart of nmd: an application's master that comes
- * while the node isn't registered yet is known, and so is one whose key only this node remembers.
+ * Keeps keys and used tokens in a file of the state directory across a restart of nmd. With it, nmd recognizes an
+ * application's master that connects before the node is registered, and a master whose key only this node remembers.
  */
 
 #include "yarn/cm-protocol/keyring.h"
@@ -13,13 +13,13 @@
 
 struct nm_yarn_kept;
 
-/* Takes over what an earlier nmd has left: into all three, which must outlive it. A file that can't be read is as
- * none. */
+/* Restores the contents of the file into all three objects, which must outlive *ret. A file that can't be read counts
+ * as missing. */
 int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
                           struct nm_yarn_used *used, struct nm_yarn_kept **ret);
-/* Writes what is new. */
+/* Saves changes before it frees the store. */
 struct nm_yarn_kept *nm_yarn_key_store_free(struct nm_yarn_kept *k);
 NM_DEFINE_CLEANUP(struct nm_yarn_kept *, nm_yarn_key_store_free)
 
-/* Writes the file if it isn't as things are. If it can't be written, it is tried again the next time. */
+/* Writes the file if its contents are out of date. After a failure, the next call tries again. */
 void nm_yarn_key_store_save(struct nm_yarn_kept *k);

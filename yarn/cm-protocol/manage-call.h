@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the methods of manage.h share: who calls, and what becomes of each container that is named. */
+/* Code that the methods of manage.h share: the identity of the caller, and the outcome for each named container. */
 
 #include "rpc/hadoop/server.h"
 #include "yarn/cm-protocol/manage.h"
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/node/node.h"
 
-/* Containers that one call may name. Application masters name one at a time. */
+/* Maximum number of containers that one call may name. Application masters name one at a time. */
 #define NM_MANAGE_MAX 1000u
 
 struct nm_yarn_manage {
@@ -17,18 +17,18 @@ struct nm_yarn_manage {
     struct nm_yarn_node *node;
     struct nm_yarn_used *used;
     struct nm_yarn_gate gate;
-    struct nm_yarn_masters masters; /* begin NULL: there is nobody */
+    struct nm_yarn_masters masters; /* begin == NULL: no hooks */
     char host[256];
 };
 
-/* Whose call it is; NULL: the call is refused. */
+/* Returns the NMToken of the caller. NULL: the call has been refused. */
 const Hadoop__NMTokenIdentifier *nm_manage_caller(struct nm_hadoop_call *call);
 
-/* Ends the call. */
+/* Refuses the call, which ends it. */
 void nm_manage_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message);
-void nm_manage_refuse_answer(struct nm_hadoop_call *call); /* there is no room for it */
+void nm_manage_refuse_answer(struct nm_hadoop_call *call); /* the answer doesn't fit into memory */
 
-/* What became of each. */
+/* The outcomes of one call for all containers that it names. */
 struct nm_manage_outcome {
     struct nm_arena *arena;
     Hadoop__ContainerId **done;
@@ -36,9 +36,9 @@ struct nm_manage_outcome {
     size_t n, n_done, n_refused;
 };
 
-/* For n containers. False: they are too many, or there is no room; the call is refused. */
+/* Prepares for n containers. Returns false if n is too large or memory is short: then the call has been refused. */
 bool nm_manage_outcome_init(struct nm_manage_outcome *o, struct nm_hadoop_call *call, size_t n);
-/* r: 0, a positive outcome for *why, or -errno. -ENOMEM: there is no room for the answer. */
+/* Notes one outcome. r: 0, a positive outcome for *why, or -errno. Returns -ENOMEM if the answer doesn't fit. */
 int nm_manage_note(struct nm_manage_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why);
-/* -errno becomes words. */
+/* Fills *why with a description of -errno. */
 void nm_manage_explain(int r, struct nm_exception *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The methods of manage.h that name containers which are here already. userdata: struct nm_yarn_manage. */
+/* The methods of manage.h that name existing containers. userdata: struct nm_yarn_manage. */
 
 #include "yarn/cm-protocol/manage-call.h"
 
@@ -9,7 +9,7 @@ void nm_manage_stop(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_statuses(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_localizations(struct nm_hadoop_call *call, void *userdata);
 
-/* Those of one container. What is refused is the call. */
+/* These methods name one container. A refusal ends the whole call. */
 void nm_manage_signal(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_localize(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_reinitialize(struct nm_hadoop_call *call, void *userdata);

@@ -8,6 +8,7 @@
 void nm_manage_start(struct nm_hadoop_call *call, void *userdata);
 void nm_manage_update(struct nm_hadoop_call *call, void *userdata);
 
-/* What the ResourceManager itself sends an update's token for. 0, positive with *why, -errno. */
+/* Applies a token of an update that the ResourceManager sends itself. Returns 0, a positive outcome with *why, or
+ * -errno. */
 int nm_manage_update_one(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *a,
                          struct nm_exception *why);

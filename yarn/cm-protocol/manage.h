@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * ContainerManagementProtocol, on the node's port: whom application masters and the ResourceManager ask for containers.
- * Here it is decided who may ask for what (keyring.h has the keys, token checks are pure in token-check.h); what is
- * asked is node/node.h's.
+ * ContainerManagementProtocol on the node's port: the server to which application masters and the ResourceManager send
+ * requests for containers. This code decides who may request what (keyring.h has the keys, token-check.h has the
+ * checks, which are pure). node/node.h carries the requests out.
  */
 
 #include <systemd/sd-event.h>
@@ -15,31 +15,32 @@
 
 struct nm_yarn_manage;
 
-/* Who has a hand in the start of applications' masters: the proxy, where there is one. */
+/* Hooks for the start of application masters. The proxy sets them, where it is enabled. */
 struct nm_yarn_masters {
-    /* *ret: what it is started with instead. 0, a positive outcome with *why, or -errno. */
+    /* Called before the start. *ret: the context to start the master with instead. Returns 0, a positive outcome with
+     * *why, or -errno. */
     int (*begin)(void *userdata, const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context,
                  struct nm_arena *a, const Yarn__LaunchContext **ret, struct nm_exception *why);
-    /* It couldn't be started after all. */
+    /* Called if the start failed after begin(). */
     void (*abandon)(void *userdata, const Hadoop__ContainerTokenIdentifier *token);
     void *userdata;
 };
 
-/* listen_fd is the server's from now on, also on failure; keyring, used and node must outlive it. */
+/* Takes ownership of listen_fd, also on failure. keyring, used and node must outlive the server. */
 int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
                        struct nm_yarn_node *node, struct nm_yarn_manage **ret);
 struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m);
 NM_DEFINE_CLEANUP(struct nm_yarn_manage *, nm_yarn_manage_free)
 
-/* Which node this is, for what tokens say; and the ResourceManager whose tokens are good: 0, none at the moment (it is
- * being registered at), and who wants to start something is asked to come again. */
+/* Set the node's address as tokens name it, and the id of the ResourceManager whose tokens are valid. 0: none at the
+ * moment, because the node is registering. Start requests are then answered with a request to retry. */
 void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port);
 void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier);
 
-/* Copied. Without it masters are started as all others are. */
+/* Copies the hooks. Without them, masters are started like all other containers. */
 void nm_yarn_manage_set_masters(struct nm_yarn_manage *m, const struct nm_yarn_masters *masters);
 
-/* What the ResourceManager sends a new token for, on its own: the same as if the application's master came with it. The
- * node may have heard of it already. 0, a positive outcome with *why, or -errno. */
+/* Applies a new token that the ResourceManager sends on its own, as if the application's master had sent it. The node
+ * may have applied it already. Returns 0, a positive outcome with *why, or -errno. */
 int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
                           struct nm_exception *why);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Containers that were started here, for as long as the token that allowed it is good: it allows that once. A container
- * may be over and forgotten before its token is. Pure.
+ * The containers that were started here, kept while the tokens that allowed the start are valid, because a token allows
+ * one start. A container may end and be removed before its token expires. The code is pure.
  */
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "util/macros.h"
 #include "yarn/ids.h"
 
-/* So many at the same time. A token is good for ten minutes: a hundred starts a second. */
+/* Maximum number of entries. A token is valid for ten minutes, so this allows a hundred starts per second. */
 #define NM_YARN_USED_MAX 65536u
 
 struct nm_yarn_used;
@@ -21,13 +21,13 @@ struct nm_yarn_used *nm_yarn_used_free(struct nm_yarn_used *u);
 NM_DEFINE_CLEANUP(struct nm_yarn_used *, nm_yarn_used_free)
 
 bool nm_yarn_used_has(const struct nm_yarn_used *u, const struct nm_yarn_container_id *id);
-/* Forgets those that have expired by now, and makes room for one more. -ENOBUFS: there is none. */
+/* Removes the entries that have expired by now, and makes room for one more. -ENOBUFS: the table is full. */
 int nm_yarn_used_make_room(struct nm_yarn_used *u, int64_t now_msec);
-/* After nm_yarn_used_make_room(). */
+/* Adds an entry. Call nm_yarn_used_make_room() before. */
 void nm_yarn_used_add(struct nm_yarn_used *u, const struct nm_yarn_container_id *id, int64_t expires_msec);
 
-/* The i-th, for who keeps them over a restart; false: there are no more. */
+/* Returns the i-th entry, for saving across a restart. Returns false if i is past the end. */
 bool nm_yarn_used_get(const struct nm_yarn_used *u, size_t i, struct nm_yarn_container_id *ret,
                       int64_t *ret_expires_msec);
-/* Changes when one is added. */
+/* Returns a counter that changes when an entry is added. */
 uint64_t nm_yarn_used_changes(const struct nm_yarn_used *u);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Internal to the conf*.c files: how a property that was read comes into the set. */
+/* Internal to the conf*.c files: adds the properties that were read to the set. */
 
 #include "yarn/conf/conf.h"
 
-/* Larger ones are somebody's mistake. */
+/* Larger files and values are refused as mistakes. */
 #define NM_YARN_CONF_FILE_MAX (1u << 20)
 #define NM_YARN_CONF_NAME_MAX 512u
 #define NM_YARN_CONF_VALUE_MAX (64u << 10)
@@ -13,9 +13,9 @@
 #define NM_YARN_CONF_INCLUDES_MAX 32u /* of all files together */
 #define NM_YARN_CONF_INCLUDE_DEPTH 8u
 
-/* The file's name, kept for as long as the set. NULL: no memory. */
+/* Returns a copy of the file's name that lives as long as the set. NULL: no memory. */
 const char *nm_yarn_conf_intern_file(struct nm_yarn_conf *c, const char *file);
-/* -E2BIG: there are too many. A final property stays as it is. */
+/* Sets a property, unless it is final. -E2BIG: too many properties. */
 int nm_yarn_conf_put(struct nm_yarn_conf *c, const char *file, const char *name, const char *value, bool final);
-/* One more include; false: that is too many. */
+/* Counts one more include. Returns false if there are too many. */
 bool nm_yarn_conf_count_include(struct nm_yarn_conf *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Which properties "yarn.*" Hadoop itself knows, in any of the releases 3.3, 3.4 and 3.5. */
+/* Returns true if Hadoop itself defines this property "yarn.*" in any of the releases 3.3, 3.4 and 3.5. */
 
 #include <stdbool.h>
 

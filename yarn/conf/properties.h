@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The properties of Hadoop's that nmd obeys, each described once, with Hadoop's own names, meanings and defaults. What
- * becomes of the others is in rules.h.
+ * The properties of Hadoop that nmd supports, each described once, with Hadoop's own names, meanings and defaults.
+ * rules.h decides about all other properties.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum nm_yarn_type {
     NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
     NM_YARN_TEXT,     /* char * */
     NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
-    NM_YARN_DIRS,     /* the same; at least one, and each an absolute name that a shell takes as it is */
+    NM_YARN_DIRS,     /* the same; at least one, each an absolute path that a shell takes without quoting */
 };
 
 struct nm_yarn_address {
@@ -33,7 +33,7 @@ struct nm_yarn_address {
 
 struct nm_config_default;
 
-/* A property whose name is somebody's own. */
+/* A property that users name themselves. */
 struct nm_yarn_variable {
     char *name, *value; /* name: without the prefix */
     char *source;       /* the file that gave it */
@@ -42,59 +42,60 @@ struct nm_yarn_variable {
 /* The contents of container-executor.cfg (executor.h). */
 struct nm_yarn_executor {
     char *file;     /* NULL: there is none, and all accounts may run containers */
-    char *texts[3]; /* the values, as nm_yarn_executor_names has them; NULL: Hadoop's default */
+    char *texts[3]; /* the values, in the order of nm_yarn_executor_names; NULL: Hadoop's default */
     uid_t min_uid;
 };
 
-/* What they came to. */
+/* The values of all properties. */
 struct nm_yarn_settings {
-    struct nm_yarn_address tracker; /* of the resource manager, where there is one only */
-    bool ha;                        /* there are several: these */
+    struct nm_yarn_address tracker; /* the ResourceManager's address, if there is only one */
+    bool ha;                        /* there are several ResourceManagers, in the next fields */
     char **rm_ids;
     struct nm_yarn_address *trackers;
     size_t n_trackers;
-    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* the first: of whoever talks to it */
-    struct nm_yarn_address node, web; /* host "0.0.0.0": whatever this host is called */
-    int64_t memory_mib, vcores;       /* -1: defaults.h says what it means */
+    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: of all clients of the
+                                                                          * ResourceManager */
+    struct nm_yarn_address node, web; /* host "0.0.0.0": the name of this host */
+    int64_t memory_mib, vcores;       /* -1: see defaults.h */
     bool detects_hardware;
     int64_t reserved_memory_mib;      /* -1: nmd's own default */
     int64_t queue_max_length;
     bool queue_by_resources;
-    double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* not above 0: nothing is said */
-    int64_t cpu_samples;              /* 0: likewise */
+    double general_alpha, memory_alpha, cpu_alpha, memory_beta, cpu_beta; /* <= 0: not set */
+    int64_t cpu_samples;              /* 0: not set */
     bool pauses;
     uint64_t term_usec;
-    char *health_script;              /* "": none; else these hold */
+    char *health_script;              /* "": none, and the next two don't apply */
     uint64_t health_period_usec, health_timeout_usec;
-    uint64_t any_health_period_usec, any_health_timeout_usec; /* of whatever script */
+    uint64_t any_health_period_usec, any_health_timeout_usec; /* for any script */
     bool recovery, supervised, rm_recovers;
     char *bind_host;    /* "": all addresses */
     char **aux_services;
 
-    /* As whom containers run, and where. */
+    /* Users and directories of containers. */
     char *executor, *local_user, *user_pattern;
     struct nm_yarn_executor executor_rules;
     bool limit_users, allow_root, serves_web;
-    char *tmp_dir, *base_log_dir;     /* in which the next are, by default */
+    char *tmp_dir, *base_log_dir;     /* the default parents of the next two */
     char **local_dirs, **log_dirs;
-    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: until when one that was full stays so */
+    double max_disk_percent, low_disk_percent, min_healthy_disks; /* low: below it, a full directory is usable again */
     int64_t min_free_disk_mib, high_free_disk_mib;
     bool checks_disks, checks_disk_use, checks_disk_room;
     uint64_t check_disks_usec;
 
-    /* What they find there. */
+    /* The environment of containers. */
     char **env_whitelist;
     char *admin_env, *user_home_dir, *force_path;
     struct nm_yarn_variable *admin_variables; /* yarn.nodemanager.admin-env.NAME, by their names */
     size_t n_admin_variables;
-    int64_t java_version;             /* 0: what $JAVA_HOME says of itself */
+    int64_t java_version;             /* 0: use the version in $JAVA_HOME */
     int64_t cache_target_mib, localizer_threads, localizer_memory_mib, command_memory_mib;
     uint64_t localizer_timeout_usec;
-    json_t *name_nodes, *webhdfs, *commands; /* of nm-localizer's work (sources.h) */
-    json_t *lacking_name_nodes;               /* *ret_lacking there */
+    json_t *name_nodes, *webhdfs, *commands; /* input of nm-localizer (sources.h) */
+    json_t *lacking_name_nodes;               /* *ret_lacking of nm_yarn_sources_read() */
     char *webhdfs_ca_file;
-    char *default_fs; /* NULL: the cluster names none */
-    char *dir; /* from which all of this was read; NULL: from none */
+    char *default_fs; /* NULL: the cluster configures none */
+    char *dir; /* the directory of the files; NULL: none */
     int64_t log_retain_sec, delete_delay_sec;
     int64_t stderr_tail_bytes;
     char *stderr_pattern;
@@ -103,28 +104,28 @@ struct nm_yarn_settings {
     int64_t shuffle_port, shuffle_max_connections;
 
     /* The proxy of application masters. */
-    bool proxy;       /* there is one; distributed implies it */
-    bool distributed; /* and this node allocates opportunistic containers itself */
+    bool proxy;       /* the proxy is enabled; implied by distributed */
+    bool distributed; /* this node allocates opportunistic containers itself */
     bool fill_nodes;
     struct nm_yarn_address proxy_address;
-    char **proxy_stages; /* class names, as Java's; proxy/stages.h knows which there are */
-    struct nm_yarn_address scheduler; /* where the ResourceManager hears masters, where there is one only */
-    struct nm_yarn_address *schedulers; /* of several, in the order of rm_ids; only with a proxy */
+    char **proxy_stages; /* class names, as in Java; proxy/stages.h has the supported ones */
+    struct nm_yarn_address scheduler; /* the ResourceManager's address for masters, if there is only one */
+    struct nm_yarn_address *schedulers; /* several such addresses, in the order of rm_ids; only with a proxy */
     size_t n_schedulers;
-    int64_t amrm_roll_sec;    /* from one key of its tokens to the next */
-    uint64_t am_expiry_usec;  /* a master that isn't heard for so long is taken for dead */
-    int64_t per_am_heartbeat; /* containers; 0 and less: no limit */
+    int64_t amrm_roll_sec;    /* interval between two keys of the proxy's AMRM tokens */
+    uint64_t am_expiry_usec;  /* a master that sends nothing for this time counts as dead */
+    int64_t per_am_heartbeat; /* number of containers; <= 0: no limit */
 
-    char **values, **sources; /* for each key, in the table's order: its value, and the file that gave it or NULL */
-    struct nm_config_default *defaults; /* what all that says of nmd's own keys (defaults.h) */
+    char **values, **sources; /* per key, in the table's order: its value, and the file that set it or NULL */
+    struct nm_config_default *defaults; /* values for nmd's own keys (defaults.h) */
 };
 
 struct nm_yarn_key {
     const char *name;
     enum nm_yarn_type type;
     size_t offset;        /* of the field in struct nm_yarn_settings */
-    const char *fallback; /* as a file would have it */
-    int64_t min, max;     /* of a number; milliseconds of a time */
+    const char *fallback; /* in the form of a file's value */
+    int64_t min, max;     /* limits of a number; milliseconds for a time */
     const char *meaning;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the settings of the proxy of application masters mean together. */
+/* Checks the settings of the application masters' proxy, which depend on each other. */
 
 #include "yarn/conf/conf.h"
 #include "yarn/conf/properties.h"
 
-/* After the table's properties were read: is there a proxy, and where does it go on to? -EINVAL and *ret_message: they
- * don't go together. */
+/* Determines whether there is a proxy and which addresses it forwards to. Call this after the table's properties were
+ * read. -EINVAL and *ret_message: the settings contradict each other. */
 int nm_yarn_proxying_read(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, char **ret_message);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What a cluster's configuration says to this node: conf.h's properties, read by the tables of properties.h. */
+/* The settings of this node in a cluster's configuration: the properties of conf.h, read by the tables of
+ * properties.h. */
 
 #include <jansson.h>
 
@@ -9,21 +10,22 @@
 #include "yarn/conf/properties.h"
 #include "yarn/conf/rules.h"
 
-/* Reads the files of a directory. What is no value for its property, and what the node can't do, is refused with a
- * sentence that names file, property, value and what is allowed: *ret_message has a line for each of them. */
+/* Reads the files of a directory. Refuses invalid values and requests that the node can't fulfil. For each refusal,
+ * *ret_message has a line that names the file, the property, the value and what is allowed. */
 int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                           char **ret_message);
-/* The same for who only looks: with refusals there are settings too, in which what was refused has its default. 0, or
- * the refusals' first error: then *ret is NULL only if no file could be read. */
+/* Does the same for display only: in case of refusals, *ret is set too, with defaults in place of the refused values.
+ * Returns 0 or the first refusal's error. *ret is NULL only if no file could be read. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message);
 struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_settings *, nm_yarn_settings_free)
 
-/* A set with the tables' defaults, into which files can be read; and what is in it, as settings. */
+/* The first function makes a set with the tables' defaults, into which files can be read. The second converts a set to
+ * settings. */
 int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret);
 int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata,
                           struct nm_yarn_settings **ret, char **ret_message);
 
-/* Every key with value, default, source and meaning: what `nmctl config` shows, an array of objects. */
+/* Returns all keys with value, default, source and meaning as an array of objects, which `nmctl config` shows. */
 json_t *nm_yarn_settings_to_json(const struct nm_yarn_settings *s);

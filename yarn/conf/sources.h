@@ -2,32 +2,33 @@
 #pragma once
 
 /*
- * From where containers' resources come, for nm-localizer (localize/work.h): properties whose names have a name in
- * them, so that no table has them.
+ * The sources of containers' resources, for nm-localizer (localize/work.h). The names of these properties contain other
+ * names, so no table can list them.
  *
  *   dfs.nameservices, dfs.ha.namenodes.SERVICE   the name nodes of each name service
- *   dfs.namenode.http-address[.SERVICE[.NODE]]   where they answer WebHDFS; with dfs.http.policy = HTTPS_ONLY
- *                                                dfs.namenode.https-address, which with HTTP_AND_HTTPS is for
- *                                                swebhdfs: URIs and listed as "swebhdfs://..."
- *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    where a name node is whose former address doesn't say it; and what
- *                                                hdfs: URIs have as their authority
- *   fs.defaultFS                                 likewise; and the name nodes of URIs without an authority, which are
+ *   dfs.namenode.http-address[.SERVICE[.NODE]]   their WebHDFS addresses; with dfs.http.policy = HTTPS_ONLY,
+ *                                                dfs.namenode.https-address instead. With HTTP_AND_HTTPS, the latter
+ *                                                is used for swebhdfs: URIs and is listed as "swebhdfs://..."
+ *   dfs.namenode.rpc-address[.SERVICE[.NODE]]    the host of a name node whose WebHDFS address doesn't name one, and
+ *                                                the authority of hdfs: URIs
+ *   fs.defaultFS                                 the same, and the name nodes for URIs without an authority, which are
  *                                                listed as "hdfs:", "webhdfs:" or "swebhdfs:"
- *   nmd.webhdfs.ca-file                          who vouches for them
- *   nmd.fetch-command.SCHEME                     the words of a command, with blanks between them, that fetches what
- *                                                has such a URI: {uri}, {encoded-uri} and {target} stand
- *                                                for what localize/worker/fetch-command.c says
+ *   nmd.webhdfs.ca-file                          the CA certificates that verify the name nodes
+ *   nmd.fetch-command.SCHEME                     a command, as words separated by blanks, that fetches URIs of this
+ *                                                scheme. localize/worker/fetch-command.c describes {uri},
+ *                                                {encoded-uri} and {target}
  */
 
 #include <jansson.h>
 
 #include "yarn/conf/conf.h"
 
-/* The first and the third may come back as empty objects. *ret_lacking: an array of the SERVICE.NODEs that have no
- * address, of objects with the name of each "service" that has none at all, and of objects with the name and value of
- * each property whose address is none, or, with a sentence on "why", one to doubt. */
+/* Reads the sources. *ret_name_nodes and *ret_commands may be empty objects. *ret_lacking is an array. It has a string
+ * SERVICE.NODE for each name node without an address, an object with the name of each "service" without any address,
+ * and an object with name and value of each property whose address is invalid. If the address is only doubtful, the
+ * object has a sentence in "why". */
 int nm_yarn_sources_read(const struct nm_yarn_conf *c, json_t **ret_name_nodes, json_t **ret_webhdfs,
                          json_t **ret_commands, json_t **ret_lacking);
-/* *ret: fs.defaultFS, with the scheme that Hadoop adds where it is left out, for the caller to free; NULL: it isn't
+/* Returns fs.defaultFS in *ret, with the scheme that Hadoop adds if it is missing. The caller frees it. NULL: not
  * set. */
 int nm_yarn_sources_default(const struct nm_yarn_conf *c, char **ret);

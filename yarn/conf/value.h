@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A property's text, and the field that it stands for. */
+/* Converts the text of a property to the value of its field. */
 
 #include "yarn/conf/properties.h"
 
-/* -EINVAL: it is no such value; -ERANGE: one that is too small or too large. The field is left as it was then. */
+/* -EINVAL: the text is invalid; -ERANGE: the value is too small or too large. On failure, the field is unchanged. */
 int nm_yarn_value_parse(const struct nm_yarn_key *key, const char *text, struct nm_yarn_settings *s);
-/* Frees what the field holds. */
+/* Frees the field's value. */
 void nm_yarn_value_done(const struct nm_yarn_key *key, struct nm_yarn_settings *s);
 
-/* What it may be, for people: of the buffer, or constant. */
+/* Describes the allowed values for people. Returns the buffer or a constant string. */
 const char *nm_yarn_value_allowed(const struct nm_yarn_key *key, char *buf, size_t size);

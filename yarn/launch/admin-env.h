@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What the administrator has all containers find in their environment, as Hadoop's Apps.setEnvFromInputProperty() has
- * it: yarn.nodemanager.admin-env is a list, and each property yarn.nodemanager.admin-env.NAME a variable that comes in
- * the place of the list's. $NAME in a value is a variable of the application's, or else of nmd's. What an application
- * has set itself is kept, and added to.
+ * Environment variables that the administrator sets for all containers, as Hadoop's Apps.setEnvFromInputProperty()
+ * does: yarn.nodemanager.admin-env is a list, and each property yarn.nodemanager.admin-env.NAME replaces the variable
+ * of that name in the list. $NAME in a value refers to a variable of the application, or else of nmd. A variable that
+ * the application has set is kept, and the administrator's value is appended.
  */
 
 #include <stddef.h>
@@ -14,10 +14,10 @@
 #include "yarn/conf/properties.h"
 #include "yarn/launch/env.h"
 
-/* How many variables it can come to. */
+/* Returns the maximum number of variables. */
 size_t nm_yarn_admin_env_room(const struct nm_yarn_settings *s);
-/* Adds them to the *n of the application in env. -ENOMEM. */
+/* Adds the variables to the application's *n variables in env. -ENOMEM. */
 int nm_yarn_admin_env_put(const struct nm_yarn_settings *s, struct nm_arena *arena, struct nm_yarn_env *env, size_t *n);
 
-/* Of two with the same name the later counts, as in a shell. NULL: none has it. */
+/* Finds a variable. Of two with the same name the later counts, as in a shell. Returns NULL if there is none. */
 struct nm_yarn_env *nm_yarn_env_find(struct nm_yarn_env *env, size_t n, const char *name);

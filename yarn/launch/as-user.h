@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Work on files with a user's rights: between these two what this thread does to files is what the user could do, and
- * what it makes is the user's. So nothing that the user has put in the way leads further than the user gets alone. An
- * nmd that isn't root can be nobody else, and stays what it is.
+ * File access with a user's rights. Between these two calls, file operations of this thread have the user's rights, and
+ * the files that it makes belong to the user. So links or files that the user has placed there can't lead to files that
+ * the user couldn't access. An nmd that isn't root can't change its user and keeps its own.
  */
 
 #include <sys/types.h>
@@ -13,12 +13,12 @@
 #include "util/macros.h"
 
 struct nm_yarn_self {
-    gid_t *groups; /* that nmd had */
+    gid_t *groups; /* nmd's own groups */
     int n_groups, dumpable;
     gid_t gid;
-    int is_other; /* than nmd's own */
+    int is_other; /* the user is not nmd's own */
 };
 
 int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret);
-/* Takes one of zeroes, too. */
+/* Restores nmd's own rights. Accepts a zeroed struct, too. */
 void nm_yarn_return(struct nm_yarn_self *self);

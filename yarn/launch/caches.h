@@ -2,47 +2,50 @@
 #pragma once
 
 /*
- * Where resources are kept: each local directory has a localizer of its own, with its own memory of what is there, and
- * one of the good ones gets what is new. It stays the one for as long as its directory is good, so that a resource is
- * fetched once; then another good one takes its place. What containers use stays where it is, and what nobody uses
- * leaves a directory that is not the one, which can make a full disk good again.
+ * The stores of resources. Each local directory has its own localizer with its own list of what it holds. One directory
+ * in good state, the current one, receives new resources. It stays current while it is good, so that a resource is
+ * fetched only once. If it fails, another good directory becomes current. Resources in use stay where they are. Unused
+ * ones are removed from directories that are not current, which can make a full disk usable again.
  */
 
 #include "localize/localizer.h"
 #include "yarn/launch/dirs.h"
 
 struct nm_yarn_caches {
-    struct nm_localizer_params params; /* of all, but for the directories */
+    struct nm_localizer_params params; /* of all localizers, but for the directories */
     const char *state_dir;             /* nmd's */
     struct nm_yarn_dirs *dirs;
-    struct nm_localizer **all; /* as the directories; NULL: that one could not be made nmd's yet */
-    struct nm_localizer *now;  /* that gets what is new; NULL: there was none good yet */
+    struct nm_localizer **all; /* in the order of the directories; NULL: not opened yet */
+    struct nm_localizer *now;  /* the current one; NULL: no directory has been good yet */
     bool tidies;
 };
 
-/* params: local_dir and state_dir are not looked at, settings and what boot_id points to must last as long as `c`.
- * Directories that can't be used now are tried again. 0, or why none can, with *ret_message. */
+/* Opens the localizers. Ignores local_dir and state_dir of params; settings and the string boot_id must outlive `c`.
+ * Directories that can't be used now are tried again later. Returns 0, or the reason why no directory can be used, with
+ * *ret_message. */
 int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_params *params, const char *state_dir,
                         struct nm_yarn_dirs *dirs, char **ret_message);
-/* All asks have been freed. */
+/* Closes the localizers. All asks must have been freed. */
 void nm_yarn_caches_done(struct nm_yarn_caches *c);
 
-/* Looks at the directories if it is time, makes those nmd's that weren't, and chooses anew if the one isn't good. */
+/* Checks the directories if a check is due, opens the localizers that could not be opened before, and chooses another
+ * current one if the current one isn't good. */
 void nm_yarn_caches_check(struct nm_yarn_caches *c);
-/* The one that has most of these resources if `is_running`, for a container's links lead there; else the one that gets
- * what is new, unless there is no room for what it doesn't have, and another good one has that. NULL: none is good. */
+/* Returns the localizer for a container. If is_running, this is the one that has most of these resources, because the
+ * container's links lead there. Otherwise it is the current one, unless it lacks room for the missing resources and
+ * another good one has it. NULL: none is good. */
 struct nm_localizer *nm_yarn_caches_choose(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n, bool is_running);
-/* The good one whose directory has most room, other than `full`: that a fetch has failed there for want of room counts
- * for more than what is free there (a quota, inodes). NULL: there is none. tried: as many as there are directories,
- * false at first: each of them is returned once. */
+/* Returns the good localizer whose directory has most room, other than `full`. A fetch that failed in `full` for lack
+ * of room counts for more than the free space there, since a quota or missing inodes may be the cause. tried: an array
+ * as long as the list of directories, all false at first, so that each is returned only once. NULL: none is left. */
 struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, const struct nm_localizer *full,
                                             bool *tried);
 /* Returns whether the directory of this localizer is good. */
 bool nm_yarn_caches_is_good(const struct nm_yarn_caches *c, const struct nm_localizer *l);
-/* The name of the directory that gets what is new; "" where there is none. */
+/* Returns the name of the current directory, or "". */
 const char *nm_yarn_caches_dir(const struct nm_yarn_caches *c);
-/* One that can remove files, wherever they are. */
+/* Returns a localizer that can remove files, in any directory. */
 struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c);
 
 void nm_yarn_caches_tidy(struct nm_yarn_caches *c);

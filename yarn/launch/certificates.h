@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Whether containers can use the file of certificates that is configured for WebHDFS. nm-localizer, which fetches with
- * it, loads it as a user without rights of its own, for nmd links no library that could. Waits for that, some seconds
- * at most: for the start, before there is a loop. */
+/* Checks whether containers can use the file of certificates that is configured for WebHDFS. nm-localizer fetches with
+ * it, so nm-localizer loads it for the check, as a user without privileges; nmd itself links no TLS library. The check
+ * blocks for some seconds at most and is meant for the start, before the event loop runs. */
 
-/* NULL: nothing speaks against it, or it couldn't be found out. Else why, for the caller to free. */
+/* Returns NULL if the file is usable or the check failed. Otherwise returns the reason, which the caller frees. */
 char *nm_yarn_certificates_doubt(const char *localizer_program, const char *path);

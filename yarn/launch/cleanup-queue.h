@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * What is left of containers and applications that have ended: removed by nm-localizer, with the rights of whose it is,
- * since it may be a million files, and only when it has been kept for as long as it is to be. Applications that have
- * ended are noted in nmd's state directory, a file for each, until nothing is left of them; a restarted nmd goes on
- * with them.
+ * Removes what containers and applications leave behind, after the configured delay. nm-localizer does the removal with
+ * the rights of the files' owner, since there may be a million files. An application that has ended is noted in a file
+ * of its own in nmd's state directory until everything is removed, so that a restarted nmd continues.
  */
 
 #include <systemd/sd-event.h>
@@ -15,13 +14,15 @@
 
 struct nm_yarn_cleanup_queue;
 
-/* All of these must outlive it, but for the localizer, which is to be freed first. state_dir: its own. */
+/* All arguments must outlive the queue, but for the localizer, which must be freed first. state_dir: a directory for
+ * the queue alone. */
 int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
                               struct nm_yarn_cleanup_queue **ret);
 struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *e);
 NM_DEFINE_CLEANUP(struct nm_yarn_cleanup_queue *, nm_yarn_cleanup_queue_free)
 
-/* container: NULL: all of the application, and in its time its logs. One that is known already is no error. */
+/* Queues a removal. container == NULL: all files of the application, and later its logs. Adding an entry twice
+ * succeeds. */
 int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
                               const char *container);

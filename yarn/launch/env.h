@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The environment that a container's application asked for. Values may have markers that only the node can fill in, and
- * may name each other as a shell does; both as ContainerLaunch of Hadoop 3.4.2 has it:
+ * The environment that a container's application asked for. Values may contain markers that only the node can replace,
+ * and may refer to each other as in a shell. Both work as in ContainerLaunch of Hadoop 3.4.2:
  *
  *   <LOG_DIR>      the container's log directory
- *   <CPS>          what stands between the parts of a class path: ':'
- *   <ADD_OPENS>    options that Java 17 and later need to run Hadoop; nothing for an older one
+ *   <CPS>          the separator of a class path: ':'
+ *   <ADD_OPENS>    options that Java 17 and later need to run Hadoop; empty for an older Java
  *   {{NAME}}       $NAME
  */
 
@@ -22,12 +22,13 @@ struct nm_yarn_markers {
     const char *log_dir, *add_opens;
 };
 
-/* The text with its markers filled in; the caller frees it. */
+/* Returns the text with its markers replaced. The caller frees it. */
 int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char **ret);
 
-/* Can a shell have a variable of that name? */
+/* Returns true if a shell variable can have this name. */
 bool nm_yarn_env_is_name(const char *name);
 
-/* Puts them into an order in which each comes behind those that its value names; as far as that can be, and else as
- * they stood. Values are as a shell sees them inside double quotes. Of two with the same name the later counts. */
+/* Sorts the variables so that each follows the variables that its value refers to. Otherwise the order is kept, and in
+ * a cycle too. Values are read as by a shell inside double quotes. Of two variables with the same name, the later
+ * counts. */
 int nm_yarn_env_order(struct nm_yarn_env *env, size_t n);

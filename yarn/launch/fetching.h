@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What every nm-localizer's work has, whatever is fetched (localize/work.h). */
+/* The settings that every nm-localizer needs, whatever it fetches (localize/work.h). */
 
 #include <jansson.h>
 
 #include "yarn/conf/settings.h"
 
-/* The caller's; NULL: no memory. Of nmd's own environment it takes what Hadoop's client goes by. */
+/* Returns an object that the caller owns, or NULL without memory. Includes the variables of nmd's environment that
+ * Hadoop's client uses. */
 json_t *nm_yarn_fetching(const struct nm_yarn_settings *s);
-/* Where the workers' commands are looked for: the PATH in that environment. The caller's; NULL: no memory. */
+/* Returns the PATH in that environment, in which workers look for commands. The caller owns it. NULL: no memory. */
 char *nm_yarn_fetching_path(void);

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * Makes ready what a container needs before it can run: its directories, the resources that it names, the file of its
- * tokens and the script that is its command; and clears away what is left when it has ended. All of that belongs to the
- * container's user and lies where that user can put anything in its place: so nothing is opened through a link, and
- * nothing is done as root that this user couldn't do.
+ * Prepares what a container needs before it can run: its directories, its resources, the file with its tokens, and the
+ * script that is its command. Removes the files when the container has ended. All of these files belong to the
+ * container's user, who can replace any of them. So nothing is opened through a link, and nothing is done as root that
+ * this user couldn't do.
  *
- *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one of them
- *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each; MapReduce's outputs lie in its output/
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION/CONTAINER   the working directory, in one local directory
+ *   LOCAL-DIR/usercache/SUBMITTER/appcache/APPLICATION             in each; output/ holds MapReduce's outputs
  *   LOG-DIR/APPLICATION/CONTAINER                                  in each; one is the container's own
  *
- * As in Hadoop, directories have the name of who submitted the application, also where its containers run as somebody
- * else (nm_yarn_launcher_user()), whose they are then.
+ * As in Hadoop, directories have the name of the application's submitter. If containers run as another user
+ * (nm_yarn_launcher_user()), the directories belong to that user.
  */
 
 #include <systemd/sd-event.h>
@@ -35,25 +35,25 @@ struct nm_yarn_launcher_params {
     void *userdata;
 };
 
-/* *ret_message: why not, or NULL. */
+/* *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_launcher_new(const struct nm_yarn_launcher_params *params, struct nm_yarn_launcher **ret,
                          char **ret_message);
-/* Would it be refused? Nothing is made. */
+/* Checks whether nm_yarn_launcher_new() would fail, without making anything. */
 int nm_yarn_launcher_check(const struct nm_yarn_settings *s, const char *localizer_program,
                            void (*tell)(int level, const char *sentence), char **ret_message);
-/* All preparations have been freed. */
+/* All preparations must have been freed. */
 struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l);
 NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)
 
-/* ---- before it is submitted ----------------------------------------------------------------------------------- */
+/* ---- before submission ---- */
 
-/* As whom a container of this submitter's runs: the name's owner must exist, and is root only if nmd's configuration
- * says so. -EINVAL and *ret_message, as the application is to see it. The caller frees *ret. */
+/* Returns the user that containers of this submitter run as. The user must exist, and is root only if nmd's
+ * configuration allows it. -EINVAL and *ret_message, a text for the application. The caller frees *ret. */
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message);
 
-/* Where it is to be. -ENOSPC and *ret_message: no directory is good. */
+/* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
 struct nm_yarn_place {
-    const char *local_dir, *log_dir; /* of the settings: they last as long as those */
+    const char *local_dir, *log_dir; /* owned by the settings, and valid as long as they are */
 };
 int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
 
@@ -62,25 +62,27 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
 int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
                                      struct nm_yarn_place *ret);
 
-/* Are there directories enough? False, and why: the node is unhealthy. */
+/* Returns true if there are enough good directories. If not, the node is unhealthy, and `why` has the reason. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
-/* Has the last look left a directory of each kind? Without one no container can start. */
+/* Returns true if the last check found a good directory of each kind. Without them no container can start. */
 bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l);
 
-/* Its working directory, and its own directory of logs; the caller frees them. NULL: no memory. */
+/* Return the container's working directory and log directory. The caller frees them. NULL: no memory. */
 char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);
 char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *container);
 
-/* What its process is: bash with the script, which is named as it stands in the working directory (nm_submit.workdir);
- * and again as often as its retry context has it. NULL-terminated, in the arena. NULL: no memory. */
+/* Returns the command of the container's process: bash with the script's name relative to the working directory
+ * (nm_submit.workdir), repeated as the retry context requires. The array is NULL-terminated and in the arena. NULL: no
+ * memory. */
 const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, struct nm_arena *arena);
 
-/* ---- making it ready ------------------------------------------------------------------------------------------ */
+/* ---- preparation ---- */
 
-/* Strings are copied; the context must last until it has ended. */
+/* Strings are copied. The context must live until the container has ended. */
 struct nm_yarn_task {
-    const char *application, *container; /* their texts */
-    const char *user, *submitter;        /* as whom it runs (nm_yarn_launcher_user()); whose it is */
+    const char *application, *container; /* their ids as text */
+    const char *user, *submitter;        /* user: the account that it runs as; submitter: the owner of the
+                                          * application */
     struct nm_yarn_place place;
     const Yarn__LaunchContext *context;
     const char *node_host;
@@ -89,43 +91,44 @@ struct nm_yarn_task {
     size_t n_services;
 };
 
-/* `ended` comes once, never from within nm_yarn_launcher_prepare(), and may free the preparation; result is 0, or
- * -errno and a sentence for the application. `progress` may not free it. */
+/* `ended` is called once, never from within nm_yarn_launcher_prepare(), and may free the preparation. Its result is 0,
+ * or -errno with a sentence for the application. `progress` must not free the preparation. */
 struct nm_yarn_preparation_listener {
     void (*progress)(struct nm_yarn_preparation *p, const char *text, void *userdata);
     void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata);
     void *userdata;
 };
 
-/* is_running: it runs already (nmd was started anew): only its resources are asked for, so that they are kept. */
+/* Prepares a container. is_running: the container runs already because nmd was restarted, so only its resources are
+ * asked for, to keep them. */
 int nm_yarn_launcher_prepare(struct nm_yarn_launcher *l, const struct nm_yarn_task *task, bool is_running,
                              const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
-/* It runs, and wants more: of the task's context only the resources are heeded. They are linked into its working
- * directory when they are there, in the place of those that had their names. */
+/* Adds resources to a running container. Uses only the resources of the task's context. They are linked into the
+ * working directory when they are available, and replace files of the same names. */
 int nm_yarn_launcher_localize(struct nm_yarn_launcher *l, const struct nm_yarn_task *task,
                               const struct nm_yarn_preparation_listener *listener, struct nm_yarn_preparation **ret);
-/* Once the container has ended, or is not to be: gives its resources back. */
+/* Releases the container's resources. Call this when the container has ended or won't run. */
 struct nm_yarn_preparation *nm_yarn_preparation_free(struct nm_yarn_preparation *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_preparation *, nm_yarn_preparation_free)
 
-/* How it stands with its i-th resource: 1 pending, 2 completed, 3 failed, and then why. */
+/* Returns the state of the i-th resource: 1 pending, 2 completed, 3 failed with *ret_why. */
 int32_t nm_yarn_preparation_state(const struct nm_yarn_preparation *p, size_t i, const char **ret_why);
 
-/* After a restart, when all that run have been prepared again. */
+/* Removes unused files. Call this after a restart, when all running containers have been prepared again. */
 void nm_yarn_launcher_tidy(struct nm_yarn_launcher *l);
 
-/* ---- afterwards ----------------------------------------------------------------------------------------------- */
+/* ---- after the end ---- */
 
-/* What a container that failed has said: the end of prelaunch.err and of its newest *stderr*, for people, with a line
- * above each. In the arena; "" when there is nothing. */
+/* Returns the last output of a failed container: the end of prelaunch.err and of its newest *stderr*, with a heading
+ * line for each. The text is in the arena. "": there is no output. */
 const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                          const char *container, struct nm_arena *arena);
-/* Which files its logs are: those of the first 200 names that are regular files', an array; empty if there are none or
- * they can't be seen. NULL: no memory. */
+/* Returns an array of the container's log files: the regular files among the first 200 names. The array is empty if
+ * there are none or the directory can't be read. NULL: no memory. */
 json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                                    const char *container);
-/* Its working directory is removed, some time after its end. */
+/* Removes the container's working directory some time after its end. */
 void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *submitter, const char *application,
                                     const char *container);
-/* All that is left of it but its logs, and these when they have been kept for as long as they are to be. */
+/* Removes the application's files, and its log files after the configured time. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application);

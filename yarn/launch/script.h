@@ -2,28 +2,28 @@
 #pragma once
 
 /*
- * launch_container.sh: what bash does before it becomes the container's command, as ContainerLaunch and
- * ContainerExecutor of Hadoop 3.4.2 write it. Values and the command stand inside double quotes and are not escaped: a
- * '$' is the shell's, and applications escape for that.
+ * launch_container.sh: the script that bash runs before it becomes the container's command, written like
+ * ContainerLaunch and ContainerExecutor of Hadoop 3.4.2 write it. Values and the command stand inside double quotes
+ * without escapes, so the shell expands a '$'. Applications escape their values accordingly.
  */
 
 #include "yarn/launch/env.h"
 
-/* A resource that was localized, and its name in the working directory, which may have directories in it. */
+/* A localized resource, and its name in the working directory. The name may contain directories. */
 struct nm_yarn_link {
     const char *target, *name;
 };
 
 struct nm_yarn_launch {
     struct nm_yarn_markers markers;
-    const struct nm_yarn_env *inherited, *node, *asked; /* of the node's own environment, where nothing else was asked
-                                                           for; the node's, which nobody overrides; the application's */
+    const struct nm_yarn_env *inherited, *node, *asked; /* of nmd's own environment, unless set elsewhere; the
+                                                         * node's, which can't be overridden; the application's */
     size_t n_inherited, n_node, n_asked;
     const struct nm_yarn_link *links;
     size_t n_links;
-    bool debug_info; /* leaves a copy of itself and directory.info, a list of files, among the logs */
+    bool debug_info; /* the script copies itself and a list of files, directory.info, to the logs */
     const char *const *command; /* words, NULL-terminated, at least one */
 };
 
-/* The caller frees *ret. -EINVAL: it can't be written, *ret_message (as nm_fail()) has the reason. */
+/* The caller frees *ret. -EINVAL: the script can't be written; *ret_message (see nm_fail()) has the reason. */
 int nm_yarn_launch_script(const struct nm_yarn_launch *l, char **ret, char **ret_message);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The jobs that nm-shuffle is to know, one for each application; in nmd's state directory there is a file for each, so
- * that a restarted nmd knows them, too. */
+/* The jobs that nm-shuffle serves, one per application. nmd's state directory has a file for each, so that a restarted
+ * nmd restores them. */
 
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 #include "rpc/hadoop/bytes.h"
 #include "util/error.h"
 
-#define NM_YARN_SHUFFLE_KEY_MAX 64 /* nm-shuffle takes no longer ones; Hadoop makes keys of 8 bytes */
+#define NM_YARN_SHUFFLE_KEY_MAX 64 /* limit of nm-shuffle; Hadoop makes keys of 8 bytes */
 
 struct nm_yarn_shuffle_job {
     TAILQ_ENTRY(nm_yarn_shuffle_job) link;
     char *application, *submitter;
-    uid_t uid; /* whose files they are */
+    uid_t uid; /* owner of the job's files */
     char key[2 * NM_YARN_SHUFFLE_KEY_MAX + 1]; /* in hexadecimal */
 };
 
@@ -26,17 +26,17 @@ struct nm_yarn_shuffle_jobs {
     int state_fd;
 };
 
-/* Reads what is there. */
+/* Reads the files in the state directory. */
 int nm_yarn_shuffle_jobs_open(const char *state_dir, struct nm_yarn_shuffle_jobs *ret);
 void nm_yarn_shuffle_jobs_done(struct nm_yarn_shuffle_jobs *jobs);
 
-/* 1: it is known so already, 0: it is new or has changed. -EBADMSG: no name or no key. */
+/* Returns 1 if the same job exists already, 0 if it is new or has changed. -EBADMSG: invalid name or key. */
 int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *application, const char *submitter,
                              uid_t uid, struct nm_bytes key, const struct nm_yarn_shuffle_job **ret);
-/* -ENOENT. */
+/* -ENOENT: there is no such job. */
 int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *application);
 
-/* nm-shuffle's lines for it (nm-shuffle(8)). Names are no longer than util/parse.h has them. */
+/* Input lines for nm-shuffle (nm-shuffle(8)). The length of names is limited in util/parse.h. */
 #define NM_YARN_SHUFFLE_LINE_SIZE 400
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);
 void nm_yarn_shuffle_remove_line(const char *application, char line[static NM_YARN_SHUFFLE_LINE_SIZE]);

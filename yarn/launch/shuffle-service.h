@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * mapreduce_shuffle, in nmd: keeps a nm-shuffle running (its manual has what is said to it), and tells it which jobs
- * there are, also when it has had to be started anew.
+ * The auxiliary service mapreduce_shuffle in nmd: keeps an nm-shuffle process running, and sends it the list of jobs,
+ * again after each restart. nm-shuffle(8) describes the input lines.
  */
 
 #include <systemd/sd-event.h>
@@ -19,29 +19,29 @@ struct nm_yarn_shuffle;
 
 struct nm_yarn_shuffle_params {
     sd_event *event;
-    struct nm_manager *manager; /* places nm-shuffle in a cgroup; it must outlive this */
+    struct nm_manager *manager; /* places nm-shuffle in a cgroup; must outlive the service */
     const struct nm_yarn_settings *settings;
     const char *program;   /* nm-shuffle's path */
-    const char *state_dir; /* nmd's: the jobs outlive it */
+    const char *state_dir; /* nmd's; the jobs are kept there across restarts */
     void (*tell)(int level, const char *sentence);
 };
 
-/* Whether the configuration has it among the auxiliary services. */
+/* Returns whether the configuration lists it among the auxiliary services. */
 bool nm_yarn_shuffle_is_wanted(const struct nm_yarn_settings *s);
-/* It listens already when this comes back. *ret_message: why not, or NULL. */
+/* Starts the service. On return, nm-shuffle is listening. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_yarn_shuffle **ret, char **ret_message);
-/* Would its program or its port be refused? It isn't started. may_be_ours: as in port.h. */
+/* Checks program and port without starting nm-shuffle. may_be_ours: as in port.h. */
 int nm_yarn_shuffle_check(const struct nm_yarn_settings *s, const char *program, bool may_be_ours, char **ret_message);
 struct nm_yarn_shuffle *nm_yarn_shuffle_free(struct nm_yarn_shuffle *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_shuffle *, nm_yarn_shuffle_free)
 
-/* What reducers have to know: its port, four bytes. */
+/* Returns the data that reducers need: the port, four bytes. */
 struct nm_bytes nm_yarn_shuffle_metadata(const struct nm_yarn_shuffle *s);
 
-/* service_data of a container: a token, whose password is the key of the application's job; which job that is goes by
- * the application alone, as in Hadoop. Its outputs lie in the submitter's directory and are the user's, as whom
- * containers run. -EBADMSG: it is no token; -ENOENT: there is no such user. */
+/* Adds a job. service_data of a container is a token, whose password is the key of the application's job. As in Hadoop,
+ * the application alone identifies the job. Its outputs lie in the submitter's directory and belong to the user that
+ * containers run as. -EBADMSG: not a token; -ENOENT: there is no such user. */
 int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const char *user, const char *application,
                         struct nm_bytes data);
-/* All of its jobs. */
+/* Removes the application's job. */
 void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *application);

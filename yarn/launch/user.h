@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * As whom containers run.
+ * The choice of the user that containers run as:
  *
- *  - An nmd that isn't root can run them as itself only, whoever has submitted them.
- *  - nmd as root goes by the nonsecure-mode settings of LinuxContainerExecutor, with either executor: all run as
- *    local-user, or each as who submitted it. Hadoop's DefaultContainerExecutor would run them as root then; nobody who
- *    sets nothing means that.
- *  - Where the cluster's files have a container-executor.cfg, that says as whom none runs (executor.h).
- *  - As root one runs only if nmd.yarn.allow-root says so. Without Kerberos a submitter is who he says.
+ *  - An nmd that isn't root runs all containers as its own user, whoever has submitted them.
+ *  - An nmd that is root uses the nonsecure-mode settings of LinuxContainerExecutor, with either executor: all
+ * containers run as local-user, or each as its submitter. Hadoop's DefaultContainerExecutor would run them as root,
+ * which an administrator who sets nothing doesn't intend.
+ *  - If the cluster's files include container-executor.cfg, the accounts that it bans are excluded (executor.h).
+ *  - Containers run as root only if nmd.yarn.allow-root allows it. Without Kerberos, the submitter's name is
+ * unverified.
  *
  * Submitters' names become parts of paths, so they are checked in any case.
  */
@@ -20,11 +21,12 @@
 #include "util/error.h"
 #include "yarn/conf/properties.h"
 
-/* Compiles user-pattern, which matches as in Java. -EINVAL and *ret_message: it is no regular expression, or has
- * something that can't be matched as in Java. */
+/* Compiles user-pattern, which matches as in Java. -EINVAL and *ret_message: the pattern is not a regular expression,
+ * or uses a feature whose behaviour in Java can't be reproduced. */
 int nm_yarn_user_compile(const struct nm_yarn_settings *s, struct nm_pattern **ret, char **ret_message);
 
-/* nmd_uid: as whom nmd runs. -EINVAL: not as anybody; *ret_message is for the application. The caller frees *ret. */
+/* Chooses the user. nmd_uid: the user that nmd runs as. -EINVAL: no user is allowed; *ret_message is for the
+ * application. The caller frees *ret. */
 int nm_yarn_user_choose(const struct nm_yarn_settings *s, struct nm_pattern *pattern, uid_t nmd_uid,
                         const char *submitter, char **ret, char **ret_message);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The parts of a container's script (script.h) but for its links: what it finds in its environment. */
+/* Builds the environment and the command of a container's script (script.h). The links are built elsewhere. */
 
 #include "yarn/launch/dirs.h"
 #include "yarn/launch/launcher.h"
@@ -14,10 +14,10 @@ struct nm_yarn_surroundings {
     const char *counters; /* LOCALIZATION_COUNTERS */
 };
 
-/* Fills in markers, environment and command; all of it is in the arena, or was there before. -EINVAL and *ret_message:
- * there is no command, or a variable isn't one. */
+/* Fills in markers, environment and command. The data is in the arena or in the arguments. -EINVAL and *ret_message:
+ * the command is missing, or a variable is invalid. */
 int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *arena,
                       struct nm_yarn_launch *ret, char **ret_message);
 
-/* Which Java a file $JAVA_HOME/release speaks of; 0: none that can be recognized. */
+/* Returns the Java version that a file $JAVA_HOME/release states. 0: unknown. */
 int64_t nm_yarn_java_version(const char *release);
