@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Ids as they come in messages, and as ids.h has them. */
+/* Conversions between the ids in messages and the ids of ids.h. */
 
 #include <stdbool.h>
 
 #include "rpc/hadoop/security.pb-c.h"
 #include "yarn/ids.h"
 
-/* Has it all its parts? What has not is none of a container's or an application's. */
+/* Return true if the id has all its parts. An incomplete id can't identify an application or a container. */
 static inline bool nm_yarn_is_application(const Hadoop__ApplicationId *m)
 {
     return m && m->has_id && m->has_cluster_timestamp;
@@ -24,7 +24,7 @@ static inline bool nm_yarn_is_container(const Hadoop__ContainerId *m)
     return m && m->has_id && nm_yarn_is_attempt(m->attempt);
 }
 
-/* Of one that has them. */
+/* Convert a complete id. */
 static inline struct nm_yarn_application_id nm_yarn_application_of(const Hadoop__ApplicationId *m)
 {
     return (struct nm_yarn_application_id){m->cluster_timestamp, m->id};
@@ -40,7 +40,7 @@ static inline struct nm_yarn_container_id nm_yarn_container_of(const Hadoop__Con
     return (struct nm_yarn_container_id){nm_yarn_attempt_of(m->attempt), m->id};
 }
 
-/* And back: an attempt's id with what it points to, so not to be copied. */
+/* Storage for the conversion to a message. The message points into this struct, so the struct must not be copied. */
 struct nm_yarn_attempt_message {
     Hadoop__ApplicationId application;
     Hadoop__AttemptId attempt;
@@ -60,7 +60,7 @@ static inline Hadoop__AttemptId *nm_yarn_attempt_message_set(struct nm_yarn_atte
     return &m->attempt;
 }
 
-/* The same of a container's. */
+/* The same for a container's id. */
 struct nm_yarn_container_message {
     struct nm_yarn_attempt_message of;
     Hadoop__ContainerId container;

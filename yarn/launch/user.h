@@ -6,11 +6,11 @@
  *
  *  - An nmd that isn't root runs all containers as its own user, whoever has submitted them.
  *  - An nmd that is root uses the nonsecure-mode settings of LinuxContainerExecutor, with either executor: all
- * containers run as local-user, or each as its submitter. Hadoop's DefaultContainerExecutor would run them as root,
- * which an administrator who sets nothing doesn't intend.
+ *    containers run as local-user, or each as its submitter. Hadoop's DefaultContainerExecutor would run them as root,
+ *    which an administrator who sets nothing doesn't intend.
  *  - If the cluster's files include container-executor.cfg, the accounts that it bans are excluded (executor.h).
  *  - Containers run as root only if nmd.yarn.allow-root allows it. Without Kerberos, the submitter's name is
- * unverified.
+ *    unverified.
  *
  * Submitters' names become parts of paths, so they are checked in any case.
  */

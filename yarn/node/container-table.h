@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the node keeps of applications and containers beside what the manager does, and finds by their ids. No rule of
- * what happens to them is here; the other files of this folder have those.
+ * The node's tables of applications and containers, found by id, with the data that the manager doesn't hold. The rules
+ * for their life cycle are in the other files of this folder.
  */
 
 #include "rpc/hadoop/arena.h"
@@ -15,27 +15,27 @@ struct nm_yarn_app {
     char text[NM_YARN_ID_SIZE];
     char *submitter;
     size_t n_items;
-    bool ended; /* the ResourceManager said so */
-    bool is_noted; /* on the disk */
-    json_t *listing; /* of its containers, while a list of applications is made */
+    bool ended; /* the ResourceManager has ended the application */
+    bool is_noted; /* saved on the disk */
+    json_t *listing; /* its containers, while a list of applications is made */
     struct nm_yarn_app *next;
 };
 
-/* A record; one that was replaced lasts for as long as preparations may point to it. */
+/* A record. A replaced record is kept while preparations may point to it. */
 struct nm_yarn_held {
     struct nm_arena arena;
     const Yarn__Record *record;
-    struct nm_yarn_held *next; /* older */
+    struct nm_yarn_held *next; /* the next older one */
 };
 
-/* Resources for a container that runs: more of them, or those of what it is to be re-initialized with. */
+/* Resources for a running container: additional ones, or those for its re-initialization. */
 struct nm_yarn_extra {
     struct nm_yarn_container *item;
     struct nm_arena arena;
-    const Yarn__LaunchContext *context; /* what was asked for */
+    const Yarn__LaunchContext *context; /* the requested resources */
     struct nm_yarn_preparation *preparation;
     bool auto_commit;
-    struct nm_yarn_extra *next; /* that was asked for before */
+    struct nm_yarn_extra *next; /* the next older one */
 };
 
 struct nm_yarn_container {
@@ -43,36 +43,36 @@ struct nm_yarn_container {
     struct nm_yarn_container_id id;
     char text[NM_YARN_ID_SIZE];
     struct nm_yarn_app *app;
-    /* The blob, unpacked: what is launched, and where. */
-    const Yarn__Record *record; /* the newest of ... */
+    /* The unpacked blob: the launch context and the directories. */
+    const Yarn__Record *record; /* the newest entry of `records` */
     struct nm_yarn_held *records;
-    /* Of the newest token, whose identifier is in the record or has come since. */
+    /* The identifier of the newest token, which is in the record or has arrived since. */
     const Hadoop__ContainerTokenIdentifier *token;
     struct nm_arena token_arena;
-    bool increased;       /* it has grown, and the ResourceManager wasn't told yet */
-    bool increase_told;   /* that is in the heartbeat that is on its way */
+    bool increased;       /* the container has grown, and the ResourceManager doesn't know yet */
+    bool increase_told;   /* the growth is in the heartbeat that is being sent */
     struct nm_yarn_preparation *preparation;
-    const Yarn__LaunchContext *prepared; /* what that is of */
-    bool moved;           /* for this start it has got other directories, since one of its own could not be used */
+    const Yarn__LaunchContext *prepared; /* the context of `preparation` */
+    bool moved;           /* this start uses other directories, since one of the original ones could not be used */
     struct nm_yarn_extra *extras;
     size_t n_extras;
-    const struct nm_yarn_extra *reinit; /* that one decides what it runs next */
-    bool again;           /* it is being ended to run again, and doesn't yet */
-    char *said;           /* of all that, by the node; NULL: nothing */
+    const struct nm_yarn_extra *reinit; /* the extra that determines what runs next */
+    bool again;           /* the container is being ended to run again, and hasn't started yet */
+    char *said;           /* the node's messages about re-initialization; NULL: none */
     bool completed;
-    bool ended_early;     /* the manager never had it */
-    int32_t exit_status;  /* once it is completed */
-    char *diagnostics;    /* likewise */
-    bool end_telling;     /* its end is in the heartbeat that is on its way */
-    bool end_told;        /* the ResourceManager has heard of it */
+    bool ended_early;     /* the manager never had the container */
+    int32_t exit_status;  /* valid if completed */
+    char *diagnostics;    /* valid if completed */
+    bool end_telling;     /* the end is in the heartbeat that is being sent */
+    bool end_told;        /* the ResourceManager has received the end */
     struct nm_yarn_container *next, *next_in_bucket;
-    struct nm_yarn_container **link; /* what points to it in the list of all */
+    struct nm_yarn_container **link; /* the pointer to this container in the list of all */
 };
 
 #define NM_YARN_BUCKETS 512u
 
 struct nm_yarn_container_table {
-    struct nm_yarn_container *first, **last; /* in the order in which they came */
+    struct nm_yarn_container *first, **last; /* in order of arrival */
     struct nm_yarn_container *buckets[NM_YARN_BUCKETS];
     struct nm_yarn_app *apps;
     size_t n;
@@ -81,38 +81,38 @@ struct nm_yarn_container_table {
 void nm_yarn_container_table_init(struct nm_yarn_container_table *all);
 void nm_yarn_container_table_done(struct nm_yarn_container_table *all);
 
-/* NULL: there is none. */
+/* Return NULL if it doesn't exist. */
 struct nm_yarn_app *nm_yarn_container_table_app(const struct nm_yarn_container_table *all,
                                                 const struct nm_yarn_application_id *id);
 struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
                                                        const struct nm_yarn_container_id *id);
 struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_container_table *all, const char *text);
 
-/* The application, which is made if it has to be. -ENOMEM. */
+/* Returns the application, and adds it if necessary. -ENOMEM. */
 int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const struct nm_yarn_application_id *id,
                                     const char *submitter,
                                     struct nm_yarn_app **ret);
-/* A new one, in its application, which is made if it has to be. blob and identifier are unpacked, and must be what they
- * are to be: -EBADMSG. -ENOMEM. */
+/* Adds a container, and its application if necessary. Unpacks the blob and the token's identifier in it. -EBADMSG: one
+ * of them is invalid; -ENOMEM. */
 int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
                                 struct nm_yarn_container **ret);
-/* An application without items goes when nm_yarn_container_table_drop_app() says so. */
+/* Removes a container. Its application stays until nm_yarn_container_table_drop_app() is called. */
 void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *item);
 void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struct nm_yarn_app *app);
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
 
-/* A record that may take the place of the one that it has, and does. The first: -EBADMSG, -ENOMEM. */
+/* The first function unpacks a record (-EBADMSG, -ENOMEM). The second makes it the container's newest record. */
 int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
 void nm_yarn_container_take_record(struct nm_yarn_container *item, struct nm_yarn_held *kept);
 struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
 NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
-/* Whatever points to an older record, or to an extra, has gone or goes with them. */
+/* Free the extras or the older records. The caller ensures that nothing points to them. */
 void nm_yarn_container_drop_extras(struct nm_yarn_container *item);
 void nm_yarn_container_drop_records(struct nm_yarn_container *item);
 
-/* A token's identifier. -EBADMSG: it isn't one; or -ENOMEM. Then it takes the place of that which an item has, or its
- * arena is let go. */
+/* A token's identifier, read by nm_yarn_token_read() (-EBADMSG: invalid; -ENOMEM). nm_yarn_container_take_token() then
+ * replaces the container's token with it; otherwise the caller frees the arena. */
 struct nm_yarn_read_token {
     struct nm_arena arena;
     const Hadoop__ContainerTokenIdentifier *token;
@@ -120,8 +120,8 @@ struct nm_yarn_read_token {
 int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *ret);
 void nm_yarn_container_take_token(struct nm_yarn_container *item, const struct nm_yarn_read_token *token);
 
-/* The record of an item as a blob with this identifier, for the caller to free. */
+/* Packs a record with this identifier into a blob, which the caller frees. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);
-/* Packs the record with its own identifier, and unpacks it again: the manager keeps *ret, and then the item takes
- * *ret_kept. The caller frees the bytes of *ret. */
+/* Packs the record with its own identifier, and unpacks the result. The manager keeps *ret, and after that the
+ * container takes *ret_kept. The caller frees the bytes of *ret. */
 int nm_yarn_record_repack(const Yarn__Record *record, struct nm_blob *ret, struct nm_yarn_held **ret_kept);

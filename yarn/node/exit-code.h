@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How a container ended, in YARN's numbers and words (ContainerExitStatus, and what Hadoop 3.4.2's NodeManager says
- * with each). Pure. Masters go by the number: of what has -100, -102 or -108 MapReduce thinks that it was killed and
- * not that it failed, so these are for what the node took or lost.
+ * Converts the end of a container to YARN's exit statuses (ContainerExitStatus) and the texts of Hadoop 3.4.2's
+ * NodeManager. The code is pure. Masters act on the number: MapReduce counts -100, -102 and -108 as killed and not as
+ * failed, so these are used for containers that the node ended or lost.
  */
 
 #include <stdio.h>
@@ -12,17 +12,17 @@
 #include "agent/status.h"
 #include "rpc/hadoop/arena.h"
 
-/* Of one container; Hadoop's own limit is 10,000 characters. */
+/* Maximum length for one container. Hadoop's own limit is 10,000 characters. */
 #define NM_YARN_DIAGNOSTICS_MAX 8192u
 
-/* c has ended. */
+/* Returns the exit status. The container must have ended. */
 int32_t nm_yarn_exit_code(const struct nm_container *c);
 
-/* Is it the program's own failure, of which its last words may tell more? */
+/* Returns true if the program itself failed, so that its last output may explain the failure. */
 bool nm_yarn_exit_is_failure(const struct nm_container *c);
 
-/* "[2026-11-23 12:00:00.000]", by the node's own clock as Hadoop's. */
+/* Writes "[2026-11-23 12:00:00.000]" in local time, as Hadoop does. */
 void nm_yarn_put_time(uint64_t realtime_usec, FILE *out);
-/* For people: why, with what is known, each line with the time of the end; and then last_words. In the arena; NULL: no
- * memory. */
+/* Returns the reason for the end as text for people, each line with the time of the end, followed by last_words. The
+ * text is in the arena. NULL: no memory. */
 const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_words, struct nm_arena *arena);

@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * What the files of node/ share. They are layers, each using only those above it:
+ * The state that the files of node/ share. The files are layers, each using only those above it:
  *
- *   exit-code, rest, item    an end in YARN's terms, and what a NodeManager's pages say in JSON; what is known of
- *                            containers and applications
- *   notes, node-keep         what outlives nmd beside what the manager has
- *   node-recent              those that are gone
- *   node-refuse              what masters hear instead
- *   node-end                 how containers and applications end
- *   node-prepare             what a container needs before it runs
- *   node-again               what runs has more localized for it, or runs again
- *   node-start, node-change  what masters ask for
- *   node-report              what is said of containers
- *   node-rest                what there is to see of them
- *   node                     coming and going, and what the manager tells
+ *   exit-code, rest          ends in YARN's terms; the JSON of a NodeManager's web services
+ *   container-table          the tables of containers and applications
+ *   app-store, node-keep     state that survives a restart of nmd
+ *   node-recent              containers and applications that were removed recently
+ *   node-refuse              refusals
+ *   node-end                 ends of containers and applications
+ *   node-prepare             preparation of containers
+ *   node-reinit              additional resources and re-initialization of running containers
+ *   node-start, node-change  requests from masters
+ *   node-report              reports about containers
+ *   node-rest                lists and details for the web services
+ *   node                     creation and removal, and the manager's events
  */
 
 #include "agent/owners.h"
@@ -24,29 +24,30 @@
 #include "yarn/node/container-table.h"
 #include "yarn/node/app-store.h"
 
-/* Masters ask about containers that have just been forgotten: they hear of an end from the ResourceManager, and stop
- * the container all the same. So long, and so many. */
+/* Limits for remembering removed containers. A master learns of an end from the ResourceManager and still sends a stop
+ * request for the container. */
 #define NM_YARN_RECENT_USEC (600 * NM_USEC_PER_SEC)
 #define NM_YARN_RECENT_MAX 2048u
 #define NM_YARN_ENDED_APPS_MAX 512u
-/* What ended without ever having been in the manager's hands waits here for the ResourceManager. */
+/* Limit of containers that ended before the manager had them, and that wait for the ResourceManager's
+ * acknowledgement. */
 #define NM_YARN_ITEMS_MAX 20000u
-/* One message's share of what was said by containers. A ResourceManager takes 64 MiB at most, hears thousands of nodes,
- * and the event loop packs it; the rest follows a tenth of a second later. */
+/* Limit of container diagnostics in one message. A ResourceManager accepts 64 MiB at most and serves thousands of
+ * nodes, and packing the message blocks the event loop. The rest follows a tenth of a second later. */
 #define NM_YARN_RATION_BYTES (1u << 20)
 
 struct nm_yarn_recent {
-    uint64_t hash; /* of the container's text */
+    uint64_t hash; /* of the container's id as text */
     uint64_t usec;
 };
 
 struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
-    sd_event_source *sweep; /* comes when something is to be forgotten: not while the manager tells of it */
+    sd_event_source *sweep; /* removes items later, outside of the manager's callbacks */
     struct nm_yarn_container_table items;
     struct nm_yarn_app_store notes;
-    bool is_out, is_counted_on; /* nm_yarn_node_set_out(), nm_yarn_node_set_counted_on() */
+    bool is_out, is_counted_on; /* see nm_yarn_node_set_out() and nm_yarn_node_set_counted_on() */
     char host[256]; /* "": not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];
@@ -55,15 +56,15 @@ struct nm_yarn_node {
     size_t next_ended;
 };
 
-/* For the manager: this part of nmd may do what it likes with its own. */
+/* The caller's identity for the manager, with all rights on the containers of this owner. */
 extern const struct nm_caller nm_yarn_admin;
 
 /* ---- node-keep.c ---- */
-/* As nm_yarn_container_table_add(); and that its application is here is noted. */
+/* Does the same as nm_yarn_container_table_add(), and saves that the application is on this node. */
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret);
-/* The end of one that ended early. */
+/* Saves the end of a container that ended early. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i);
-/* The applications that an earlier nmd has noted. */
+/* Restores the applications that an earlier nmd has saved. */
 int nm_yarn_node_load_apps(struct nm_yarn_node *n);
 
 /* ---- node-recent.c ---- */
@@ -73,47 +74,49 @@ void nm_yarn_recent_note_app(struct nm_yarn_node *n, const struct nm_yarn_applic
 bool nm_yarn_recent_has_app(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id);
 
 /* ---- node-refuse.c ---- */
-/* NM_YARN_REFUSED, with a YarnException. */
+/* Returns NM_YARN_REFUSED, with a YarnException in *why. */
 nm_printf(2, 3) int nm_yarn_refuse(struct nm_exception *why, const char *format, ...);
-/* There is no such container here. */
+/* Refuses because the node doesn't have this container. */
 int nm_yarn_refuse_unknown(const struct nm_yarn_node *n, const char *text, struct nm_exception *why);
-/* One that wants to run in a way that this node doesn't have must not run in another one. NULL: it doesn't. */
+/* The environment variable with the runtime that a container requires. A container whose runtime this node lacks must
+ * be refused and not run in another one. nm_yarn_wanted_runtime() returns NULL if there is no such request. */
 #define NM_YARN_RUNTIME "YARN_CONTAINER_RUNTIME_TYPE"
 const char *nm_yarn_wanted_runtime(const Yarn__LaunchContext *context);
 int nm_yarn_refuse_runtime(const Yarn__LaunchContext *context, struct nm_exception *why);
 
 /* ---- node-end.c ---- */
-/* The manager's container; NULL: it never had it, or no longer. */
+/* Returns the manager's container. NULL: the manager never had it or has removed it. */
 const struct nm_container *nm_yarn_container_core(const struct nm_yarn_container *i);
-/* Unpacks the record that the manager has of it, which is the one with the newest token. -ESRCH: it has none. */
+/* Unpacks the manager's copy of the record, which has the newest token. -ESRCH: the manager doesn't have the
+ * container. */
 int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_yarn_held **ret);
-/* It never ran, and is told as ended. */
+/* Ends a container that never ran, and reports its end. */
 void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, const char *why);
-/* Likewise, as an earlier nmd has noted it. */
+/* Does the same for an end that an earlier nmd has saved. */
 void nm_yarn_container_ended_early(struct nm_yarn_container *i, int32_t status, const char *why);
-/* The manager says that it has ended. */
+/* Handles the manager's event that the container has ended. */
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c);
-/* Nobody has to hear of it any more. */
+/* Removes a container whose end needs no further report. */
 void nm_yarn_container_forget(struct nm_yarn_container *i);
-/* What has ended of applications that are over: nobody asks for it any more. */
+/* Removes the ended containers of applications that are over, since no further request for them is expected. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
-/* When it is over and nothing of it is left. */
+/* Removes the application if it is over and all its files are gone. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
-/* One that lives; or else it is refused. */
+/* Finds a container that hasn't ended, or refuses. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,
                       struct nm_exception *why);
 
 /* ---- node-prepare.c ---- */
-/* A task of this container's, without auxiliary services. */
+/* Returns a task for this container, without auxiliary services. */
 struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, const Yarn__LaunchContext *context);
 void nm_yarn_container_prepare(struct nm_yarn_container *i, bool is_running);
 
 /* ---- node-report.c ---- */
-/* c: its container, or NULL. */
+/* c: the manager's container, or NULL. */
 bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c);
 
 /* ---- node-reinit.c ---- */
-/* What it ran has ended, and it is NEW: what it runs next is made ready. */
+/* Prepares the next run of a container that has ended for re-initialization and is NEW again. */
 void nm_yarn_container_begins_again(struct nm_yarn_container *i);
-/* It has ended by itself: does it go back to what it was re-initialized from? */
+/* Decides whether a container that ended by itself returns to the context before its re-initialization. */
 void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The proxy of application masters (AMRMProxy): on a port of its own it is the ResourceManager to the masters that were
- * started on this node, and to the ResourceManager it is they. What happens to their calls is in stages (stage.h).
+ * The proxy of application masters (AMRMProxy). On its own port it acts as the ResourceManager for the masters that
+ * were started on this node, and it calls the ResourceManager on their behalf. Stages process the calls (stage.h).
  */
 
 #include "yarn/containers.pb-c.h"
@@ -16,31 +16,31 @@ struct nm_yarn_proxy;
 struct nm_yarn_proxy_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
-    const struct nm_yarn_state *state; /* has the cluster's keys */
+    const struct nm_yarn_state *state; /* holds the cluster's keys */
     const char *state_dir, *runtime_dir; /* nmd's */
     void (*tell)(int level, const char *sentence);
 };
 
-/* What params point to must outlive it. *ret_message: why not, or NULL. */
+/* All objects that params point to must outlive the proxy. *ret_message: the reason for a failure, or NULL. */
 int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *p, struct nm_yarn_proxy **ret, char **ret_message);
-/* Would it be refused? may_be_ours: as nm_yarn_port_check(). */
+/* Checks whether nm_yarn_proxy_new() would fail. may_be_ours: as in nm_yarn_port_check(). */
 int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char **ret_message);
 struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy *, nm_yarn_proxy_free)
 
-/* A master is about to be started: *ret is its launch context with a token of the proxy's in the place of the
- * ResourceManager's, in the arena. 0, a positive outcome with *why, or -errno. */
+/* Prepares the start of a master: *ret is its launch context, in the arena, with a token of the proxy in place of the
+ * ResourceManager's. Returns 0, a positive outcome with *why, or -errno. */
 int nm_yarn_proxy_begin(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token,
                         const Yarn__LaunchContext *context, struct nm_arena *a, const Yarn__LaunchContext **ret,
                         struct nm_exception *why);
-/* It couldn't be started. */
+/* Undoes nm_yarn_proxy_begin() after a failed start. */
 void nm_yarn_proxy_abandon(struct nm_yarn_proxy *p, const Hadoop__ContainerTokenIdentifier *token);
 void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn_application_id *id);
-/* After a start: what was kept of applications that the node doesn't have is dropped. */
+/* Drops the saved state of applications that the node doesn't have. Call this after a start of nmd. */
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
-/* What there is to see (proxy-stats.h): figures; pipelines of the masters that may be seen, an array, or NULL: no
- * memory; and why a container is where it is: NULL: there is nothing that may be seen. */
+/* Queries (proxy-stats.h): the figures; an array of the pipelines whose masters may be seen, or NULL without memory;
+ * and the reason for a container's placement, or NULL if there is none that may be seen. */
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
 json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                                      bool with_users);

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * What an application's master is launched with: the ResourceManager's AMRM token among its credentials is kept here,
- * and one of the proxy's takes its place, under the same alias. All the rest stays as it is.
+ * Replaces the token in the credentials of an application's master. The proxy keeps the ResourceManager's AMRM token
+ * and puts one of its own under the same alias. Everything else in the credentials is unchanged.
  */
 
 #include "rpc/hadoop/credentials.h"
 
 /*
- * credentials: as a launch context has them. *ret: those with `ours` in them, in the arena; *ret_theirs: what was there
- * before, the caller's to free.
- * -ENOKEY: there was none. -EBADMSG: these are no credentials. -ENOMEM. If there are several, as Java's proxy does, the
- * first counts; none of the ResourceManager's stays.
+ * credentials: from a launch context. *ret: the credentials with `ours`, in the arena. *ret_theirs: the former token,
+ * which the caller frees.
+ * -ENOKEY: there was no AMRM token; -EBADMSG: the credentials are invalid; -ENOMEM. If there are several AMRM tokens,
+ * the first is returned, as in Java's proxy, and all of them are removed.
  */
 int nm_yarn_replace_token(struct nm_arena *a, struct nm_bytes credentials, const struct nm_token *ours,
                           struct nm_bytes *ret, struct nm_token **ret_theirs);

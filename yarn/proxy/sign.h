@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Tokens that this node signs in the ResourceManager's stead, with the cluster's keys, which all nodes have: for a
- * container on some node, and for its application to talk to that node.
+ * Signs tokens on this node on behalf of the ResourceManager, with the cluster's keys, which all nodes have: a token
+ * for a container on some node, and a token with which its application connects to that node.
  *
- * A new key reaches the nodes one by one, with their heartbeats. So for a while new tokens are signed with the key
- * before, which all of them still take.
+ * A new key reaches the nodes one by one, with their heartbeats. So for a while new tokens are signed with the previous
+ * key, which all of them still accept.
  */
 
 #include "rpc/hadoop/token.h"
@@ -14,23 +14,24 @@
 #include "yarn/ids.h"
 #include "yarn/state.h"
 
-/* Until the last node has heard of a new key. */
+/* Time until the last node has received a new key. */
 #define NM_YARN_SIGN_SETTLED_USEC (30 * NM_USEC_PER_SEC)
 
-/* When a kind's current key was first seen. */
+/* When the current key of one kind was first seen. */
 struct nm_yarn_seen_key {
     int32_t id;
     bool seen;
     uint64_t since_usec;
 };
 
-/* Zeroed at first, but for the state. */
+/* All zero at first, but for the state. */
 struct nm_yarn_signer {
-    const struct nm_yarn_state *state; /* has the keys; it must outlive this */
+    const struct nm_yarn_state *state; /* holds the keys; must outlive the signer */
     struct nm_yarn_seen_key container, nm;
 };
 
-/* One of a queue on some node, of no label: what else a container token has is the same for all of these. */
+/* The fields of a container token that vary. The tokens are for queued containers without a node label; all other
+ * fields are the same. */
 struct nm_yarn_grant {
     struct nm_yarn_container_id id;
     const char *submitter, *host;
@@ -39,11 +40,11 @@ struct nm_yarn_grant {
     int32_t vcores, priority;
 };
 
-/* now_usec: of a clock that isn't set. -ENOKEY: there is no key yet; or -ENOMEM. The message is in the arena. */
+/* now_usec: of a monotonic clock. -ENOKEY: there is no key yet; -ENOMEM. The message is in the arena. */
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,
                            struct nm_arena *a, Hadoop__Token **ret);
 int nm_yarn_sign_nm(struct nm_yarn_signer *s, const struct nm_yarn_attempt_id *attempt, const char *submitter,
                     const char *host, int32_t port, uint64_t now_usec, struct nm_arena *a, Hadoop__Token **ret);
 
-/* A token as messages have it, in the arena. -ENOMEM. */
+/* Converts a token to its message, in the arena. -ENOMEM. */
 int nm_yarn_token_message(const struct nm_token *t, struct nm_arena *a, Hadoop__Token **ret);

@@ -5,7 +5,7 @@
 
 /*
  * Distributed scheduling: takes the opportunistic asks out of a master's calls, and places them on the nodes that the
- * ResourceManager lists (allocator/). The ResourceManager hears of what was placed with the same call, and the master
- * with its answer.
+ * ResourceManager lists (allocator/). The same call reports the placements to the ResourceManager, and its answer
+ * reports them to the master.
  */
 extern const struct nm_stage_type nm_stage_distribute;

@@ -4,8 +4,9 @@
 #include "yarn/proxy/stage.h"
 
 /*
- * The last stage: asks the ResourceManager, on a connection of the attempt's own, with the token that the
- * ResourceManager gave for it. While that one can't be reached, calls wait for a while, and are then answered so that
- * the master comes again; nothing else waits for it. Of several ResourceManagers the one that is active is found.
+ * The last stage: calls the ResourceManager, on a connection of its own per attempt, with the token that the
+ * ResourceManager issued for it. If the ResourceManager can't be reached, calls wait for a while and are then answered
+ * so that the master retries. Nothing else is blocked meanwhile. If there are several ResourceManagers, the stage finds
+ * the active one.
  */
 extern const struct nm_stage_type nm_stage_forward;

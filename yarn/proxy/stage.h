@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A stage of the way between an application's master and the ResourceManager. Each attempt has a chain of them of its
- * own, in the order of stages.c's table and the configuration. A call goes forward through the stages until one takes
- * it, as the last one does, which asks the ResourceManager; what comes back goes through those before it, the last one
- * first.
+ * A stage between an application's master and the ResourceManager. Each attempt has its own chain of stages, in the
+ * order of the table in stages.c and of the configuration. A call passes forward through the stages until one takes it.
+ * The last stage takes every call and calls the ResourceManager. The answer passes back through the previous stages in
+ * reverse order.
  *
  * A stage is one file with one struct nm_stage_type, and a line in stages.c.
  */
@@ -29,7 +29,7 @@ enum nm_masters_method {
     NM_MASTERS_N_METHODS,
 };
 
-/* What all attempts share; the proxy's. */
+/* The part of the proxy that all attempts share. */
 struct nm_stage_world {
     sd_event *event;
     const struct nm_yarn_settings *settings;
@@ -37,7 +37,7 @@ struct nm_stage_world {
     struct nm_yarn_proxy_store keep;
     struct nm_yarn_proxy_stats *shown;
     void (*tell)(int level, const char *sentence);
-    unsigned scheduler; /* counts the ResourceManagers that were given up, for one after the other */
+    unsigned scheduler; /* counts the ResourceManagers that were given up, to try one after the other */
 };
 
 /* An attempt, as its stages see it. */
@@ -45,50 +45,51 @@ struct nm_stage_master {
     struct nm_stage_world *world;
     struct nm_yarn_attempt_id attempt;
     char name[NM_YARN_ID_SIZE];
-    struct nm_yarn_container_id container; /* the master's */
+    struct nm_yarn_container_id container; /* the master's own container */
     char *submitter;
-    struct nm_token *token; /* the ResourceManager's, the last one that it gave */
-    unsigned token_changes; /* counts those */
-    bool distributed;       /* one of its stages is */
-    /* Keeps what is as it is now, for the stages that have something to keep. -errno: it isn't. */
+    struct nm_token *token; /* the ResourceManager's newest token */
+    unsigned token_changes; /* counts the tokens received */
+    bool distributed;       /* one of the stages does distributed scheduling */
+    /* Saves the current state of all stages. Returns 0 or -errno. */
     int (*save)(struct nm_stage_master *m);
 };
 
-/* A call on its way. What stages make of it lives in its arena. */
+/* A call in progress. Its arena holds what stages make for it. */
 struct nm_stage_call {
     struct nm_stage_master *master;
     enum nm_masters_method method;
     struct nm_arena arena;
-    struct nm_quota_account *account; /* the master's, which pays for that; the call may end before it */
-    const ProtobufCMessage *request; /* a stage may put another one in its place */
-    unsigned at;                     /* the stage that has it */
-    int32_t key_id;                  /* of the master's token */
-    uint64_t came_usec, taken_usec; /* the latter: by that stage */
+    struct nm_quota_account *account; /* the master's account, which is charged for the arena; may outlive the call */
+    const ProtobufCMessage *request; /* a stage may replace it */
+    unsigned at;                     /* index of the current stage */
+    int32_t key_id;                  /* key of the master's token */
+    uint64_t came_usec, taken_usec; /* times of arrival, and when the current stage took the call */
     struct nm_hadoop_call *call;
 };
 
 enum {
-    NM_STAGE_E_TAKEN = 1,   /* it will be answered by nm_stage_answer(), later */
-    NM_STAGE_E_REFUSED = 2, /* for *why */
+    NM_STAGE_E_TAKEN = 1,   /* nm_stage_answer() answers the call later */
+    NM_STAGE_E_REFUSED = 2, /* the call is refused with *why */
 };
 
 struct nm_stage_type {
-    const char *name;       /* for people */
-    const char *class_name; /* Java's that does the same: how the configuration calls it */
-    bool distributed;       /* with it the ResourceManager is asked in the protocol of distributed scheduling */
-    /* What is kept of the attempt from before a restart, or NULL: it is new. */
+    const char *name;       /* for logs */
+    const char *class_name; /* name in the configuration: the Java class of the same function */
+    bool distributed;       /* the ResourceManager is called with the protocol of distributed scheduling */
+    /* Creates the stage's state. kept: the attempt's saved state from before a restart, or NULL for a new attempt. */
     int (*open)(struct nm_stage_master *m, const struct nm_yarn_stored_master *kept, void **ret);
-    /* Calls that it has taken are answered or refused before it ends. */
+    /* Frees the state. All calls that the stage has taken are answered or refused before. */
     void (*close)(void *stage);
-    /* 0: it goes on to the next one; one of the above; or -errno. */
+    /* Handles a call. Returns 0 to pass it on, one of the values above, or -errno. */
     int (*request)(void *stage, struct nm_stage_call *c, struct nm_exception *why);
-    /* *answer, which may be replaced; 0, NM_STAGE_E_REFUSED or -errno. NULL: nothing is done. */
+    /* Handles an answer, and may replace *answer. Returns 0, NM_STAGE_E_REFUSED or -errno. NULL: answers pass
+     * unchanged. */
     int (*answer)(void *stage, struct nm_stage_call *c, const ProtobufCMessage **answer, struct nm_exception *why);
-    /* What there is to be kept, which lives until the next call of the stage. NULL: nothing. */
+    /* Adds the state to be saved, which is valid until the next call of the stage. NULL: no state. */
     int (*keep)(void *stage, struct nm_yarn_stored_master *m);
-    /* What there is to see of its asks. NULL: it has none. */
+    /* Returns figures of the asks. NULL: the stage has no asks. */
     struct nm_yarn_alloc_figures (*figures)(const void *stage);
 };
 
-/* Ends a call that was taken: with an answer, or, where that is NULL, with a refusal. pipeline.c has it. */
+/* Ends a call that a stage has taken: with an answer, or with a refusal if `answer` is NULL. Defined in pipeline.c. */
 void nm_stage_answer(struct nm_stage_call *c, const ProtobufCMessage *answer, const struct nm_exception *why);

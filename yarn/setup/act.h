@@ -8,5 +8,5 @@
 /* Continues after a step that fails: *ret_message has a sentence for each failure, and the first one is returned. */
 int nm_setup_act(const struct nm_setup_wish *w, const struct nm_setup_facts *f, const struct nm_setup_plan *p,
                  struct nm_arena *a, char **ret_message);
-/* Says instead what would fail since it can't be written to. */
+/* Returns the failures that read-only files or directories would cause, without changing anything. */
 int nm_setup_act_check(const struct nm_setup_wish *w, const struct nm_setup_plan *p, char **ret_message);

@@ -47,7 +47,7 @@ int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options
 /* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);
 
-/* config, state_dir NULL: the host's own. */
+/* config or state_dir NULL: the host's own. */
 struct nm_yarn_setup_params nm_yarn_setup_params_of(const struct nm_yarn_setup_options *o, const char *config,
                                                     const char *state_dir, nm_yarn_warn_t warn);
 /* Runs the setup or the undo, and prints the result. holder: as in setup.h. Negative: something was not done. */

@@ -18,7 +18,7 @@ enum nm_setup_kind {
     NM_SETUP_FILE,
     NM_SETUP_DIR,
     NM_SETUP_LINK,  /* a part of the path is a symbolic link; nothing is written through one */
-    NM_SETUP_OTHER, /* a device, a pipe; or it can't be examined: `error` */
+    NM_SETUP_OTHER, /* a device or a pipe; or an error, see `error` */
 };
 
 /* What exists at a path. */
@@ -77,16 +77,16 @@ struct nm_setup_facts {
 
 /* The request. */
 struct nm_setup_wish {
-    const char *root;     /* without a slash at its end; "": the host's own */
+    const char *root;     /* without a trailing slash; "": the host's own */
     const char *conf_dir; /* the cluster's files, as nmd.conf shall name them */
     const char *config_path, *unit_path, *state_dir, *manifest_path;
-    const char *options; /* those of this command that have other than default values, each after a blank; or "" */
+    const char *options; /* this command's options that have other than default values, each after a blank; or "" */
     const char *check_options; /* the same for --check-config of what was set up */
     const char *run_options;   /* the same for nmd itself, on its host */
-    const char *java_home;     /* NULL: one is looked for */
+    const char *java_home;     /* NULL: search for one */
     const char *const *allow; /* more addresses for the unit, NULL-terminated */
     pid_t (*holder)(const char *state_dir); /* as in setup.h */
-    void (*progress)(const char *text); /* is called while something takes seconds; may be NULL */
+    void (*progress)(const char *text); /* called during operations that take seconds; may be NULL */
 };
 
 /* Examines paths, resolves names and connects to hosts, which may take some seconds. -EINVAL and *ret_message: the
@@ -94,9 +94,9 @@ struct nm_setup_wish {
 int nm_setup_facts_gather(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, struct nm_arena *a,
                           struct nm_setup_facts *ret, char **ret_message);
 
-/* Returns the path without empty parts and "." as parts, and without a slash at its end. NULL: no memory. */
+/* Returns the path without empty or "." components and without a trailing slash. NULL: no memory. */
 const char *nm_setup_tidy(struct nm_arena *a, const char *path);
-/* Examines one path. A failure to do so is a value of *ret. */
+/* Examines one path. A failure is stored in *ret. */
 int nm_setup_spot_look(struct nm_arena *a, const char *root, const char *path, struct nm_setup_spot *ret);
-/* Returns the SHA-256 of a text in hexadecimal, as nm_setup_spot has it. */
+/* Returns the SHA-256 of a text in hexadecimal, in the form of nm_setup_spot. */
 const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size);

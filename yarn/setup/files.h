@@ -33,5 +33,5 @@ int nm_setup_change_dir(const char *root, const char *path, uid_t old_uid, gid_t
 int nm_setup_check_write(const char *root, const char *path, bool itself);
 /* Succeeds if there is no file. */
 int nm_setup_remove_file(const char *root, const char *path);
-/* Succeeds if there is no directory. -ENOTEMPTY. */
+/* Succeeds if there is no directory. -ENOTEMPTY: it isn't empty. */
 int nm_setup_remove_dir(const char *root, const char *path);

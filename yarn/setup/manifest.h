@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The list of what a setup has written, so that undo reverts that and nothing else. It is saved before the first
- * change: after an interrupted setup it has all changes that were made, and perhaps more. The entry of a file has
- * checksums: two while the file is being replaced, either of which identifies it as ours.
+ * The list of what a setup has written, so that undo reverts exactly that. It is saved before the first change: after
+ * an interrupted setup it has all changes that were made, and perhaps more. The entry of a file has checksums: two
+ * while the file is being replaced, either of which identifies the file as ours.
  */
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct nm_setup_manifest {
     size_t n;
 };
 
-/* Parses a manifest; pure. -EBADMSG and *ret_message: it is none. */
+/* Parses a manifest; pure. -EBADMSG and *ret_message: the text is invalid. */
 int nm_setup_manifest_parse(struct nm_arena *a, const char *text, size_t size, struct nm_setup_manifest *ret,
                             char **ret_message);
 /* Formats a manifest. The caller frees *ret. */
@@ -48,6 +48,6 @@ const struct nm_setup_entry *nm_setup_manifest_find(const struct nm_setup_manife
 /* Returns whether the checksum is that of a text that we wrote. */
 bool nm_setup_entry_has(const struct nm_setup_entry *e, const char *sum);
 
-/* Reads the file, whose path is one of this host; *ret is empty if there is none. -EBADMSG and *ret_message: it is
+/* Reads the file. path: a path of this host. *ret is empty if there is none. -EBADMSG and *ret_message: it is
  * invalid. */
 int nm_setup_manifest_load(struct nm_arena *a, const char *path, struct nm_setup_manifest *ret, char **ret_message);

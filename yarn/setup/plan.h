@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The steps that make this host a node of the cluster, decided from the cluster's settings and the facts; pure. There
- * is a step also for what is right already, so that the output shows it. Files and directories of others are left as
- * they are, and reported.
+ * The steps that make this host a node of the cluster, decided from the cluster's settings and the facts; pure. Things
+ * that are right already have a step too, so that the output shows them. Files and directories that nmd hasn't made are
+ * left unchanged, and reported.
  */
 
 #include "yarn/setup/facts.h"
@@ -32,12 +32,12 @@ struct nm_setup_step {
     const char *weak; /* the directories above it that are the reason, as part of a sentence; or NULL */
 };
 
-/* Advice on decisions that are the administrator's: a sentence or two. */
+/* Advice on decisions that the administrator makes: a sentence or two. */
 enum nm_setup_subject {
-    NM_SETUP_LACK,     /* something is missing, or has a value that few clusters want */
+    NM_SETUP_LACK,     /* something is missing, or has an unusual value */
     NM_SETUP_NETWORK,  /* the addresses of the cluster's other nodes */
     NM_SETUP_JAVA,    /* about JAVA_HOME, if no drop-in sets it */
-    NM_SETUP_HADOOP,  /* about HADOOP_HOME, likewise */
+    NM_SETUP_HADOOP,  /* about HADOOP_HOME, if no drop-in sets it */
     NM_SETUP_REMINDER, /* applies also if nothing is wrong, or --check-config warns of it itself (launch/doubts.h) */
 };
 
@@ -58,7 +58,7 @@ struct nm_setup_plan {
 int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_settings *s, const struct nm_setup_facts *f,
                        struct nm_arena *a, struct nm_setup_plan *ret);
 
-/* Makes the manifest for the time while the plan is carried out, or with `done` for afterwards. */
+/* Makes the manifest to be saved before the plan is carried out, or with `done` the one to be saved afterwards. */
 int nm_setup_plan_note(const struct nm_setup_wish *w, const struct nm_setup_manifest *before,
                        const struct nm_setup_plan *p, bool done, struct nm_arena *a, struct nm_setup_manifest *ret);
 
@@ -67,7 +67,7 @@ const char *nm_setup_unit_text(const struct nm_setup_wish *w, const struct nm_ya
                                const struct nm_setup_facts *f, struct nm_arena *a);
 const char *nm_setup_config_text(const struct nm_setup_wish *w, struct nm_arena *a);
 
-/* Returns the value that the unit shall give the variable. NULL: it doesn't need it, or no value was found. */
+/* Returns the value that the unit should set for the variable. NULL: not needed, or no value was found. */
 const char *nm_setup_value_of(enum nm_setup_variable v, const struct nm_setup_wish *w,
                               const struct nm_yarn_settings *s, const struct nm_setup_facts *f);
 
