@@ -2,20 +2,21 @@
 #pragma once
 
 /*
- * A directory of nmd's state directory, with a file for each thing that must outlive nmd. The files are root's alone,
- * and aren't synced: with a host that crashes all that they are about is gone, too.
+ * A subdirectory of nmd's state directory, with a file for each item that must survive a restart of nmd. Only root can
+ * read the files. They aren't synced, since everything that they describe is lost in a crash of the host.
  */
 
 #include "rpc/hadoop/bytes.h"
 
-/* Makes it where it isn't there. *ret: a descriptor, the caller's to close. */
+/* Opens the directory, and makes it if necessary. *ret: a descriptor, which the caller closes. */
 int nm_yarn_state_dir_open(const char *state_dir, const char *name, int *ret);
 
-/* In the place of what is there of that name; a reader sees the one or the other. */
+/* Writes a file, or replaces one of that name. A reader sees either the old or the new contents. */
 int nm_yarn_state_dir_put(int dir_fd, const char *name, struct nm_bytes content);
-/* What isn't there needn't be removed. */
+/* Removes a file. Succeeds if there is none. */
 void nm_yarn_state_dir_drop(int dir_fd, const char *name);
 
-/* All that there are, of at most max bytes; what is larger is removed. False: it is no such thing, and is removed. */
+/* Calls cb for each file of at most max bytes. Larger files are removed. If cb returns false, the file is invalid and
+ * is removed. */
 typedef bool (*nm_yarn_note_cb_t)(const char *name, struct nm_bytes content, void *userdata);
 int nm_yarn_state_dir_read(int dir_fd, size_t max, nm_yarn_note_cb_t cb, void *userdata);

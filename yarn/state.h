@@ -2,42 +2,43 @@
 #pragma once
 
 /*
- * What a node knows of its ResourceManager, and what it does next: pure, no clock and no I/O. yarn.c asks after each
- * answer, and after each that didn't come.
+ * The node's knowledge of its ResourceManager, and the choice of the next step. The code is pure, without clock and
+ * I/O. yarn.c calls it after each answer and after each failure to get one.
  *
- * Each heartbeat names the last response that was heard, and the response to it has the next number; 0 follows a
- * registration. So one that was lost is sent again with the same number: the ResourceManager then repeats its answer.
- * Any other number, and it has forgotten the node.
+ * Each heartbeat contains the id of the last response that was received, and its response has the next id. The first
+ * heartbeat after a registration has the id 0. A lost heartbeat is sent again with the same id, and the ResourceManager
+ * then repeats its response. A response with any other id means that the ResourceManager doesn't know the node any
+ * more.
  */
 
 #include "rpc/hadoop/exception.h"
 #include "yarn/tracker.pb-c.h"
 
 enum nm_yarn_phase {
-    NM_YARN_REGISTERING, /* it doesn't know us, or no longer */
-    NM_YARN_RUNNING,     /* it hears our heartbeats */
-    NM_YARN_STOPPED,     /* it wants nothing of us any more */
+    NM_YARN_REGISTERING, /* the ResourceManager doesn't know the node, or not any more */
+    NM_YARN_RUNNING,     /* the ResourceManager answers heartbeats */
+    NM_YARN_STOPPED,     /* the ResourceManager has shut the node out for good */
 };
 
-/* A key that tokens are signed with. */
+/* A key that signs tokens. */
 #define NM_YARN_KEY_MAX 64u
 struct nm_yarn_master_key {
     int32_t id;
     uint8_t bytes[NM_YARN_KEY_MAX];
-    size_t size; /* 0: there is none */
+    size_t size; /* 0: no key */
 };
 
-/* As messages have it: of the key's bytes, which must outlive it. */
+/* Converts a key to a message. The message points to the key's bytes, so the key must outlive it. */
 Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key);
-/* False: it is none, or too long; NULL is none. */
+/* Returns false if m is NULL, or the key is missing or too long. */
 bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_key *ret);
 
-/* The one in use, and the one before, with which there are still tokens under way. */
+/* The current key, and the previous one, which has signed tokens that are still in use. */
 struct nm_yarn_keys {
     struct nm_yarn_master_key current, previous;
 };
 
-/* What is larger is taken for that. */
+/* Limits of a node's size. Larger values are reduced to them. */
 #define NM_YARN_MEMORY_MIB_MAX INT32_MAX
 #define NM_YARN_VCORES_MAX 100000
 
@@ -45,19 +46,19 @@ struct nm_yarn_state {
     enum nm_yarn_phase phase;
     uint64_t retry_max_usec; /* set by the owner */
     int32_t response_id;
-    unsigned retries;   /* how often the request that is due was sent already */
-    unsigned failures;  /* in a row, of whatever kind */
-    unsigned resyncs;   /* in a row, without a heartbeat between them that was answered */
+    unsigned retries;   /* how often the due request was sent already */
+    unsigned failures;  /* consecutive failures of any kind */
+    unsigned resyncs;   /* consecutive resyncs, without an answered heartbeat between them */
     uint64_t interval_usec;
     int64_t rm_identifier; /* 0: not registered */
     int64_t token_sequence;
     struct nm_yarn_keys container_keys, nm_keys;
-    bool sized;         /* it has said what it wants the node to be, in the next two; else what the node says */
-    int64_t memory_mib; /* to NM_YARN_MEMORY_MIB_MAX, NM_YARN_VCORES_MAX */
+    bool sized;         /* the ResourceManager has set the node's size, in the next two; otherwise the node sets it */
+    int64_t memory_mib; /* limited to NM_YARN_MEMORY_MIB_MAX and NM_YARN_VCORES_MAX */
     int32_t vcores;
     int32_t queue_max_length, queue_max_wait_msec; /* -1: no limit */
     char rm_version[32];
-    char trouble[256]; /* why it isn't as it should be; "" */
+    char trouble[256]; /* why the node isn't connected properly; else "" */
 };
 
 enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
@@ -65,20 +66,21 @@ enum nm_yarn_due { NM_YARN_REGISTER, NM_YARN_BEAT, NM_YARN_REST };
 struct nm_yarn_step {
     enum nm_yarn_due task;
     uint64_t after_usec;
-    bool reconnect; /* on a new connection */
+    bool reconnect; /* use a new connection */
 };
 
 void nm_yarn_state_init(struct nm_yarn_state *s, uint64_t retry_max_usec);
 
-/* Each says what is to be done next. random: any number, so that not all nodes of a cluster come back at once. */
+/* Each of these returns the next step. random: any number, so that the nodes of a cluster don't reconnect at the same
+ * time. */
 struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn__RegisterResponse *r,
                                              uint32_t random);
 struct nm_yarn_step nm_yarn_state_answered(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r,
                                            uint32_t random);
-/* The node's size has changed: it has to be told anew, and what the ResourceManager wanted before is over. */
+/* Notes a change of the node's size: it must be reported again, and the ResourceManager's former wish is void. */
 struct nm_yarn_step nm_yarn_state_resized(struct nm_yarn_state *s);
-/* It has something to say that only a registration can. */
+/* Requests a registration, for a report that a heartbeat can't contain. */
 struct nm_yarn_step nm_yarn_state_anew(struct nm_yarn_state *s);
-/* There was no answer, or a refusal: as a nm_hadoop_reply has it. */
+/* Handles a missing answer or a refusal, given as in nm_hadoop_reply. */
 struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, const struct nm_exception *why,
                                          uint32_t random);

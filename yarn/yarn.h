@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * This node in a YARN cluster: it registers with the ResourceManager, sends its heartbeats, runs the containers that it
- * is given, and comes back by itself after whatever may befall either of them. Nothing of it waits; without a
- * ResourceManager the node goes on with what it has, and keeps trying.
+ * This node in a YARN cluster. It registers with the ResourceManager, sends heartbeats, runs the containers that it is
+ * given, and reconnects by itself after any failure. No function blocks. Without a ResourceManager the node keeps its
+ * containers running and keeps trying.
  */
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 struct nm_yarn;
 
-/* Something that happened, for the log: a syslog level and a sentence. */
+/* Logs an event: a syslog level and a sentence. */
 typedef void (*nm_yarn_tell_t)(int level, const char *sentence);
 
 struct nm_yarn_params {
@@ -25,25 +25,27 @@ struct nm_yarn_params {
     const char *localizer_program, *shuffle_program; /* their paths */
     const char *state_dir, *runtime_dir;             /* nmd's */
     nm_yarn_tell_t tell;
-    const struct sockaddr_storage *http_address; /* where nmd serves its own pages already; NULL: nowhere */
+    const struct sockaddr_storage *http_address; /* where nmd serves its own pages already; NULL: it doesn't */
 };
 
-/* Locks the local directories until the process ends: comes before anything else that starts. -EBUSY: another nmd has
- * one. *ret_message as below. */
+/* Locks the local directories until the process ends. Call this before anything else is started. -EBUSY: another nmd
+ * has locked one. *ret_message as below. */
 int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, char **ret_message);
-/* What params point to must outlive it. On failure *ret_message, the caller's to free, or NULL. */
+/* All objects that params point to must outlive *ret. On failure, *ret_message is a text that the caller frees, or
+ * NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
-/* Would it be refused? All sentences then, a line each, and nothing is made. Uses `settings`, the
- * programs, http_address and tell of params; may_be_ours: a port that is taken may be so by an nmd that runs. */
+/* Checks whether nm_yarn_new() would fail, without making anything. *ret_message has all reasons, one per line. Uses
+ * `settings`, the programs, http_address and tell of params. may_be_ours: if a port is in use, a running nmd may use
+ * it. */
 int nm_yarn_check(const struct nm_yarn_params *params, bool may_be_ours, char **ret_message);
 struct nm_yarn *nm_yarn_free(struct nm_yarn *y);
 NM_DEFINE_CLEANUP(struct nm_yarn *, nm_yarn_free)
 
-/* A socket that listens where the cluster has the node's web pages, for the caller to serve and close; once. Negative:
- * there is none. */
+/* Returns a listening socket at the address of the node's web pages. The caller serves and closes it. Only the first
+ * call succeeds. Negative: there is none. */
 int nm_yarn_take_web(struct nm_yarn *y);
 
-/* nmd is about to leave: signs off, if the cluster is to know that it won't be back soon; the cluster's containers end
- * then, for it counts them as lost. True: done() will be called,
- * in two seconds at the latest. False: there is nothing to wait for. */
+/* Unregisters the node before nmd exits, if the node won't be back soon. Its containers are then ended, because the
+ * cluster counts them as lost. True: done() will be called, after two seconds at the latest. False: no wait is
+ * necessary. */
 bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata);

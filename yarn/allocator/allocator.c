@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See allocator.h. Within a heartbeat nodes only become fuller and asks only smaller, so an ask that finds no place in
- * one round finds none in the next: it isn't tried again. So a heartbeat looks for a place once per ask and once per
- * container, however the asks are made.
+ * See allocator.h. Within a heartbeat, nodes only become fuller and asks only smaller. An ask that finds no place in
+ * one pass finds none in the next, so it isn't tried again. Therefore a heartbeat searches for a place once per ask and
+ * once per container, whatever the asks are.
  */
 
 #include "yarn/allocator/allocator.h"
@@ -46,7 +46,7 @@ int nm_yarn_allocator_set_nodes(struct nm_yarn_allocator *a, const struct nm_yar
     return nm_alloc_nodes_set(&a->nodes, nodes, n);
 }
 
-/* ---- what is asked for --------------------------------------------------------------------------- */
+/* ---- asks --------------------------------------------------------------------------------------- */
 
 static int blacklist(struct nm_yarn_allocator *a, const char *host)
 {
@@ -79,7 +79,7 @@ int nm_yarn_allocator_ask(struct nm_yarn_allocator *a, const struct nm_yarn_allo
 
 /* ---- a heartbeat --------------------------------------------------------------------------------- */
 
-/* Between least and most, and a multiple of the increment as far as that can be. */
+/* Limits the value to least..most, as a multiple of the increment if possible. */
 static int64_t normalise(int64_t value, int64_t least, int64_t most, int64_t increment)
 {
     int64_t v = NM_MAX(value, least), up;
@@ -97,7 +97,7 @@ static struct nm_yarn_alloc_size normal_size(const struct nm_yarn_alloc_limits *
     };
 }
 
-/* True: the i-th ask got a container. *gone: and that was its last. */
+/* Returns true if the i-th ask got a container. *gone: it was the ask's last one. */
 static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, struct nm_yarn_placement *ret,
                       bool *gone)
 {
@@ -122,7 +122,7 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
     return true;
 }
 
-/* Every ask has its turn. The number of containers then. */
+/* Gives every ask its turn. Returns the number of containers so far. */
 static size_t go_round(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
 {
     for (size_t i = 0; i < a->asks.n && n < most;) {
@@ -140,7 +140,7 @@ static size_t go_round(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n,
     return n;
 }
 
-/* How many there can be in this heartbeat, with room for them. */
+/* Determines the maximum number of containers for this heartbeat, and allocates memory for them. */
 static int make_room(struct nm_yarn_allocator *a, size_t *ret_most)
 {
     uint64_t most = NM_MIN(nm_alloc_table_outstanding(&a->asks), (uint64_t)NM_YARN_ALLOC_HEARTBEAT_MAX);
@@ -181,7 +181,7 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
     return 0;
 }
 
-/* ---- for who looks ------------------------------------------------------------------------------- */
+/* ---- figures ------------------------------------------------------------------------------------ */
 
 uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a)
 {

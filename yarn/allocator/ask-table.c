@@ -27,7 +27,7 @@ void nm_alloc_table_done(struct nm_alloc_table *t)
     *t = (struct nm_alloc_table){};
 }
 
-/* ---- finding ------------------------------------------------------------------------------------ */
+/* ---- search ------------------------------------------------------------------------------------- */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -55,7 +55,7 @@ static size_t place_of(const struct nm_alloc_table *t, const struct nm_yarn_ask 
     return low;
 }
 
-/* ---- changing ----------------------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------------------ */
 
 static int insert(struct nm_alloc_table *t, size_t at, const struct nm_yarn_ask *from)
 {

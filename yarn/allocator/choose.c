@@ -8,7 +8,7 @@ struct view {
     const struct nm_alloc_ask *ask;
     const struct nm_yarn_alloc_limits *limits;
     enum nm_yarn_alloc_rule rule;
-    bool named[NM_YARN_ALLOC_NODES_MAX]; /* by that rule, by their places in the list */
+    bool named[NM_YARN_ALLOC_NODES_MAX]; /* the nodes that the rule allows, by index */
 };
 
 static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yarn_alloc_rule rule)
@@ -21,7 +21,8 @@ static void look(struct view *v, const struct nm_alloc_nodes *nodes, enum nm_yar
         nm_alloc_nodes_mark_racks(nodes, &v->ask->racks, v->named);
 }
 
-/* NM_YARN_ALLOC_N_PASSES: it may be taken. What holds for a whole heartbeat is asked first. */
+/* Returns why the node can't be chosen, or NM_YARN_ALLOC_N_PASSES if it can. Reasons that hold for a whole heartbeat
+ * are checked first. */
 static enum nm_yarn_alloc_pass why_not(const struct view *v, const struct nm_alloc_node *node, bool named)
 {
     int64_t room;

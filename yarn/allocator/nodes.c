@@ -82,7 +82,7 @@ static int add(struct nm_alloc_nodes *nodes, const struct nm_alloc_nodes *former
     return 0;
 }
 
-/* ---- in order ----------------------------------------------------------------------------------- */
+/* ---- sorted indices ----------------------------------------------------------------------------- */
 
 static const char *host_of(const struct nm_alloc_node *node)
 {
@@ -94,7 +94,7 @@ static const char *rack_of(const struct nm_alloc_node *node)
     return node->is.rack;
 }
 
-/* The first of those, in order, whose name isn't below that one. */
+/* Returns the first index, in sorted order, whose name isn't less than `name`. */
 static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order, size_t n,
                        const char *(*name_of)(const struct nm_alloc_node *node), const char *name)
 {
@@ -111,7 +111,7 @@ static size_t first_of(const struct nm_alloc_nodes *nodes, const uint16_t *order
     return low;
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static uint16_t *make_order(const struct nm_alloc_nodes *nodes,
                             const char *(*name_of)(const struct nm_alloc_node *node))
 {
@@ -147,7 +147,7 @@ void nm_alloc_nodes_mark_racks(const struct nm_alloc_nodes *nodes, const struct 
             mark(nodes, nodes->by_rack, rack_of, racks->list[i].name, named);
 }
 
-/* ---- a list ------------------------------------------------------------------------------------- */
+/* ---- lists -------------------------------------------------------------------------------------- */
 
 int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_node *from, size_t n)
 {
@@ -171,8 +171,8 @@ int nm_alloc_nodes_set(struct nm_alloc_nodes *nodes, const struct nm_yarn_alloc_
     return 0;
 }
 
-/* Forgets the quarters that are over; all of them when the clock was set back, or a host would be full until it is
- * where it was. */
+/* Drops the quarters that have passed. Drops all if the clock was set back, because otherwise a host would count as
+ * full until the clock reaches its former time. */
 static void go_on(struct nm_alloc_recent *r, uint64_t quarter)
 {
     if (quarter < r->quarter || quarter - r->quarter >= NM_ALLOC_QUARTERS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What of an allocator outlives nmd (allocator.h): asks.proto. The structures of a message are made in an arena, and
- * point into the table.
+ * Packs and unpacks the state of an allocator that survives a restart of nmd (allocator.h), in the format of
+ * asks.proto. The structures of a message are made in an arena, and point into the table.
  */
 
 #include <errno.h>
@@ -101,7 +101,7 @@ int nm_yarn_allocator_pack(const struct nm_yarn_allocator *a, uint8_t **ret, siz
     return r;
 }
 
-/* ---- and back ------------------------------------------------------------------------------------ */
+/* ---- unpacking ------------------------------------------------------------------------------------ */
 
 static int put_places(struct nm_alloc_table *t, struct nm_yarn_ask *ask, Yarn__AskedPlace *const *places, size_t n,
                       bool racks)
@@ -121,7 +121,7 @@ static int put_places(struct nm_alloc_table *t, struct nm_yarn_ask *ask, Yarn__A
     return r;
 }
 
-/* The total comes last: one of 0 is nothing to the table as long as it has no places. */
+/* Adds the total last, because the table ignores a total of 0 for an ask without places. */
 static int put_asked(struct nm_alloc_table *t, const Yarn__Asked *m)
 {
     struct nm_yarn_ask ask = {

@@ -2,7 +2,7 @@
 
 /*
  * See key-store.h. The file is small, some dozens of bytes for each attempt and for each start of the last minutes, and
- * is written whole. It is root's alone: who has the keys can sign whatever he likes.
+ * is always rewritten as a whole. Only root can read it, because the keys allow signing any token.
  */
 
 #include "yarn/cm-protocol/key-store.h"
@@ -22,7 +22,7 @@ struct nm_yarn_kept {
     struct nm_yarn_state *state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_keys container_keys, nm_keys; /* these four as the file has them */
+    struct nm_yarn_keys container_keys, nm_keys; /* these four as last saved */
     uint64_t keyring_changes, used_changes;
 };
 
@@ -80,7 +80,7 @@ static int load(struct nm_yarn_kept *k)
     if (m)
         r = take_all(k, m);
     else if (nm_arena_error(&a) == -ENOMEM)
-        r = -ENOMEM; /* it may be a good one, and is written over once we go on */
+        r = -ENOMEM; /* the file may be valid, and would be overwritten if nmd continued */
     nm_arena_done(&a);
     explicit_bzero(data, size);
     return r;
@@ -88,7 +88,7 @@ static int load(struct nm_yarn_kept *k)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* A message with all that it points to. */
+/* A message and the arena that it points into. */
 struct pieces {
     Yarn__KeptKeys message;
     struct nm_arena arena;
@@ -213,7 +213,7 @@ static int save(const struct nm_yarn_kept *k)
     return r;
 }
 
-/* ---- when --------------------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------------ */
 
 static bool are_same(const struct nm_yarn_keys *a, const struct nm_yarn_keys *b)
 {
@@ -223,7 +223,7 @@ static bool are_same(const struct nm_yarn_keys *a, const struct nm_yarn_keys *b)
            memcmp(a->previous.bytes, b->previous.bytes, sizeof a->previous.bytes) == 0;
 }
 
-/* The file is as things are now. */
+/* Notes that the file is up to date. */
 static void note(struct nm_yarn_kept *k)
 {
     k->container_keys = k->state->container_keys;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See keyring.h. What an attempt is remembered with is a key, not a token: it may have any number of those. */
+/* See keyring.h. An attempt is remembered with a key and not with a token, because it may have several tokens of one
+ * key. */
 
 #include "yarn/cm-protocol/keyring.h"
 
@@ -49,7 +50,7 @@ bool nm_yarn_keyring_is_empty(const struct nm_yarn_keyring *k)
     return k->n == 0 && k->state->nm_keys.current.size == 0;
 }
 
-/* ---- which key ---------------------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------------------------- */
 
 static const struct nm_yarn_master_key *find_key(const struct nm_yarn_keys *keys, int32_t id)
 {
@@ -87,7 +88,7 @@ const struct nm_yarn_master_key *nm_yarn_keyring_for_attempt(const struct nm_yar
     return r && r->key.id == token->key_id ? &r->key : NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- attempts ----------------------------------------------------------------------------- */
 
 static int add_attempt(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_id *id, struct remembered **ret)
 {
@@ -117,7 +118,7 @@ int nm_yarn_keyring_remember(struct nm_yarn_keyring *k, const Hadoop__NMTokenIde
     struct remembered *found = find_attempt(k, &id);
     int r;
 
-    if (!key) /* it came by the very key that is remembered */
+    if (!key) /* the token was signed with the remembered key */
         return 0;
     if (!found) {
         r = add_attempt(k, &id, &found);
@@ -142,7 +143,7 @@ void nm_yarn_keyring_forget(struct nm_yarn_keyring *k, const struct nm_yarn_appl
         }
 }
 
-/* ---- over a restart ----------------------------------------------------------------------- */
+/* ---- restart ------------------------------------------------------------------------------ */
 
 bool nm_yarn_keyring_get(const struct nm_yarn_keyring *k, size_t i, struct nm_yarn_attempt_id *ret,
                          const struct nm_yarn_master_key **ret_key)

@@ -22,7 +22,7 @@ void nm_manage_refuse_answer(struct nm_hadoop_call *call)
     nm_manage_refuse(call, NM_EXCEPTION_YARN, "There is no room for the answer; name fewer containers at a time.");
 }
 
-/* It was read when the connection began, so it is one. */
+/* Parses the identifier again. It was accepted when the connection began, so only memory can be lacking. */
 const Hadoop__NMTokenIdentifier *nm_manage_caller(struct nm_hadoop_call *call)
 {
     const Hadoop__NMTokenIdentifier *caller;

@@ -6,11 +6,11 @@
 
 #include <errno.h>
 
-/* Does something for one container of a list; what is said of it goes into the answer. */
+/* Handles one container of a list, and adds the result to the answer. */
 typedef int (*for_one)(struct nm_yarn_manage *m, const Hadoop__ContainerId *id, struct nm_arena *a, void *answer,
                        struct nm_exception *why);
 
-/* False: the call is refused. */
+/* Returns false if the call was refused. */
 static bool for_all(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const char *deed, for_one one,
                     void *answer, struct nm_manage_outcome *o)
 {
@@ -111,7 +111,7 @@ void nm_manage_localizations(struct nm_hadoop_call *call, void *userdata)
 
 /* ---- one container ------------------------------------------------------------------------ */
 
-/* False: the call is refused. */
+/* Returns false if the call was refused. */
 static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, const char *deed)
 {
     const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
@@ -125,7 +125,7 @@ static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, cons
     return false;
 }
 
-/* r: as node.h has it. */
+/* Ends the call. r: a result in the sense of node.h. */
 static void finish(struct nm_hadoop_call *call, int r, struct nm_exception *why)
 {
     const Yarn__Nothing nothing = YARN__NOTHING__INIT;

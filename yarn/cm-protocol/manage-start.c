@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See manage-start.h. All tokens of a call are looked at before anything is done for the first of them: one that is
- * forged is a reason to believe nothing of what came with it.
+ * See manage-start.h. All tokens of a call are checked before the first container is started. A forged token makes the
+ * whole call untrustworthy.
  */
 
 #include "yarn/cm-protocol/manage-start.h"
@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "yarn/message-ids.h"
 
-/* While the node registers, what it starts could be missing in what it tells of itself. */
+/* Refuses starts while the node registers, because the registration might not list the new containers. */
 static bool is_ready(const struct nm_yarn_manage *m, struct nm_hadoop_call *call)
 {
     if (m->gate.rm_identifier != 0)
@@ -23,7 +23,7 @@ static bool is_ready(const struct nm_yarn_manage *m, struct nm_hadoop_call *call
     return false;
 }
 
-/* NULL: a token is none of the ResourceManager's, and the call is refused. */
+/* Returns NULL if a token was not issued by the ResourceManager. Then the call has been refused. */
 static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_manage *m, struct nm_hadoop_call *call,
                                                             Hadoop__Token *const *tokens, size_t n)
 {
@@ -56,7 +56,8 @@ static bool is_master(const struct nm_yarn_manage *m, const Hadoop__ContainerTok
            token->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
 }
 
-/* An application's master is started with what the proxy, if there is one, makes of its context. */
+/* Starts a container. If there is a proxy, an application's master is started with the context that the proxy
+ * returns. */
 static int start_it(struct nm_yarn_manage *m, const Yarn__StartOne *start,
                     const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
@@ -90,7 +91,8 @@ static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *
     if (r != 0)
         return r;
     nm_yarn_used_add(m->used, &id, token->expires_msec);
-    /* The container is there: that its attempt may not be known after two more keys is no reason to refuse it. */
+    /* The container is started. It stays, even if its attempt's key can't be remembered and the attempt is unknown
+     * after two more keys. */
     (void)nm_yarn_keyring_remember(m->keyring, caller);
     return 0;
 }

@@ -31,7 +31,7 @@ static const struct nm_hadoop_method methods[] = {
 
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
 
-/* What the caller must know is made of what it says that it is: only the ResourceManager and the nodes have the key. */
+/* Derives the caller's password from its identifier. Only the ResourceManager and the nodes have the key for this. */
 static int make_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier, struct nm_arena *a,
                        struct nm_sasl_bearer *ret, struct nm_exception *why)
 {

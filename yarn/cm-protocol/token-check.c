@@ -35,8 +35,8 @@ static bool is_same_application(const Hadoop__AttemptId *a, const Hadoop__Attemp
     return nm_yarn_same_application(&of_a, &of_b);
 }
 
-/* What couldn't be read is no token, unless it was the node that had no memory to read it: that is no fault of a good
- * one's bearer, who would be told that it is forged. */
+/* Refuses a token that couldn't be read. If the node lacked memory to read it, the caller is asked to retry, because
+ * the token may be valid. */
 static int unread(const struct nm_arena *a, struct nm_exception *why, const char *text)
 {
     if (nm_arena_error(a) == -ENOMEM) {
@@ -47,7 +47,7 @@ static int unread(const struct nm_arena *a, struct nm_exception *why, const char
     return NM_YARN_TOKEN_E_INVALID;
 }
 
-/* ---- who calls ---------------------------------------------------------------------------- */
+/* ---- callers ------------------------------------------------------------------------------ */
 
 static bool is_for_us(const struct nm_yarn_gate *g, const Hadoop__NodeId *node)
 {
@@ -95,7 +95,7 @@ static int invalid(struct nm_exception *why, const char *text)
     return NM_YARN_TOKEN_E_INVALID;
 }
 
-/* The name of no such node is asked for: what is written there is compared. */
+/* Compares the node's address in the token with this node's as text. Names are not resolved. */
 static int check_node(const struct nm_yarn_gate *g, const Hadoop__ContainerTokenIdentifier *token,
                       struct nm_exception *why)
 {
@@ -148,7 +148,7 @@ int nm_yarn_check_container(const struct nm_yarn_gate *g, const Hadoop__Token *m
     return r;
 }
 
-/* ---- what it is good for ------------------------------------------------------------------ */
+/* ---- permissions -------------------------------------------------------------------------- */
 
 nm_printf(2, 3) static int refuse(struct nm_exception *why, const char *format, ...)
 {
@@ -197,7 +197,7 @@ static int check_time(const Hadoop__ContainerTokenIdentifier *token, int64_t now
                   starts ? "start container." : "increase container resource.", now_msec, token->expires_msec);
 }
 
-/* After a restart of the ResourceManager what its former self gave out is good for nothing. */
+/* Refuses tokens of the ResourceManager's earlier runs, which are void after its restart. */
 static int check_rm(const struct nm_yarn_gate *g, const Hadoop__ContainerTokenIdentifier *token,
                     struct nm_exception *why)
 {

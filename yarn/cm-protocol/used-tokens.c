@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See used-tokens.h. A list in no order, searched from end to end: a start costs a process, beside which a few thousand
- * comparisons are nothing.
+ * See used-tokens.h. The list is unsorted and searched from end to end. A start costs a process, compared with which a
+ * few thousand comparisons take no time.
  */
 
 #include "yarn/cm-protocol/used-tokens.h"

@@ -24,13 +24,13 @@ bool nm_authority_is_wildcard(const struct nm_authority *a)
     return false;
 }
 
-/* Its first `size` bytes, which are a part of a longer text or all of it. */
+/* Checks the first `size` bytes of the text. */
 static bool is_name(const char *text, size_t size)
 {
     return size > 0 && strspn(text, LETTERS "0123456789.-_") >= size;
 }
 
-/* As Java's URI has it: the name or number of a network interface may follow a '%'. */
+/* Parses an IPv6 address. As in Java's URI, the name or number of a network interface may follow a '%'. */
 static bool read_ipv6(const char *text, size_t size, struct nm_authority *a)
 {
     const char *zone = memchr(text, '%', size);
@@ -61,7 +61,8 @@ static bool read_host(const char *text, size_t size, struct nm_authority *a)
     return a->is_bare ? read_ipv6(text, size, a) : read_name(text, size, a);
 }
 
-/* Behind the colon. Java's URI takes "HOST:", too, which has none, and any number of zeros. */
+/* Parses the text after the colon. Java's URI also allows "HOST:", which has no port, and any number of leading
+ * zeros. */
 static bool read_port(const char *text, size_t size, unsigned *ret)
 {
     char digits[8] = "";
@@ -78,8 +79,8 @@ static bool read_port(const char *text, size_t size, unsigned *ret)
     return true;
 }
 
-/* Of its first `size` bytes. URLs are made of its host, so that one with other characters than hosts have would fail
- * each container that needs a file from there, and not be told before. */
+/* Parses the first `size` bytes. The host becomes a part of URLs. If it had other characters than hosts have, each
+ * container that needs a file from there would fail, without an earlier warning. */
 static bool read_address(const char *text, size_t size, struct nm_authority *ret)
 {
     const char *end = text + size, *bracket = size > 0 && *text == '[' ? memchr(text, ']', size) : NULL;

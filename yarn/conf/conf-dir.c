@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See conf.h. The files of a directory, one after the other into the set. That one is missing is no error. */
+/* See conf.h. Reads the files of a directory into the set, one after the other. A missing file is skipped. */
 
 #include "yarn/conf/conf-set.h"
 
 #include "util/fileio.h"
 
-/* 1: there is no such file. */
+/* Returns 1 if there is no such file. */
 static int read_one(struct nm_yarn_conf *c, int dir_fd, const char *dir, const char *name, char **ret_message)
 {
     _cleanup_free_ char *text = malloc(NM_YARN_CONF_FILE_MAX), *path = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * ${...} in values. As in Hadoop, the innermost variable of the leftmost nest is replaced until none is left, or one
- * that nothing is known of: then the text stays as it is by then.
+ * Expands ${...} in values. As in Hadoop, the innermost variable of the leftmost nest is replaced repeatedly, until
+ * there is none or one is unknown. In the latter case the text is left as it is at that point.
  */
 
 #include "yarn/conf/conf.h"
@@ -11,11 +11,11 @@
 #include <ctype.h>
 #include <pwd.h>
 
-#define SUBSTITUTIONS_MAX 20 /* of one value, as in Hadoop */
+#define SUBSTITUTIONS_MAX 20 /* per value, as in Hadoop */
 #define EXPANDED_MAX (256u << 10)
 #define SHOWN_SIZE 120
 
-/* The first "${...}" without another "$" in it: the inside's place and length. */
+/* Finds the first "${...}" without another "$" in it. Returns the start and the length of the text inside. */
 static const char *find_variable(const char *text, size_t *ret_len)
 {
     for (const char *p = strstr(text, "${"); p; p = strstr(p + 1, "${")) {
@@ -29,7 +29,7 @@ static const char *find_variable(const char *text, size_t *ret_len)
     return NULL;
 }
 
-/* NAME, NAME-text or NAME:-text. NULL: not known. */
+/* Looks up NAME, NAME-text or NAME:-text. NULL: unknown. */
 static const char *from_environment(char *spec)
 {
     char *dash = strchr(spec, '-');
@@ -44,7 +44,7 @@ static const char *from_environment(char *spec)
     return value;
 }
 
-/* What Java has as system properties, and configurations use. */
+/* Returns the values of Java's system properties that configurations use. */
 static const char *from_java(const char *name)
 {
     const struct passwd *pw;
@@ -71,7 +71,7 @@ static const char *value_of(const struct nm_yarn_conf *c, char *name)
     return p ? p->value : NULL;
 }
 
-/* The part of text without the blanks around it: files are indented as people like. */
+/* Returns the text without surrounding blanks, which come from the files' indentation. */
 static const char *trimmed(const char *text, size_t *ret_len)
 {
     size_t len;
@@ -84,7 +84,7 @@ static const char *trimmed(const char *text, size_t *ret_len)
     return text;
 }
 
-/* 1: one was replaced; 0: there is none, or none that is known. */
+/* Returns 1 if a variable was replaced, 0 if there is none or it is unknown. */
 static int replace_one(const struct nm_yarn_conf *c, char **text)
 {
     _cleanup_free_ char *name = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One XML file into the set. The grammar is expat's; here is what its elements mean:
+ * Reads one XML file into the set. expat parses it. This code interprets the elements:
  *
  *   <configuration>
  *     <property><name>a</name><value>1</value><final>true</final></property>
@@ -9,8 +9,8 @@
  *     <xi:include href="other.xml"><xi:fallback>...properties, if there is no such file...</xi:fallback></xi:include>
  *   </configuration>
  *
- * Other elements mean nothing, and a property without a value isn't set. The first error ends the reading and is told
- * with file and line.
+ * Other elements are ignored, and a property without a value isn't set. Reading stops at the first error, which is
+ * reported with file and line.
  */
 
 #include "yarn/conf/conf-set.h"
@@ -34,11 +34,11 @@ struct reading {
     int dir_fd;
     const char *file;
     unsigned depth, include_depth;
-    unsigned skip_depth;    /* what is at least so deep means nothing; 0: all does */
-    struct text *into;      /* where characters go, NULL: nowhere */
+    unsigned skip_depth;    /* elements of at least this depth are ignored; 0: none are */
+    struct text *into;      /* receives the characters; NULL: they are ignored */
     struct text name, value, final;
     bool in_property, has_value;
-    bool missing;           /* what the xi:include around here asks for isn't there */
+    bool missing;           /* the file of the surrounding xi:include doesn't exist */
     int error;
     char *message;
 };
@@ -85,7 +85,7 @@ static const char *text_get(const struct text *t)
     return t->bytes ?: "";
 }
 
-/* Room for the largest is had at once: it is one buffer for all properties of a file. */
+/* Appends characters. The maximum is allocated at once, since all properties of a file share one buffer. */
 static void text_add(struct reading *s, struct text *t, const char *from, size_t size)
 {
     if (size > t->max - t->size) {
@@ -107,7 +107,7 @@ static void text_set(struct reading *s, struct text *t, const char *from)
     text_add(s, t, from, strlen(from));
 }
 
-/* In place; names and "true" may stand among line breaks. */
+/* Trims the text in place. Names and "true" may be surrounded by line breaks. */
 static const char *text_trimmed(struct text *t)
 {
     static const char blanks[] = " \t\r\n";
@@ -197,7 +197,7 @@ static void include(struct reading *s, const char **attributes)
     }
     r = read_included(s, attributes[1]);
     if (r == -ENOENT)
-        s->missing = true; /* unless there is a fallback, which comes next */
+        s->missing = true; /* an error unless a fallback follows */
     else if (r == -EXDEV || r == -ELOOP)
         refuse(s, r, "include of '%s': only files beneath this file's directory are read", shown);
     else if (r < 0)
@@ -210,7 +210,7 @@ static void end_include(struct reading *s)
         refuse(s, -ENOENT, "what is included isn't there, and there is no fallback");
 }
 
-/* Namespaces are as good as never declared otherwise than as xi. */
+/* Ignores namespace prefixes, since files practically never declare another one than xi. */
 static const char *local_name(const char *element)
 {
     const char *colon = strchr(element, ':');

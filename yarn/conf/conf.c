@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See conf.h. The set is an array in the order of names. */
+/* See conf.h. The set is an array sorted by name. */
 
 #include "yarn/conf/conf-set.h"
 

@@ -13,13 +13,13 @@
 #include "util/refusals.h"
 
 #define PREFIX "nmd."
-#define HADOOPS_MAX 20 /* of Hadoop's properties that mean the same */
+#define HADOOPS_MAX 20 /* number of Hadoop's properties with the meaning of a key of nmd */
 #define OWN_MAX 200
 
 static const char *const sections[] = {"over-allocation", "queue", "preemption"};
 
 struct list {
-    struct nm_config_default *all; /* with room for all, and its end */
+    struct nm_config_default *all; /* large enough for all items and the end */
     size_t n;
 };
 
@@ -34,7 +34,7 @@ void nm_yarn_defaults_free(struct nm_config_default *list)
     free(list);
 }
 
-/* An item that is half there is freed with the others: it counts once it has a section. */
+/* Adds an item. A partly allocated item counts as soon as it has a section, so it is freed with the others. */
 static int add(struct list *to, const char *section, const char *name, const char *value, const char *source)
 {
     struct nm_config_default *d = &to->all[to->n];
@@ -65,9 +65,9 @@ nm_printf(5, 6) static int add_print(struct list *to, const char *section, const
     return add(to, section, name, text, source);
 }
 
-/* ---- properties of Hadoop's --------------------------------------------------------------- */
+/* ---- Hadoop's properties ------------------------------------------------------------------ */
 
-/* The file that has set this field, or NULL. */
+/* Returns the file that has set this field, or NULL. */
 static const char *file_of(const struct nm_yarn_settings *s, const void *field)
 {
     for (size_t i = 0; i < nm_yarn_n_keys; i++)
@@ -82,7 +82,7 @@ static const char *source_of(const struct nm_yarn_settings *s, const void *field
     return file_of(s, field) ?: "Hadoop's default";
 }
 
-/* -1, and no queue for the cluster: nothing is said of the node's own. */
+/* Adds a number, unless it is -1, or 0 for a cluster without a queue: then nmd's own setting applies. */
 static int add_number(struct list *to, const char *section, const char *name, const struct nm_yarn_settings *s,
                       const int64_t *field, const char *unit)
 {
@@ -100,8 +100,8 @@ static int add_share(struct list *to, const char *section, const char *name, dou
     return value > 0 ? add_print(to, section, name, source, "%.9f", value) : 0;
 }
 
-/* A node of more than that is so large to Hadoop if nobody says anything. One that has less, or hardly more, isn't: it
- * would promise what it hasn't. */
+/* Hadoop's default size of a node. It is used for hosts that are clearly larger. A smaller host, or one of about this
+ * size, would offer memory that it lacks. */
 #define USUAL_MEMORY_MIB 8192
 #define USUAL_VCORES 8
 
@@ -112,13 +112,14 @@ static bool has_usual_memory(void)
     return mib >= USUAL_MEMORY_MIB + USUAL_MEMORY_MIB / 4;
 }
 
-/* Nobody says how large the node is: it looks at what it has. */
+/* Returns true if the files don't set the size, so that the node measures itself. */
 static bool is_measured(const struct nm_yarn_settings *s)
 {
     return s->memory_mib < 0 && (s->detects_hardware || !has_usual_memory());
 }
 
-/* To Hadoop -1 is a size, unless the node is to look at what it has; nmd does that by itself. */
+/* Adds the node's size. In Hadoop, -1 means a fixed default size unless hardware detection is on. nmd measures the host
+ * if no size is set. */
 static int add_size(struct list *to, const struct nm_yarn_settings *s)
 {
     int r = add_number(to, "node", "memory", s, &s->memory_mib, "M");
@@ -151,7 +152,7 @@ static int add_node(struct list *to, const struct nm_yarn_settings *s)
     return r == 0 ? add_time(to, "health", "timeout", s, &s->health_timeout_usec) : r;
 }
 
-/* A threshold that isn't set is the general one. */
+/* Adds the thresholds. A threshold that isn't set takes its value from the general one. */
 static int add_thresholds(struct list *to, const struct nm_yarn_settings *s)
 {
     const char *general = source_of(s, &s->general_alpha);
@@ -174,9 +175,9 @@ static int add_policies(struct list *to, const struct nm_yarn_settings *s)
     return r == 0 ? add_time(to, "preemption", "kill-grace", s, &s->term_usec) : r;
 }
 
-/* ---- nmd's own ---------------------------------------------------------------------------- */
+/* ---- nmd's own keys ----------------------------------------------------------------------- */
 
-/* The section and key of nmd.SECTION.KEY. */
+/* Splits nmd.SECTION.KEY into section and key. */
 static bool is_own(const char *property, char *section, size_t size, const char **ret_key)
 {
     const char *rest = property + strlen(PREFIX), *dot;

@@ -32,7 +32,7 @@ const struct nm_yarn_executor_name nm_yarn_executor_names[3] = {
 
 #define NO_RUNTIME "containers that ask for another runtime than the default one fail on this node"
 
-/* name NULL: all names of the section. why NULL: the name isn't warned of, since nmd doesn't need it. */
+/* name NULL: all names of the section. why NULL: no warning, because nmd doesn't need the setting. */
 static const struct other {
     const char *section, *name;
     bool stops;
@@ -125,7 +125,7 @@ static int warn_of(struct reader *r, const char *name, const char *why)
     return 0;
 }
 
-/* Takes a value. An empty one means the default, as in Hadoop's program. */
+/* Takes a value. As in Hadoop's program, an empty one means the default. */
 static int obey(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
@@ -225,8 +225,8 @@ void nm_yarn_executor_done(struct nm_yarn_executor *e)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root could have written it,
- * 0 if somebody else could. */
+/* Checks the file and the directories that lead to it, through all links. Returns 1 if only root can have written it, 0
+ * if another user can have. */
 static int is_trusted(const char *path, int *ret_dir_fd, const char **ret_name)
 {
     char *slash = strrchr(path, '/');
@@ -303,7 +303,7 @@ int nm_yarn_executor_load(const char *dir, bool must_be_trusted, nm_yarn_warn_t 
     return nm_yarn_executor_parse(real, text, warn, userdata, ret, refusals);
 }
 
-/* ---- what it says ------------------------------------------------------------------------- */
+/* ---- rules -------------------------------------------------------------------------------- */
 
 static bool is_listed(const struct nm_yarn_executor *e, size_t which, const char *user)
 {

@@ -2,8 +2,8 @@
 
 /*
  * See hadoop-names.h. The list is the union of the names in YarnConfiguration and in yarn-default.xml of Hadoop 3.3.6,
- * 3.4.2 and 3.5.0, and what other classes of the ResourceManager and of clients define themselves, without the prefix
- * "yarn." and in the order of strcmp(), which the search needs.
+ * 3.4.2 and 3.5.0, and of the names that other classes of the ResourceManager and of clients define. They are without
+ * the prefix "yarn." and sorted by strcmp() for the binary search.
  */
 
 #include "yarn/conf/hadoop-names.h"
@@ -14,7 +14,7 @@
 #include "util/macros.h"
 
 #define PREFIX "yarn."
-#define NAME_SIZE 512 /* the configuration has no longer ones */
+#define NAME_SIZE 512 /* limit of names in the configuration */
 
 static const char *const names[] = {
     "acl.enable", "acl.reservation-enable", "admin.acl", "am.liveness-monitor.expiry-interval-ms",
@@ -435,7 +435,7 @@ static const char *const names[] = {
     "webapp.xfs-filter.enabled", "workflow-id.tag-prefix",
 };
 
-/* Below these stand names that the operator chooses, or that other documents than YARN's own define. */
+/* Prefixes of names that the operator chooses or that other documents than YARN's own define. */
 static const char *const families[] = {
     "app.mapreduce.", "application.admin.client.class.", "client.failover-", "federation.", "ipc.", "log-aggregation.",
     "minicluster.", "nodemanager.admin-env.", "nodemanager.aux-services.", "nodemanager.health-checker.",
@@ -454,7 +454,7 @@ static bool is_listed(const char *rest)
     return bsearch(rest, names, NM_ARRAY_SIZE(names), sizeof *names, compare);
 }
 
-/* Several ResourceManagers have their properties under names that end with the id of each. */
+/* Checks a name that ends with the id of a ResourceManager, as names do if there are several. */
 static bool is_listed_without_id(const char *rest)
 {
     const char *dot = strrchr(rest, '.');

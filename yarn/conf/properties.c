@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See properties.h. Only a table. */
+/* See properties.h. This file is only a table. */
 
 #include "yarn/conf/properties.h"
 
@@ -73,9 +73,9 @@ const struct nm_yarn_key nm_yarn_keys[] = {
      .meaning = "From SIGTERM to SIGKILL when somebody ends a container, where nmd.conf doesn't set [preemption] "
                 "kill-grace."},
     /*
-     * Names of YARN-1011's branch, which no release of Hadoop has; a cluster's files may have them for such nodes. For
-     * the thresholds of preemption the branch has constants of these meanings; how it spells them no longer is to be
-     * found, so these three names are ours.
+     * Names from the branch of YARN-1011, which is in no release of Hadoop. A cluster's files may contain them for
+     * nodes built from that branch. The branch has constants for the thresholds of preemption, but their spelling can
+     * no longer be found, so these three names are nmd's own.
      */
     {OVER_ALLOCATION "general-utilization-threshold", NM_YARN_SHARE, FIELD(general_alpha), "-1.0", RANGE(-1, 1),
      .meaning = "Opportunistic containers start while use is below this share of what the node offers: for the next "

@@ -16,7 +16,8 @@
 #define SCHEDULER "yarn.resourcemanager.scheduler.address"
 #define PROXY "yarn.nodemanager.amrmproxy.address"
 
-/* The new key is current after one and a half of a master's silence; Java's, too, wants twice that between two keys. */
+/* Checks the interval between keys. A new key becomes current after 1.5 times the expiry time of a master. Java, too,
+ * requires twice that time between two keys. */
 static int check_times(const struct nm_yarn_settings *s, char **ret_message)
 {
     const uint64_t expiry_msec = s->am_expiry_usec / NM_USEC_PER_MSEC;
@@ -35,8 +36,8 @@ static bool is_here(const char *host, const struct nm_yarn_settings *s)
            nm_streq(host, "0.0.0.0") || strncmp(host, "127.", 4) == 0;
 }
 
-/* Masters are given the proxy's address as this property. In the node's own files it would be a proxy that asks
- * itself. */
+/* Checks the address to forward to. Masters find the proxy's address in this property. If the node's own files had it,
+ * the proxy would call itself. */
 static int check_way(const struct nm_yarn_settings *s, const struct nm_yarn_address *way, char **ret_message)
 {
     if (way->port != s->proxy_address.port || !is_here(way->host, s))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See rules.h. Whose values are no words with commas between them has no rule here. */
+/* See rules.h. A property whose value is not a comma-separated list of words has no rule here. */
 
 #include "yarn/conf/rules.h"
 
@@ -28,21 +28,21 @@
 #define FACTORY(what) "", .allowed = IPC "factories.impl.pb." what "FactoryPBImpl"
 #define ALWAYS_LIMITED "the kernel holds each container to its memory on this node, and ends one that needs more"
 
-/* A list of words: if it has one that isn't allowed, or lacks the one that is needed, the node couldn't do what its
- * cluster expects of it. */
+/* A rule about a list of words. A value that contains a word that isn't allowed, or lacks the needed one, requests
+ * something that the node can't do. */
 struct rule {
     const char *name, *fallback;
-    const char *allowed; /* words with commas between them; NULL: any */
+    const char *allowed; /* words separated by commas; NULL: any */
     const char *needed;  /* NULL: none */
-    unsigned mode;       /* where it isn't 0, the value must be a file mode in octal with all these bits */
-    unsigned most;       /* where it isn't 0, the value must be a number from 1 to this */
-    bool not_blank;      /* no word at all breaks the rule, too */
+    unsigned mode;       /* if not 0, the value must be a file mode in octal with all these bits */
+    unsigned most;       /* if not 0, the value must be a number from 1 to this */
+    bool not_blank;      /* an empty list breaks the rule, too */
     bool fatal;
     const char *why; /* a sentence */
-    bool of_proxy; /* the rule applies only where application masters talk to the ResourceManager through nmd */
+    bool of_proxy; /* applies only if application masters connect to the ResourceManager through nmd */
     struct {
         const char *name, *value;
-    } unless; /* this other property has this value (NULL: any but ""): then the rule asks for nothing */
+    } unless; /* the rule doesn't apply if this other property has this value (NULL: any but "") */
 };
 
 #define PAGES_IN_CLEAR \
@@ -56,12 +56,12 @@ struct rule {
 #define OWN_PROTOCOL "nmd speaks Hadoop's own protocol, and no other that a class written in Java could bring"
 #define NO_POLICY "nmd doesn't check lists of who may call a service; tokens alone say who may talk to it"
 #define NO_AUTHORIZATION .unless = {"hadoop.security.authorization", "false"}
-/* Of the services that Hadoop's NodeManager has lists for (NMPolicyProvider), nmd has the first, and the second where
- * masters talk to their ResourceManager through it. */
+/* Prefixes of access lists. Of the services with lists in Hadoop's NodeManager (NMPolicyProvider), nmd has the first,
+ * and the second if masters connect to their ResourceManager through nmd. */
 #define NODES "security.containermanagement.protocol."
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 #define OTHERS "security.service.authorization.default."
-/* A list of who may call lets nobody in where it is blank, and one of who may not keeps nobody out. */
+/* An empty list of allowed callers allows no one, and an empty list of blocked callers blocks no one. */
 #define EVERYBODY "*", .allowed = "*", .not_blank = true, .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 #define NOBODY "", .allowed = "", .fatal = true, .why = NO_POLICY, NO_AUTHORIZATION
 
@@ -88,7 +88,7 @@ static const struct rule rules[] = {
     {"yarn.ipc.client.factory.class", FACTORY("RpcClient"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.server.factory.class", FACTORY("RpcServer"), .fatal = true, .why = OWN_PROTOCOL},
     {"yarn.ipc.record.factory.class", FACTORY("Record"), .fatal = true, .why = OWN_PROTOCOL},
-    /* With "*" everywhere the lists of hadoop-policy.xml let everybody in, as nmd does. */
+    /* With "*" everywhere, the lists of hadoop-policy.xml allow all callers, as nmd does. */
     {"hadoop.security.authorization", "false", .allowed = "true,false", .fatal = true, .why = "it is neither"},
     {NODES "acl", EVERYBODY},
     {NODES "acl.blocked", NOBODY},
@@ -107,7 +107,7 @@ static const struct rule rules[] = {
     {"hadoop.http.authentication.type", "simple", .allowed = "simple", .fatal = true, .why = PAGES_IN_CLEAR, NO_PAGES},
     {"hadoop.http.authentication.simple.anonymous.allowed", "true", .allowed = "true", .fatal = true,
      .why = PAGES_IN_CLEAR, NO_PAGES},
-    /* Those that ask for names let everybody in, as nmd does, where the two properties above have their defaults. */
+    /* With the defaults of the two properties above, filters that require names allow all callers, as nmd does. */
     {"hadoop.http.filter.initializers", STATIC_USER,
      .allowed = STATIC_USER "," CROSS_ORIGIN "," ASKS_NAME "," ASKS_PROXY_NAME, .fatal = true,
      .why = "a filter of requests that is written in Java can't run in nmd, and nothing would be filtered "
@@ -138,7 +138,7 @@ static const struct rule rules[] = {
      .unless = {"nmd.webhdfs.ca-file", NULL}},
     {"yarn.nodemanager.network-tagging-handler.enabled", "false", .allowed = "false", .fatal = true,
      .why = "nmd doesn't tag what containers send, and a firewall that goes by the tags would let it through"},
-    /* one that lets more in than the node does only promises less, and is warned of below */
+    /* A mode that allows more than the node does is harmless, and is only warned of below. */
     {LOG_MODE, .mode = 0710, .fatal = true,
      .why = "the directories of containers' logs have the mode 710 on this node, which lets the group through"},
     {"yarn.nodemanager.container-executor.class", EXECUTOR "DefaultContainerExecutor",
@@ -219,7 +219,8 @@ static const struct rule rules[] = {
      .why = "this node's pages can't be read by pages of other hosts"},
 };
 
-/* Behind "yarn.nodemanager.": names of no effect here; one that ends with '.' or '-' is that of all that begin so. */
+/* Names without effect here, after "yarn.nodemanager.". A name that ends with '.' or '-' stands for all names with that
+ * prefix. */
 static const char *const idle[] = {
     /* threads, intervals and JVMs of a NodeManager that is written in Java */
     "container-manager.thread-count", "amrmproxy.client.thread-count", "collector-service.", "delete.thread-count",
@@ -227,14 +228,14 @@ static const char *const idle[] = {
     "localizer.client.thread-count", "localizer.cache.cleanup.interval-ms", "container-localizer.", "recovery.dir",
     "recovery.compaction-interval-secs", "container-metrics.", "dispatcher.metric.enable",
     "resourcemanager.connect.max-wait.ms", "duration-to-track-stopped-containers",
-    /* what nmd measures and limits with cgroups, in its own slice, whoever asks */
+    /* resources that nmd always measures and limits with cgroups, in its own slice */
     "resource.count-logical-processors-as-cores", "resource.memory.enabled",
     "resource.memory.cgroups.", "resource.cpu.enabled", "linux-container-executor.group",
     "vmem-check-enabled", "vmem-pmem-ratio", "resource-monitor.interval-ms",
     "resource-calculator.class", "container-monitor.", "linux-container-executor.path",
     "linux-container-executor.resources-handler.class", "linux-container-executor.cgroups.",
     "elastic-memory-control.", "windows-",
-    /* parts of what a rule stops or warns of, and of no effect without that */
+    /* details of functions that a rule refuses or warns of; without effect otherwise */
     "amrmproxy.wait.uam-register.done", "amrmproxy.address.splitmerge.printmaxrrcount", "least-load-policy-selector.",
     "aux-services.", "node-labels.", "node-attributes.", "csi-driver.", "csi-driver-adaptor.",
     "numa-awareness.", "resource-plugins.", "resource-type.", "pluggable-device-framework.", "runtime.linux.",
@@ -243,13 +244,13 @@ static const char *const idle[] = {
     "remote-app-log-dir-", "remote-app-log-dir.", "log-aggregation.", "logaggregation.", "health-checker.",
     /* Kerberos and what it protects */
     "keytab", "principal", "webapp.spnego-", "webapp.https.address",
-    /* pages that can be written to, or be framed: nmd's can't */
+    /* protection of pages that can be written to or framed; nmd's can't */
     "webapp.rest-csrf.", "webapp.xfs-filter.",
-    /* shapes that only the Java node has: how it lays out and checks directories, and words that it cuts off */
+    /* details of the Java node only: layout and checks of directories, and truncation of texts */
     "disk-health-checker.working-dir-content-accessibility-validation.enabled",
     "local-cache.max-files-per-directory", "disk-validator", "container-diagnostics-maximum-size",
     "localizer.address",
-    /* what the Java node sets itself, over what a file has */
+    /* properties that the Java node sets itself, whatever a file has */
     "good-local-dirs", "good-log-dirs",
 };
 
@@ -267,7 +268,7 @@ static bool is_idle(const char *rest)
     return false;
 }
 
-/* Whether there is such a key is said where they are read (defaults.c, sources.c). */
+/* Returns true for families of nmd's own keys. Their readers check whether the key exists (defaults.c, sources.c). */
 static bool is_own_family(const char *name)
 {
     static const char *const families[] = {OWN "over-allocation.", OWN "queue.", OWN "preemption.",
@@ -336,7 +337,7 @@ static bool is_mode_with(const char *word, size_t n, unsigned bits)
     return (mode & bits) == bits;
 }
 
-/* The first word that breaks the rule: in the text, or the one that is missed. NULL: none does. */
+/* Returns the first word that breaks the rule, or the text if the needed word is missing. NULL: the rule is kept. */
 static const char *offender(const struct rule *rule, const char *text)
 {
     static const char separators[] = ", \t\r\n";
@@ -368,7 +369,7 @@ static int has_value(const struct nm_yarn_conf *c, const char *name, const char 
     return value ? strcasecmp(text, value) == 0 : *text != '\0';
 }
 
-/* Distributed scheduling is done by the proxy and turns it on. */
+/* Returns whether the proxy is enabled. Distributed scheduling needs the proxy and implies it. */
 static int has_proxy(const struct nm_yarn_conf *c)
 {
     int r = has_value(c, NODE "amrmproxy.enabled", "true");
@@ -376,7 +377,7 @@ static int has_proxy(const struct nm_yarn_conf *c)
     return r == 0 ? has_value(c, NODE "distributed-scheduling.enabled", "true") : r;
 }
 
-/* 1: another property says that it doesn't matter. */
+/* Returns 1 if another property makes the rule unnecessary. */
 static int is_lifted(const struct nm_yarn_conf *c, const struct rule *rule)
 {
     int r = rule->unless.name ? has_value(c, rule->unless.name, rule->unless.value) : 0;
@@ -421,7 +422,8 @@ static int check_rule(const struct nm_yarn_conf *c, const struct rule *rule, nm_
     return -EOPNOTSUPP;
 }
 
-/* A slip of the pen would go unnoticed among Hadoop's own names and nmd's; other prefixes are other programs'. */
+/* Warns of names with Hadoop's or nmd's prefix that neither defines, since they may be misspelt. Other prefixes belong
+ * to other programs. */
 static int warn_of_unknown(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, void *userdata)
 {
     for (size_t i = 0; i < nm_yarn_conf_count(c); i++) {

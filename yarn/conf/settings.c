@@ -56,7 +56,7 @@ struct nm_yarn_settings *nm_yarn_settings_free(struct nm_yarn_settings *s)
     return NULL;
 }
 
-/* ---- from the files ----------------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------------------------- */
 
 int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret)
 {
@@ -72,7 +72,7 @@ int nm_yarn_settings_new_conf(struct nm_yarn_conf **ret)
     return r;
 }
 
-/* As if no file had it; what it is made of may come from none of them either. */
+/* Sets the value that applies if no file sets any property, including those that the default refers to. */
 static int use_fallback(size_t i, struct nm_yarn_settings *s)
 {
     _cleanup_(nm_yarn_conf_freep) struct nm_yarn_conf *c = NULL;
@@ -101,7 +101,7 @@ static int read_key(const struct nm_yarn_conf *c, size_t i, struct nm_yarn_setti
         return r;
     if (file && !(s->sources[i] = strdup(file)))
         return -ENOMEM;
-    /* as Hadoop has it, of true and false alone */
+    /* As in Hadoop, an empty value means the default for booleans only. */
     r = k->type == NM_YARN_BOOL && !*s->values[i] ? use_fallback(i, s) : nm_yarn_value_parse(k, s->values[i], s);
     if (r == -EINVAL || r == -ERANGE)
         return nm_fail(ret_message, r, "%s: %s = '%s': must be %s",
@@ -125,7 +125,7 @@ static int read_variable(const struct nm_yarn_conf *c, const struct nm_yarn_prop
     return v->name && v->source ? 0 : -ENOMEM;
 }
 
-/* Those of a name that only the files know. */
+/* Reads the variables, whose names are only in the files. */
 static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     int r = 0;
@@ -144,8 +144,9 @@ static int read_variables(const struct nm_yarn_conf *c, struct nm_yarn_settings 
     return r;
 }
 
-/* In the table's order, since a host's field may be a part of an address's. A default may be wrong only because a
- * property of a file's is in it, which is refused itself: that is told where no file's property is. */
+/* Reads the keys in the table's order, since a host's field may be a part of an address. A default may be invalid only
+ * because it contains a property from a file, which is refused itself. So failures of defaults are reported only if no
+ * property of a file failed. */
 static int read_keys(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     _cleanup_(nm_refusals_done) struct nm_refusals of_defaults = {};
@@ -167,7 +168,7 @@ static int read_keys(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, s
     return 0;
 }
 
-/* What several properties come to together. */
+/* Reads the settings that depend on several properties. */
 static int read_others(const struct nm_yarn_conf *c, struct nm_yarn_settings *s, struct nm_refusals *refusals)
 {
     char *message = NULL;
@@ -203,7 +204,7 @@ static int read_executor(const char *dir, struct nm_yarn_settings *s, nm_yarn_wa
                                  &s->executor_rules, refusals);
 }
 
-/* Adds to the refusals, with *ret set all the same. dir NULL: no container-executor.cfg. */
+/* Sets *ret even if it adds refusals. dir NULL: there is no container-executor.cfg. */
 static int examine(const struct nm_yarn_conf *c, const char *dir, nm_yarn_warn_t warn, void *userdata,
                    struct nm_yarn_settings **ret, struct nm_refusals *refusals)
 {
@@ -242,7 +243,7 @@ int nm_yarn_settings_read(const struct nm_yarn_conf *c, nm_yarn_warn_t warn, voi
     return r;
 }
 
-/* A file that can't be read is one refusal among those of the others. */
+/* Adds a file that can't be read as one refusal, and continues with the others. */
 int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdata, struct nm_yarn_settings **ret,
                              char **ret_message)
 {
@@ -257,7 +258,7 @@ int nm_yarn_settings_examine(const char *dir, nm_yarn_warn_t warn, void *userdat
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* A command that fetches gets it, wherever that runs. */
+/* Stores the absolute path, because fetch commands get it and run in another working directory. */
 static int keep_dir(struct nm_yarn_settings *s, const char *dir)
 {
     s->dir = realpath(dir, NULL);
@@ -277,7 +278,7 @@ int nm_yarn_settings_load(const char *dir, nm_yarn_warn_t warn, void *userdata, 
     return r;
 }
 
-/* ---- for people --------------------------------------------------------------------------- */
+/* ---- display ------------------------------------------------------------------------------ */
 
 static int add_row(json_t *array, const char *key, const char *value, const char *fallback, const char *allowed,
                    const char *meaning, const char *source)

@@ -14,7 +14,7 @@ int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct n
 /* Opens and closes a connection to each host, to all at once, in ten seconds at most. */
 void nm_setup_try_hosts(const struct nm_setup_wish *w, struct nm_setup_facts *f);
 
-/* Returns the network that has both addresses, such as "10.1.0.0/16", by the mask of the first one. NULL: there is
+/* Returns the network that contains both addresses, such as "10.1.0.0/16", by the mask of the first one. NULL: there is
  * none. The addresses are of one family. */
 struct sockaddr;
 const char *nm_setup_common_network(struct nm_arena *a, const struct sockaddr *own, const struct sockaddr *mask,

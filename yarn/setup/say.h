@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The output of a setup. It is the same for a dry run and for a real one. */
+/* Prints the output of a setup, which is the same for a dry run and for a real one. */
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@ enum nm_setup_line {
     NM_SETUP_LINE_OTHER,   /* doesn't change the variable */
     NM_SETUP_LINE_VALUE,   /* sets it */
     NM_SETUP_LINE_DEFAULT, /* sets it if it isn't set: ${NAME:-VALUE} */
-    NM_SETUP_LINE_UNCLEAR, /* sets it, but only a shell can tell to what, or whether */
+    NM_SETUP_LINE_UNCLEAR, /* sets it, but only a shell can determine the value or whether it is set */
 };
 
 /* Examines a line without its newline. *ret is a part of the line, of *ret_size bytes. */

@@ -7,8 +7,8 @@
 
 struct nm_setup_service {
     bool by_systemd;
-    pid_t pid; /* of the nmd that uses the state directory; 0: none does; negative errno: unknown */
+    pid_t pid; /* pid of the nmd that uses the state directory; 0: none does; negative errno: unknown */
 };
 
-/* Examines the host that the wish's root directory belongs to. Uncertainty is a value of the result. */
+/* Examines the host that the request's root directory belongs to. Uncertainty is a value of the result. */
 struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w);

@@ -13,13 +13,13 @@
 #include "yarn/conf/settings.h"
 
 struct nm_yarn_setup_params {
-    const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf shall name it */
+    const char *conf_dir;     /* the cluster's files; absolute, as nmd.conf should name it */
     const char *config_path;  /* nmd.conf; the drop-in is written to the directory beside it */
-    const char *state_dir;    /* absolute; it has the manifest */
+    const char *state_dir;    /* absolute; contains the manifest */
     const char *root;         /* all paths are below it; NULL: the host's own */
     const char *java_home;    /* NULL: it is searched for */
     const char *const *allow; /* more addresses for IPAddressAllow=, NULL-terminated */
-    bool is_dry; /* change nothing; output and result are the same, also where something can't be written to */
+    bool is_dry; /* change nothing; output and result are the same, even where something can't be written to */
     void (*progress)(const char *text); /* NULL, or is called every second while names or hosts don't answer */
     /* Returns the pid of the nmd that uses this state directory; 0: none does; -errno: unknown. NULL: unknown. */
     pid_t (*holder)(const char *state_dir);
@@ -27,9 +27,9 @@ struct nm_yarn_setup_params {
     void *userdata;
 };
 
-/* Prints to `out`. Returns 0 if all is as it should be, also with open decisions of the administrator or a
- * ResourceManager that doesn't answer. -EEXIST: something isn't ours and was left as it is; `out` says what. Other
- * -errno, with sentences in *ret_message, a line each: nothing was done, or not everything. */
+/* Prints to `out`. Returns 0 if everything is as it should be, even if the administrator has open decisions or a
+ * ResourceManager doesn't answer. -EEXIST: something isn't ours and was left unchanged; `out` names it. Other -errno:
+ * nothing was done, or not everything. *ret_message then has sentences, one per line. */
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
 /* Returns 0 if everything was reverted. -EEXIST: something stays, since it was changed or is in use. */
 int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Reverts what a setup has written, and nothing else. A file that was changed since, and a directory that isn't empty
- * or has got another owner, are left, reported, and kept in the list, so that a later undo can revert them.
+ * Reverts what a setup has written, and nothing else. A file that was changed since is left, and so is a directory that
+ * isn't empty or has another owner. Both are reported and kept in the list, so that a later undo can revert them.
  */
 
 #include "yarn/setup/facts.h"
@@ -19,16 +19,16 @@ struct nm_setup_undo_step {
     enum nm_setup_undo_act act;
     const struct nm_setup_entry *entry;
     const struct nm_setup_spot *spot;
-    const char *why; /* why it stays, or what is left in a directory that is given back; else NULL */
+    const char *why; /* why it stays, or what remains in a directory that is restored; else NULL */
 };
 
 /* What exists at the path of an entry now. */
 struct nm_setup_left {
     struct nm_setup_spot spot;
-    /* Contents of a directory that was made; of one that was changed those that belong to this user. NULL-terminated;
-     * not all of them if they are many. */
+    /* Contents of a directory that was made. For a changed directory: the contents that belong to this user.
+     * NULL-terminated; incomplete if there are many. */
     const char **names;
-    bool has_new; /* of a file: the name NM_SETUP_NEW_NAME exists beside it */
+    bool has_new; /* for a file: the name NM_SETUP_NEW_NAME exists beside it */
 };
 
 struct nm_setup_undo {
@@ -45,9 +45,10 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
 /* Examines the path of each entry. -errno and *ret_message: a path can't be examined. */
 int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, struct nm_arena *a,
                        struct nm_setup_left **ret, char **ret_message);
-/* Continues after a step that fails, with a sentence for each in *ret_message. The manifest then stays, so that undo
- * can be run again. Directories above the manifest are removed after it, so a failure there is only reported. */
+/* Continues after a failed step, and puts a sentence for each failure into *ret_message. The manifest then stays, so
+ * that undo can be run again. Directories above the manifest are removed after it, so a failure there is only
+ * reported. */
 int nm_setup_undo_act(const char *root, const struct nm_setup_undo *u, const char *manifest_path, char **ret_message);
-/* Says instead what would fail since it can't be written to. */
+/* Returns the failures that read-only files or directories would cause, without changing anything. */
 int nm_setup_undo_check(const char *root, const struct nm_setup_undo *u, const char *manifest_path,
                         char **ret_message);
