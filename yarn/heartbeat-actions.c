@@ -6,7 +6,7 @@
 
 #include "yarn/message-ids.h"
 
-/* Of a container that never came here, or has ended, there is nothing to be done, and nothing to be said. */
+/* Ends containers. Requests for unknown or ended containers are ignored. */
 static void end_containers(struct nm_yarn_node *n, const Yarn__HeartbeatResponse *answer)
 {
     struct nm_exception why;
@@ -27,7 +27,7 @@ static void signal_containers(struct nm_yarn_node *n, const Yarn__HeartbeatRespo
                                       answer->containers_to_signal[i]->command, &why);
 }
 
-/* An application's master may have come with the same one before. */
+/* Updates containers. The application's master may have sent the same token before. */
 static void update_containers(struct nm_yarn_manage *m, const Yarn__HeartbeatResponse *answer)
 {
     struct nm_exception why;

@@ -59,7 +59,8 @@ static int take_word(const char **text, const char *word)
     return 0;
 }
 
-/* A number of at least so many digits, and of more only if the first isn't 0: each number has one spelling. */
+/* Parses a number of at least `digits` digits. Leading zeros are only allowed up to this length, so that each number
+ * has one spelling. */
 static int take_number(const char **text, unsigned digits, int64_t max, int64_t *ret)
 {
     const char *begin = *text, *p = begin;
@@ -77,7 +78,7 @@ static int take_number(const char **text, unsigned digits, int64_t max, int64_t 
     return 0;
 }
 
-/* "1410901177871_0001" */
+/* Parses "1410901177871_0001". */
 static int take_application(const char **text, struct nm_yarn_application_id *ret)
 {
     struct nm_yarn_application_id id;

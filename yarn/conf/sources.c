@@ -20,8 +20,8 @@
 struct reader {
     const struct nm_yarn_conf *conf;
     bool https;
-    const char *prefix; /* of names in name_nodes */
-    const char *file_system; /* the default one; NULL: none is set */
+    const char *prefix; /* prepended to the names in name_nodes */
+    const char *file_system; /* the default file system; NULL: not set */
     json_t *name_nodes, *webhdfs, *commands, *lacking;
 };
 
@@ -33,8 +33,8 @@ static void reader_done(struct reader *r)
     json_decref(r->lacking);
 }
 
-/* By the tables of Hadoop's Configuration and HdfsConfiguration, in which names with a service behind them aren't.
- * NULL: it has no older name. */
+/* Returns the deprecated name of a property, by the tables of Hadoop's Configuration and HdfsConfiguration. Names with
+ * a service suffix are not in these tables. NULL: there is none. */
 static const char *older_name(const char *name)
 {
     static const struct {
@@ -52,8 +52,8 @@ static const char *older_name(const char *name)
     return NULL;
 }
 
-/* *ret is NULL where it isn't set, or can't be made sense of: a part of it is the environment's, which may be no text.
- * Without memory nothing is known: to take HTTPS_ONLY for unset would send data in the clear. */
+/* Reads a property. *ret is NULL if it isn't set, can't be expanded, or isn't valid UTF-8, since it may contain
+ * environment variables. Returns -ENOMEM without memory: to treat HTTPS_ONLY as unset would send data in the clear. */
 static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
 {
     _cleanup_free_ char *value = NULL;
@@ -67,7 +67,8 @@ static int get(const struct nm_yarn_conf *c, const char *name, char **ret)
     return 0;
 }
 
-/* As in Hadoop, an address alone is that of HDFS, and "local" means the node's own file system. */
+/* Reads the default file system. As in Hadoop, an address without a scheme is that of HDFS, and "local" means the
+ * node's own file system. */
 static int get_default_fs(const struct nm_yarn_conf *c, char **ret)
 {
     _cleanup_free_ char *value = NULL;
@@ -93,8 +94,8 @@ static int append(json_t *list, const char *text, size_t size)
 
 /* ---- name nodes --------------------------------------------------------------------------- */
 
-/* What a URI's authority may be. What is there already stays: two name nodes of one host share its bare name, and the
- * first has it. */
+/* Adds an authority that URIs may have. An existing one is kept: if two name nodes run on one host, the host's bare
+ * name stands for the first. */
 static int put_key(const struct reader *r, const char *name, const char *base)
 {
     char key[NAME_SIZE + 40];
@@ -117,7 +118,8 @@ static int put_keys(const struct reader *r, const struct nm_authority *rpc, cons
     return e < 0 ? e : put_key(r, rpc->host, base);
 }
 
-/* why: NULL: it is no address at all. Once: the properties are read a second time for swebhdfs:. */
+/* Adds a doubtful property to `lacking`. why NULL: the value is no address at all. Does so in the first pass only,
+ * because the properties are read again for swebhdfs:. */
 static int doubt_address(const struct reader *r, const char *name, const char *value, const char *why)
 {
     json_t *item;
@@ -128,7 +130,7 @@ static int doubt_address(const struct reader *r, const char *name, const char *v
     return json_array_append_new(r->lacking, item) < 0 ? -ENOMEM : 0;
 }
 
-/* Hadoop takes no such address. */
+/* Reports an IPv6 address without brackets, which Hadoop refuses. */
 static int doubt_bare(const struct reader *r, const char *name, const char *value, const struct nm_authority *a)
 {
     if (!a->is_bare || nm_authority_is_wildcard(a))
@@ -153,7 +155,7 @@ static int get_address(const struct reader *r, const char *what, const char *suf
     return doubt_bare(r, name, text, &address);
 }
 
-/* Of a name service's node nothing else says where it is. */
+/* Reports a wildcard address of a name service's node, whose host no other property provides. */
 static int doubt_wildcard(const struct reader *r, const char *what, const char *suffix, const struct nm_authority *a)
 {
     char name[2 * NAME_SIZE];
@@ -166,8 +168,8 @@ static int doubt_wildcard(const struct reader *r, const char *what, const char *
                          "name node");
 }
 
-/* suffix: "", ".SERVICE" or ".SERVICE.NODE"; fallback: where its RPC is, if nothing else says so. As Hadoop has it, one
- * whose web address is none or all addresses answers where its RPC does. */
+/* Adds a name node. suffix: "", ".SERVICE" or ".SERVICE.NODE". fallback: its RPC address if no property sets one. As in
+ * Hadoop, the RPC host is used if the web address is missing or a wildcard. */
 static int add_name_node(const struct reader *r, json_t *list, const char *suffix, const struct nm_authority *fallback)
 {
     const char *what = r->https ? "https" : "http", *host;
@@ -191,7 +193,7 @@ static int add_name_node(const struct reader *r, json_t *list, const char *suffi
     return e < 0 ? e : put_keys(r, &rpc, base);
 }
 
-/* With several name nodes, or with one whose address has the service's name in it. */
+/* Fills the list of a service that has several name nodes, or one whose property names contain the service's name. */
 static int fill_service(const struct reader *r, json_t *list, const char *service, size_t size)
 {
     _cleanup_free_ char *nodes = NULL;
@@ -218,7 +220,8 @@ static int fill_service(const struct reader *r, json_t *list, const char *servic
     return e;
 }
 
-/* Takes the list over. Where there is nothing in it the worker goes by its own default: the host of the URI. */
+/* Adds the list, and takes ownership of it. An empty list is left out, so that the worker uses its default: the host of
+ * the URI. */
 static int put_list(json_t *object, const char *key, size_t size, json_t *list)
 {
     if (json_array_size(list) > 0)
@@ -227,7 +230,8 @@ static int put_list(json_t *object, const char *key, size_t size, json_t *list)
     return 0;
 }
 
-/* Whether clients are to ask it by its name: a cluster may list a service that nobody asks so. */
+/* Determines whether clients address the service by its name. A cluster may list services that clients don't address
+ * so. */
 static int is_asked_by_name(const struct reader *r, const char *service, bool *ret)
 {
     static const char *const schemes[] = {"hdfs", "webhdfs", "swebhdfs"};
@@ -250,7 +254,7 @@ static int is_asked_by_name(const struct reader *r, const char *service, bool *r
     return 0;
 }
 
-/* One without any address would be asked as if its name were a host's. */
+/* Reports a service without any address, because clients would use its name as a host name. */
 static int doubt_service(const struct reader *r, const char *service)
 {
     bool is_asked = false;
@@ -290,7 +294,7 @@ static int read_services(struct reader *r, const char *services)
     return e;
 }
 
-/* The only name node, whose properties have no name in them. */
+/* Reads the only name node, whose property names have no suffix. */
 static int read_single(const struct reader *r, const struct nm_authority *of_file_system)
 {
     json_t *list = json_array();
@@ -300,7 +304,7 @@ static int read_single(const struct reader *r, const struct nm_authority *of_fil
     return e;
 }
 
-/* hdfs:///PATH is in the default file system, if that is HDFS. */
+/* Adds "hdfs:", the entry for hdfs:///PATH, which lies in the default file system if that is HDFS. */
 static int put_default(const struct reader *r, const struct nm_authority *authority)
 {
     json_t *list = nm_name_nodes_find(r->name_nodes, r->prefix, authority->host, authority->port, false);
@@ -313,7 +317,7 @@ static int put_default(const struct reader *r, const struct nm_authority *author
     return put_key(r, "hdfs:", base);
 }
 
-/* scheme: with its colon. */
+/* Adds the entry for URIs without an authority. scheme: with its colon. */
 static int put_webhdfs_default(const struct reader *r, const char *scheme, const struct nm_authority *authority)
 {
     unsigned port = authority->port > 0 ? authority->port : r->https ? HTTPS_PORT : HTTP_PORT;
@@ -334,7 +338,7 @@ static int read_all(struct reader *r, const char *services, const struct nm_auth
     return read_single(r, of_file_system);
 }
 
-/* Where the policy is TLS for all, they are those of the other schemes. */
+/* Reads the name nodes for swebhdfs:. If the policy is TLS for all, they are the same as for the other schemes. */
 static int read_swebhdfs(struct reader *r, const char *services, const char *policy, const char *file_system)
 {
     struct nm_authority authority;
@@ -352,7 +356,7 @@ static int read_swebhdfs(struct reader *r, const char *services, const char *pol
     return e == 0 && is_default ? put_webhdfs_default(&tls, "swebhdfs:", &authority) : e;
 }
 
-/* What there is to say of the default file system, if it has this scheme. */
+/* Reports a default file system of this scheme whose address is missing or doubtful. */
 static int doubt_uri(const struct reader *r, const char *file_system, const char *scheme)
 {
     static const char none[] = "it names no name node, so that what is in the default file system isn't fetched";
@@ -363,7 +367,7 @@ static int doubt_uri(const struct reader *r, const char *file_system, const char
         return 0;
     if (strncmp(file_system + n, "://", 3) != 0 || file_system[n + 3] == '/' || file_system[n + 3] == '\0')
         return doubt_address(r, "fs.defaultFS", file_system, none);
-    /* SCHEME: alone is for Hadoop a host of that name, whose port is left out */
+    /* Hadoop reads SCHEME: alone as a host of that name with an empty port */
     if (strncasecmp(file_system + n + 3, scheme, n) == 0 && nm_streq(file_system + n + 3 + n, ":"))
         return doubt_address(r, "fs.defaultFS", file_system + n + 3, none);
     if (!nm_authority_read_uri(file_system, scheme, &a))
@@ -406,7 +410,7 @@ static int read_name_nodes(struct reader *r)
     return e;
 }
 
-/* How name nodes are asked that aren't among those, too. */
+/* Reads the TLS settings, which also apply to name nodes that aren't in the list. */
 static int read_tls(const struct reader *r, json_t **ret)
 {
     _cleanup_free_ char *ca_file = NULL;

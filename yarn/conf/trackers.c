@@ -13,7 +13,7 @@
 #define TRACKERS_MAX 32u
 
 static const struct {
-    const char *name; /* behind the prefix */
+    const char *name; /* without the prefix */
     int port;
 } services[] = {
     [NM_YARN_RM_TRACKER] = {"resource-tracker.address", 8031},
@@ -27,7 +27,7 @@ void nm_yarn_trackers_free(struct nm_yarn_address *list, size_t n)
     free(list);
 }
 
-/* The property's text, or NULL: it isn't set. */
+/* Reads a property. *ret is NULL if it isn't set. */
 static int get(const struct nm_yarn_conf *c, const char *name, const char *id, char **ret, char **ret_message)
 {
     char whole[300];

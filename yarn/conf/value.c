@@ -10,10 +10,10 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-#define DIRS_MAX 64      /* nm-shuffle takes no more */
-#define DIR_MAX_SIZE 512 /* nm_yarn_value_allowed() tells both */
+#define DIRS_MAX 64      /* limit of nm-shuffle */
+#define DIR_MAX_SIZE 512 /* nm_yarn_value_allowed() describes both limits */
 
-/* Hadoop knows these two words alone. */
+/* Parses a boolean. Hadoop accepts only these two words. */
 static int parse_bool(const char *text, bool *ret)
 {
     if (strcasecmp(text, "true") != 0 && strcasecmp(text, "false") != 0)
@@ -30,7 +30,7 @@ static int parse_queue_policy(const char *text, bool *ret)
     return 0;
 }
 
-/* A sign, and digits alone: no blanks, no hexadecimal numbers. */
+/* Parses an optional sign and decimal digits, without blanks. */
 static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
     bool negative = *text == '-';
@@ -46,7 +46,7 @@ static int parse_number(const char *text, int64_t min, int64_t max, int64_t *ret
     return 0;
 }
 
-/* "30000", "30s", "10m". */
+/* Parses a time such as "30000", "30s" or "10m". */
 static int parse_msec(const char *text, int64_t min, int64_t max, uint64_t *ret_usec)
 {
     static const struct {
@@ -84,7 +84,7 @@ static bool is_host(const char *text, size_t n)
     return true;
 }
 
-/* "name:8031" or "[::1]:8031". */
+/* Parses an address such as "name:8031" or "[::1]:8031". */
 static int parse_address(const char *text, int64_t min, int64_t max, struct nm_yarn_address *ret)
 {
     const char *colon = strrchr(text, ':'), *host = text;
@@ -113,7 +113,7 @@ static int parse_address(const char *text, int64_t min, int64_t max, struct nm_y
     return 0;
 }
 
-/* In the place of what is there. */
+/* Replaces *ret with a copy of the text. */
 static int take_copy(const char *text, char **ret)
 {
     char *copy = strdup(text);
@@ -136,7 +136,8 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     char *end;
     double v;
 
-    if (!isdigit((unsigned char)text[negative])) /* nor what strtod() takes besides: blanks, signs, "inf", "nan" */
+    if (!isdigit((unsigned char)text[negative])) /* refuses other forms that strtod() accepts: blanks, signs, "inf",
+                                                  * "nan" */
         return -EINVAL;
     errno = 0;
     v = strtod(text, &end);
@@ -148,7 +149,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     return 0;
 }
 
-/* It may stand in a script, a log or a terminal. */
+/* Parses a text without control characters, since it may be copied to a script, a log or a terminal. */
 static int parse_text(const char *text, char **ret)
 {
     for (const char *p = text; *p; p++)
@@ -165,7 +166,7 @@ static void free_list(char **list)
 }
 NM_DEFINE_CLEANUP(char **, free_list)
 
-/* Words with commas between them; blanks around them, and words that are empty, are nothing, as in Hadoop. */
+/* Parses words separated by commas. As in Hadoop, blanks around words and empty words are ignored. */
 static int parse_list(const char *text, char ***ret)
 {
     static const char separators[] = ",\n", blanks[] = " \t\r,\n";
@@ -188,7 +189,7 @@ static int parse_list(const char *text, char ***ret)
     return 0;
 }
 
-/* It stands in scripts, in double quotes or none, and in lists. */
+/* Checks a path that is copied to scripts, with or without double quotes, and to lists. */
 static bool is_dir(const char *name)
 {
     if (*name != '/' || strlen(name) > DIR_MAX_SIZE)
@@ -199,7 +200,7 @@ static bool is_dir(const char *name)
     return true;
 }
 
-/* Hadoop takes them as URIs, too. */
+/* Parses paths. As in Hadoop, file: URIs are allowed. */
 static int parse_dirs(const char *text, char ***ret)
 {
     _cleanup_(free_listp) char **list = NULL;
@@ -287,7 +288,7 @@ void nm_yarn_value_done(const struct nm_yarn_key *k, struct nm_yarn_settings *s)
     case NM_YARN_HOST:
     case NM_YARN_TEXT:
         free(*(char **)field);
-        *(char **)field = NULL; /* a host's field may be a part of an address's */
+        *(char **)field = NULL; /* a host's field may be a part of an address's field */
         break;
     case NM_YARN_LIST:
     case NM_YARN_DIRS:

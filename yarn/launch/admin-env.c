@@ -29,14 +29,14 @@ size_t nm_yarn_admin_env_room(const struct nm_yarn_settings *s)
     return n;
 }
 
-/* Joined as directories are. */
+/* Appends a value after a colon, as in a list of directories. */
 static int append(struct nm_arena *arena, struct nm_yarn_env *e, const char *value)
 {
     e->value = nm_yarn_print(arena, "%s:%s", e->value, value);
     return e->value ? 0 : -ENOMEM;
 }
 
-/* ---- what is to be set -------------------------------------------------------------------- */
+/* ---- variables to set --------------------------------------------------------------------- */
 
 static int read_list(const char *text, struct nm_arena *arena, struct nm_yarn_env *list, size_t *n)
 {
@@ -74,15 +74,15 @@ static void read_properties(const struct nm_yarn_settings *s, struct nm_yarn_env
     }
 }
 
-/* ---- what stands for what ----------------------------------------------------------------- */
+/* ---- substitution ------------------------------------------------------------------------- */
 
-/* The length of the name behind a '$' of the text, or 0. */
+/* Returns the length of the name after a '$' at the start of the text, or 0. */
 static size_t name_size(const char *text)
 {
     return *text == '$' && strspn(text + 1, LETTERS) > 0 ? strspn(text + 1, LETTERS DIGITS) : 0;
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_t n, const char *value)
 {
     const char *done = "";
@@ -105,7 +105,7 @@ static const char *expand(struct nm_arena *arena, struct nm_yarn_env *env, size_
     return done;
 }
 
-/* An empty one would only add a ':' to what there is. */
+/* Sets or extends a variable. An empty value is skipped, because it would only append a ':'. */
 static int put(struct nm_arena *arena, const struct nm_yarn_env *variable, struct nm_yarn_env *env, size_t *n)
 {
     const char *value = expand(arena, env, *n, variable->value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See as-user.h. The kernel has identities for files alone, of each thread; capabilities that would pass over rights go
- * with them. What the C library offers for groups would change those of all threads. It isn't nm_become(), which has no
- * way back, but takes the same identity. */
+/* See as-user.h. In the kernel, each thread has a separate user and group for file access, and the capabilities that
+ * bypass file permissions follow them. The C library's function for supplementary groups changes all threads, so the
+ * system call is used. nm_become() applies the same identity but can't be undone. */
 
 #include "yarn/launch/as-user.h"
 
@@ -13,7 +13,7 @@
 
 #include "util/error.h"
 
-/* They don't say whether they were heard; asked for what can't be, they answer with what is. */
+/* Sets the ids. setfsuid() and setfsgid() don't report failures. A call with an invalid id returns the current one. */
 static int set_ids(const struct nm_identity *who)
 {
     (void)setfsgid(who->gid);
@@ -58,7 +58,7 @@ int nm_yarn_become(const struct nm_identity *who, struct nm_yarn_self *ret)
     return r;
 }
 
-/* A change of identity makes the kernel think that there is something to hide: no core would be written any more. */
+/* Restores the identity. A change of identity clears the kernel's dumpable flag, which would prevent core dumps. */
 void nm_yarn_return(struct nm_yarn_self *self)
 {
     if (self->is_other) {

@@ -9,10 +9,10 @@
 
 #include "yarn/launch/claim.h"
 
-/* A file system that mke2fs(8) makes has an inode for so many bytes. */
+/* mke2fs(8) makes one inode per this number of bytes by default. */
 #define INODE_BYTES 16384u
 
-/* ---- making a directory nmd's ------------------------------------------------------------- */
+/* ---- opening localizers ------------------------------------------------------------------- */
 
 static int adopt(struct nm_yarn_caches *c, size_t i)
 {
@@ -31,7 +31,8 @@ static int adopt(struct nm_yarn_caches *c, size_t i)
     return r;
 }
 
-/* A read-only disk may refuse it although its directory could be opened. It is good once it could be made nmd's. */
+/* Opens the localizer of a directory, and marks the directory as bad on failure. A read-only disk may cause this
+ * although the directory could be opened. The directory is good once its localizer could be opened. */
 static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
 {
     struct nm_yarn_dir *d = &c->dirs->all[i];
@@ -44,14 +45,15 @@ static int adopt_or_say(struct nm_yarn_caches *c, size_t i)
     return r;
 }
 
-/* ---- which one ---------------------------------------------------------------------------- */
+/* ---- choice ------------------------------------------------------------------------------- */
 
 static bool is_good(const struct nm_yarn_caches *c, size_t i)
 {
     return c->all[i] && c->dirs->all[i].is_good;
 }
 
-/* The first good one, but not while the one that was chosen is good: each change has resources fetched again. */
+/* Makes the first good localizer current, unless the current one is good: each change causes resources to be fetched
+ * again. */
 static void choose(struct nm_yarn_caches *c)
 {
     struct nm_localizer *good = NULL;
@@ -79,8 +81,8 @@ void nm_yarn_caches_check(struct nm_yarn_caches *c)
     choose(c);
 }
 
-/* What users can have of it. Few inodes are little room, however many bytes are free: an archive may have many small
- * files. File systems that make inodes as they need them say that they have none at all. */
+/* Returns the space that users can use in the directory. Few free inodes count as little space, since an archive may
+ * contain many small files. File systems that make inodes on demand report a total of 0. */
 static uint64_t free_bytes(const struct nm_yarn_caches *c, size_t i)
 {
     struct statvfs vfs;
@@ -103,8 +105,7 @@ static size_t index_of(const struct nm_yarn_caches *c, const struct nm_localizer
     return i;
 }
 
-/* Returns the index of the good directory that has most room, or dirs->n if there is none. Those in `tried` are left
- * out. */
+/* Returns the index of the good directory that has most room, or dirs->n if there is none. Skips those in `tried`. */
 static size_t find_room(const struct nm_yarn_caches *c, const bool *tried)
 {
     size_t best = c->dirs->n;
@@ -137,8 +138,8 @@ struct nm_localizer *nm_yarn_caches_roomier(const struct nm_yarn_caches *c, cons
     return c->all[to];
 }
 
-/* Of the good ones that have room for what they lack, the one that lacks least, and of such the one with most room; or
- * the one for what is new. */
+/* Returns the good localizer that lacks least of the resources and has room for the rest. Among equals, it takes the
+ * one with most room. Returns the current one if none has enough room. */
 static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                         const struct nm_localizer_resource *resources, size_t n)
 {
@@ -158,7 +159,7 @@ static struct nm_localizer *find_fewest(const struct nm_yarn_caches *c, const st
     return best;
 }
 
-/* Another one that has all of them, where the one for what is new hasn't; or that one. */
+/* Returns a localizer that has all resources, if the current one doesn't; else the current one. */
 static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                      const struct nm_localizer_resource *resources, size_t n)
 {
@@ -170,8 +171,9 @@ static struct nm_localizer *find_all(const struct nm_yarn_caches *c, const struc
     return c->now;
 }
 
-/* What the user says is believed for this once: the one that gets what is new stays the one. Which of the resources it
- * has is looked up only where there isn't room for all, or nobody says how large they are. */
+/* Chooses by the sizes that the application states. They are trusted for this choice only, and the current localizer
+ * stays current. The existing resources are looked up only if there isn't room for all of them, or no sizes are
+ * stated. */
 static struct nm_localizer *choose_by_room(const struct nm_yarn_caches *c, const struct nm_localizer_user *user,
                                            const struct nm_localizer_resource *resources, size_t n)
 {

@@ -39,14 +39,14 @@ static _Noreturn void become_checker(int program, int words, const char *path, p
         _exit(126);
     if (nm_become(&who, &(struct nm_become_terms){.no_new_privs = true}) < 0)
         _exit(126);
-    nm_inherited_end_with(nmd); /* once more: the kernel clears this at a change of user */
+    nm_inherited_end_with(nmd); /* repeat, since the kernel clears this at a change of user */
     (void)fexecve(program, argv, env);
     _exit(127);
 }
 
 /* ---- in nmd ---- */
 
-/* To the end of what it says, or of the time. */
+/* Reads the child's output until its end or the time limit. */
 static bool read_words(int fd, char ret[static WORDS_SIZE])
 {
     const uint64_t end_usec = nm_now_usec() + MOST_USEC;
@@ -71,7 +71,8 @@ static bool read_words(int fd, char ret[static WORDS_SIZE])
     return true;
 }
 
-/* 1 and its words; 0: it has none, or there is no way to ask it, of which nmd tells elsewhere. */
+/* Runs the check. Returns 1 with the child's output; 0 if the file is usable or the check could not be run, which nmd
+ * reports elsewhere. */
 static int ask(const char *program_path, const char *path, char ret[static WORDS_SIZE])
 {
     _cleanup_close_ int program = open(program_path, O_PATH | O_CLOEXEC), read_end = -EBADF, write_end = -EBADF;
@@ -105,7 +106,8 @@ static int ask(const char *program_path, const char *path, char ret[static WORDS
     return 1;
 }
 
-/* Which directory of the file's real path isn't open to everybody. NULL: none that we know of, or no memory. */
+/* Returns the first directory of the file's real path that other users can't enter. NULL: none was found, or no
+ * memory. */
 static char *find_closed_dir(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);

@@ -11,10 +11,10 @@
 #include "util/clock.h"
 #include "util/fileio.h"
 
-#define ASIDE "_DEL_" /* as Hadoop calls it */
+#define ASIDE "_DEL_" /* prefix that Hadoop uses */
 #define NAME_SIZE 64
 
-/* What a NodeManager keeps in a local directory. */
+/* Subdirectories that a NodeManager makes in a local directory. */
 static const char *const kept[] = {"filecache", "usercache", "nmPrivate"};
 
 static int set_aside(const struct nm_yarn_dir *dir)
@@ -29,8 +29,8 @@ static int set_aside(const struct nm_yarn_dir *dir)
     return 0;
 }
 
-/* By the directory itself and not by its name: to write that in another way must not take anything from containers that
- * run in it. The state comes last: until it is there the content is nobody's. */
+/* Identifies the directory by device and inode and not by its name, so that another spelling of the name doesn't remove
+ * files of running containers. The state directory is made last: until it exists, the contents count as foreign. */
 int nm_yarn_claim(const char *state_dir, const struct nm_yarn_dir *dir, char **ret)
 {
     _cleanup_free_ char *path = NULL;
@@ -62,7 +62,7 @@ static bool is_aside(const char *name)
     return false;
 }
 
-/* With nmd's rights, since it may be of many users; no link is followed on the way. */
+/* Removes with nmd's rights, since the files may belong to many users. No link on the way is followed. */
 static void sweep_one(struct nm_localizer *l, const struct nm_yarn_dir *dir)
 {
     _cleanup_closedir_ DIR *d = NULL;

@@ -20,15 +20,15 @@
 #define PATH_SIZE 700
 #define NEVER (-1)
 
-/* There may be very many, with a long delete-delay: each is found by its name in a tree, and woken by a timer of its
- * own, one in a turn of the event loop. */
+/* An entry of the queue. A long delete-delay can make the queue very long. So entries are found by name in a tree, and
+ * each has its own timer, which handles one entry per turn of the event loop. */
 struct item {
     struct nm_yarn_cleanup_queue *all;
-    char *submitter, *application, *container; /* container: NULL: it is the application */
+    char *submitter, *application, *container; /* container NULL: the application itself */
     uint64_t ended_realtime_usec;
-    uint64_t retry_usec, again_usec; /* how long it last waited to be tried again; not before */
+    uint64_t retry_usec, again_usec; /* the last delay before a retry; time of the next retry */
     sd_event_source *timer;
-    unsigned n_removals; /* that are on their way */
+    unsigned n_removals; /* number of removals in progress */
     bool is_tried, are_logs_tried;
 };
 
@@ -60,7 +60,7 @@ static void free_item(void *item)
     free(i);
 }
 
-/* Nothing is left of it; a nmd that dies right before this looks again, and finds that out. */
+/* Removes an entry whose files are all gone. If nmd dies just before, the next nmd checks again and finds no files. */
 static void forget(struct item *i)
 {
     struct nm_yarn_cleanup_queue *e = i->all;
@@ -71,7 +71,7 @@ static void forget(struct item *i)
     free_item(i);
 }
 
-/* ---- when --------------------------------------------------------------------------------- */
+/* ---- times -------------------------------------------------------------------------------- */
 
 static void wake_at(struct item *i, uint64_t usec)
 {
@@ -79,8 +79,9 @@ static void wake_at(struct item *i, uint64_t usec)
     (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
 }
 
-/* Whether it has been kept for so long; if not, it is looked at again then. By the host's clock, since that goes on
- * while nmd is gone; a clock that was put back doesn't keep anything longer than its time. */
+/* Returns true if the files have been kept for this time; otherwise schedules another look. Uses the wall clock,
+ * which continues while nmd is not running. If the clock was set back, the files are kept no longer than keep_sec
+ * from now. */
 static bool is_due(struct item *i, int64_t keep_sec)
 {
     const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC, now_usec = nm_realtime_usec();
@@ -92,18 +93,18 @@ static bool is_due(struct item *i, int64_t keep_sec)
     return false;
 }
 
-/* ---- removing ----------------------------------------------------------------------------- */
+/* ---- removal ------------------------------------------------------------------------------ */
 
 static void on_removed(void *userdata)
 {
     struct item *i = userdata;
 
-    /* the rest is done in a turn of its own: this one is the localizer's */
+    /* continue in a separate turn, since this turn belongs to the localizer */
     if (--i->n_removals == 0)
         wake_at(i, i->again_usec);
 }
 
-/* Is there something of that name? Looked for beneath the directory only, and not touched. */
+/* Returns true if the path exists beneath the directory. Doesn't follow links out of it. */
 static bool is_there(int dir_fd, const char *path)
 {
     _cleanup_close_ int fd = nm_open_beneath(dir_fd, path, O_PATH | O_NOFOLLOW);
@@ -111,7 +112,7 @@ static bool is_there(int dir_fd, const char *path)
     return fd >= 0;
 }
 
-/* As whoever owns the directory above, which is in one of nmd's. */
+/* Removes a path with the rights of the owner of `owned`, which lies in a directory of nmd. */
 static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
 {
     char whole[PATH_SIZE + 600];
@@ -125,7 +126,7 @@ static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char 
         i->n_removals++;
 }
 
-/* False: there is nothing left of its files. */
+/* Returns false if none of the files are left. */
 static bool remove_files(struct item *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->local;
@@ -143,7 +144,8 @@ static bool remove_files(struct item *i)
     return any;
 }
 
-/* The application's directory is the user's and stands in nmd's: the user can empty it, and nmd remove it. */
+/* Removes the logs. The application's directory belongs to the user and lies in nmd's, so the user's rights are needed
+ * to empty it, and nmd's to remove it. */
 static bool remove_logs(struct item *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->log;
@@ -160,8 +162,8 @@ static bool remove_logs(struct item *i)
     return any;
 }
 
-/* What couldn't be removed is tried again in a while, and of a container only with its application. Who waits for a
- * removal is woken by its end. */
+/* Schedules a retry of a failed removal. A container's files are retried only with its application. If removals are in
+ * progress, their end wakes the entry. */
 static void wait_or_retry(struct item *i, bool *tried)
 {
     if (i->n_removals > 0 && !*tried) {
@@ -174,7 +176,7 @@ static void wait_or_retry(struct item *i, bool *tried)
         wake_at(i, i->again_usec);
 }
 
-/* Does what there is to do for it by now; it may be forgotten then. */
+/* Does what is due for an entry. This may free the entry. */
 static void look(struct item *i)
 {
     const struct nm_yarn_settings *s = i->all->settings;
@@ -211,7 +213,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* ---- what is known ------------------------------------------------------------------------ */
+/* ---- entries ------------------------------------------------------------------------------ */
 
 static bool is_known(const struct nm_yarn_cleanup_queue *e, const char *application, const char *container)
 {
@@ -242,7 +244,7 @@ static int insert(struct nm_yarn_cleanup_queue *e, const char *submitter, const 
     return 0;
 }
 
-/* By its application alone, as is_known() has it. */
+/* Saves an entry under the application's id, which alone identifies it in is_known(). */
 static int note(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
                 uint64_t ended_realtime_usec)
 {
@@ -264,7 +266,8 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submi
     if (is_known(e, application, container))
         return 0;
     if (!container)
-        (void)note(e, submitter, application, now_usec); /* a full disk must not keep what is on it */
+        (void)note(e, submitter, application, now_usec); /* continue without the file: the removal may free a full
+                                                          * disk */
     return insert(e, submitter, application, container, now_usec);
 }
 

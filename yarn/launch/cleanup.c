@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* When something has ended (launcher.h); cleanup-queue.h does it. */
+/* Cleanup after the end of containers and applications (launcher.h), done by cleanup-queue.h. */
 
 #include "yarn/launch/launcher-state.h"
 
@@ -10,7 +10,7 @@ void nm_yarn_launcher_end_container(struct nm_yarn_launcher *l, const char *subm
     (void)nm_yarn_cleanup_queue_add(l->ended, submitter, application, container);
 }
 
-/* Resources of the application's own first: the localizer knows them, and must not take them for kept. */
+/* Drops the application's own resources first, because the localizer lists them and would count them as available. */
 void nm_yarn_launcher_end_application(struct nm_yarn_launcher *l, const char *submitter, const char *application)
 {
     nm_yarn_caches_end_application(&l->caches, submitter, application);

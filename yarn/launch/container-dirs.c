@@ -15,8 +15,9 @@
 #define PATH_SIZE 300
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* Into a directory that is in the one that is open, which is closed; it is made where it isn't there. As the user: what
- * the user has put there instead is the user's own. */
+/* Enters a subdirectory of the open directory *at, and makes it if necessary. *at is closed and replaced. Runs with
+ * the user's rights, so that a link or directory that the user has placed there gives access to the user's own files
+ * only. */
 static int enter(int *at, const char *name)
 {
     const int made = RET_NERRNO(mkdirat(*at, name, DIR_MODE));
@@ -24,7 +25,7 @@ static int enter(int *at, const char *name)
 
     if (next < 0)
         return next;
-    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* nmd's mask may have taken something off */
+    if (made >= 0 && fchmod(next, DIR_MODE) < 0) /* the umask may have removed bits */
         return -errno;
     (void)nm_close(*at);
     *at = STEAL_FD(next);
@@ -47,7 +48,7 @@ static int make_below(int *at, const struct nm_yarn_tenant *t, bool has_tmp)
     return r >= 0 && has_tmp ? enter(at, "tmp") : r;
 }
 
-/* Users go through it to theirs, and see nobody else's. */
+/* Makes usercache. Users pass through it to their own directories, which other users can't read. */
 static int make_usercache(int local_fd)
 {
     if (mkdirat(local_fd, "usercache", 0755) < 0)
@@ -72,7 +73,7 @@ int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool h
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-/* root's is one that was just made, now or by a nmd that died right then. */
+/* Gives the directory to the user. If root owns it, it was just made, by this nmd or by one that died right after. */
 static int take_over(int fd, const struct nm_yarn_tenant *t)
 {
     struct stat st;
@@ -103,9 +104,9 @@ int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t)
     return r < 0 ? r : enter(&at, t->container);
 }
 
-/* ---- what is in them ---------------------------------------------------------------------- */
+/* ---- contents ----------------------------------------------------------------------------- */
 
-/* The first step is in a directory of nmd's, and all others in the user's. */
+/* Opens a path as the user. Its first component lies in a directory of nmd, all others in the user's. */
 static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *const *path)
 {
     _cleanup_(nm_yarn_return) struct nm_yarn_self self = {0};
@@ -121,7 +122,7 @@ static int open_path(int base_fd, const struct nm_yarn_tenant *t, const char *co
     return r < 0 ? r : STEAL_FD(at);
 }
 
-/* Anew for each use, since the user can have put another in its place since it was made. */
+/* Opens the directory for each use, since the user may have replaced it. */
 int nm_yarn_dirs_open_work(int local_fd, const struct nm_yarn_tenant *t)
 {
     _cleanup_close_ int base = RET_NERRNO(openat(local_fd, "usercache", DIR_FLAGS));
@@ -164,7 +165,7 @@ static bool leads_out(const char *name)
     return false;
 }
 
-/* One that reads it meanwhile finds the old one or the new one. */
+/* Replaces a link atomically. */
 static int replace_link(int dir_fd, const char *name, const char *target)
 {
     char other[] = ".nmd-link-XXXXXXXXXXXXXXXX";
@@ -198,7 +199,7 @@ static int make_link(int dir_fd, const struct nm_yarn_link *link)
     return r < 0 ? r : replace_link(at, rest, link->target);
 }
 
-/* The user is become once for all of them. */
+/* Changes to the user's rights once for all links. */
 int nm_yarn_dirs_links(int dir_fd, const struct nm_yarn_tenant *t, const struct nm_yarn_link *links, size_t n,
                        size_t *ret_made)
 {

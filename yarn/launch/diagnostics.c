@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a container that failed has said, and which files the logs of one are (launcher.h). They are its user's to
- * write, also now: so they are looked at as that user, through no link, and are regular files or nothing. */
+/* Output of a failed container, and names of its log files (launcher.h). The user can change these files at any time.
+ * So they are opened as that user, without following links, and only regular files are used. */
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -14,15 +14,15 @@
 #include "yarn/launch/launcher-state.h"
 #include "yarn/launch/text.h"
 
-/* A directory can have any number of files, and nmd looks while everything else waits: of these it reads the names, and
- * of so many that match it asks the file system. */
+/* Limits. A directory can have any number of files, and the search blocks the event loop: at most NAMES_MAX names are
+ * read, and at most MATCHES_MAX matching files are examined. */
 #define NAMES_MAX 2048
 #define MATCHES_MAX 32
-#define LISTED_MAX 200 /* for people */
+#define LISTED_MAX 200 /* limit of the list for display */
 #define USUAL_NAME "stderr"
 #define PATTERN_SIZE 256
 
-/* "{a,b}" is a or b, as in Hadoop; no other braces are. */
+/* Matches a name. "{a,b}" is a or b, as in Hadoop. Braces elsewhere have no meaning. */
 static bool matches(const char *pattern, const char *name)
 {
     size_t length = strlen(pattern);
@@ -39,7 +39,7 @@ static bool matches(const char *pattern, const char *name)
 }
 
 struct newest {
-    char *name; /* of NAME_MAX + 1 bytes */
+    char *name; /* buffer of NAME_MAX + 1 bytes */
     struct timespec at;
     bool found;
 };
@@ -58,8 +58,8 @@ static void look_at(int dir_fd, const char *name, struct newest *n)
     (void)snprintf(n->name, NAME_MAX + 1, "%s", name);
 }
 
-/* The newest file that matches and has something in it; name: its own. Where more match than are looked at it is the
- * newest of these, among which is the one that nearly all containers have. */
+/* Finds the newest matching file that isn't empty. If more files match than are examined, the result is the newest of
+ * those examined. They include "stderr", which nearly all containers have. */
 static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_MAX + 1])
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -78,7 +78,7 @@ static bool find_newest(int dir_fd, const char *pattern, char name[static NAME_M
     return newest.found;
 }
 
-/* The characters of it that are some; what was cut at the front, and whatever else isn't text, is a '?'. */
+/* Copies the valid UTF-8 characters, and replaces all other bytes with '?', such as a character cut at the start. */
 static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
 {
     char *text = nm_arena_alloc(arena, size + 1), *out = text;
@@ -97,7 +97,7 @@ static char *as_text(struct nm_arena *arena, const char *raw, size_t size)
     return text;
 }
 
-/* "" when there is nothing, or it can't be read. */
+/* Returns "" if the file is empty or can't be read. */
 static const char *read_end(int dir_fd, const char *name, size_t max, struct nm_arena *arena)
 {
     _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -122,7 +122,7 @@ static const char *add(struct nm_arena *arena, const char *text, const char *nam
                          words[strlen(words) - 1] == '\n' ? "" : "\n") ?: text;
 }
 
-/* The log directory's owner is the user, as whom it was made. */
+/* Opens the log directory as its owner, who is the user that it was made for. */
 static int open_as_owner(struct nm_yarn_launcher *l, const char *log_dir, const char *application,
                          const char *container, struct nm_yarn_tenant *ret)
 {
@@ -153,7 +153,7 @@ const char *nm_yarn_launcher_diagnostics(struct nm_yarn_launcher *l, const char 
     return text;
 }
 
-/* Most file systems say with a name what it is of, which spares a look at the file. */
+/* Returns whether to list the file. Most file systems return the type with the name, which saves a stat() call. */
 static bool is_listed(int dir_fd, const struct dirent *d)
 {
     struct stat st;
@@ -180,6 +180,6 @@ json_t *nm_yarn_launcher_log_files(struct nm_yarn_launcher *l, const char *log_d
     (void)nm_opendir_at(fd, &dir);
     for (unsigned n = 0; dir && n < LISTED_MAX && (d = readdir(dir)); n++)
         if (is_listed(fd, d))
-            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory the list is shorter */
+            (void)json_array_append_new(names, json_string(d->d_name)); /* without memory, the list is shorter */
     return names;
 }

@@ -23,7 +23,7 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Nobody but root and nmd may be able to put another directory in its place. */
+/* Checks that only root and nmd can replace the directory. */
 static int check_above(int fd)
 {
     _cleanup_close_ int above = RET_NERRNO(openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -31,7 +31,7 @@ static int check_above(int fd)
     return above < 0 ? above : nm_check_way(above);
 }
 
-/* One that is made here is for containers of all users to go through, whatever nmd's mask is. */
+/* Makes the directory with a mode that lets containers of all users pass, whatever nmd's umask is. */
 static int make(const char *name)
 {
     int r = RET_NERRNO(access(name, F_OK));
@@ -61,8 +61,8 @@ static void tell_why(int r, char why[WHY_SIZE])
                    r == -EPERM ? "it or a directory above it is not root's or nmd's alone" : strerror(-r));
 }
 
-/* One that can't be opened is no obstacle to the others: a disk may have failed. Of want of memory that isn't said: it
- * would be without that disk for as long as nmd runs. */
+/* Opens a directory. Returns 0 if it can't be opened, because its disk may have failed and the others are usable.
+ * Returns -ENOMEM without memory, because nmd would otherwise run without that disk. */
 static int open_dir(struct nm_yarn_dir *d)
 {
     int r = make(d->name);
@@ -79,7 +79,7 @@ static int refuse_all(const char *first, const char *why, char **ret_message)
     return nm_fail(ret_message, -ENOTDIR, "The directory %s can't be used: %s", first, why);
 }
 
-/* Returns what opening or making it would. */
+/* Returns the result that opening or making the directory would have. */
 static int look_at(const char *name, char why[WHY_SIZE])
 {
     _cleanup_close_ int fd = -EBADF;
@@ -114,8 +114,9 @@ int nm_yarn_dirs_look(char *const *names, void (*tell)(const struct nm_yarn_dir 
     return 0;
 }
 
-/* All local directories of this host's nmds have a byte each of one file, since none may be kept open on a disk that is
- * to be unmounted, or to be made read-only. A byte is far from any other's: two that are the same are another nmd's. */
+/* Returns the byte that stands for a directory in the lock file. All nmds on this host lock bytes of one file, since a
+ * lock on the directory itself would keep a file open on a disk that is to be unmounted or remounted read-only. The
+ * bytes are spread widely, so a conflict means that another nmd uses the directory. */
 static int64_t lock_place(const struct stat *st)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -123,7 +124,7 @@ static int64_t lock_place(const struct stat *st)
     return (int64_t)(((uint64_t)st->st_dev * spread ^ (uint64_t)st->st_ino) & INT64_MAX);
 }
 
-/* -EBUSY: another nmd has the lock; its name is in buf. */
+/* Locks a directory's byte. -EBUSY: another nmd has the lock; its name is in buf. */
 static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
     struct stat st;
@@ -137,7 +138,7 @@ static int lock_byte(int lock_fd, int dir_fd, uint64_t wait_usec, char buf[NM_LO
     return r;
 }
 
-/* An nmd that has just been stopped may take a moment to end, which is waited for, and not in silence. */
+/* Locks a directory's byte. Waits, with a message, for an nmd that was just stopped and is still exiting. */
 static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)(int level, const char *sentence),
                          char buf[NM_LOCKFILE_HOLDER_SIZE])
 {
@@ -152,7 +153,8 @@ static int wait_for_byte(int lock_fd, int dir_fd, const char *name, void (*tell)
     return lock_byte(lock_fd, dir_fd, LOCK_WAIT_USEC, buf);
 }
 
-/* One that can't be opened is no obstacle: its disk may have failed, and then nobody uses it. */
+/* Locks a directory. Succeeds without a lock if it can't be opened: its disk may have failed, and then no nmd uses
+ * it. */
 static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const char *sentence), char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -170,7 +172,7 @@ static int lock_dir(int lock_fd, const char *name, void (*tell)(int level, const
                    "its own (yarn.nodemanager.local-dirs)", buf, name);
 }
 
-/* Open until the process ends, as the locks are: another descriptor of the file that is closed would end them. */
+/* Opens the lock file until the process ends. POSIX locks are released when any descriptor of the file is closed. */
 static int open_locks(char **ret_message)
 {
     static int fd = -EBADF;
@@ -197,8 +199,8 @@ int nm_yarn_dirs_lock(char *const *names, void (*tell)(int level, const char *se
     return r < 0 ? r : 0;
 }
 
-/* Locks the directory, since another nmd may have taken it while its disk was away. Does not wait: the next check tries
- * again. */
+/* Locks the directory, since another nmd may have locked it while its disk was unavailable. Doesn't wait: the next
+ * check tries again. */
 static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -218,7 +220,7 @@ static int lock_if_asked(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
     return r;
 }
 
-/* A lock that outlived its directory would be found on another one, which got the same number later. */
+/* Releases the lock. Otherwise a new directory with the same inode number would appear to be locked. */
 static void unlock(const struct nm_yarn_dirs *dirs, const struct nm_yarn_dir *d)
 {
     struct stat st;
@@ -238,7 +240,7 @@ void nm_yarn_dirs_done(struct nm_yarn_dirs *dirs)
     *dirs = (struct nm_yarn_dirs){};
 }
 
-/* Opens a directory that could not be opened before: its disk may be there now. */
+/* Opens a directory that could not be opened before, as its disk may be available now. */
 static int join(const struct nm_yarn_dirs *dirs, struct nm_yarn_dir *d)
 {
     int r = open_dir(d);
@@ -278,9 +280,9 @@ int nm_yarn_dirs_open(const struct nm_yarn_settings *s, char *const *names, bool
     return 0;
 }
 
-/* ---- how they are ------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------- */
 
-/* A disk that fails shows it when something is made on it. */
+/* Makes and removes a directory, since some disk failures only show in writes. */
 static int try_to_make(int fd)
 {
     if (mkdirat(fd, PROBE, 0700) < 0 && errno != EEXIST)
@@ -288,8 +290,8 @@ static int try_to_make(int fd)
     return RET_NERRNO(unlinkat(fd, PROBE, AT_REMOVEDIR));
 }
 
-/* Why it is full, or NULL. One that was full has to get better than what made it so: else containers would come and
- * go with each file. */
+/* Returns why the directory is full, or NULL. A full directory becomes usable at a stricter limit than the one that
+ * made it full. Otherwise the state would change with each file. */
 static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settings *s, const struct statvfs *vfs,
                         char *buf, size_t size)
 {
@@ -311,7 +313,7 @@ static const char *full(const struct nm_yarn_dir *d, const struct nm_yarn_settin
 }
 
 /* Returns 1 if the name still leads to the open directory, 0 if not, or -errno. Containers and nmd have files in the
- * open one but reach them by paths, so another directory with that name can't replace it while nmd runs. */
+ * open one but access them by path, so another directory with that name can't replace it while nmd runs. */
 static int has_name(const struct nm_yarn_dir *d)
 {
     struct stat named, opened;
@@ -324,7 +326,7 @@ static int has_name(const struct nm_yarn_dir *d)
     return r >= 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-/* By what containers can have of it: the part that a file system keeps for root is as good as used. */
+/* Checks the disk by the space that containers can use. The file system's reserve for root counts as used. */
 static void check_disk(struct nm_yarn_dir *d, const struct nm_yarn_settings *s)
 {
     struct statvfs vfs;
@@ -373,7 +375,7 @@ static void check_after(struct nm_yarn_dirs *dirs, uint64_t pause_usec)
     }
 }
 
-/* Checks at intervals only: failing containers must not cause a check of all disks each. */
+/* Checks at intervals only, so that failing containers don't cause a check of all disks each. */
 void nm_yarn_dirs_check(struct nm_yarn_dirs *dirs)
 {
     check_after(dirs, dirs->is_doubted ? DOUBT_USEC : dirs->settings->check_disks_usec);
@@ -397,8 +399,9 @@ void nm_yarn_dirs_tell(struct nm_yarn_dirs *dirs, void (*tell)(const struct nm_y
     }
 }
 
-/* Each is owed its share of all that is free, and whoever is owed most pays for the turn: so none waits for long, and
- * none gets two in a row that isn't much emptier. */
+/* Chooses the next directory. Each turn adds each directory's free share to its credit. The one with the most credit is
+ * chosen and pays for the turn. So every directory is chosen regularly, and twice in a row only if it has much more
+ * free space. */
 struct nm_yarn_dir *nm_yarn_dirs_next(struct nm_yarn_dirs *dirs, const char *but)
 {
     struct nm_yarn_dir *best = NULL;

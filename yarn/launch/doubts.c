@@ -49,7 +49,7 @@ static void look_for_user(const struct doubts *d, const struct nm_yarn_settings 
 
 /* ---- certificates ------------------------------------------------------------------------- */
 
-/* nm-localizer, which runs as the container's user, reads the file. */
+/* Checks the file, which nm-localizer reads as the container's user. */
 static void look_for_certificates(const struct doubts *d, const char *localizer_program, const char *path)
 {
     _cleanup_free_ char *unusable = NULL;
@@ -93,7 +93,7 @@ static bool is_found(const char *name, const char *dirs)
     return false;
 }
 
-/* Where the workers will look. */
+/* Looks for the commands in the directories that the workers use. */
 static void look_for_commands(const struct doubts *d, json_t *commands)
 {
     _cleanup_free_ char *dirs = nm_yarn_fetching_path();
@@ -123,7 +123,8 @@ static void doubt_address(const struct doubts *d, const char *name, const char *
                  "to 65535, or [IPv6]:PORT, without a user), and isn't used", name, value);
 }
 
-/* The name service is asked without them, or by its own name, which is no host's, where all lack an address. */
+/* Warns of name nodes without an address, which are not used. If all of a service lack one, the service's name is used
+ * as a host name. */
 static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 {
     json_t *item;
@@ -151,7 +152,8 @@ static void look_for_name_nodes(const struct doubts *d, json_t *lacking)
 
 /* ---- the default file system -------------------------------------------------------------- */
 
-/* Most files of applications are in it, so that nearly each container would fail. */
+/* Warns if the default file system has another scheme. Most files of applications are there, so nearly every container
+ * would fail. */
 static void look_for_scheme(const struct doubts *d, const struct nm_yarn_settings *s)
 {
     static const char *const fetched[] = {"file", "http", "https", "hdfs", "webhdfs", "swebhdfs"};

@@ -13,7 +13,7 @@
 
 /* ---- markers ------------------------------------------------------------------------------ */
 
-/* What stands for the marker at the front of text, and its length there; NULL: it is none. */
+/* Returns the replacement for the marker at the start of text, and the marker's length. NULL: there is no marker. */
 static const char *marker_at(const char *text, const struct nm_yarn_markers *m, size_t *ret_size)
 {
     const struct {
@@ -45,7 +45,7 @@ int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char
             (void)fputc(*text, out);
         text += value ? size : 1;
     }
-    if (fclose(out) != 0) { /* memory is all that can be short */
+    if (fclose(out) != 0) { /* lack of memory is the only possible failure */
         free(buffer);
         return -ENOMEM;
     }
@@ -74,8 +74,8 @@ bool nm_yarn_env_is_name(const char *name)
     return *name && name[name_size(name)] == '\0';
 }
 
-/* The next variable that a value names, from *text on, which is moved behind it: $NAME or ${NAME...}; what follows a
- * backslash is none. False: there is none any more. */
+/* Finds the next reference in a value, $NAME or ${NAME...}, and moves *text behind it. A backslash escapes the next
+ * character. Returns false if there is none. */
 static bool next_reference(const char **text, struct nm_bytes *ret)
 {
     for (const char *at = *text; *at; at++) {
@@ -98,13 +98,13 @@ enum mark { NEW, OPEN, DONE };
 
 struct order {
     const struct nm_yarn_env *from;
-    const struct nm_yarn_env **by_name; /* of each name the last one that stood there */
+    const struct nm_yarn_env **by_name; /* for each name, the last variable of that name */
     size_t n_names;
-    uint8_t *marks; /* of from */
+    uint8_t *marks; /* one per variable of `from` */
     struct nm_yarn_env *to;
     size_t n;
-    size_t *path;       /* those that are open, the outermost first */
-    const char **texts; /* and how far each one's value was looked at */
+    size_t *path;       /* open variables, the outermost first */
+    const char **texts; /* for each of them, the rest of its value to examine */
 };
 
 static int compare(const void *a, const void *b)
@@ -115,7 +115,7 @@ static int compare(const void *a, const void *b)
     return c != 0 ? c : (x > y) - (x < y);
 }
 
-/* A name that stands in a text. */
+/* Compares with a name inside a text, which has no NUL. */
 static int compare_name(const void *key, const void *element)
 {
     const struct nm_bytes *name = key;
@@ -145,7 +145,7 @@ static bool find(const struct order *o, struct nm_bytes name, size_t *ret)
     return true;
 }
 
-/* The next one that the value names and that isn't in the order yet, nor waits further out on the path (a circle). */
+/* Finds the next referenced variable that isn't placed yet. Skips variables on the path, which would be a cycle. */
 static bool next_needed(struct order *o, size_t depth, size_t *ret)
 {
     struct nm_bytes name;
@@ -163,7 +163,7 @@ static void open_one(struct order *o, size_t depth, size_t i)
     o->texts[depth] = o->from[i].value;
 }
 
-/* Depth first, on a path of our own: thousands of variables in a row must not cost the stack. */
+/* Searches depth first with an explicit path, so that long chains of variables don't use up the stack. */
 static void visit(struct order *o, size_t first)
 {
     size_t depth = 0, next;

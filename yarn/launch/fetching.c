@@ -11,8 +11,8 @@
 #include "util/macros.h"
 #include "util/utf8.h"
 
-/* Where Java and Hadoop are, and how Hadoop's scripts start its client. No more: the container's user sees what the
- * command has. */
+/* Variables that locate Java and Hadoop, and those that Hadoop's scripts need to start its client. No others are
+ * passed, because the container's user can see the command's environment. */
 static const char *const names[] = {
     "JAVA_HOME", "HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
     "HADOOP_MAPRED_HOME", "HADOOP_LIBEXEC_DIR", "HADOOP_OPTIONAL_TOOLS", "HADOOP_CLASSPATH",
@@ -25,13 +25,13 @@ static int put(json_t *environment, const char *name, const char *value)
     return json_object_set_new(environment, name, json_string(value)) < 0 ? -ENOMEM : 0;
 }
 
-/* Unless nmd's own environment has it. */
+/* Sets a variable unless nmd's own environment has it. */
 static int put_default(json_t *environment, const char *name, const char *value)
 {
     return json_object_get(environment, name) ? 0 : put(environment, name, value);
 }
 
-/* NULL: nmd has none, or one that is no text. */
+/* Returns NULL if nmd doesn't have the variable or it isn't valid UTF-8. */
 static const char *get_own(const char *name)
 {
     const char *value = getenv(name);
@@ -39,7 +39,7 @@ static const char *get_own(const char *name)
     return value && value[nm_utf8_prefix(value)] == '\0' ? value : NULL;
 }
 
-/* `hadoop` may be where the rest of it is. */
+/* Includes HADOOP_HOME/bin, where `hadoop` may be. */
 char *nm_yarn_fetching_path(void)
 {
     const char *home = get_own("HADOOP_HOME");

@@ -17,7 +17,7 @@
 #include "yarn/launch/variables.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers map much */
+#define WORKER_MAX_BYTES(mib) UINT64_MAX /* sanitizers reserve large address ranges */
 #else
 #define WORKER_MAX_BYTES(mib) ((uint64_t)(mib) * NM_MIB)
 #endif
@@ -75,7 +75,7 @@ void nm_yarn_launcher_look_again(struct nm_yarn_launcher *l)
     nm_yarn_launcher_look(l);
 }
 
-/* ---- as whom, and where ------------------------------------------------------------------- */
+/* ---- user and directories ----------------------------------------------------------------- */
 
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message)
 {
@@ -103,7 +103,8 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
     return 0;
 }
 
-/* The first bad one stands for all in the sentence, which goes onto the ResourceManager's pages. */
+/* Returns true if enough directories are good. The reason names only the first bad one, since it is shown on the
+ * ResourceManager's pages. */
 static bool has_enough(const struct nm_yarn_dirs *dirs, const char *property, char *why, size_t size)
 {
     size_t good = nm_yarn_dirs_count_good(dirs);
@@ -155,9 +156,9 @@ char *nm_yarn_log_dir(const char *log_dir, const char *application, const char *
     return asprintf(&path, "%s/%s/%s", log_dir, application, container) < 0 ? NULL : path;
 }
 
-/* ---- its beginning and end ---------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------- */
 
-/* A directory of nmd's own beneath its state directory. */
+/* Makes a subdirectory of nmd's state directory. */
 static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
 {
     _cleanup_free_ char *path = NULL;
@@ -172,8 +173,8 @@ static int make_state(struct nm_yarn_launcher *l, const char *name, char **ret)
     return 0;
 }
 
-/* Who fetches what is for everybody: an account of its own, which can read what everybody may, or else one as which no
- * container runs, since it could change what is kept for others. */
+/* Chooses the account that fetches public resources: a dedicated one that can only read public files, or else an
+ * account that runs no containers, because a container of that account could change other users' resources. */
 static void choose_public(struct nm_localizer_params *p)
 {
     static const char *const names[] = {"nmd-localizer", "daemon", "nobody"};
@@ -217,7 +218,7 @@ static int open_caches(struct nm_yarn_launcher *l, char **ret_message)
     return p.settings ? nm_yarn_caches_open(&l->caches, &p, l->params.state_dir, &l->local, ret_message) : -ENOMEM;
 }
 
-/* The Java that runs Hadoop on this node. */
+/* Determines the version of the Java that runs Hadoop on this node. */
 static void find_java(struct nm_yarn_launcher *l)
 {
     const char *home = getenv("JAVA_HOME");
@@ -231,7 +232,7 @@ static void find_java(struct nm_yarn_launcher *l)
         l->java_version = nm_yarn_java_version(text);
 }
 
-/* A class that isn't told apart here was refused with the settings. */
+/* Refuses LinuxContainerExecutor without root. Unknown classes were refused with the settings. */
 static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
 {
     if (geteuid() == 0 || !strstr(s->executor, "LinuxContainerExecutor"))
@@ -246,7 +247,7 @@ static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
     tell(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
 }
 
-/* What doesn't hinder a start. One that was refused says what refused it, and nothing else. */
+/* Reports problems that don't prevent the start. A failed start reports only the cause of the failure. */
 static void tell_doubts(struct nm_yarn_launcher *l)
 {
     if (!getenv("JAVA_HOME"))
@@ -332,7 +333,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
-    (void)nm_yarn_cleanup_queue_free(l->ended); /* after whom it waits for */
+    (void)nm_yarn_cleanup_queue_free(l->ended); /* after the objects that it waits for */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
     (void)nm_pattern_free(l->user_pattern);
