@@ -48,7 +48,7 @@ static bool on_no_room(void *userdata)
     return h->no_room(h->userdata);
 }
 
-/* ---- coming and going --------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------- */
 
 static void on_happened(int level, const char *sentence, void *userdata)
 {

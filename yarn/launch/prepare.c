@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Making a container ready (launcher.h): directories, then resources, then the script and the tokens. The last come at
- * the end, since the script has the resources' places in it. */
+/* Preparation of a container (launcher.h): directories, then resources, then the script and the tokens. The last two
+ * come at the end, because the script contains the resources' paths. */
 
 #include <inttypes.h>
 
@@ -14,55 +14,55 @@
 #include "yarn/launch/user.h"
 #include "yarn/launch/variables.h"
 
-#define MEMORY_MAX (64 * NM_MIB) /* of one preparation */
+#define MEMORY_MAX (64 * NM_MIB) /* limit for one preparation */
 #define PROGRESS_SIZE 120
 #define LOST_MAX 3
-#define PIECE 64U /* resources that are looked at, or linked, in one turn of the loop: a user may name thousands */
+#define PIECE 64U /* resources checked or linked per turn of the loop: a user may name thousands */
 
 enum kind {
-    ALL,  /* of what a container needs */
-    HOLD, /* it has it all: nobody is to take it away */
-    LINK, /* it runs, and more is linked into its working directory */
+    ALL,  /* prepare everything that a container needs */
+    HOLD, /* the container has everything; keep its resources from being removed */
+    LINK, /* the container runs; link more resources into its working directory */
 };
 
-/* What there is to do in the next turn. */
+/* The work of the next turn. */
 enum stage {
     BEGIN,
-    LOOK, /* whether all that was localized is still there */
+    LOOK, /* check that all localized resources still exist */
     MAKE_LINKS,
 };
 
 struct nm_yarn_preparation {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_preparation_listener listener;
-    struct nm_yarn_task task; /* its words are in the arena */
+    struct nm_yarn_task task; /* its strings are in the arena */
     struct nm_yarn_tenant tenant;
     gid_t *groups; /* the tenant's */
     struct nm_arena arena;
     enum kind kind;
-    struct nm_fair_item turn; /* what there is to do begins in a turn, and goes on in further ones */
+    struct nm_fair_item turn; /* work begins in a turn, and may continue in further turns */
     enum stage stage;
-    size_t at; /* of the resources, in that stage */
-    bool is_lost; /* one of those that were looked at isn't there any more */
-    struct nm_yarn_launch links; /* of LINK */
+    size_t at; /* index of the next resource in this stage */
+    bool is_lost; /* one of the checked resources no longer exists */
+    struct nm_yarn_launch links; /* for LINK */
     struct nm_localizer_ask *ask;
-    struct nm_localizer *asked; /* whom that is of */
-    bool asked_other;           /* a second localizer, since the directory of the first one had turned bad */
-    struct nm_localizer *roomy; /* another localizer, which is asked since a disk was full */
+    struct nm_localizer *asked; /* the localizer that `ask` belongs to */
+    bool asked_other;           /* a second localizer was asked, since the directory of the first one had become bad */
+    struct nm_localizer *roomy; /* another localizer to ask, because a disk was full */
     bool *tried;                /* for nm_yarn_caches_roomier(); NULL: no disk was full yet */
-    bool lost_local, lost_log;  /* it failed because of that directory */
-    unsigned n_lost; /* how often resources had gone when all had come */
-    int result;    /* < 0: it failed */
-    char *message; /* why; NULL: there was no memory for it */
+    bool lost_local, lost_log;  /* the preparation failed because of that directory */
+    unsigned n_lost; /* how often resources were gone when all had been localized */
+    int result;    /* < 0: the preparation failed */
+    char *message; /* reason for the failure; NULL: no memory for it */
 };
 
-/* The last thing that is done with p: who hears of it may free it. */
+/* Ends the preparation. The listener may free p, so p must not be used afterwards. */
 static void end(struct nm_yarn_preparation *p, int result, const char *message)
 {
     p->result = result;
     if (result < 0) {
         p->message = strdup(message ?: strerror(-result));
-        /* a disk may be why, and the next container is to be elsewhere */
+        /* a disk may be the cause; check soon, so that the next container avoids it */
         nm_yarn_dirs_doubt(&p->launcher->local);
         nm_yarn_dirs_doubt(&p->launcher->log);
     }
@@ -71,13 +71,13 @@ static void end(struct nm_yarn_preparation *p, int result, const char *message)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Looked up each time: an account can have gone since the container was accepted. */
+/* Looks up the user for each preparation, since an account may have been removed after the container was accepted. */
 static int find_user(struct nm_yarn_preparation *p, char **ret_message)
 {
     struct nm_identity *as = &p->tenant.as;
     int r = nm_yarn_user_find(p->task.user, &as->uid, &as->gid);
 
-    if (r >= 0 && geteuid() == 0) { /* else there is no other to become */
+    if (r >= 0 && geteuid() == 0) { /* otherwise nmd can't change its user */
         r = nm_groups_find(p->task.user, as->gid, &p->groups, &as->n_groups);
         as->groups = p->groups;
     }
@@ -86,7 +86,7 @@ static int find_user(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? nm_fail(ret_message, r, "The user %s can't be looked up: %s", p->task.user, strerror(-r)) : 0;
 }
 
-/* Returns whether the error may be that of a disk that fails, is full or is gone. A user can cause the same errors. */
+/* Returns whether a disk that fails, is full or is gone may cause this error. A user can cause the same errors. */
 static bool is_of_disk(int r)
 {
     static const int errors[] = {EIO,     EROFS,  ENOSPC,   EDQUOT,    ENODEV, ENXIO,
@@ -216,8 +216,8 @@ static int make_links(struct nm_yarn_preparation *p, struct nm_yarn_launch *l)
     return 0;
 }
 
-/* In the order of MapReduce's counters LOCALIZED_*, which tasks set from it: bytes that were fetched and that were
- * there, files likewise, milliseconds. */
+/* Returns the values of MapReduce's counters LOCALIZED_*, in the order in which tasks read them: bytes fetched and
+ * cached, files fetched and cached, milliseconds. */
 static const char *count_resources(struct nm_yarn_preparation *p)
 {
     struct nm_localizer_counts c;
@@ -239,7 +239,7 @@ static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_mes
     return r < 0 ? r : nm_yarn_launch_script(&launch, ret, ret_message);
 }
 
-/* As they came; who has none gets a file of none. */
+/* Writes the script and the tokens, unchanged. Without tokens, writes a valid file that contains none. */
 static int write_files(struct nm_yarn_preparation *p, const char *script)
 {
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
@@ -291,7 +291,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
     return 0;
 }
 
-/* Returns 1 when there are more links to make, which the next turn does. */
+/* Returns 1 if more links are left for the next turn. */
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
     const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
@@ -320,7 +320,7 @@ static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 
 static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message);
 
-/* What was there when it was asked for can have gone by the time that all the rest has come. */
+/* Checks the next resources. One that existed at the request may be gone when the others have been fetched. */
 static void look_at_some(struct nm_yarn_preparation *p)
 {
     const Yarn__LaunchContext *c = p->task.context;
@@ -330,7 +330,8 @@ static void look_at_some(struct nm_yarn_preparation *p)
             p->is_lost = true;
 }
 
-/* A few times: somebody who goes on removing what is fetched keeps no container on its way for ever. */
+/* Asks again for the resources, up to LOST_MAX times. The limit prevents an endless loop if a process keeps removing
+ * them. */
 static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
 {
     if (++p->n_lost > LOST_MAX)
@@ -340,7 +341,8 @@ static int ask_again(struct nm_yarn_preparation *p, char **ret_message)
     return ask_for_resources(p, ret_message);
 }
 
-/* One in another directory, each once. What didn't fit is removed by now: the full one looks good again. */
+/* Returns a localizer of another directory, each only once. The full directory looks good again, since the failed fetch
+ * has been removed. */
 static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
 {
     const struct nm_yarn_caches *c = &p->launcher->caches;
@@ -353,8 +355,8 @@ static struct nm_localizer *find_roomy(struct nm_yarn_preparation *p)
     return p->tried ? nm_yarn_caches_roomier(c, p->asked, p->tried) : NULL;
 }
 
-/* Asks the localizer of another directory: of each that has more room, if the directory of the one that was asked was
- * full, and once another, if it has turned bad. Returns 1 if it has asked, 0 if there is no reason to. */
+/* Asks the localizer of another directory. If the directory was full, each directory with more room is tried. If it has
+ * become bad, one other directory is tried. Returns 1 if it has asked, 0 if there is no reason to. */
 static int ask_other(struct nm_yarn_preparation *p, bool was_full, char **ret_message)
 {
     struct nm_localizer *failed = p->asked;
@@ -396,7 +398,7 @@ static void on_ended(struct nm_localizer_ask *ask, int result, const char *messa
     end(p, result, message);
 }
 
-/* "3 of 7 resources, 12 of 40 MB" */
+/* Formats progress such as "3 of 7 resources, 12 of 40 MB". */
 static void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
     const uint64_t mb = 1000 * 1000;
@@ -434,12 +436,12 @@ static int ask_for_resources(struct nm_yarn_preparation *p, char **ret_message)
         else
             p->asked = nm_yarn_caches_choose(&p->launcher->caches, &user, list, c->n_resources, p->kind != ALL);
         r = p->asked ? nm_localizer_ask(p->asked, &user, list, c->n_resources, &listener, &p->ask) : -ENOSPC;
-        /* the first directories of a user need room as well */
+        /* the directories of a new user need room as well */
     } while ((r == -ENOSPC || r == -EDQUOT) && p->kind != HOLD && (p->roomy = find_roomy(p)));
     return r < 0 ? nm_fail(ret_message, r, "The container's resources can't be asked for: %s", strerror(-r)) : 0;
 }
 
-/* ---- its course --------------------------------------------------------------------------- */
+/* ---- course ------------------------------------------------------------------------------- */
 
 static int begin(struct nm_yarn_preparation *p, char **ret_message)
 {
@@ -472,7 +474,7 @@ static int look(struct nm_yarn_preparation *p, char **ret_message)
     return r < 0 ? r : 1;
 }
 
-/* Each returns 1 where something else is still to come. */
+/* Runs the work of one turn. The functions return 1 if more work follows. */
 static void take_turn(struct nm_yarn_preparation *p)
 {
     _cleanup_free_ char *message = NULL;
@@ -494,7 +496,7 @@ int nm_yarn_launcher_on_turns(sd_event_source *source, uint64_t usec, void *user
 
     (void)usec;
     while ((t = nm_fair_take(&l->turns))) {
-        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* who hears of its end may free any of them */
+        take_turn(NM_CONTAINER_OF(t, struct nm_yarn_preparation, turn)); /* its listener may free any of them */
         if (nm_now_usec() >= end_usec)
             break;
     }
@@ -507,7 +509,7 @@ static int copy_word(struct nm_arena *arena, const char **word)
     return *word ? 0 : -ENOMEM;
 }
 
-/* They are the caller's, in an arena that is gone by the time that the script is written. */
+/* Copies the services, because the caller's arena is freed before the script is written. */
 static int copy_services(struct nm_yarn_preparation *p)
 {
     Yarn__Data **list = nm_arena_alloc(&p->arena, (p->task.n_services + 1) * sizeof *list);

@@ -8,11 +8,11 @@
 
 #include "yarn/launch/text.h"
 
-#define MOST 8192 /* that nm-localizer takes */
+#define MOST 8192 /* limit of nm-localizer */
 #define SHOWN 100
 #define UNPACKED_TIMES 5
 
-/* Of a URL's path each byte that isn't safe everywhere: Hadoop has it decoded. */
+/* Encodes each byte of a URL's path that isn't safe everywhere, because Hadoop passes the path decoded. */
 static char *encode(struct nm_arena *arena, const char *path)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -31,7 +31,7 @@ static char *encode(struct nm_arena *arena, const char *path)
     return text;
 }
 
-/* Parts of an authority go into a URI as they are, so nothing may be in them that ends them there. */
+/* Checks a part of an authority. It is copied to a URI without encoding, so it must not contain delimiters. */
 static bool is_part(const char *text)
 {
     for (; *text; text++)
@@ -45,7 +45,7 @@ static bool has_scheme(const Yarn__Url *url)
     return url->scheme && *url->scheme;
 }
 
-/* The first bytes of the default file system's URI that aren't path. */
+/* Returns the length of the default file system's URI without its path. */
 static size_t root_length(const char *default_fs)
 {
     const char *authority = strstr(default_fs, "://");
@@ -54,8 +54,8 @@ static size_t root_length(const char *default_fs)
     return path ? (size_t)(path - default_fs) : strlen(default_fs);
 }
 
-/* SCHEME://[[USER@]HOST[:PORT]]/PATH; without a scheme, as Java has it, in the default file system. Without a host it
- * is there as well, whoever else is named. NULL: no memory. */
+/* Makes SCHEME://[[USER@]HOST[:PORT]]/PATH. As in Java, a URL without a scheme refers to the default file system. A URL
+ * without a host has no user and port either. NULL: no memory. */
 static char *make_uri(const Yarn__Url *url, const char *default_fs, struct nm_arena *arena)
 {
     const char *path = encode(arena, url->file), *host = url->host ?: "";
@@ -77,7 +77,7 @@ static bool is_scheme(const Yarn__Url *url)
     return isalpha((unsigned char)*url->scheme) && is_part(url->scheme);
 }
 
-/* It must end in the name of a file: that is what it is called here. */
+/* Checks a URL. It must end in a file name, which names the resource here. */
 static bool is_url(const Yarn__Url *url)
 {
     return url && is_scheme(url) && url->file &&
@@ -85,7 +85,7 @@ static bool is_url(const Yarn__Url *url)
            (!url->host || is_part(url->host)) && (!url->user_info || is_part(url->user_info));
 }
 
-/* What YARN's numbers stand for here; NULL: none of them. */
+/* Converts YARN's number of a resource type. NULL: unknown. */
 static const char *type_of(int32_t type)
 {
     static const char *const names[] = {NULL, "ARCHIVE", "FILE", "PATTERN"};
@@ -93,7 +93,7 @@ static const char *type_of(int32_t type)
     return type > 0 && (size_t)type < NM_ARRAY_SIZE(names) ? names[type] : NULL;
 }
 
-/* As Hadoop reckons: what is unpacked takes five times its size. */
+/* Returns the space that a resource needs. As in Hadoop, an archive needs five times its size. */
 static uint64_t room_of(const Yarn__LocalResource *v)
 {
     const uint64_t size = (uint64_t)NM_MAX(v->size, 0);
@@ -116,7 +116,8 @@ static int convert(const Yarn__NamedResource *from, const char *default_fs, stru
         return nm_fail(ret_message, -EINVAL, "The resource '%.*s' lacks a part, or has one that can't be: its URL, "
                        "type, visibility or timestamp", SHOWN, from->key);
     res.type = type_of(v->type);
-    /* without one it matches all, and an empty one nothing, as in Java; the cache knows those two by their words */
+    /* as in Java, no pattern matches everything and an empty one nothing; the cache needs different texts for the
+     * two */
     if (nm_streq(res.type, "PATTERN") && v->pattern)
         res.pattern = *v->pattern ? v->pattern : "(?:)";
     res.visibility = visibilities[v->visibility - 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a container's process is (launcher.h). A container that is to be run again when it fails is one for all its
- * attempts: a loop in bash, so that the node need not be there, and with the meaning of Hadoop's
+ * The command of a container's process (launcher.h). A container that is retried after failures is one process for
+ * all attempts: a loop in bash, so that it works while nmd is not running. It behaves as Hadoop's
  * SlidingWindowRetryPolicy.
  */
 
@@ -19,9 +19,10 @@
 #define CODES_MAX 1024
 
 /*
- * $1 how often it may run again, or -1; $2 the seconds between; $3 the seconds after which a failure is forgotten, or
- * 0; then the codes, or none: all. What ended by SIGKILL or SIGTERM was ended by somebody, and stays so. EPOCHSECONDS
- * is the host's clock, which may be put back: a failure of the future is one of now.
+ * $1: number of retries, or -1 for no limit. $2: seconds between them. $3: seconds after which a failure is no longer
+ * counted, or 0. The rest: exit codes that are retried, or none for all. A process that was killed by SIGKILL or
+ * SIGTERM is not retried, because it was ended on purpose. EPOCHSECONDS is the wall clock, which may be set back:
+ * failures in the future count as recent.
  */
 static const char loop[] =
     "max=$1 interval=$2 validity=$3; shift 3; failures=()\n"
@@ -77,7 +78,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
     static const char *const once[] = {"/bin/bash", SCRIPT, NULL};
     const Yarn__RetryContext *r = context->retry;
 
-    /* a list of codes that is empty has none of them */
+    /* with an empty list of codes, no failure is retried */
     if (!r || r->policy == NEVER || r->max_retries == 0 || (r->policy == LISTED && r->n_codes == 0))
         return once;
     return make_loop(r, arena);

@@ -11,7 +11,7 @@
 
 /* ---- parts of a script ------------------------------------------------------------------------ */
 
-/* For what is no shell's business: nothing in single quotes has a meaning, but for a single quote. */
+/* Writes a word in single quotes, in which the shell expands nothing. Only a single quote needs an escape. */
 static void put_quoted(FILE *out, const char *word, size_t size)
 {
     fputc('\'', out);
@@ -23,7 +23,7 @@ static void put_quoted(FILE *out, const char *word, size_t size)
     fputc('\'', out);
 }
 
-/* From here on what goes wrong is found in these two files: bash's own words, mostly. */
+/* Writes the head. All later errors, mostly messages of bash, go to these two files. */
 static void put_head(FILE *out, const char *log_dir)
 {
     fputs("#!/bin/bash\n\nset -o pipefail -e\n", out);
@@ -39,7 +39,7 @@ static bool is_among(const char *name, const struct nm_yarn_env *env, size_t n)
     return false;
 }
 
-/* What the node has is taken only where neither the application nor bash's own start has set it. */
+/* Writes the inherited variables, which apply only if neither the application nor bash's startup sets them. */
 static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_inherited; i++)
@@ -48,7 +48,8 @@ static void put_inherited(FILE *out, const struct nm_yarn_launch *l)
                     l->inherited[i].value);
 }
 
-/* -n: when the container is run again the name may be a link to a directory, in which ln would make another. */
+/* Writes the links. ln needs -n, because in a second run the name may be a link to a directory, and ln would make the
+ * link inside it. */
 static void put_links(FILE *out, const struct nm_yarn_launch *l)
 {
     for (size_t i = 0; i < l->n_links; i++) {
@@ -67,8 +68,8 @@ static void put_links(FILE *out, const struct nm_yarn_launch *l)
     }
 }
 
-/* For whoever looks into the logs of a container that didn't start, where Hadoop puts them. Links are followed, so that
- * it is seen what resources hold. It is no reason to fail: a link may go round in circles, a disk may be full. */
+/* Writes the debug information of a failed start to the logs, where Hadoop puts it. It follows links to show the
+ * contents of resources. Failures are ignored: links may form a cycle, or a disk may be full. */
 static void put_debug_info(FILE *out, const char *log_dir)
 {
     fprintf(out, "cp launch_container.sh \"%s/launch_container.sh\" && chmod 640 \"%s/launch_container.sh\" || :\n",
@@ -82,11 +83,11 @@ static void put_debug_info(FILE *out, const char *log_dir)
             log_dir);
 }
 
-/* ---- what was asked for ------------------------------------------------------------------- */
+/* ---- variables of the application --------------------------------------------------------- */
 
 struct asked {
     struct nm_yarn_env *env;
-    char **values; /* what env points to */
+    char **values; /* the strings that env points to */
     size_t n;
 };
 
@@ -98,7 +99,7 @@ static void asked_done(struct asked *a)
     free(a->env);
 }
 
-/* Without those that are the node's to set. */
+/* Expands the application's variables, without those that only the node may set. */
 static int expand_asked(const struct nm_yarn_launch *l, struct asked *a, char **ret_message)
 {
     a->env = calloc(l->n_asked + 1, sizeof *a->env);
@@ -130,7 +131,7 @@ static void put_env(FILE *out, const struct nm_yarn_env *env, size_t n)
         fprintf(out, "export %s=\"%s\"\n", env[i].name, env[i].value);
 }
 
-/* bash -c, since the words are a shell's: they redirect, and name variables. */
+/* Writes the command as an argument of bash -c, since it may contain redirections and variables. */
 static int put_command(FILE *out, const struct nm_yarn_launch *l)
 {
     assert(l->command && l->command[0]);
@@ -147,7 +148,7 @@ static int put_command(FILE *out, const struct nm_yarn_launch *l)
     return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- the script --------------------------------------------------------------------------- */
 
 static int put_script(FILE *out, const struct nm_yarn_launch *l, char **ret_message)
 {

@@ -32,13 +32,13 @@ static struct nm_yarn_shuffle_job *find(const struct nm_yarn_shuffle_jobs *jobs,
     return NULL;
 }
 
-/* It names a file, and the job is made of it. */
+/* Checks an application's id. It becomes a file name, and the job's id is made from it. */
 static bool is_application(const char *name)
 {
     return nm_name_is_valid(name) && strncmp(name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-/* As print_hex() writes it: what is in a file goes to nm-shuffle as it is. */
+/* Checks that a key is written as by print_hex(), because the contents of the file are sent to nm-shuffle unchanged. */
 static bool is_key(const char *hex)
 {
     size_t size = strlen(hex);
@@ -81,7 +81,7 @@ static int save(const struct nm_yarn_shuffle_jobs *jobs, const struct nm_yarn_sh
     return r;
 }
 
-/* What isn't a job as we write it is passed over: its maps are run again, which is better than no node. */
+/* Loads a job. An invalid file is skipped: the job's maps must run again, but the node works. */
 static void load_one(struct nm_yarn_shuffle_jobs *jobs, const char *name)
 {
     const char *submitter = NULL, *key = NULL;
@@ -164,11 +164,11 @@ int nm_yarn_shuffle_jobs_add(struct nm_yarn_shuffle_jobs *jobs, const char *appl
     explicit_bzero(hex, sizeof hex);
     if (r < 0)
         return r;
-    if (former) { /* another attempt of the application has made a key of its own */
+    if (former) { /* another attempt of the application has made its own key */
         TAILQ_REMOVE(&jobs->list, former, link);
         free_job(former);
     }
-    (void)save(jobs, j); /* what can't be kept serves until nmd's end */
+    (void)save(jobs, j); /* if saving fails, the job is known until nmd ends */
     *ret = j;
     return 0;
 }
@@ -185,7 +185,7 @@ int nm_yarn_shuffle_jobs_remove(struct nm_yarn_shuffle_jobs *jobs, const char *a
     return 0;
 }
 
-/* Numbers and names that were checked need no escapes. */
+/* Formats a line. Checked numbers and names need no escapes. */
 void nm_yarn_shuffle_add_line(const struct nm_yarn_shuffle_job *job, char line[static NM_YARN_SHUFFLE_LINE_SIZE])
 {
     (void)snprintf(line, NM_YARN_SHUFFLE_LINE_SIZE,

@@ -24,7 +24,7 @@
 #define LAST_SIZE 300
 #define UNTOLD_MAX (16u << 20)
 
-/* What comes out of a pipe, in lines. */
+/* Output of a pipe, split into lines. */
 struct lines {
     int fd;
     sd_event_source *source;
@@ -34,20 +34,21 @@ struct lines {
 
 struct nm_yarn_shuffle_process {
     struct nm_yarn_shuffle_process_params params;
-    pid_t pid; /* 0: it has been reaped */
+    pid_t pid; /* 0: the process has been reaped */
     int pidfd, in_fd;
     sd_event_source *in_source, *end_source;
     struct lines out, err;
-    char *untold; /* what it hasn't taken yet */
+    char *untold; /* bytes that the process hasn't read yet */
     size_t untold_size;
     bool is_listening;
-    char last[LAST_SIZE]; /* line of its standard error */
+    char last[LAST_SIZE]; /* last line of its standard error */
 };
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
-/* The kernel puts each session into a group of its own (CONFIG_SCHED_AUTOGROUP, sched(7)), and compares the nice values
- * of these groups; the processes' own count inside of one only. -ENOENT: no autogroups here. */
+/* Sets the nice value of the session's autogroup. With CONFIG_SCHED_AUTOGROUP (sched(7)), the kernel puts each session
+ * into its own group. Nice values of groups compete, and those of processes only count within a group. -ENOENT: the
+ * kernel has no autogroups. */
 static void set_session_nice(const char *process, int nice)
 {
     char path[64], text[16];
@@ -57,7 +58,8 @@ static void set_session_nice(const char *process, int nice)
     (void)nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* What nmd gave itself, so that it is heard on a full node, isn't for those who serve strangers. */
+/* Resets priorities that nmd has set for itself on busy nodes. They must not apply to a process that serves other
+ * hosts. */
 static void be_ordinary(uint64_t most_files, int nice)
 {
     struct rlimit files;
@@ -91,7 +93,7 @@ static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int
     _exit(127);
 }
 
-/* With whom it can't be talked: its end will be heard, and its successor is told everything. */
+/* Kills a process that can't be written to. Its end is handled as usual, and its successor gets all jobs. */
 static int give_up(struct nm_yarn_shuffle_process *p)
 {
     if (p->pid > 0)
@@ -102,9 +104,10 @@ static int give_up(struct nm_yarn_shuffle_process *p)
     return -EPIPE;
 }
 
-/* ---- what it says ------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------- */
 
-/* What can't be understood, for want of memory for one, may have been that it listens. */
+/* Handles a line. If it can't be parsed, for example without memory, it may have been the "listening" line: then the
+ * process is killed. */
 static void hear(struct nm_yarn_shuffle_process *p, const char *line)
 {
     json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL), *value;
@@ -121,7 +124,8 @@ static void hear(struct nm_yarn_shuffle_process *p, const char *line)
     json_decref(o);
 }
 
-/* True: something was there. A line that is too long is heard in pieces, none of which is one. */
+/* Reads lines. Returns true if there was input. A line that is too long is passed on in pieces, which are all
+ * invalid. */
 static bool read_lines(struct nm_yarn_shuffle_process *p, struct lines *l)
 {
     ssize_t n = read(l->fd, l->text + l->size, sizeof l->text - 1 - l->size);
@@ -156,9 +160,9 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-/* ---- what it is told ---------------------------------------------------------------------- */
+/* ---- input -------------------------------------------------------------------------------- */
 
-/* As much as the pipe takes now: nmd waits for nobody. */
+/* Writes as much as the pipe takes now, without blocking. */
 static int write_untold(struct nm_yarn_shuffle_process *p)
 {
     while (p->untold_size > 0) {
@@ -170,7 +174,7 @@ static int write_untold(struct nm_yarn_shuffle_process *p)
             return errno == EAGAIN ? 0 : -errno;
         p->untold_size -= (size_t)n;
         memmove(p->untold, p->untold + n, p->untold_size);
-        explicit_bzero(p->untold + p->untold_size, (size_t)n); /* keys */
+        explicit_bzero(p->untold + p->untold_size, (size_t)n); /* the bytes contain keys */
     }
     return 0;
 }
@@ -198,7 +202,8 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
     if (p->pid == 0)
         return -EPIPE;
     if (p->untold_size + size + 1 <= UNTOLD_MAX)
-        larger = malloc(p->untold_size + size + 1); /* and not realloc(), which would leave keys behind */
+        larger = malloc(p->untold_size + size + 1); /* not realloc(), which might leave a copy of keys in freed
+                                                     * memory */
     if (!larger)
         return give_up(p);
     if (p->untold_size > 0)
@@ -213,9 +218,9 @@ int nm_yarn_shuffle_process_tell(struct nm_yarn_shuffle_process *p, const char *
     return write_untold(p) < 0 ? give_up(p) : arm(p);
 }
 
-/* ---- its end ------------------------------------------------------------------------------ */
+/* ---- end ---------------------------------------------------------------------------------- */
 
-/* Before that its number can't become another's. */
+/* Reaps the process. Until then the kernel doesn't reuse its pid. */
 static int reap(struct nm_yarn_shuffle_process *p)
 {
     int status = 0;
@@ -257,15 +262,15 @@ pid_t nm_yarn_shuffle_process_pid(const struct nm_yarn_shuffle_process *p)
     return p->pid;
 }
 
-/* Uses its process group, which has no other process: for PRIO_PGRP the kernel sets all threads, for PRIO_PROCESS only
- * one. */
+/* Sets the nice value by the process group, which has no other process. With PRIO_PGRP the kernel changes all threads,
+ * with PRIO_PROCESS only one. */
 int nm_yarn_shuffle_process_set_nice(struct nm_yarn_shuffle_process *p, int nice)
 {
     char process[16];
 
     if (p->pid <= 0)
         return -ESRCH;
-    if (getsid(p->pid) == p->pid) { /* else it has just been forked, and will do that itself */
+    if (getsid(p->pid) == p->pid) { /* otherwise it was only just forked, and sets its nice value itself */
         (void)snprintf(process, sizeof process, "%d", (int)p->pid);
         set_session_nice(process, nice);
     }
@@ -287,7 +292,7 @@ void nm_yarn_shuffle_process_wait(struct nm_yarn_shuffle_process *p, uint64_t ti
     }
 }
 
-/* ---- beginning ---------------------------------------------------------------------------- */
+/* ---- start -------------------------------------------------------------------------------- */
 
 static int make_pipe(int *ret_read, int *ret_write)
 {
@@ -338,7 +343,7 @@ static int watch(struct nm_yarn_shuffle_process *p)
         r = sd_event_source_set_enabled(p->in_source, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_add_io(e, &p->end_source, p->pidfd, EPOLLIN, on_end, p);
-    /* what it says comes before its end */
+    /* its output is handled before its end */
     return r < 0 ? r : sd_event_source_set_priority(p->end_source, NM_LOOP_LATE);
 }
 
@@ -358,12 +363,13 @@ int nm_yarn_shuffle_process_new(const struct nm_yarn_shuffle_process_params *par
         r = watch(p);
     if (r < 0)
         return r;
-    p->params.argv = NULL; /* it has it */
+    p->params.argv = NULL; /* not used any more */
     *ret = STEAL_PTR(p);
     return 0;
 }
 
-/* The end of its standard input would end it as well, in its own time; who starts another needs its port at once. */
+/* Kills the process. It would also exit at the end of its input, but only after a delay, and a successor needs its port
+ * at once. */
 struct nm_yarn_shuffle_process *nm_yarn_shuffle_process_free(struct nm_yarn_shuffle_process *p)
 {
     if (!p)

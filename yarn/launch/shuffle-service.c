@@ -18,12 +18,12 @@
 #include "yarn/launch/user.h"
 #include "yarn/port.h"
 
-/* An nm-shuffle of a former nmd may still be on its way out, and have the port. */
+/* Limit of the wait for the port at the start, since an nm-shuffle of a former nmd may still be exiting and hold it. */
 #define BEGIN_USEC (5 * NM_USEC_PER_SEC)
 #define BEGIN_PAUSE_MSEC 100
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (30 * NM_USEC_PER_SEC)
-#define WELL_USEC (60 * NM_USEC_PER_SEC) /* what has run for so long was all right */
+#define WELL_USEC (60 * NM_USEC_PER_SEC) /* after this run time, the next start isn't delayed */
 #define DIRS_MAX 64
 #define MOST_CONNECTIONS 8192
 #define PORT_FILE "port"
@@ -33,11 +33,11 @@
 struct nm_yarn_shuffle {
     struct nm_yarn_shuffle_params params;
     struct nm_yarn_shuffle_jobs jobs;
-    struct nm_yarn_shuffle_process *process; /* NULL: it has ended, and is started again by the timer */
+    struct nm_yarn_shuffle_process *process; /* NULL: it has ended, and the timer will start it again */
     sd_event_source *timer;
     uint64_t started_usec, retry_usec;
     int program_fd;
-    uint16_t port; /* 0: any that is free */
+    uint16_t port; /* 0: any free port */
     bool is_listening, has_weight;
     uint8_t metadata[4];
 };
@@ -54,22 +54,22 @@ nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const cha
         s->params.tell(level, sentence);
 }
 
-/* ---- its share of CPU --------------------------------------------------------------------- */
+/* ---- CPU weight --------------------------------------------------------------------------- */
 
 static void on_placed(int result, const char *message, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;
     int r;
 
-    if (result >= 0 || result == -ESRCH || !s->process) /* if it has ended, that is handled elsewhere */
+    if (result >= 0 || result == -ESRCH || !s->process) /* the end of the process is handled elsewhere */
         return;
     r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
     tell(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
          r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
-/* Moves nm-shuffle when it listens, not before: the address rules of nmd.service (IPAddressAllow=) apply to sockets
- * that were made in its cgroup, and must apply to this one. */
+/* Moves nm-shuffle to its cgroup when it listens, and not before. The address rules of nmd.service (IPAddressAllow=)
+ * apply to sockets that were made in its cgroup, and must apply to the listening socket. */
 static void place(struct nm_yarn_shuffle *s)
 {
     int r;
@@ -81,10 +81,10 @@ static void place(struct nm_yarn_shuffle *s)
         on_placed(r, NULL, s);
 }
 
-/* ---- what it is told ---------------------------------------------------------------------- */
+/* ---- input of nm-shuffle ------------------------------------------------------------------ */
 
-/* While there is nobody to be told, a job is kept for on_listening(); so it is where that failed, since who couldn't be
- * told is ended for it. */
+/* Sends a line if a process is listening. Otherwise on_listening() sends the job later. This includes failures, because
+ * a process that can't be written to is killed and restarted. */
 static void say(struct nm_yarn_shuffle *s, const char *line)
 {
     if (s->process && s->is_listening)
@@ -100,7 +100,7 @@ static void say_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job 
     explicit_bzero(line, sizeof line);
 }
 
-/* A new process knows nothing: it is told all jobs again. A reducer that is faster is refused, and comes again. */
+/* Sends all jobs to a new process. A reducer that connects earlier is refused, and retries. */
 static void on_listening(uint16_t port, void *userdata)
 {
     struct nm_yarn_shuffle *s = userdata;
@@ -123,9 +123,10 @@ static void on_refused(const char *error, void *userdata)
     tell(userdata, LOG_WARNING, "nm-shuffle refuses: %s", error);
 }
 
-/* ---- its process -------------------------------------------------------------------------- */
+/* ---- process ------------------------------------------------------------------------------ */
 
-/* An account of its own, or else one that runs no containers: these could send it signals. */
+/* Returns a dedicated account, or else one that runs no containers, because containers of the same account could send
+ * signals to nm-shuffle. */
 static const char *account(void)
 {
     static const char *const names[] = {"nmd-shuffle", "daemon", "nobody"};
@@ -138,7 +139,8 @@ static const char *account(void)
 
 static void on_ended(const char *why, void *userdata);
 
-/* The port that was once told to application masters stays: theirs are outputs that can be had only there. */
+/* Starts nm-shuffle. The port must stay the same, because application masters have passed it to reducers of running
+ * jobs. */
 static int start(struct nm_yarn_shuffle *s)
 {
     const struct nm_yarn_settings *settings = s->params.settings;
@@ -167,13 +169,13 @@ static int start(struct nm_yarn_shuffle *s)
     if (name)
         argv[n++] = user;
     for (size_t i = 0; i < DIRS_MAX && settings->local_dirs[i]; i++)
-        argv[n++] = settings->local_dirs[i]; /* also one that is bad now: its disk may come back */
+        argv[n++] = settings->local_dirs[i]; /* includes bad directories, whose disks may become available again */
     argv[n] = NULL;
     s->started_usec = nm_now_usec();
     return nm_yarn_shuffle_process_new(&p, &s->process);
 }
 
-/* What doesn't start is tried again and again, at growing intervals; jobs wait for it meanwhile. */
+/* Schedules another start, at growing intervals. Jobs are kept meanwhile. */
 static void start_later(struct nm_yarn_shuffle *s)
 {
     s->retry_usec = nm_now_usec() - s->started_usec >= WELL_USEC ? RETRY_MIN_USEC
@@ -238,7 +240,7 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
     say(s, line);
 }
 
-/* Where the configuration leaves the port open, the one that an earlier nmd has told. */
+/* Reads the port that an earlier nmd used, if the configuration sets none. */
 static void read_port(struct nm_yarn_shuffle *s)
 {
     char text[16];
@@ -252,7 +254,8 @@ static void read_port(struct nm_yarn_shuffle *s)
         s->port = (uint16_t)port;
 }
 
-/* Before anything can be started here: who asks is told the port. */
+/* Starts nm-shuffle and waits until it listens. This comes before the first container, because start answers contain
+ * the port. */
 static int begin(struct nm_yarn_shuffle *s, char **ret_message)
 {
     const struct timespec pause = {.tv_nsec = BEGIN_PAUSE_MSEC * 1000 * 1000};
@@ -260,7 +263,7 @@ static int begin(struct nm_yarn_shuffle *s, char **ret_message)
     char why[300] = "it is silent";
     int r;
 
-    for (;;) { /* each round takes a tenth of a second at least */
+    for (;;) { /* each pass takes at least a tenth of a second */
         r = start(s);
         if (r < 0)
             return nm_fail(ret_message, r, "%s can't be started: %s", s->params.program, strerror(-r));
@@ -272,7 +275,7 @@ static int begin(struct nm_yarn_shuffle *s, char **ret_message)
         if (nm_now_usec() >= end_usec)
             return nm_fail(ret_message, -EADDRINUSE, "nm-shuffle doesn't listen: %s", why);
         if (s->params.settings->shuffle_port == 0)
-            s->port = 0; /* somebody else has it by now */
+            s->port = 0; /* another process uses that port */
         (void)nanosleep(&pause, NULL);
     }
 }

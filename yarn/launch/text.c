@@ -34,7 +34,7 @@ char *nm_yarn_base64(struct nm_arena *arena, struct nm_bytes bytes)
 
     if (!text)
         return NULL;
-    if (bytes.size > 0) /* protobuf-c has NULL for no bytes */
+    if (bytes.size > 0) /* protobuf-c represents empty data by NULL */
         base64_encode_raw(text, bytes.size, bytes.data);
     text[n] = '\0';
     return text;

@@ -10,16 +10,16 @@
 #include "yarn/launch/admin-env.h"
 #include "yarn/launch/text.h"
 
-#define NODES_OWN 14 /* besides one for each auxiliary service */
+#define NODES_OWN 14 /* plus one for each auxiliary service */
 #define FIRST_JAVA_WITH_OPENS 17
 
 static const char opens[] = "--add-opens=java.base/java.lang=ALL-UNNAMED "
                             "--add-exports=java.base/sun.net.dns=ALL-UNNAMED "
                             "--add-exports=java.base/sun.net.util=ALL-UNNAMED";
 
-/* ---- the node's own ----------------------------------------------------------------------- */
+/* ---- the node's variables ----------------------------------------------------------------- */
 
-/* For each of the directories that can be used, with commas between: its name and what comes behind it. */
+/* Returns a comma-separated list of the good directories, each with `rest` appended. */
 static char *list_dirs(struct nm_arena *arena, const struct nm_yarn_dirs *dirs, const char *rest)
 {
     char *list = nm_yarn_print(arena, "%s", "");
@@ -38,7 +38,7 @@ static int add(struct nm_yarn_env *env, size_t *n, const char *name, const char 
     return 0;
 }
 
-/* How it gets at what the node has made for it. */
+/* Adds the paths of the files that the node has prepared. */
 static int put_places(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
                       const char *work, struct nm_yarn_env *env, size_t *n)
 {
@@ -73,7 +73,8 @@ static int put_services(const struct nm_yarn_task *t, struct nm_arena *a, struct
     return 0;
 }
 
-/* USER is the submitter also where somebody else's account runs it: clients take it for whom they speak. */
+/* Adds the node's variables. USER is the submitter, even if the container runs as another account, because Hadoop's
+ * clients act for that user. */
 static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *a,
                     const char *work, struct nm_yarn_launch *l)
 {
@@ -106,7 +107,7 @@ static int put_node(const struct nm_yarn_surroundings *s, const struct nm_yarn_t
     return r;
 }
 
-/* ---- what it asked for, and the administrator's ------------------------------------------- */
+/* ---- variables of the application and the administrator ---------------------------------- */
 
 static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t room, struct nm_yarn_env **ret,
                      size_t *ret_n)
@@ -123,7 +124,7 @@ static int put_asked(const Yarn__LaunchContext *c, struct nm_arena *a, size_t ro
     return 0;
 }
 
-/* The administrator's directories come first; $PATH is what the shell begins with. */
+/* Puts the administrator's directories at the front of PATH. $PATH is the shell's initial value. */
 static int force_path(const char *dirs, struct nm_arena *a, struct nm_yarn_env *env, size_t *n)
 {
     struct nm_yarn_env *there = nm_yarn_env_find(env, *n, "PATH");
@@ -160,7 +161,7 @@ static int put_inherited(const struct nm_yarn_settings *s, struct nm_arena *a, s
     return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- command ------------------------------------------------------------------------------ */
 
 static int put_command(const Yarn__LaunchContext *c, struct nm_arena *a, struct nm_yarn_launch *l, char **ret_message)
 {
@@ -206,7 +207,7 @@ int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn
     return 0;
 }
 
-/* JAVA_VERSION="17.0.10" or "1.8.0_392". */
+/* Parses JAVA_VERSION="17.0.10" or "1.8.0_392". */
 int64_t nm_yarn_java_version(const char *release)
 {
     static const char key[] = "JAVA_VERSION=\"";

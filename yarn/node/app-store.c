@@ -7,7 +7,7 @@
 #include "util/macros.h"
 #include "util/parse.h"
 
-/* A token's identifier, and what was said of an end: a few KiB. */
+/* Size limit of a file. A token's identifier and the text of an end take a few KiB. */
 #define NOTE_MAX (256u << 10)
 
 int nm_yarn_app_store_open(const char *state_dir, struct nm_yarn_app_store *ret)
@@ -25,7 +25,7 @@ void nm_yarn_app_store_done(struct nm_yarn_app_store *notes)
     notes->ends_fd = nm_close(notes->ends_fd);
 }
 
-/* ---- one ---------------------------------------------------------------------------------- */
+/* ---- single items ------------------------------------------------------------------------ */
 
 void nm_yarn_app_store_put_application(const struct nm_yarn_app_store *notes, const char *name, const char *submitter)
 {
@@ -54,7 +54,7 @@ void nm_yarn_app_store_drop_end(const struct nm_yarn_app_store *notes, const cha
     nm_yarn_state_dir_drop(notes->ends_fd, name);
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
+/* ---- lists -------------------------------------------------------------------------------- */
 
 int nm_yarn_app_store_applications(const struct nm_yarn_app_store *notes, nm_yarn_note_cb_t cb, void *userdata)
 {

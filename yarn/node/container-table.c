@@ -15,7 +15,7 @@ static size_t bucket_of(const char *text)
     return nm_fnv1a_32(text, strlen(text)) % NM_YARN_BUCKETS;
 }
 
-/* ---- finding ------------------------------------------------------------------------------ */
+/* ---- search ------------------------------------------------------------------------------- */
 
 struct nm_yarn_app *nm_yarn_container_table_app(const struct nm_yarn_container_table *all,
                                                 const struct nm_yarn_application_id *id)
@@ -36,7 +36,8 @@ struct nm_yarn_container *nm_yarn_container_table_by_text(const struct nm_yarn_c
     return i;
 }
 
-/* By the text, since that is what the manager knows it by; two numbers can have one (ids.h). */
+/* Finds a container by its id as text, which the manager uses too, and compares the numbers, since two ids can have the
+ * same text (ids.h). */
 struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_container_table *all,
                                                        const struct nm_yarn_container_id *id)
 {
@@ -46,7 +47,7 @@ struct nm_yarn_container *nm_yarn_container_table_find(const struct nm_yarn_cont
     return i && nm_yarn_same_container(&i->id, id) ? i : NULL;
 }
 
-/* ---- coming and going --------------------------------------------------------------------- */
+/* ---- addition and removal ---------------------------------------------------------------- */
 
 void nm_yarn_container_table_init(struct nm_yarn_container_table *all)
 {
@@ -147,7 +148,8 @@ int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *re
     return r;
 }
 
-/* What was parsed lies in pieces, and these stay where they are when the arena's head moves. */
+/* Moves the arena of a token into the container. The parsed message lies in the arena's blocks, which keep their
+ * addresses when the head is copied. */
 void nm_yarn_container_take_token(struct nm_yarn_container *item, const struct nm_yarn_read_token *token)
 {
     nm_arena_done(&item->token_arena);

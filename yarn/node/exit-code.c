@@ -10,7 +10,8 @@
 #include "util/utf8.h"
 #include "yarn/node/node.h"
 
-/* The kernel takes whole containers, for their own limit or, when the node itself is full, to make room. */
+/* Returns true if the kernel killed the whole container, because of its own limit or because the node was out of
+ * memory. */
 static bool was_taken_for_room(const struct nm_container *c)
 {
     return c->exit_reason == NM_EXIT_OOM && c->exit_cause == NM_REASON_KERNEL_OOM;
@@ -68,7 +69,7 @@ bool nm_yarn_exit_is_failure(const struct nm_container *c)
     }
 }
 
-/* "1.5 GB", as Hadoop prints sizes. */
+/* Formats a size such as "1.5 GB", as Hadoop prints it. */
 static void print_size(uint64_t bytes, char *buf, size_t size)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
@@ -93,7 +94,7 @@ static void say_over_memory(const struct nm_container *c, FILE *out)
             (int)c->pid, c->id, (unsigned long long)(peak - limit), used, allowed);
 }
 
-/* What nmd decided is explained by its own records, on the node. */
+/* Explains an end that nmd decided. The details are in nmd's decisions on the node. */
 static void say_taken(const struct nm_container *c, FILE *out)
 {
     bool caused = c->exit_cause != NM_REASON_NONE;
@@ -172,7 +173,7 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_wor
     if (fclose(out) != 0)
         return NULL;
     if (size > NM_YARN_DIAGNOSTICS_MAX)
-        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* perhaps in the middle of a character, which then goes too */
+        text[NM_YARN_DIAGNOSTICS_MAX] = '\0'; /* if this cuts a character, the next line removes the rest of it */
     size = nm_utf8_prefix(text);
     return nm_arena_text(arena, (struct nm_bytes){(const uint8_t *)text, size});
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is asked for containers that are there: see node.h. */
+/* Changes to running containers: see node.h. */
 
 #include "yarn/node/node-state.h"
 
@@ -9,15 +9,15 @@
 #include "util/error.h"
 #include "yarn/message-ids.h"
 
-/* ---- another size or type ----------------------------------------------------------------- */
+/* ---- size and type ------------------------------------------------------------------------ */
 
 static bool same_size(const Hadoop__Resource *a, const Hadoop__Resource *b)
 {
     return a->memory == b->memory && a->vcores == b->vcores;
 }
 
-/* What follows from the new token, and that token itself, by which the container is known from now on, also after a
- * restart: all of it, or nothing. */
+/* Applies the new token and saves it, so that the container has this token after a restart, too. Either all of this is
+ * done, or nothing. */
 static int apply(struct nm_yarn_container *i, struct nm_bytes identifier, const Hadoop__ContainerTokenIdentifier *token,
                  struct nm_problem *problem)
 {
@@ -79,7 +79,8 @@ int nm_yarn_node_update(struct nm_yarn_node *n, struct nm_bytes identifier,
 
 enum command { THREAD_DUMP = 1, GRACEFUL_SHUTDOWN, FORCEFUL_SHUTDOWN }; /* SignalContainerCommand */
 
-/* To the ResourceManager it is a signal like another, and no reason of the node's. */
+/* Kills a container at once. The ResourceManager reports this as the effect of a signal and not as a decision of the
+ * node. */
 static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
 {
     const struct nm_end e = {.code = 128 + SIGKILL, .message = "Container killed by a request for a forceful shutdown.",
@@ -88,8 +89,8 @@ static int kill_now(struct nm_yarn_container *i, struct nm_problem *problem)
     return nm_manager_end(i->node->p.manager, NM_YARN_OWNER, i->text, &e, problem);
 }
 
-/* Whoever asks goes on to stop the container when this is answered, and not when it is refused (MapReduce does so with
- * a task that hangs, for a dump of its threads). So it is no error that nobody is there to hear it. */
+/* Sends a signal. The caller then stops the container, but only if this call succeeds. MapReduce does so to get a
+ * thread dump of a task that hangs. So the call succeeds even if no process receives the signal. */
 int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, int32_t command,
                         struct nm_exception *why)
 {
@@ -105,7 +106,7 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
         return 0;
     if (command == FORCEFUL_SHUTDOWN)
         r = kill_now(i, &problem);
-    else /* SIGQUIT is what has a JVM dump its threads */
+    else /* a JVM dumps its threads on SIGQUIT */
         r = nm_manager_signal(n->p.manager, NM_YARN_OWNER, i->text, command == THREAD_DUMP ? SIGQUIT : SIGTERM,
                               &problem);
     return NM_MIN(r, 0);

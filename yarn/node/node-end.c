@@ -34,7 +34,7 @@ int nm_yarn_container_read_record(const struct nm_yarn_container *i, struct nm_y
     return c ? nm_yarn_held_new((struct nm_bytes){c->blob.data, c->blob.bytes}, ret) : -ESRCH;
 }
 
-/* ---- a container's end -------------------------------------------------------------------- */
+/* ---- containers --------------------------------------------------------------------------- */
 
 static void complete(struct nm_yarn_container *i, int32_t status, const char *diagnostics)
 {
@@ -44,7 +44,7 @@ static void complete(struct nm_yarn_container *i, int32_t status, const char *di
     i->increased = false;
     i->exit_status = status;
     free(i->diagnostics);
-    i->diagnostics = strdup(diagnostics); /* without memory it is told without words */
+    i->diagnostics = strdup(diagnostics); /* without memory, the end is reported without text */
     i->node->p.news(i->node->p.userdata);
 }
 
@@ -126,7 +126,7 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
     return 0;
 }
 
-/* Whoever is first to end it says why. */
+/* Ends a container. If it is being ended already, the first reason stays. */
 static int end_item(struct nm_yarn_container *i, enum nm_yarn_exit code, const char *message,
                     struct nm_problem *problem)
 {
@@ -149,7 +149,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
         return nm_yarn_recent_has(n, text, nm_now_usec()) ? 0 : nm_yarn_refuse_unknown(n, text, why);
     }
     r = end_item(i, code, message, &problem);
-    /* That it ended in this very moment is what was asked for. */
+    /* The container may have ended at the same moment. Then the request is fulfilled. */
     if (r <= 0 || problem.outcome == NM_AGENT_E_CONFLICT || problem.outcome == NM_AGENT_E_NOT_FOUND)
         return NM_MIN(r, 0);
     return nm_yarn_refuse(why, "%s", problem.message);
@@ -165,7 +165,7 @@ void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const 
     }
 }
 
-/* ---- an application's end ----------------------------------------------------------------- */
+/* ---- applications ------------------------------------------------------------------------- */
 
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
 {
@@ -195,7 +195,7 @@ void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__Applicat
     if (!app)
         return;
     app->ended = true;
-    /* Held, since with its last container it would go. */
+    /* Count one more item, since the application would be removed with its last container. */
     app->n_items++;
     for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
         if (i->app == app)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is noted for the next nmd, and found by it: see node-state.h and app-store.h. */
+/* State that is saved for the next nmd: see node-state.h and app-store.h. */
 
 #include "yarn/node/node-state.h"
 
@@ -22,7 +22,7 @@ int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yar
     return 0;
 }
 
-/* Of what was to run nothing is needed any more. */
+/* Saves an early end, without the launch context, which isn't needed any more. */
 void nm_yarn_container_note_end(const struct nm_yarn_container *i)
 {
     Yarn__LaunchContext nothing = YARN__LAUNCH_CONTEXT__INIT;
@@ -43,7 +43,7 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     nm_yarn_app_store_put_end(&i->node->notes, i->text, &end);
 }
 
-/* The content is its submitter, whose name is part of paths. */
+/* Loads an application. The file contains its submitter, whose name becomes a part of paths. */
 static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;

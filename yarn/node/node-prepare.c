@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a container needs before it runs, asked for with the launcher and told to the manager: see node-state.h. */
+/* Prepares containers with the launcher, and passes the results to the manager: see node-state.h. */
 
 #include "yarn/node/node-state.h"
 
@@ -23,7 +23,7 @@ static void fail(struct nm_yarn_container *i, const char *why)
     (void)nm_manager_prepare_failed(i->node->p.manager, NM_YARN_OWNER, i->text, why, &problem);
 }
 
-/* Gives the container other directories: in the manager, then in the item. */
+/* Gives the container other directories, first in the manager and then in the item. */
 static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);
@@ -50,8 +50,8 @@ static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
     return r;
 }
 
-/* Starts the preparation anew in other directories, once for each start: a container may meet a disk that fails before
- * the regular check of the disks finds it. */
+/* Restarts the preparation in other directories, once for each start, because a container may encounter a failing disk
+ * before the regular check does. */
 static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_preparation *p)
 {
     struct nm_yarn_place place;
@@ -64,7 +64,7 @@ static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_pr
     return true;
 }
 
-/* The manager refuses the result if the container has been ended meanwhile; then there is nothing to do. */
+/* Passes the result on. The manager refuses it if the container has been ended meanwhile, which is harmless. */
 static void on_ended(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_container *i = userdata;
@@ -76,7 +76,7 @@ static void on_ended(struct nm_yarn_preparation *p, int result, const char *mess
         fail(i, message ?: strerror(-result));
 }
 
-/* The result is of no use for a container that runs already: its resources stay in use, or they are gone. */
+/* Ignores the result for a container that runs already: its resources are kept if they still exist. */
 static void on_kept(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     (void)p, (void)result, (void)message, (void)userdata;

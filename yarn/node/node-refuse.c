@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What masters hear instead: see node-state.h. Words are Hadoop's where it has some. */
+/* Refusals of masters' requests: see node-state.h. The texts are Hadoop's where Hadoop has one. */
 
 #include "yarn/node/node-state.h"
 
