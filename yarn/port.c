@@ -10,9 +10,9 @@
 
 #include "util/error.h"
 
-#define BACKLOG 1024 /* each of a large job's application masters may connect anew for each container */
+#define BACKLOG 1024 /* each of a large job's application masters may make a new connection for each container */
 
-/* A name is looked up before anything depends on nmd: here it may wait for the answer. */
+/* Resolves a name. This may block, because it happens at the start. */
 static int find_address(const char *host, uint16_t port, const char *property, struct addrinfo **ret,
                         char **ret_message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See report.h. Units are YARN's: MiB and, for opportunistic containers alone, GiB; CPU as a number of vcores. */
+/* See report.h. Units are YARN's: memory in MiB, but in GiB for opportunistic containers; CPU as a number of vcores. */
 
 #include "yarn/report.h"
 
@@ -97,7 +97,8 @@ static void make_use(Yarn__Utilization *u, uint64_t memory_bytes, uint64_t virtu
     u->cpu = (float)cpu;
 }
 
-/* Address spaces are nobody's use of memory; as the virtual part counts what is in RAM and in swap. */
+/* Fills in the use of the node and of the containers. The virtual memory of the report is RAM and swap in use, because
+ * reserved address space is not use of memory. */
 static void make_uses(struct nm_report *r, const struct nm_status *s)
 {
     const struct nm_node_sample *n = &s->node;
@@ -129,7 +130,8 @@ static void make_opportunistic(struct nm_report *r, struct nm_report_memory *m, 
     o->memory_gib = (int64_t)((s->allocated[NM_OPPORTUNISTIC].memory_bytes + gib - 1) / gib);
     o->vcores = whole((s->allocated_vcores_milli[NM_OPPORTUNISTIC] + 999) / 1000);
     o->queued = whole(s->queue_length);
-    /* It sends no more than its own count leaves of the capacity, which it reads only once. */
+    /* If the node takes no containers, reports its queue as full. The ResourceManager reads the capacity only once and
+     * sends at most capacity minus queue length. */
     o->wait_queue_length = whole(takes_none ? NM_MAX(s->queued, queue_capacity) : s->queued);
     o->wait_msec = nm_report_wait_msec(m, s->queued, s->opportunistic_running);
     o->queue_capacity = whole(queue_capacity);

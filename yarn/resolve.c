@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See resolve.h. What the process finds goes through a pipe in one piece. */
+/* See resolve.h. The process writes its result to a pipe in one piece. */
 
 #include "yarn/resolve.h"
 
@@ -36,7 +36,7 @@ struct nm_resolve *nm_resolve_free(struct nm_resolve *r)
     return NULL;
 }
 
-/* ---- in the process ----------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------- */
 
 static void take_address(struct nm_resolved *r, const struct addrinfo *a, uint16_t port)
 {
@@ -72,7 +72,8 @@ static void ask(const char *host, uint16_t port, struct nm_resolved *r)
         freeaddrinfo(list);
 }
 
-/* It must hold nothing of nmd's open: a lock that outlived nmd would keep the next one from starting. */
+/* Does the lookup. The process must close all of nmd's descriptors, since a lock that survived nmd would prevent the
+ * next nmd from starting. */
 static _Noreturn void work(pid_t nmd, const char *host, uint16_t port, int fd)
 {
     struct nm_resolved r = {};

@@ -10,7 +10,8 @@
 
 #define FIRST_RETRY_USEC NM_USEC_PER_SEC
 #define INTERVAL_DEFAULT_USEC NM_USEC_PER_SEC
-/* More often is nobody's wish; and after the longest, an RM of that mind can still be told of its mistake. */
+/* Limits of the heartbeat interval. No cluster needs a shorter one. The longest still lets the ResourceManager correct
+ * a mistaken interval. */
 #define INTERVAL_MIN_USEC (10 * NM_USEC_PER_MSEC)
 #define INTERVAL_MAX_USEC (600 * NM_USEC_PER_SEC)
 
@@ -23,7 +24,7 @@ void nm_yarn_state_init(struct nm_yarn_state *s, uint64_t retry_max_usec)
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-/* Twice as long each time, and up to a quarter less. */
+/* Doubles the delay with each failure, and subtracts up to a quarter at random. */
 static uint64_t backoff(const struct nm_yarn_state *s, uint32_t random)
 {
     uint64_t usec = FIRST_RETRY_USEC;
@@ -34,7 +35,7 @@ static uint64_t backoff(const struct nm_yarn_state *s, uint32_t random)
     return usec - usec / 4 * (random % 1024) / 1024;
 }
 
-/* Its words are shown to people. */
+/* Stores a message of the ResourceManager for display, without control characters. */
 static void note(struct nm_yarn_state *s, const char *what, const char *words)
 {
     struct nm_exception clean;
@@ -65,7 +66,8 @@ static struct nm_yarn_step stop(struct nm_yarn_state *s, const char *words)
     return (struct nm_yarn_step){.task = NM_YARN_REST};
 }
 
-/* Once at once, for that is how it takes up a node again; a second time it may be one that always says so. */
+/* Registers again, without a delay at the first resync, which is how the ResourceManager asks a known node to register.
+ * A delay follows repeated ones, because the ResourceManager may reject every registration. */
 static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words, uint32_t random)
 {
     s->phase = NM_YARN_REGISTERING;
@@ -78,7 +80,7 @@ static struct nm_yarn_step begin_anew(struct nm_yarn_state *s, const char *words
     return (struct nm_yarn_step){NM_YARN_REGISTER, backoff(s, random), false};
 }
 
-/* ---- what an answer brings ---------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------ */
 
 Yarn__MasterKey nm_yarn_key_message(const struct nm_yarn_master_key *key)
 {
@@ -104,7 +106,7 @@ bool nm_yarn_key_from_message(const Yarn__MasterKey *m, struct nm_yarn_master_ke
     return true;
 }
 
-/* It is told again for as long as it is the next one. */
+/* Stores a new key. The ResourceManager repeats it in each answer while it is the next one. */
 static void take_key(struct nm_yarn_keys *keys, const Yarn__MasterKey *m)
 {
     struct nm_yarn_master_key key;
@@ -147,7 +149,7 @@ struct nm_yarn_step nm_yarn_state_registered(struct nm_yarn_state *s, const Yarn
     return (struct nm_yarn_step){.task = NM_YARN_BEAT};
 }
 
-/* A clean slate but for what was said while all went well. */
+/* Handles a normal answer: resets the failures, and takes over the values in it. */
 static void take_beat(struct nm_yarn_state *s, const Yarn__HeartbeatResponse *r)
 {
     s->response_id = r->response_id;
@@ -205,6 +207,6 @@ struct nm_yarn_step nm_yarn_state_failed(struct nm_yarn_state *s, int error, con
         note(s, why->class_name, why->message);
     else
         note(s, strerror(-error), NULL);
-    /* After a refusal of this one call the connection is as good as before. */
+    /* The connection is still usable after a refusal of this one call. */
     return retry(s, error != -EREMOTEIO, random);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A step is due: where names and a connection are missing, they are found and made first. */
+/* Handles a due step. Resolves names and connects first, if necessary. */
 
 #include "yarn/yarn-state.h"
 
@@ -8,13 +8,13 @@
 #include <netdb.h>
 
 #define PROTOCOL "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
-#define USER "yarn" /* what every daemon of a cluster without Kerberos may call itself */
+#define USER "yarn" /* name that daemons use in a cluster without Kerberos */
 
 static void on_closed(void *userdata, int error, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;
 
-    (void)error, (void)why; /* who waited for an answer has heard; else the next request makes another one */
+    (void)error, (void)why; /* the request's callback has run already; else the next request makes a new connection */
     y->client = nm_hadoop_client_free(y->client);
 }
 
@@ -56,7 +56,7 @@ static void on_rm_resolved(const struct nm_resolved *rm, void *userdata)
         nm_yarn_request_due(y);
 }
 
-/* Each time anew: a ResourceManager may have moved, and that is a reason why it doesn't answer. */
+/* Resolves the name each time, since a ResourceManager that doesn't answer may have moved to another address. */
 static void find_rm(struct nm_yarn *y)
 {
     const struct nm_yarn_address *rm = nm_yarn_tracker(y);
@@ -72,7 +72,7 @@ void nm_yarn_connect_tell_name(struct nm_yarn *y)
     nm_yarn_manage_set_node(y->hosting->manage, y->host, y->id.port);
 }
 
-/* A host that name services don't know still has the name that it gives itself. */
+/* Takes the node's name. If the name services don't know the host, its own hostname is used. */
 static void on_own_name(const struct nm_resolved *own, void *userdata)
 {
     struct nm_yarn *y = userdata;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The two requests that a node lives by, registration and heartbeat, and what comes of their answers. */
+/* The two requests of a node, registration and heartbeat, and the handling of their answers. */
 
 #include "yarn/yarn-state.h"
 
@@ -9,14 +9,14 @@
 #include "util/clock.h"
 #include "yarn/heartbeat-actions.h"
 
-/* What the structures of a request take that tells of as many containers as there can be. Their words stay where they
- * are, and are rationed. */
+/* Limit of a request's structures for the maximum number of containers. Texts aren't copied, and have a limit of their
+ * own. */
 #define REPORT_BYTES (32 * NM_MIB)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* Returns whether there is an answer to act on: a call may have failed, or its answer may come after the node has
- * signed off. */
+/* Returns whether there is an answer to act on. The call may have failed, or the answer may arrive after the node has
+ * unregistered. */
 static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
     if (y->left)
@@ -30,7 +30,7 @@ static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exceptio
     return true;
 }
 
-/* What the ResourceManager allows to wait here. */
+/* Applies the ResourceManager's limit of the queue. */
 static void limit_queue(struct nm_yarn *y)
 {
     struct nm_status s;
@@ -41,8 +41,8 @@ static void limit_queue(struct nm_yarn *y)
                                                      y->state.queue_max_wait_msec, s.opportunistic_running));
 }
 
-/* What the ResourceManager makes of the registration. Its health isn't heeded by all of them; and one that has a size
- * of its own for the node, and says so, counts on that. */
+/* Resets the state after a registration. Some ResourceManagers ignore the health in it. A ResourceManager with its own
+ * size for the node returns that size and counts on it. */
 static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 {
     const int64_t limit = y->limit_told_mib;
@@ -67,7 +67,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
 static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
-        /* The answer to one that was sent twice may be to the first, which knew less. */
+        /* If the heartbeat was sent twice, the answer may belong to the first one, which had less in it. */
         if (!y->repeats) {
             nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
@@ -104,13 +104,13 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-/* To be had by the cluster is what its own files say; what waits here beyond that is the node's own business. */
+/* Returns the queue capacity for the cluster: the value in the cluster's files, up to the node's own limit. */
 static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *s)
 {
     return NM_MIN((uint32_t)y->settings->queue_max_length, s->settings.queue_max_length);
 }
 
-/* The launcher knows when disks are to be looked at; what it has found by itself meanwhile counts as well. */
+/* Checks the disks. The launcher knows when a check is due, and includes failures that it found in the meantime. */
 static void check_disks(struct nm_yarn *y, struct nm_status *s)
 {
     if (nm_yarn_launcher_is_healthy(y->hosting->launcher, y->disks_trouble, sizeof y->disks_trouble))
@@ -121,8 +121,9 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
     (void)snprintf(s->health_reason, sizeof s->health_reason, "%s", y->disks_trouble);
 }
 
-/* Where every start fails the ResourceManager mustn't go on sending them: without a directory to put containers in, and
- * on a draining node, but there only when there are none that it would kill. */
+/* Reports the node as unhealthy if every start fails, so that the ResourceManager sends no more. This is the case
+ * without a usable directory. A draining node does so only when it has no containers, because the ResourceManager would
+ * kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
     if (!nm_yarn_launcher_has_place(y->hosting->launcher))
@@ -212,7 +213,7 @@ static int send_beat(struct nm_yarn *y)
     request.last_nm_token_key = name_key(&nm_key, &y->state.nm_keys);
     request.has_token_sequence = 1;
     request.token_sequence = y->state.token_sequence;
-    /* All containers or nothing: those that are missing would be taken for lost. */
+    /* Reports all containers or fails, because missing ones would count as lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
     r = nm_yarn_node_report(y->hosting->node, &a, &y->report.status);
     if (r == 0)
@@ -221,13 +222,13 @@ static int send_beat(struct nm_yarn *y)
     return r;
 }
 
-/* nmd's configuration was read anew: the cluster counts on another size than there is. */
+/* Returns true if the node's size was changed in nmd's configuration since the registration. */
 static bool is_resized(const struct nm_yarn *y)
 {
     return y->report.own_memory_mib != y->own_memory_mib || y->report.own_vcores != y->own_vcores;
 }
 
-/* Instead of a heartbeat, if need be. */
+/* Replaces a due heartbeat by a registration if the size has changed. */
 static bool must_register(struct nm_yarn *y)
 {
     if (y->step.task != NM_YARN_BEAT || (!is_resized(y) && y->limit_mib == y->limit_told_mib))

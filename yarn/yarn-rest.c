@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What programs ask a NodeManager of Hadoop's, to look at it: /ws/v1/node and what is below that. What the answers look
- * like is in node/rest.h, and who may see which of them is the manager's to say, as everywhere.
+ * The web services of Hadoop's NodeManager: /ws/v1/node and the paths below it. node/rest.h defines the format of the
+ * answers. The manager decides who may see which container, as everywhere.
  */
 
 #include "yarn/yarn-state.h"
@@ -39,7 +39,8 @@ static bool may_see(void *userdata, const char *container)
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
-/* Its health is what the ResourceManager was told last; before that, what there is to be told. */
+/* Returns the node's data. Its health is the one last reported to the ResourceManager, or before the first report the
+ * current one. */
 static int show_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
@@ -75,7 +76,7 @@ static int show_applications(const struct question *a, json_t **ret)
         return refuse(a, NM_AGENT_E_INVALID, "an application is in no such state: %s", state);
     if (user && !*user)
         return refuse(a, NM_AGENT_E_INVALID, "Error: You must specify a non-empty string for the user");
-    /* Who narrows a list to a user learns whose what is left is. */
+    /* A list filtered by user reveals the owner of each item. */
     if (user && !a->q->with_users)
         return refuse(a, NM_AGENT_E_FORBIDDEN, "Whose an application is isn't told over TCP; use the UNIX socket.");
     *ret = nm_yarn_node_show_applications(a->y->hosting->node, &a->look, state, user);

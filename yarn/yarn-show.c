@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What there is to see of it: in "nmctl status" and "nmctl config", among the metrics, and in the log. */
+/* The upstream's status for "nmctl status", "nmctl config", the metrics and the log. */
 
 #include "yarn/yarn-state.h"
 
@@ -47,7 +47,7 @@ static json_t *show_settings(void *userdata)
     return nm_yarn_settings_to_json(y->settings);
 }
 
-/* Who looks, at what the containers of masters belong to. */
+/* A caller, for checks of the rights on masters' containers. */
 struct looker {
     struct nm_manager *manager;
     const struct nm_caller *who;

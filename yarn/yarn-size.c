@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The node's size as the ResourceManager wants it (rmadmin -updateNodeResource, dynamic-resources.xml): passed on to
- * the manager, and kept in a file of the state directory, since the ResourceManager doesn't say it again to a node that
- * registers with its configured size. It holds until that changes, or until the node has signed off.
+ * The size of the node that the ResourceManager sets (rmadmin -updateNodeResource, dynamic-resources.xml). It is passed
+ * on to the manager and saved in a file of the state directory, because the ResourceManager doesn't repeat it to a node
+ * that registers with its configured size. It holds until it changes or the node has unregistered.
  */
 
 #include "yarn/yarn-state.h"
@@ -20,7 +20,7 @@ static int open_state_dir(const struct nm_yarn *y)
     return RET_NERRNO(open(y->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* What is told to a node that is being decommissioned may be 0: it gives out next to nothing then. */
+/* Passes the size on. A node that is being decommissioned may get the size 0. The manager is then given the minimum. */
 static void pass_on(struct nm_yarn *y)
 {
     const struct nm_yarn_state *s = &y->state;
@@ -32,7 +32,8 @@ static void pass_on(struct nm_yarn *y)
         nm_manager_set_size(y->manager, 0, 0);
 }
 
-/* If it can't be written, a restarted nmd registers with the configured size, as Hadoop's NodeManager does. */
+/* Saves the size. If writing fails, a restarted nmd registers with the configured size, as Hadoop's NodeManager
+ * does. */
 static void save(struct nm_yarn *y)
 {
     _cleanup_close_ int dir_fd = open_state_dir(y);
@@ -60,9 +61,9 @@ void nm_yarn_size_follow(struct nm_yarn *y)
     save(y);
 }
 
-/* Offers the configured size at a registration if the ResourceManager's size is 0: it refuses nodes that offer nothing,
- * and shuts down Java's NodeManager, which offers the size that it was told. The ResourceManager then uses the offered
- * size unless its answer has another one. */
+/* Offers the configured size at a registration if the ResourceManager's size is 0. The ResourceManager refuses nodes
+ * that offer nothing, and so shuts down Java's NodeManager, which offers the size that it was given. The
+ * ResourceManager then uses the offered size unless its answer has another one. */
 void nm_yarn_size_offer(struct nm_yarn *y)
 {
     struct nm_yarn_state *s = &y->state;
@@ -76,12 +77,13 @@ void nm_yarn_size_offer(struct nm_yarn *y)
 }
 
 /*
- * A node that drains must not have its containers killed, so it can't be unhealthy; and it refuses what is sent, so
- * that the room that it seems to have would draw masters and tasks here to fail. It offers what its guaranteed
- * containers have: the ResourceManager takes that in from a registration, keeps what runs, and does the same by itself
- * to a node that is decommissioned gracefully. As they end it offers less, before their end is told. It is never less
- * than a scheduler's minimum, for each of them has as much, and a node that offers less is shut down; so with the last
- * one gone it stays. vcores stay, too: without memory nothing is placed, and many schedulers count nothing else.
+ * Limits the size that a draining node offers. An unhealthy node would lose its containers, so a draining node stays
+ * healthy. It refuses new containers, so free room would attract masters and tasks that then fail. Therefore it offers
+ * the size of its guaranteed containers. The ResourceManager accepts this at a registration, keeps the running
+ * containers, and does the same itself for a node that is decommissioned gracefully. As containers end, the offer is
+ * reduced before their ends are reported. It is never below a scheduler's minimum, because each container has at least
+ * that, and a node that offers less is shut down. So it is kept when the last container ends. vcores are unchanged:
+ * without memory nothing is placed, and many schedulers count only memory.
  */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
 {

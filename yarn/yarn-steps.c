@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* When the next step is due, and what comes of one that failed. Between two steps only the timer is on. */
+/* The schedule of steps, and the handling of failed ones. Between two steps only the timer is active. */
 
 #include "yarn/yarn-state.h"
 
@@ -8,7 +8,8 @@
 
 #include "util/clock.h"
 
-/* From one heartbeat to the next that isn't due yet: a job whose tasks end ten at a time is told ten times a second. */
+/* Minimum interval of heartbeats that are sent early: a job whose tasks end in quick succession causes ten per
+ * second. */
 #define NEWS_USEC (100 * NM_USEC_PER_MSEC)
 
 uint32_t nm_yarn_jitter(void)
@@ -26,8 +27,8 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_ONESHOT);
 }
 
-/* Brings a heartbeat forward if there are news. One that is to be tried again keeps its time: whoever is in trouble
- * isn't to be pressed. */
+/* Brings a heartbeat forward if there are news. A retry keeps its time, so that a ResourceManager in trouble isn't
+ * loaded further. */
 static void hasten(struct nm_yarn *y)
 {
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
@@ -44,7 +45,8 @@ void nm_yarn_step_on_news(void *userdata)
     hasten(y);
 }
 
-/* Shut out for good. What ran for the cluster is nobody's any more. */
+/* Stops after the ResourceManager has shut the node out for good. The cluster's containers are ended, since they no
+ * longer have an owner. */
 static void rest(struct nm_yarn *y)
 {
     y->due_usec = 0;
@@ -52,7 +54,8 @@ static void rest(struct nm_yarn *y)
     nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node out.");
 }
 
-/* Nothing is started while the node registers: what it tells of itself then must be all. */
+/* Schedules a step. No container is started while the node registers, because the registration must list all
+ * containers. */
 void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
 {
     y->step = step;
@@ -68,7 +71,8 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     hasten(y);
 }
 
-/* Of several ResourceManagers the next may be the active one: one that isn't may answer as well, to say so. */
+/* Handles a failure. With several ResourceManagers, the next one is tried, because a standby one may answer too, with a
+ * refusal. */
 void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
     struct nm_yarn_step step;

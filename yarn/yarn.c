@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See yarn.h, and yarn-state.h for what is where. */
+/* See yarn.h. yarn-state.h describes the files. */
 
 #include "yarn/yarn.h"
 
@@ -41,7 +41,7 @@ static bool on_no_room(void *userdata)
     return nm_report_note_refused(&y->memory, nm_now_usec());
 }
 
-/* Whether nmd's own HTTP server has the port of the node's pages. The cluster is told that port then. */
+/* Returns whether nmd's own HTTP server uses the port of the node's pages. The cluster is then told that port. */
 static bool is_served_already(const struct nm_yarn_params *p)
 {
     return p->settings->serves_web && p->settings->web.port != 0 &&
@@ -61,8 +61,8 @@ static void tell_private_web(const struct nm_yarn_params *p)
     p->tell(LOG_WARNING, sentence);
 }
 
-/* After the ports that it can't do without. A node is one without its pages too: there is a warning, and the cluster is
- * told where they would have been. */
+/* Opens the port of the pages, after the ports that the node needs. If this fails, there is a warning, the node runs
+ * without its pages, and the cluster is told the configured port. */
 static void open_web(struct nm_yarn *y, const struct nm_yarn_params *p)
 {
     const struct nm_yarn_settings *s = p->settings;
@@ -119,7 +119,7 @@ int nm_yarn_check(const struct nm_yarn_params *p, bool may_be_ours, char **ret_m
     if (r == 0)
         r = nm_yarn_services_check(&params, may_be_ours, &message);
     r = nm_refusals_add(&refusals, r, message);
-    if (has_host) /* else both ports fail for the same reason, which the refusal says already */
+    if (has_host) /* otherwise both ports fail for the same reason, which the refusal contains already */
         check_web(p, may_be_ours);
     if (r == 0)
         r = nm_yarn_listeners_check(p->settings, p->http_address, p->tell, &refusals);
@@ -201,7 +201,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     return NULL;
 }
 
-/* Whether it is heard or not: nobody waits any longer. */
+/* Ends the wait, whether the request has succeeded or not. */
 static void on_signed_off(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
 {
     struct nm_yarn *y = userdata;

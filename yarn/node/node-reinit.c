@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What YARN's services ask for a container that runs: more resources, another command, the former one again. See
- * node.h. Conditions and words are Hadoop's.
+ * Requests of YARN's services for a running container: more resources, another command, or the former command. See
+ * node.h. Conditions and texts are Hadoop's.
  *
- * The manager has the record of the next command before it ends anything of the running one, so a restarted nmd finds
- * it there. A re-initialization whose resources are still being fetched at a restart is dropped: the container goes on
- * with the command that it runs.
+ * The manager stores the record of the next command before it ends the running one, so a restarted nmd finds it there.
+ * A re-initialization whose resources are still being fetched at a restart is dropped, and the container keeps running
+ * its command.
  */
 
 #include "yarn/node/node-state.h"
@@ -23,7 +23,7 @@
 #define SAID_MAX 1024u
 #define EXTRAS_MAX 64u
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------------------------- */
 
 /* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory nothing changes. */
 nm_printf(2, 3) static void say(struct nm_yarn_container *i, const char *format, ...)
@@ -47,7 +47,7 @@ nm_printf(2, 3) static void say(struct nm_yarn_container *i, const char *format,
     i->said = strdup(size > SAID_MAX ? strchrnul(text + size - SAID_MAX, '\n') + 1 : text);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------- */
 
 static bool is_reinitializing(const struct nm_yarn_container *i, const struct nm_container *c)
 {
@@ -89,10 +89,10 @@ static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const cha
     return check(i, deed, why);
 }
 
-/* ---- another record ----------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------ */
 
-/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends what
- * runs and starts this instead. Returns 0, -errno, or positive and *problem. */
+/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends the
+ * running command and starts this one. Returns 0, -errno, or a positive value with *problem. */
 static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *context,
                       const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
@@ -135,7 +135,7 @@ static int answer(int r, const struct nm_problem *problem, struct nm_exception *
     return r > 0 ? nm_yarn_refuse(why, "%s", problem->message) : r;
 }
 
-/* ---- more resources ----------------------------------------------------------------------- */
+/* ---- additional resources ----------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -144,8 +144,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->key ?: "", (*y)->key ?: "");
 }
 
-/* A copy of the list by its names, for bsearch(): a master chooses how long each list is, and the event loop merges
- * them. */
+/* Returns a copy of the list sorted by name, for bsearch(). A master chooses the lengths of both lists, and merging
+ * them blocks the event loop. */
 static Yarn__NamedResource **sort_by_name(const Yarn__LaunchContext *c)
 {
     Yarn__NamedResource **list = calloc(c->n_resources + 1, sizeof(*list));
@@ -158,7 +158,7 @@ static Yarn__NamedResource **sort_by_name(const Yarn__LaunchContext *c)
     return list;
 }
 
-/* `first` with all of the other's resources whose names it doesn't have. The caller frees *ret_list. */
+/* Copies `first` and adds the resources of `second` whose names aren't in `first`. The caller frees *ret_list. */
 static int merge_resources(const Yarn__LaunchContext *first, const Yarn__LaunchContext *second,
                            Yarn__LaunchContext *ret, void **ret_list)
 {
@@ -195,10 +195,11 @@ static int copy_context(const Yarn__LaunchContext *from, struct nm_yarn_extra *e
 
 static void on_progress(struct nm_yarn_preparation *p, const char *text, void *userdata)
 {
-    (void)p, (void)text, (void)userdata; /* it runs, and is shown so */
+    (void)p, (void)text, (void)userdata; /* the container is running, and is reported so */
 }
 
-/* Asked for as the first of the item's extras. links: into its working directory, now. */
+/* Asks for resources, as the newest of the item's extras. links: link them into the working directory when they are
+ * available. */
 static int ask(struct nm_yarn_container *i, const Yarn__LaunchContext *context, bool links,
                void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata))
 {
@@ -275,7 +276,8 @@ int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r
 
 /* ---- another command ---------------------------------------------------------------------- */
 
-/* With what the former had localized, as Hadoop has it; and with its tokens, if there are no others. */
+/* Re-initializes the container. As in Hadoop, it keeps the former context's resources, and its tokens if the new
+ * context has none. */
 static int re_initialize(struct nm_yarn_container *i, const struct nm_yarn_extra *e, struct nm_problem *problem)
 {
     const Yarn__LaunchContext *former = i->record->context;
@@ -383,9 +385,9 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     return answer(put_record(i, i->record->context, NULL, false, &problem), &problem, why);
 }
 
-/* ---- what the manager tells --------------------------------------------------------------- */
+/* ---- events of the manager ---------------------------------------------------------------- */
 
-/* Its resources are asked for anew, all of them together, and are there as a rule. */
+/* Prepares the next run. All its resources are requested again, and usually exist. */
 void nm_yarn_container_begins_again(struct nm_yarn_container *i)
 {
     nm_yarn_container_drop_extras(i);
@@ -393,11 +395,12 @@ void nm_yarn_container_begins_again(struct nm_yarn_container *i)
     i->prepared = NULL;
     i->moved = false;
     nm_yarn_container_drop_records(i);
-    if (*i->node->host) /* else when that is known */
+    if (*i->node->host) /* otherwise nm_yarn_node_set_address() does it */
         nm_yarn_container_prepare(i, false);
 }
 
-/* By itself, and not because somebody ended it: for SIGTERM and SIGKILL bash says 143 and 137. */
+/* Returns true if the command itself failed and was not ended by a signal: bash exits with 143 after SIGTERM and 137
+ * after SIGKILL. */
 static bool has_failed(const struct nm_container *c)
 {
     return nm_yarn_exit_is_failure(c) && c->exit_reason != NM_EXIT_OOM && c->exit_code != 0 &&
@@ -415,7 +418,7 @@ void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_c
     say(i, "Container Re-init Auto Rolled-Back.");
 }
 
-/* ---- how it stands with resources --------------------------------------------------------- */
+/* ---- state of resources ------------------------------------------------------------------- */
 
 static int put_all(const Yarn__LaunchContext *context, const struct nm_yarn_preparation *p, struct nm_arena *arena,
                    Yarn__ContainerLocalization *all)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is said of containers: see node.h. There are two states only in YARN's protocol: from its acceptance to its end
- * a container is RUNNING, also while it waits, since of any other the ResourceManager thinks that it is over.
+ * Reports about containers: see node.h. YARN's protocol has only two states. A container is RUNNING from its acceptance
+ * to its end, even while it waits, since the ResourceManager takes any other state for the end.
  *
- * Ends come with what was said of them, up to 8 KiB each, and thousands may have come while nobody listened. So one
- * message has no more of them than are in its ration. Those that must wait are told as RUNNING until then, for what
- * isn't told at all is taken for lost.
+ * Reports of ends contain diagnostics of up to 8 KiB each, and thousands may accumulate while the ResourceManager is
+ * unreachable. So each message has a limit for them. Ends that must wait are reported as RUNNING until then, since a
+ * container that isn't reported counts as lost.
  */
 
 #include "yarn/node/node-state.h"
@@ -18,7 +18,7 @@ enum { STATE_RUNNING = 2, STATE_COMPLETE = 3 };
 enum { SUB_SCHEDULED = 1, SUB_RUNNING, SUB_PAUSED, SUB_COMPLETING, SUB_DONE };
 enum { TYPE_GUARANTEED = 1, TYPE_OPPORTUNISTIC = 2 };
 
-/* What a status takes in a message beside its words, and a tag beside its own. */
+/* Size of a status in a message without its texts, and overhead of a tag. */
 #define STATUS_BYTES 128u
 #define TAG_BYTES 8u
 
@@ -27,7 +27,7 @@ static void *take(struct nm_arena *arena, size_t size)
     return nm_arena_alloc(arena, NM_MAX(size, (size_t)1));
 }
 
-/* ---- rations ------------------------------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------------- */
 
 static bool afford(size_t size, size_t *left_bytes)
 {
@@ -59,7 +59,7 @@ static Hadoop__ApplicationId *put_application(const struct nm_yarn_application_i
 
 static int32_t sub_state(const struct nm_container *c)
 {
-    if (c->rerun) /* as Hadoop has what waits for the end of its former run */
+    if (c->rerun) /* as Hadoop reports a container that waits for the end of its former run */
         return SUB_SCHEDULED;
     switch (c->view.state) {
     case NM_PAUSED:
@@ -76,13 +76,13 @@ static int32_t sub_state(const struct nm_container *c)
     }
 }
 
-/* As the manager has it, which people may have changed too. */
+/* Returns the manager's type of the container, which nmctl may have changed. */
 bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const struct nm_container *c)
 {
     return (c ? c->view.type : nm_yarn_token_type(i->token)) == NM_OPPORTUNISTIC;
 }
 
-/* Whether it is told that it has ended is the caller's to say. */
+/* Makes a status. The caller decides whether it reports the end. */
 static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool ended, struct nm_arena *arena)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
@@ -103,9 +103,9 @@ static Yarn__ContainerStatus *put_status(const struct nm_yarn_container *i, bool
 }
 
 /* Returns a status for a heartbeat. When an application ends, RMNodeImpl.findLostContainers() completes each container
- * of the node with exit code -100 that no RUNNING and GUARANTEED status of the heartbeat names: also the opportunistic
- * containers of other applications. The ResourceManager reads the field nowhere else, so every container that hasn't
- * ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
+ * of the node with exit code -100 unless a RUNNING and GUARANTEED status of the heartbeat names it. This also affects
+ * opportunistic containers of other applications. The ResourceManager reads the field nowhere else, so every container
+ * that hasn't ended is reported as GUARANTEED there. Registrations, ends and answers to masters have the true type. */
 static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i, struct nm_arena *arena)
 {
     Yarn__ContainerStatus *s = put_status(i, i->end_telling, arena);
@@ -115,7 +115,7 @@ static Yarn__ContainerStatus *put_beat_status(const struct nm_yarn_container *i,
     return s;
 }
 
-/* Tags are the application's own words, so they are rationed as well. */
+/* Counts tags against the limit, because applications choose them. */
 static bool afford_tags(const struct nm_yarn_container *i, size_t *left_bytes)
 {
     size_t size = 0;
@@ -169,9 +169,10 @@ static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_are
     return m;
 }
 
-/* ---- to the ResourceManager --------------------------------------------------------------- */
+/* ---- reports to the ResourceManager ------------------------------------------------------- */
 
-/* First what has not been told. What has is told again until it is acknowledged, as far as there is room. */
+/* Chooses the ends for a message: first those that were not sent yet. The others are sent again until they are
+ * acknowledged, as far as there is room. */
 static void choose_ends(struct nm_yarn_node *n)
 {
     size_t left_bytes = NM_YARN_RATION_BYTES;
@@ -211,7 +212,8 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
     return 0;
 }
 
-/* The journal still says that it has grown, so that after a restart it is said once more, which does no harm. */
+/* Notes that the heartbeat was answered. The journal still has the increase, so after a restart it is reported again,
+ * which is harmless. */
 void nm_yarn_node_reported(struct nm_yarn_node *n)
 {
     bool more = false;
@@ -279,14 +281,14 @@ int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn
         all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
-        i->end_told = false; /* of what is told here nothing is sure to be heeded */
+        i->end_told = false; /* the ResourceManager may ignore ends in a registration */
     }
     request->containers = all;
     request->n_containers = count;
     return put_applications(n, arena, request);
 }
 
-/* ---- to masters --------------------------------------------------------------------------- */
+/* ---- reports to masters ------------------------------------------------------------------- */
 
 int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_arena *arena,
                         Yarn__ContainerStatus **ret, struct nm_exception *why)

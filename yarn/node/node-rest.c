@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What there is to see of containers and applications: see node.h. A container is found by the text of its id, so that
- * one whose number a node gave out below 0 is there under the text by which everybody knows it.
+ * Containers and applications for the web services: see node.h. A container is found by its id as text, so that a
+ * container with a negative number is found by the text that all clients use.
  */
 
 #include "yarn/node/node-state.h"
@@ -15,14 +15,14 @@ static const char *state_of(const struct nm_yarn_container *i, const struct nm_c
 {
     if (i->completed)
         return "DONE";
-    if (!c || c->view.state == NM_COMPLETED) /* its end is under way */
+    if (!c || c->view.state == NM_COMPLETED) /* its end is in progress */
         return "CONTAINER_RESOURCES_CLEANINGUP";
     if (c->rerun)
         return "REINITIALIZING_AWAITING_KILL";
-    return nm_state_name(c->view.state); /* these are Java's */
+    return nm_state_name(c->view.state); /* these names are the same as Java's */
 }
 
-/* Its files are on a disk, so only those of one at a time are looked for. */
+/* Lists the log files. This reads a directory on a disk, so it is done only for requests that name one container. */
 static json_t *files_of(const struct nm_yarn_container *i)
 {
     struct nm_yarn_launcher *l = i->node->p.launcher;
@@ -58,7 +58,7 @@ static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_container
 
 /* ---- containers --------------------------------------------------------------------------- */
 
-/* *ret_more: the list is full. */
+/* Adds containers to the list. *ret_more: the list is full. */
 static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look, bool completed, json_t *list,
                           bool *ret_more)
 {
@@ -100,8 +100,8 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_lo
 
 /* ---- applications ------------------------------------------------------------------------- */
 
-/* All in one walk, for there may be thousands of containers in hundreds of applications. Without success, too, what
- * there is of lists is with the applications. */
+/* Lists all containers in one pass, because there may be thousands of them in hundreds of applications. On failure,
+ * some applications may have a list already. */
 static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look)
 {
     for (const struct nm_yarn_container *i = n->items.first; i; i = i->next) {
@@ -120,7 +120,8 @@ static void drop_lists(const struct nm_yarn_node *n)
         json_decref(STEAL_PTR(a->listing));
 }
 
-/* One of which nothing is here any more is for those alone who see everything. */
+/* Returns whether the viewer may see the application. Without a visible container, only a viewer with all rights
+ * may. */
 static bool sees_app(const struct nm_yarn_look *look, const struct nm_yarn_app *a)
 {
     return look->all || a->listing;

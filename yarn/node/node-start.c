@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container's start: see node.h. What can't run is refused here only where Hadoop refuses it, too; all else is taken
- * on, and told as ended with the reason, so that the application hears of it as it does of any end.
+ * Starts of containers: see node.h. Requests are refused only for reasons for which Hadoop refuses them too. For all
+ * other reasons the container is accepted and reported as ended, with the reason, so that the application handles it
+ * like any end.
  */
 
 #include "yarn/node/node-state.h"
@@ -16,7 +17,7 @@
 #define COMMAND_MAX (64u << 10)
 #define UID_SIZE 16
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------- */
 
 static int check_services(const struct nm_yarn_node *n, const Yarn__LaunchContext *context, struct nm_exception *why)
 {
@@ -48,9 +49,9 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
     return check_services(n, context, why);
 }
 
-/* ---- places and users --------------------------------------------------------------------- */
+/* ---- directories and users ---------------------------------------------------------------- */
 
-/* What is decided here stays: a restarted nmd finds it in the record. */
+/* Packs the decisions about the container into its record, so that they survive a restart of nmd. */
 static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *context, const char *user,
                      const struct nm_yarn_place *place, struct nm_blob *ret)
 {
@@ -73,14 +74,14 @@ static void give_service_data(struct nm_yarn_container *i)
                                                     context->service_data[k]->value.len});
 }
 
-/* ---- submitting --------------------------------------------------------------------------- */
+/* ---- submission --------------------------------------------------------------------------- */
 
-/* Returns the exit code of a start that the manager refuses with this outcome. It must be one that counts as a failure
- * wherever a next try would be refused like this one: -100, -102 and -108 are counted neither by the ResourceManager
- * against the attempts of a master nor by MapReduce against those of a task, so both would try again at once, here, for
- * ever. An opportunistic container that was merely one too many is placed elsewhere, since the next heartbeats say that
- * the queue is full: -108 is what Hadoop's own node says. Once the ResourceManager has heard that and sends more here
- * all the same, there is no elsewhere. */
+/* Returns the exit status of a start that the manager refuses with this outcome. If a retry here would be refused as
+ * well, the status must count as a failure. The ResourceManager doesn't count -100, -102 and -108 against the attempts
+ * of a master, nor MapReduce against those of a task, so both would retry here forever. An opportunistic container
+ * beyond the queue's limit gets -108, as from Hadoop's own node, and is placed elsewhere, since the next heartbeats
+ * report a full queue. If the ResourceManager knows of the full queue and still sends containers here, the status is a
+ * failure too. */
 static int32_t status_of(const struct nm_yarn_container *i, int outcome)
 {
     const struct nm_yarn_node *n = i->node;
@@ -91,9 +92,10 @@ static int32_t status_of(const struct nm_yarn_container *i, int outcome)
     return n->p.no_room(n->p.userdata) ? NM_YARN_INVALID : NM_YARN_KILLED_BY_NODE;
 }
 
-/* A draining node sends back what was on its way before the ResourceManager knew: that is nobody's failure, and is
- * placed elsewhere. It knows with the next heartbeats, from the node's health or from its size; but that can't be told
- * where only opportunistic containers are left, and one that insists on another size goes on sending. */
+/* Returns whether a draining node sends the container back without a failure, so that it is placed elsewhere. This is
+ * right for containers that were sent before the ResourceManager knew of the draining. The next heartbeats tell it by
+ * the node's health or size. They can't if only opportunistic containers are left, and a ResourceManager with its own
+ * value for the node's size continues to send. */
 static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;
@@ -126,8 +128,8 @@ static void refuse_to_drain(struct nm_yarn_container *i)
                                     "'nmctl undrain' on the node has it take them again.");
 }
 
-/* Of the node's own limits (live containers, descriptors, results that are kept) the ResourceManager knows nothing but
- * that there is no room for opportunistic containers. */
+/* Refuses a start. The ResourceManager doesn't know the node's own limits (live containers, descriptors, stored
+ * results). It can only be told that there is no room for opportunistic containers. */
 static void refuse(struct nm_yarn_container *i, int outcome, const char *why)
 {
     const int32_t status = status_of(i, outcome);
@@ -151,7 +153,7 @@ static bool is_draining(const struct nm_yarn_node *n)
     return s.state == NM_NODE_DRAINING;
 }
 
-/* As its user's own, so that this user may look at it. */
+/* Returns the caller's identity with the container's user, so that this user may see the container. */
 static struct nm_caller caller_of(const struct nm_yarn_container *i)
 {
     struct nm_caller who = nm_yarn_admin;
@@ -161,8 +163,8 @@ static struct nm_caller caller_of(const struct nm_yarn_container *i)
     return who;
 }
 
-/* nm_manager_submit() takes digits for a uid, but a submitter's name may be digits alone, and another account may have
- * that uid. NULL: the account is gone. */
+/* Returns the user for nm_manager_submit(), which takes digits for a uid. A submitter's name may consist of digits, and
+ * another account may have that uid, so such a name is replaced by its uid. NULL: the account is gone. */
 static const char *user_of(const struct nm_yarn_container *i, char uid_text[static UID_SIZE])
 {
     const char *name = i->record->user;
@@ -209,7 +211,7 @@ static int submit(struct nm_yarn_container *i, const struct nm_blob *blob, struc
         .log_dir = log_dir,
         .user = user,
         .exempt = is_master,
-        .cpu_is_share = true, /* the default scheduler counts memory alone */
+        .cpu_is_share = true, /* the default scheduler of YARN counts only memory */
         .owner = NM_YARN_OWNER,
         .id = i->text,
         .blob = *blob,
@@ -239,7 +241,7 @@ static void submit_and_prepare(struct nm_yarn_container *i, const struct nm_blob
     nm_yarn_container_prepare(i, false);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- start -------------------------------------------------------------------------------- */
 
 static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
 {
@@ -247,7 +249,7 @@ static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
            t->resource->vcores <= 100000;
 }
 
-/* How it is to run; or, status not 0, why it can't even be submitted. */
+/* The parameters of a container; or, if status isn't 0, the reason why it can't be submitted. */
 struct plan {
     struct nm_yarn_place place;
     char *user;
@@ -270,8 +272,9 @@ static int obstruct(struct plan *p, int32_t status, char *why)
     return 0;
 }
 
-/* -101 isn't counted against a master's attempts. It is right for a start that was on its way when the ResourceManager
- * heard that the node is unhealthy; before that the next attempt would be made here at once, and the one after that. */
+/* Obstructs a start because no directory is good. The status -101 doesn't count against a master's attempts, so it is
+ * only used if the ResourceManager knows that the node is unhealthy. Before that, attempt after attempt would be
+ * started here. */
 static int obstruct_for_disks(const struct nm_yarn_node *n, struct plan *p, const char *why)
 {
     if (n->is_out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Coming and going of what node.h has, and what the manager tells. */
+/* Creation and end of the node of node.h, and the manager's events. */
 
 #include "yarn/node/node.h"
 
@@ -10,7 +10,7 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node-state.h"
 
-/* Of what has ended early the manager knows nothing; everything else of this owner's is an item. */
+/* Handles an event. Containers that ended early are unknown to the manager. All others of this owner are items. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -45,7 +45,7 @@ static int on_sweep(sd_event_source *source, void *userdata)
     return 0;
 }
 
-/* ---- what an earlier nmd has left --------------------------------------------------------- */
+/* ---- state of an earlier nmd -------------------------------------------------------------- */
 
 static void abandon(struct nm_yarn_node *n, const struct nm_container *c)
 {
@@ -104,7 +104,8 @@ static int adopt(struct nm_yarn_node *n, const char *id)
     return 0;
 }
 
-/* By their names first: what is found may end, and the manager's list isn't to change under its reader. */
+/* Adopts the manager's containers. Collects their ids first, because adopting one may end it and so change the
+ * manager's list. */
 static int adopt_all(struct nm_yarn_node *n)
 {
     struct found f = {.node = n};
@@ -117,7 +118,7 @@ static int adopt_all(struct nm_yarn_node *n)
     return f.failed ? -ENOMEM : r;
 }
 
-/* Beside those that the manager has. */
+/* Adopts a container that ended early, unless the manager has it. */
 static bool adopt_early(const char *name, struct nm_bytes content, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -137,7 +138,8 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     return r != -EBADMSG;
 }
 
-/* Their environment has the node's name in it, so this waits for that. */
+/* Prepares the adopted containers. Their environment contains the node's name, so this waits until the name is
+ * known. */
 static void prepare_adopted(struct nm_yarn_node *n)
 {
     for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
@@ -150,7 +152,7 @@ static void prepare_adopted(struct nm_yarn_node *n)
     nm_yarn_launcher_tidy(n->p.launcher);
 }
 
-/* ---- coming and going --------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------- */
 
 void nm_yarn_node_set_address(struct nm_yarn_node *n, const char *host, int32_t port, int32_t web_port)
 {

@@ -16,7 +16,7 @@ static json_t *text_of(const char *s)
     return s ? json_stringn(s, nm_utf8_prefix(s)) : json_null();
 }
 
-/* "node07:45454", as a NodeId is written. */
+/* Formats a NodeId such as "node07:45454". */
 static json_t *node_id(const char *host, int32_t port)
 {
     char text[280];
@@ -38,7 +38,7 @@ json_t *nm_yarn_rest_node(const struct nm_yarn_rest_node *n)
         "nodeHostName", n->host, "nmStartupTime", (json_int_t)n->started_msec);
 }
 
-/* Logs aren't served here, so there is no link to them. */
+/* Makes the object of a container. It has no link to logs, since they aren't served here. */
 json_t *nm_yarn_rest_container(const struct nm_yarn_rest_container *c)
 {
     return json_pack("{s:s, s:s, s:i, s:o, s:o, s:I, s:i, s:s, s:n, s:o, s:o}", "id", c->id, "state", c->state,
@@ -83,7 +83,7 @@ bool nm_yarn_rest_is_application_state(const char *text)
     return false;
 }
 
-/* Digits at the front of s: how many. */
+/* Returns the number of digits at the start of s. */
 static size_t digits(const char *s)
 {
     return strspn(s, "0123456789");

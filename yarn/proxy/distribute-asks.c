@@ -47,7 +47,7 @@ static struct nm_yarn_ask to_ask(const Masters__Ask *m)
         .where = m->where ?: "*", .partition = m->partition, .relax = m->relax};
 }
 
-/* More than twice as many as a table can hold, with room for as many that take something back, are nobody's. */
+/* Limit of asks in one message: twice the maximum of a table, as the same number may withdraw asks. */
 #define MESSAGES_MAX (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
 
 static size_t count_opportunistic(const Masters__AllocateRequest *m)
@@ -59,7 +59,8 @@ static size_t count_opportunistic(const Masters__AllocateRequest *m)
     return n;
 }
 
-/* Counts are absolute: whoever doesn't know yet of a container that it has been given counts it in. */
+/* Subtracts delivered containers. Counts are absolute, and a master that hasn't received a container yet still counts
+ * it. */
 static void count_delivered(struct nm_yarn_ask *a, Masters__Container *const *delivered, bool *counted, size_t n)
 {
     if (!nm_streq(a->where, "*"))

@@ -88,7 +88,7 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
     return 0;
 }
 
-/* ---- tokens for nodes ------------------------------------------------------------------------- */
+/* ---- tokens for nodes ------------------------------------------------------------------------ */
 
 static bool is_among(Masters__NodeToken *const *list, size_t n, const Hadoop__NodeId *node)
 {

@@ -9,18 +9,20 @@
 #include "util/clock.h"
 #include "util/bsearch.h"
 
-/* From a placement until the ResourceManager's list knows of it: the node's next heartbeat, and the next time that the
- * list is sorted (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), a second each by default. */
+/* Time from a placement until the ResourceManager's list includes it. It consists of the interval to the node's next
+ * heartbeat and the interval at which the list is sorted
+ * (yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms), each one second by default. */
 #define WINDOW_USEC (3 * NM_USEC_PER_SEC)
-/* All of them are written with each change; a node beyond that is sent a token that it has already. */
+/* Limit of known nodes, all of which are written with each change. A node beyond the limit gets a token again that the
+ * master has already. */
 #define KNOWN_MAX 4096u
 
-/* ---- bytes of its own ------------------------------------------------------------------------- */
+/* ---- owned bytes ------------------------------------------------------------------------------ */
 
 static void drop_bytes(struct nm_bytes *b)
 {
     if (b->data)
-        explicit_bzero((void *)(uintptr_t)b->data, b->size); /* tokens may be in it */
+        explicit_bzero((void *)(uintptr_t)b->data, b->size); /* the bytes may contain tokens */
     free((void *)(uintptr_t)b->data);
     *b = (struct nm_bytes){};
 }
@@ -66,7 +68,8 @@ int nm_distribute_set_nodes(struct nm_distribute *d, struct nm_arena *a, Masters
     return nm_yarn_allocator_set_nodes(d->allocator, list, k);
 }
 
-/* One for each host, in order. Of two NodeManagers on one it is the last; the other gets some tokens too many. */
+/* Searches the sorted list, which has one entry per host. If a host has two NodeManagers, the later one is stored, and
+ * superfluous tokens are sent for the other. */
 bool nm_distribute_is_known(const struct nm_distribute *d, const char *host, int32_t port)
 {
     bool found;
@@ -115,8 +118,9 @@ static struct nm_yarn_alloc_size size_of(const Hadoop__Resource *m, struct nm_ya
     return m ? (struct nm_yarn_alloc_size){m->memory, m->vcores} : fallback;
 }
 
-/* How many may wait on a node: as on this one, for the cluster's files are the same. Once the ResourceManager knows the
- * nodes' queues it tells all of them how long they may be, and has them give back what is beyond that. */
+/* Returns the queue length of the nodes: this node's limit, since all nodes have the same configuration. The
+ * ResourceManager may send a lower limit to all nodes, once it knows their queues. They then give back the containers
+ * beyond it. */
 static int32_t queue_length(const struct nm_distribute *d)
 {
     const int32_t own = (int32_t)d->m->world->settings->queue_max_length;
@@ -139,13 +143,14 @@ static void take_limits(struct nm_distribute *d, const Masters__DistributedRegis
 
     limits.min = size_of(m->minimum, limits.min);
     limits.max = size_of(m->maximum, (struct nm_yarn_alloc_size){INT64_MAX, INT32_MAX});
-    limits.increment = size_of(m->increment, limits.min); /* it may be missing */
+    limits.increment = size_of(m->increment, limits.min); /* the increment may be missing */
     d->limits = limits;
     nm_distribute_look_at_queues(d);
     d->expiry_msec = m->token_expiry_msec;
 }
 
-/* A master that registers again goes on with its numbers: none is given twice. */
+/* Sets the start of the numbers. A master that registers again continues with its numbers, so that none is used
+ * twice. */
 static void take_numbers(struct nm_distribute *d, int64_t start)
 {
     d->number_start = start;
@@ -176,12 +181,12 @@ int nm_distribute_registered(struct nm_distribute *d, struct nm_stage_call *c,
     take_terms(d, m);
     drop_bytes(&d->answer);
     d->answer = answer;
-    nm_distribute_forget_placed(d); /* its calls are numbered anew */
+    nm_distribute_forget_placed(d); /* the master's calls are numbered from the start again */
     d->dirty = true;
     return 0;
 }
 
-/* ---- the last call's containers --------------------------------------------------------------- */
+/* ---- containers of the last call ---------------------------------------------------------------- */
 
 void nm_distribute_forget_placed(struct nm_distribute *d)
 {
@@ -223,7 +228,7 @@ int nm_distribute_get_placed(const struct nm_distribute *d, struct nm_arena *a, 
     return list ? 0 : -ENOMEM;
 }
 
-/* ---- over a restart --------------------------------------------------------------------------- */
+/* ---- persistence ------------------------------------------------------------------------------ */
 
 int nm_distribute_save(struct nm_distribute *d)
 {
@@ -259,8 +264,8 @@ int nm_distribute_keep(void *stage, struct nm_yarn_stored_master *m)
     return 0;
 }
 
-/* But not the nodes: they may be gone long since, and containers on one that the ResourceManager doesn't know are lost
- * without a word. The next answer lists those that there are. */
+/* Restores the registration's answer without the nodes. Some may no longer exist, and containers on a node that the
+ * ResourceManager doesn't know are lost silently. The next answer lists the current nodes. */
 static int restore_answer(struct nm_distribute *d, struct nm_bytes packed)
 {
     const Masters__DistributedRegisterAnswer *m;

@@ -18,7 +18,7 @@ static struct nm_yarn_master_key make_key(int32_t id, const struct nm_yarn_local
     return key;
 }
 
-/* Upwards without end: what comes after the largest number is 0. */
+/* Returns the next number. After the largest number comes 0. */
 static int32_t after(int32_t id)
 {
     return id == INT32_MAX ? 0 : id + 1;
@@ -39,7 +39,7 @@ bool nm_yarn_local_keys_step(struct nm_yarn_local_keys *k, uint64_t now_usec,
         k->rolled_usec = now_usec;
         return true;
     }
-    if (now_usec < k->rolled_usec) { /* the clock was set back: what is left is counted from now on */
+    if (now_usec < k->rolled_usec) { /* the clock was set back: the interval restarts now */
         k->rolled_usec = now_usec;
         changed = true;
     }

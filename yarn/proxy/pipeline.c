@@ -12,18 +12,18 @@
 #include "util/error.h"
 #include "yarn/message-ids.h"
 
-/* What stages may make of one call: the containers of a heartbeat, each with its tokens. */
+/* Limit of a call's arena: the containers of a heartbeat, each with its tokens. */
 #define CALL_BYTES (8 * NM_MIB)
 
 struct nm_pipeline {
-    struct nm_stage_master m; /* first: what stages have is the pipeline */
+    struct nm_stage_master m; /* first, so that a pointer to it is a pointer to the pipeline */
     struct nm_pipelines *all;
     void *stages[NM_STAGES_MAX];
-    /* Of the token that its master bore last, and of that which it was given last: a connection goes on with the
-     * former for as long as it holds, and the next one begins with the latter. With both it is let in however old they
-     * are, for while the ResourceManager is away it isn't given another. */
+    /* Keys of the token that the master used last, and of the token that it was given last. An open connection keeps
+     * using the former. The next connection uses the latter. Tokens with either key are accepted at any age, because
+     * the master gets no new token while the ResourceManager is unreachable. */
     struct nm_yarn_master_key borne, given;
-    const char *state; /* as proxy-stats.h has it */
+    const char *state; /* as in proxy-stats.h */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
     struct nm_pipeline *next;
 };
@@ -36,7 +36,7 @@ struct nm_pipelines {
     struct nm_pipeline *first;
 };
 
-/* ---- coming and going ------------------------------------------------------------------------- */
+/* ---- creation and end ------------------------------------------------------------------------- */
 
 static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
 {
@@ -54,7 +54,7 @@ static struct nm_pipeline *free_pipeline(struct nm_pipeline *p)
 }
 NM_DEFINE_CLEANUP(struct nm_pipeline *, free_pipeline)
 
-/* A stage hands on what it has, and all of it is written at once. */
+/* Saves the pipeline. The stages add their state, and everything is written at once. */
 static int save(struct nm_stage_master *m)
 {
     struct nm_pipeline *p = (struct nm_pipeline *)m;
@@ -107,7 +107,7 @@ static void add_pipeline(struct nm_pipelines *all, struct nm_pipeline *p)
     all->first = p;
 }
 
-/* Those of which that is true. */
+/* Ends the pipelines for which matches() returns true. */
 static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_yarn_attempt_id *a, const void *b),
                      const void *b)
 {
@@ -264,7 +264,7 @@ const struct nm_yarn_master_key *nm_pipeline_held_key(const struct nm_pipeline *
     return p->given.size > 0 && p->given.id == id ? &p->given : NULL;
 }
 
-/* False: it couldn't be kept, and so isn't held. */
+/* Stores the key of a token. Returns false if it couldn't be saved: then the key is unchanged. */
 static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const struct nm_yarn_master_key *key)
 {
     const struct nm_yarn_master_key before = *as;
@@ -278,7 +278,7 @@ static bool hold(struct nm_pipeline *p, struct nm_yarn_master_key *as, const str
     return false;
 }
 
-/* ---- what there is to see --------------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------------------------- */
 
 static struct nm_yarn_pipeline_view view_of(const struct nm_pipeline *p, bool with_user, char master[NM_YARN_ID_SIZE])
 {
@@ -341,7 +341,7 @@ static const enum nm_master_call shown_as[NM_MASTERS_N_METHODS] = {
     [NM_MASTERS_FINISH] = NM_MASTER_FINISH,
 };
 
-/* above_usec: what the last stage had it for, which is the time of the ResourceManager. */
+/* Notes an answered call. above_usec: the time in the last stage, which is the ResourceManager's share. */
 static void note_answered(const struct nm_stage_call *c, uint64_t above_usec)
 {
     struct nm_pipeline *p = pipeline_of(c);
@@ -369,7 +369,7 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
     end_call(c);
 }
 
-/* The ResourceManager has given a new token: it is for the proxy alone. */
+/* Stores a new token of the ResourceManager, which the proxy keeps for itself. */
 static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
 {
     const struct nm_token theirs = nm_token_from_message(m);
@@ -378,7 +378,7 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
 
     if (nm_token_copy(&theirs, &copy) < 0) {
         nm_yarn_proxy_stats_failed(p->m.world->shown, NM_MASTER_TOKEN);
-        return; /* it is sent again until it is used */
+        return; /* the ResourceManager sends the token again until it is used */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;
@@ -388,8 +388,8 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
 
-/* As long as the master bears a token of an older key, it gets one of the newest with each answer. What isn't kept
- * isn't given: there is another answer. */
+/* Adds a token with the newest key to each answer while the master uses one with an older key. Without success in
+ * saving, the token is sent with a later answer. */
 static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {
     const struct nm_yarn_master_key *key = nm_yarn_local_keys_signing(p->all->keys);
@@ -455,7 +455,7 @@ void nm_pipeline_call(struct nm_pipeline *p, enum nm_masters_method method, int3
         return;
     }
     if (key)
-        (void)hold(p, &p->borne, key); /* if it can't be kept, the next call tries again */
+        (void)hold(p, &p->borne, key); /* if saving fails, the next call tries again */
     c->master = &p->m;
     c->method = method;
     c->request = nm_hadoop_call_request(call);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See placement-log.h. The file is the ring as it is in memory: a slot has a checksum of all that follows, in four
- * bytes, the size of a packed KeptPlace, in two, and that. Places are counted, and each says its own number: so the
- * next nmd knows which is the newest.
+ * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum of the rest in four
+ * bytes, the size in two bytes, and a packed KeptPlace of that size. Each entry contains its number in the sequence of
+ * all entries, by which the next nmd finds the newest.
  */
 
 #include "yarn/proxy/placement-log.h"
@@ -20,16 +20,16 @@
 #include "yarn/proxy/kept.pb-c.h"
 
 #define PLACES_FILE "placements"
-#define SLOT_BYTES 1024u /* two names of the longest, and half as much beside */
+#define SLOT_BYTES 1024u /* two names of maximum length, and half as much for the rest */
 #define SUM_BYTES 4u
 #define SIZE_BYTES 2u
 #define HEAD_BYTES (SUM_BYTES + SIZE_BYTES)
 
 struct nm_yarn_placement_log {
-    int fd;    /* -EBADF: */
-    int error; /* why there is none */
-    uint64_t count; /* of all that there have been */
-    struct nm_yarn_place ring[NM_YARN_PLACES]; /* host NULL: there is none */
+    int fd;    /* -EBADF: no file */
+    int error; /* reason why there is no file */
+    uint64_t count; /* number of all entries so far */
+    struct nm_yarn_place ring[NM_YARN_PLACES]; /* host NULL: empty */
 };
 
 static void place_done(struct nm_yarn_place *p)
@@ -39,9 +39,9 @@ static void place_done(struct nm_yarn_place *p)
     *p = (struct nm_yarn_place){};
 }
 
-/* ---- written -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* `size` bytes follow the head. */
+/* Returns the checksum of a slot with `size` bytes after the head. */
 static uint32_t sum_of(const uint8_t *slot, size_t size)
 {
     return nm_fnv1a_32(slot + SUM_BYTES, SIZE_BYTES + size);
@@ -90,18 +90,18 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     (void)protobuf_c_message_pack(&m.base, slot + HEAD_BYTES);
     sum = htobe32(sum_of(slot, size));
     memcpy(slot, &sum, SUM_BYTES);
-    /* What can't be written is remembered for as long as nmd runs. */
+    /* If writing fails, the entry is kept in memory only. */
     (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACES * SLOT_BYTES));
 }
 
-/* ---- and read ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_name(const char *text)
 {
     return text && strlen(text) <= NM_YARN_ALLOC_NAME_MAX;
 }
 
-/* A number that none can come after would be the last one to be found for good. */
+/* Checks an entry. The maximum number is refused, because no entry could replace it as the newest. */
 static bool is_whole(const Yarn__KeptPlace *m, size_t slot)
 {
     return m && m->number < INT64_MAX && m->number % NM_YARN_PLACES == slot && nm_yarn_is_container(m->container) &&
@@ -131,7 +131,7 @@ static void take_place(const Yarn__KeptPlace *m, struct nm_yarn_placement_log *a
         all->count = m->number + 1;
 }
 
-/* The message in a slot; size 0: it has none that is as it was written. */
+/* Returns the message in a slot. size 0: the slot is empty or damaged. */
 static struct nm_bytes message_in(struct nm_bytes slot)
 {
     uint32_t sum;
@@ -173,7 +173,7 @@ static void read_all(struct nm_yarn_placement_log *all)
     }
 }
 
-/* ---- as its user sees it -------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 int nm_yarn_placement_log_new(int dir_fd, struct nm_yarn_placement_log **ret)
 {

@@ -41,7 +41,7 @@ int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s)
     return nm_yarn_placement_log_error(s->places);
 }
 
-/* ---- what happens ----------------------------------------------------------------------------------- */
+/* ---- counting --------------------------------------------------------------------------------------- */
 
 void nm_yarn_proxy_stats_answered(struct nm_yarn_proxy_stats *s, enum nm_master_call call, uint64_t took_usec)
 {
@@ -65,7 +65,7 @@ void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_y
     nm_yarn_placement_log_add(s->places, container, master, p);
 }
 
-/* ---- what there is to see --------------------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------------------------------- */
 
 static json_t *placed_of(const uint64_t placed[NM_YARN_ALLOC_N_RULES])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See proxy-store.h. A master's file is written whole: some KiB, unless it asks for very much. */
+/* See proxy-store.h. A master's file is always rewritten as a whole. It has some KiB, unless the master has very many
+ * asks. */
 
 #include "yarn/proxy/proxy-store.h"
 
@@ -81,7 +82,7 @@ static int take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
         keys->next = next;
         keys->rolled_usec = m->rolled_usec;
     }
-    /* a file that is none is as none; for lack of memory good keys aren't to be thrown away */
+    /* an invalid file counts as missing, but lack of memory must not lead to the loss of valid keys */
     r = !m && nm_arena_error(&a) == -ENOMEM ? -ENOMEM : 0;
     nm_arena_done(&a);
     return r;
@@ -100,7 +101,7 @@ int nm_yarn_proxy_store_load_keys(const struct nm_yarn_proxy_store *k, struct nm
     return r;
 }
 
-/* ---- a master, written -------------------------------------------------------------------- */
+/* ---- masters: writing --------------------------------------------------------------------- */
 
 static ProtobufCBinaryData data_of(struct nm_bytes b)
 {
@@ -202,7 +203,7 @@ void nm_yarn_proxy_store_drop(const struct nm_yarn_proxy_store *k, const struct 
     NM_FAULT("after-master-dropped");
 }
 
-/* ---- and read ----------------------------------------------------------------------------- */
+/* ---- masters: reading --------------------------------------------------------------------- */
 
 static struct nm_bytes bytes_of(bool has, ProtobufCBinaryData d)
 {
@@ -246,7 +247,8 @@ static int take_held(const Yarn__KeptMaster *m, struct nm_yarn_stored_master *to
     return 0;
 }
 
-/* A name of paths and of tokens, and a file that is called as the attempt in it is. */
+/* Checks a file: the submitter must be valid in paths and tokens, and the file's name must be the id of the attempt in
+ * it. */
 static bool is_whole(const Yarn__KeptMaster *m, const char *name)
 {
     struct nm_yarn_attempt_id id;

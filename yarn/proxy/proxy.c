@@ -18,7 +18,7 @@
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
 #define ADDRESS "yarn.nodemanager.amrmproxy.address"
-/* A clock that is set must not let keys live on. */
+/* Interval of checks that limit the life of keys even if the clock is set. */
 #define LOOK_USEC (60 * NM_USEC_PER_SEC)
 
 struct nm_yarn_proxy {
@@ -26,12 +26,13 @@ struct nm_yarn_proxy {
     struct nm_yarn_local_keys keys;
     struct nm_pipelines *pipelines;
     struct nm_hadoop_server *server;
-    sd_event_source *timer; /* the next key */
+    sd_event_source *timer; /* for the next key */
 };
 
 /* ---- keys ------------------------------------------------------------------------------------- */
 
-/* What was signed with a key that isn't kept would be worth nothing after a restart: it isn't used before. */
+/* Makes keys if it is time. A new key is used only after it was saved, because after a restart tokens of an unsaved key
+ * would be invalid. */
 static int step_keys(struct nm_yarn_proxy *p)
 {
     struct nm_yarn_local_keys next = p->keys;
@@ -65,7 +66,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* ---- whose call it is ------------------------------------------------------------------------- */
+/* ---- callers ---------------------------------------------------------------------------------- */
 
 static int refuse_bearer(struct nm_exception *why, const char *name)
 {
@@ -74,14 +75,14 @@ static int refuse_bearer(struct nm_exception *why, const char *name)
     return -EKEYREJECTED;
 }
 
-/* To say that a good token is none would end its master. */
+/* Asks for a retry. If a valid token were refused for lack of memory, its master would end. */
 static int lack_memory(struct nm_exception *why)
 {
     nm_exception_set(why, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_RETRY, "This node has no memory for it now.");
     return -ENOMEM;
 }
 
-/* The attempt of an identifier and the key with which it would have been signed. */
+/* Returns the attempt of an identifier, and the key that must have signed it. */
 static int find_bearer(const struct nm_yarn_proxy *p, const Hadoop__AMRMTokenIdentifier *id, struct nm_pipeline **ret,
                        const struct nm_yarn_master_key **ret_key)
 {
@@ -134,7 +135,7 @@ static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_be
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* A connection may be older than its attempt's end. */
+/* Handles a call. The attempt may be over, since the connection may have been opened before its end. */
 static void take_call(struct nm_hadoop_call *call, struct nm_yarn_proxy *p, enum nm_masters_method method)
 {
     const struct nm_yarn_master_key *key;
@@ -177,7 +178,7 @@ static const struct nm_hadoop_method methods[] = {
 };
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
 
-/* ---- masters' starts -------------------------------------------------------------------------- */
+/* ---- starts of masters ------------------------------------------------------------------------ */
 
 static int refuse_start(struct nm_exception *why, const struct nm_yarn_attempt_id *attempt, const char *what)
 {
@@ -247,7 +248,7 @@ void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t live
     nm_pipelines_end_strays(p->pipelines, lives, userdata);
 }
 
-/* ---- what there is to see --------------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------------------------- */
 
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)
 {
@@ -279,7 +280,7 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
     return found;
 }
 
-/* ---- coming and going ------------------------------------------------------------------------- */
+/* ---- creation and end ------------------------------------------------------------------------- */
 
 static int begin_keys(struct nm_yarn_proxy *p)
 {
@@ -324,7 +325,7 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* Nothing depends on what is there for who asks why. */
+/* Opens the statistics. If their file can't be used, this is only logged, because no other function needs it. */
 static int begin_showing(struct nm_yarn_proxy *p)
 {
     int r = nm_yarn_proxy_stats_new(p->world.keep.dir_fd, &p->world.shown);
@@ -367,7 +368,7 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
 {
     if (!p)
         return NULL;
-    nm_pipelines_free(p->pipelines); /* all calls are answered before the server ends */
+    nm_pipelines_free(p->pipelines); /* answers all calls before the server ends */
     nm_hadoop_server_free(p->server);
     sd_event_source_disable_unref(p->timer);
     nm_yarn_proxy_stats_free(p->world.shown);

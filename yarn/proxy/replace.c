@@ -13,7 +13,8 @@ static bool is_amrm(const struct nm_token *t)
     return nm_bytes_equal(t->kind, nm_bytes_of(NM_TOKEN_KIND_AMRM));
 }
 
-/* In place. NULL: there is none. What is there twice could be told apart by nobody who looks for its kind. */
+/* Puts our token in place of the first AMRM token, and removes all others, since a client that looks for this kind
+ * couldn't distinguish them. NULL: there is none. */
 static const struct nm_credential *put_first(struct nm_credentials *c, const struct nm_token *ours,
                                              struct nm_token *theirs)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See sign.h. Java parses an identifier and writes it again before it looks whether the password is its: what is packed
- * here is in the order of the fields' numbers, as it does.
+ * See sign.h. Java parses an identifier and serializes it again before it verifies the password. So the fields are
+ * packed in the order of their numbers, as Java does.
  */
 
 #include "yarn/proxy/sign.h"
@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "yarn/message-ids.h"
 
-/* ---- which key ---------------------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------------------------- */
 
 static const struct nm_yarn_master_key *choose(const struct nm_yarn_keys *keys, struct nm_yarn_seen_key *current,
                                                uint64_t now_usec)
@@ -52,7 +52,7 @@ static int sign(const ProtobufCMessage *identifier, const char *kind, const char
     return r < 0 ? r : nm_yarn_token_message(t, a, ret);
 }
 
-/* Not longer than a node's name may be. */
+/* Maximum size of a node's address. */
 #define ADDRESS_SIZE (256 + sizeof ":65535")
 
 int nm_yarn_sign_container(struct nm_yarn_signer *s, const struct nm_yarn_grant *g, uint64_t now_usec,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage-distribute.h. What is placed for a call is kept before the ResourceManager hears of it, and stays until the
- * master calls with another response id: whatever becomes of the call, none of its containers is lost and none is there
- * twice.
+ * See stage-distribute.h. The placements of a call are saved before the ResourceManager learns of them, and kept until
+ * the master calls with another response id. So whatever happens to the call, no container is lost or duplicated.
  */
 
 #include "yarn/proxy/stage-distribute.h"
@@ -14,11 +13,11 @@
 #include "util/clock.h"
 #include "yarn/proxy/distribute-state.h"
 
-/* A container with its tokens takes at most so much of a call's arena, all names as long as they may be. */
+/* Maximum size of a container with its tokens in a call's arena, with names of maximum length. */
 #define GRANT_BYTES 8192u
 
-/* Without the cluster's keys nothing can be signed: asks wait until the node has them. They wait, too, where there is
- * no room for all that may be granted: what was placed and can't be told of would be lost. */
+/* Returns whether containers can be granted. Without the cluster's keys no token can be signed, so asks wait until the
+ * node has them. They also wait if the arena lacks room, because a placement that can't be reported would be lost. */
 static bool can_grant(const struct nm_distribute *d, const struct nm_stage_call *c)
 {
     const struct nm_yarn_state *s = d->m->world->signer.state;
@@ -55,7 +54,7 @@ static int grant_all(struct nm_distribute *d, struct nm_stage_call *c, int32_t r
     return r;
 }
 
-/* What goes with this call: new containers, or those of the call before, which the master hasn't heard of. */
+/* Returns the containers for this call: new ones, or those of the previous call if the master hasn't received them. */
 static int place(struct nm_distribute *d, struct nm_stage_call *c, Masters__Container ***ret, size_t *ret_n,
                  struct nm_exception *why)
 {
@@ -101,7 +100,7 @@ static int answer_register(struct nm_distribute *d, struct nm_stage_call *c, con
 
     if (r < 0)
         return r;
-    /* The ResourceManager has registered it: to say no now would leave it without a way on. */
+    /* The ResourceManager has accepted the registration. A refusal now would leave the master unable to continue. */
     if (nm_distribute_save(d) < 0)
         d->m->world->tell(LOG_WARNING, "A registration of an application's master couldn't be kept.");
     *answer = &m->answer->base;

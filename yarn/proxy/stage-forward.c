@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stage-forward.h. A call has a slot until it is answered. One that was under way when its connection ended is sent
- * again on the next: the ResourceManager knows a response id that it has answered already, and repeats its answer.
+ * See stage-forward.h. A call occupies a slot until it is answered. If the connection ends during a call, the call is
+ * sent again on the next one. The ResourceManager recognizes a response id that it has answered, and repeats its
+ * answer.
  */
 
 #include "yarn/proxy/stage-forward.h"
@@ -18,17 +19,17 @@
 #define DISTRIBUTED_PROTOCOL "org.apache.hadoop.yarn.server.api.DistributedSchedulingAMProtocolPB"
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
 
-/* A master has one call under way at a time, and another one after it has given that up. */
+/* A master has one call in progress, and may send another after it has abandoned the first. */
 #define SLOTS 8u
-/* Well below the time after which masters give the ResourceManager up for good, and long enough for its restart. */
+/* Well below the time after which masters give up on the ResourceManager, and long enough for its restart. */
 #define HOLD_USEC (20 * NM_USEC_PER_SEC)
 #define RETRY_MIN_USEC (100 * NM_USEC_PER_MSEC)
 #define RETRY_MAX_USEC (2 * NM_USEC_PER_SEC)
 
 struct slot {
     struct forward *f;
-    struct nm_stage_call *c; /* NULL: it is free */
-    bool sent;               /* on the connection that is there */
+    struct nm_stage_call *c; /* NULL: the slot is free */
+    bool sent;               /* the call was sent on the current connection */
     int retries;
 };
 
@@ -36,12 +37,12 @@ struct forward {
     struct nm_stage_master *m;
     struct slot slots[SLOTS];
     sd_event_source *timer;
-    struct nm_resolve *resolve; /* under way, or NULL */
+    struct nm_resolve *resolve; /* in progress, or NULL */
     struct nm_hadoop_client *client;
-    unsigned token_changes; /* the master's when the client was made */
+    unsigned token_changes; /* value in the master when the client was made */
     unsigned attempts, failures;
-    unsigned tried; /* the world's scheduler, when the last connection was begun */
-    struct nm_exception trouble; /* why the last connection ended, or didn't come about */
+    unsigned tried; /* the world's `scheduler` at the start of the last connection */
+    struct nm_exception trouble; /* why the last connection ended or failed */
 };
 
 static const struct {
@@ -95,7 +96,7 @@ static void refuse(struct slot *s)
     nm_stage_answer(take(s), NULL, &why);
 }
 
-/* ---- when ------------------------------------------------------------------------------------- */
+/* ---- timer ------------------------------------------------------------------------------------ */
 
 static void set_timer(struct forward *f, uint64_t after_usec)
 {
@@ -129,7 +130,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* The next ResourceManager, for all attempts: they share it, and the first one that fails says so for all. */
+/* Switches to the next ResourceManager. All attempts share the choice, so the first failure switches it for all. */
 static void choose_another(struct forward *f)
 {
     if (f->m->world->scheduler == f->tried)
@@ -161,7 +162,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
     } else if (error == -ETIMEDOUT) {
         give_up_this_one(f);
     }
-    /* else the connection has ended, which on_closed() hears of */
+    /* otherwise the connection has ended, and on_closed() handles it */
 }
 
 static void on_closed(void *userdata, int error, const struct nm_exception *why)
@@ -177,7 +178,8 @@ static void on_closed(void *userdata, int error, const struct nm_exception *why)
     try_later(f);
 }
 
-/* What can't even be sent is refused at once: nothing would come of it later. */
+/* Sends a call. If it can't be sent for a reason other than a lost connection, it is refused at once, because a retry
+ * would fail too. */
 static void send_slot(struct forward *f, struct slot *s)
 {
     const bool distributed = f->m->distributed;
@@ -265,7 +267,7 @@ static int forward_request(void *stage, struct nm_stage_call *c, struct nm_excep
         return NM_STAGE_E_REFUSED;
     }
     *s = (struct slot){.f = f, .c = c};
-    /* The ResourceManager goes by the token that a connection began with, and sends a new one until it sees it. */
+    /* The ResourceManager checks the token with which the connection began, and sends a new one until that is used. */
     if (f->client && f->token_changes != f->m->token_changes && !is_sent(f))
         f->client = nm_hadoop_client_free(f->client);
     if (f->client)

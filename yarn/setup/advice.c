@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See plan.h. Sentences about decisions that are the administrator's, and about what would keep jobs from running. */
+/* See plan.h. Makes sentences about decisions that the administrator has to make, and about problems that would keep
+ * jobs from running. */
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
 #define say(v, ...) add(v, NM_SETUP_LACK, __VA_ARGS__)
 #define remind(v, ...) add(v, NM_SETUP_REMINDER, __VA_ARGS__)
 
-#define SETUP "nmd --yarn-setup %s%s" /* conf_dir, options: --check-config gives this advice, too */
+#define SETUP "nmd --yarn-setup %s%s" /* conf_dir, options: --check-config uses this advice, too */
 
 static void say_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {

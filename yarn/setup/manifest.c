@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manifest.h. The manifest is JSON. Only root can write it, but nmd removes what it names, so its paths are checked
- * all the same. */
+/* See manifest.h. The manifest is JSON. Only root can write it, but nmd removes the paths in it, so they are checked
+ * nevertheless. */
 
 #include "yarn/setup/manifest.h"
 
@@ -39,7 +39,7 @@ bool nm_setup_entry_has(const struct nm_setup_entry *e, const char *sum)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Returns whether it is an absolute path without "." and "..". */
+/* Returns whether the path is absolute and has no "." or ".." in it. */
 static bool is_plain(const char *path)
 {
     if (!path || *path != '/' || !path[1])
@@ -125,7 +125,7 @@ static int read_entries(struct nm_arena *a, const json_t *root, struct nm_setup_
     int r = 0;
 
     if (json_integer_value(json_object_get(root, "version")) != VERSION || !json_is_array(list) || n > ENTRIES_MAX ||
-        !json_is_string(json_object_get(root, "conf_dir"))) /* which is only shown */
+        !json_is_string(json_object_get(root, "conf_dir"))) /* conf_dir is only displayed */
         return -EBADMSG;
     m.entries = nm_arena_alloc(a, (n + 1) * sizeof *m.entries);
     if (!m.conf_dir || !m.entries)

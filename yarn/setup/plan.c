@@ -48,7 +48,7 @@ static bool is_planned(const struct planner *p, const char *path)
     return false;
 }
 
-/* Adds a directory that is made, unless it is in the plan already, as part of another path. */
+/* Adds a directory to be made, unless it is in the plan already as part of another path. */
 static int add_new_dir(struct planner *p, const char *path, mode_t mode)
 {
     const struct nm_setup_step step = {.act = NM_SETUP_MAKE, .is_dir = true, .path = path, .mode = mode,
@@ -93,8 +93,8 @@ static bool is_mended(const struct planner *p, const char *path)
     return false;
 }
 
-/* Returns whether others than root can replace it in a directory above it even after the steps that are planned by
- * now. */
+/* Returns whether users other than root can replace the path in a directory above it, even after the steps planned so
+ * far. */
 static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
 {
     for (size_t i = 0; i < s->n_weak; i++)
@@ -103,8 +103,8 @@ static bool is_weak(const struct planner *p, const struct nm_setup_spot *s)
     return false;
 }
 
-/* Nothing is written below a directory that others than root can change: they could replace the file. Names all of
- * these directories: to mend one of them is not enough. Returns false if memory ran out. */
+/* Explains why nothing is written below a directory that users other than root can change: they could replace the file.
+ * Names all of these directories, because all of them must be fixed. Returns false without memory. */
 static bool explain_weak(struct planner *p, const struct nm_setup_spot *s, struct nm_setup_step *step)
 {
     size_t n = 0;
@@ -158,8 +158,8 @@ static int add_file(struct planner *p, const struct nm_setup_spot *spot, const c
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* Returns why a directory keeps its owner, or NULL. Others than the node use such a directory, and yarn-site.xml may
- * name it by mistake. */
+/* Returns why a directory keeps its owner, or NULL. Such a directory has other uses, and yarn-site.xml may name it by
+ * mistake. */
 static const char *why_shared(const struct nm_setup_spot *s)
 {
     if (s->mode & S_ISVTX)
@@ -171,7 +171,8 @@ static const char *why_shared(const struct nm_setup_spot *s)
     return NULL;
 }
 
-/* With Hadoop's NodeManager the directories belong to its user. For nmd only root may be able to write to them. */
+/* Decides on a directory. With Hadoop's NodeManager the directories belong to its user. With nmd only root may be able
+ * to write to them. */
 static struct nm_setup_step dir_step(const struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step = {.is_dir = true, .path = spot->path, .mode = DIR_MODE, .uid = p->facts->uid,
@@ -188,7 +189,8 @@ static struct nm_setup_step dir_step(const struct planner *p, const struct nm_se
     return step;
 }
 
-/* Those above it come first, whatever the order of the cluster's files is: whether it can be made depends on them. */
+/* Adds a directory. Those above it are added first, in whatever order the cluster's files list them, because they
+ * determine whether it can be made. */
 static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
 {
     struct nm_setup_step step;
@@ -210,7 +212,7 @@ static int add_dir(struct planner *p, const struct nm_setup_spot *spot)
     return r < 0 ? r : add(p, &step);
 }
 
-/* Adds nmd's state directory, which will have the manifest. systemd makes it only when it starts nmd for the first
+/* Adds nmd's state directory, which will contain the manifest. systemd makes it only when it starts nmd for the first
  * time. */
 static int add_state(struct planner *p)
 {
@@ -233,7 +235,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
         r = add_dir(&p, &f->dirs[i]);
     if (r == 0)
         r = add_file(&p, &f->unit, nm_setup_unit_text(w, s, f, a));
-    if (r == 0) /* this comes last: with it nmd is a node from its next start on */
+    if (r == 0) /* this comes last, because it makes nmd a node from its next start on */
         r = add_file(&p, &f->config, nm_setup_config_text(w, a));
     if (r == 0)
         r = nm_setup_advise(w, s, f, a, &plan.advice, &plan.n_advice);
@@ -244,7 +246,7 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
-/* Removes the path's entries of other kinds: what they are about isn't there any more, or is somebody else's by now. */
+/* Removes the path's entries of other kinds. What they describe no longer exists or isn't ours any more. */
 static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
 {
     size_t n = 0;

@@ -44,7 +44,7 @@ static const char *keep(const struct search *s, const char *text, size_t size)
     return copy;
 }
 
-/* Returns whether everybody may execute that program. */
+/* Returns whether all users may execute that program. */
 static bool has_program(const struct search *s, const char *home, const char *program)
 {
     _cleanup_free_ char *bin = join(s, home, "bin"), *path = bin ? join(s, bin, program) : NULL;
@@ -64,7 +64,7 @@ static bool is_home(const struct search *s, const char *home, const char *progra
 struct program {
     const char *variable, *name; /* "JAVA_HOME", "java" */
     const char *home, *from;
-    const char *doubt; /* the scripts seem to name another home than this one: why; or NULL */
+    const char *doubt; /* reason why the scripts seem to name another home than this one; or NULL */
 };
 
 static void take_line(const struct search *s, const char *script, const char *line, size_t size, struct program *p)
@@ -92,7 +92,8 @@ static void take_line(const struct search *s, const char *script, const char *li
     *s->is_lost |= !p->doubt;
 }
 
-/* The last assignment counts in a shell. One that names no home leaves the one before it, with a doubt. */
+/* Reads a script. As in a shell, the last assignment counts. An assignment without a valid home keeps the previous
+ * value, with a doubt. */
 static void read_script(const struct search *s, const char *script, struct program *p)
 {
     _cleanup_free_ char *path = join(s, s->wish->conf_dir, script), *text = malloc(SCRIPT_MAX);
@@ -111,7 +112,7 @@ static void find_home(const struct search *s, struct program *p)
     const char *value = getenv(p->variable);
 
     read_script(s, "hadoop-env.sh", p);
-    read_script(s, "yarn-env.sh", p); /* Hadoop reads it after the other one */
+    read_script(s, "yarn-env.sh", p); /* Hadoop reads this file after the other one */
     if (p->home || !is_home(s, value, p->name))
         return;
     p->from = "the environment of this command";
@@ -120,7 +121,7 @@ static void find_home(const struct search *s, struct program *p)
 
 /* ---- Java --------------------------------------------------------------------------------- */
 
-/* Returns the version from the file `release`, which each JVM since Java 7 has. */
+/* Returns the version from the file `release`, which every JVM since Java 7 has. */
 static const char *version_of(const struct search *s, const char *home)
 {
     static const char key[] = "JAVA_VERSION=\"";
@@ -135,7 +136,7 @@ static const char *version_of(const struct search *s, const char *home)
     return keep(s, at, NM_MIN(strspn(at, "0123456789._-+abcdefghijklmnopqrstuvwxyz"), 40u));
 }
 
-/* Returns the JVM with the highest version of those that are installed. */
+/* Returns the installed JVM with the highest version. */
 static const char *last_of_jvms(const struct search *s)
 {
     _cleanup_closedir_ DIR *d = NULL;

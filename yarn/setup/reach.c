@@ -43,7 +43,7 @@ static int add_host(struct nm_setup_facts *f, struct nm_arena *a, enum nm_setup_
     return 0;
 }
 
-/* Adds the host of http://HOST:PORT, as sources.c writes it. The host may be in brackets. */
+/* Adds the host of http://HOST:PORT, in the format of sources.c. The host may be in brackets. */
 static int add_url(struct nm_setup_facts *f, struct nm_arena *a, const char *url)
 {
     const char *host = strstr(url, "://"), *colon = strrchr(url, ':');
@@ -117,7 +117,8 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     if (h->n_addresses == ADDRESSES_MAX ||
         getnameinfo(i->ai_addr, i->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
         return 0;
-    text[strcspn(text, "%")] = '\0'; /* the scope of a link-local address; IPAddressAllow= has no interfaces */
+    text[strcspn(text, "%")] = '\0'; /* remove the scope of a link-local address, which IPAddressAllow= doesn't
+                                      * accept */
     for (size_t k = 0; k < h->n_addresses; k++)
         if (nm_streq(h->addresses[k], text))
             return 0;
@@ -136,7 +137,7 @@ struct lookup {
     pthread_t thread;
 };
 
-/* A name server that doesn't answer takes ten seconds for each name, so all names are looked up at once. */
+/* All lookups, done in parallel: a name server that doesn't answer takes ten seconds for each name. */
 struct lookups {
     pthread_mutex_t mutex;
     pthread_cond_t ends;
@@ -160,7 +161,7 @@ static void *look_up(void *userdata)
     return NULL;
 }
 
-/* A connection to 0.0.0.0 reaches the own host. */
+/* Returns the name to look up. A connection to 0.0.0.0 reaches this host itself. */
 static const char *name_to_look_up(const struct nm_setup_host *h)
 {
     return nm_streq(h->name, "0.0.0.0") ? "127.0.0.1" : h->name;
@@ -174,7 +175,7 @@ static struct lookup *find_lookup(struct lookups *all, const char *name)
     return NULL;
 }
 
-/* An address needs no name service, and without a thread the name is looked up here. */
+/* Starts the lookups. An address needs no name service. If a thread can't be made, the name is looked up here. */
 static void start_lookups(struct lookups *all, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_hosts; i++) {
@@ -381,15 +382,15 @@ int nm_setup_resolve(const struct nm_setup_wish *w, struct nm_arena *a, struct n
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* The attempts to connect to a host: one address after the other, as getaddrinfo() sorts them. */
+/* The connection attempts to a host: one address after the other, in the order of getaddrinfo(). */
 struct attempt {
     struct nm_setup_host *host;
-    size_t at; /* the address */
-    int fd;    /* negative: nothing is in progress, and the host is done */
+    size_t at; /* index of the address */
+    int fd;    /* negative: no attempt is in progress, and the host is done */
     uint64_t until_usec;
 };
 
-/* Returns -EINPROGRESS with *ret_fd, or what it came to. */
+/* Returns -EINPROGRESS with *ret_fd, or the result of the connection. */
 static int start_connection(const char *address, unsigned port, int *ret_fd)
 {
     struct sockaddr_storage to;
@@ -409,7 +410,7 @@ static int start_connection(const char *address, unsigned port, int *ret_fd)
     return -EINPROGRESS;
 }
 
-/* Notes what an address came to. Keeps the first error, which is that of the preferred address. */
+/* Notes the result of an address. Keeps the error of the first address, which is the preferred one. */
 static void end_address(struct attempt *t, int r)
 {
     if (r == 0) {
@@ -446,15 +447,15 @@ static void go_on(struct attempt *t, bool is_ready, uint64_t end_usec)
     try_next_address(t, end_usec);
 }
 
-/* Returns how many are in progress, the first of them, and in *until_usec, if it is before, the time at which the
- * patience with one of them ends. */
+/* Returns the number of attempts in progress and the first of them. Reduces *until_usec to the earliest time at which
+ * one of them times out. */
 static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *ret, const struct attempt **ret_first,
                            uint64_t *until_usec)
 {
     size_t n_waiting = 0;
 
     for (size_t i = 0; i < n; i++) {
-        ret[i] = (struct pollfd){.fd = list[i].fd, .events = POLLOUT}; /* poll() ignores a negative one */
+        ret[i] = (struct pollfd){.fd = list[i].fd, .events = POLLOUT}; /* poll() ignores a negative descriptor */
         if (list[i].fd < 0)
             continue;
         if (n_waiting++ == 0)

@@ -47,8 +47,8 @@ const char *nm_setup_role(enum nm_setup_role role)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-/* Returns whether another ResourceManager answers. A standby one doesn't listen, so its failure is normal then. A
- * standby name node listens. */
+/* Returns whether another ResourceManager answers. A standby ResourceManager doesn't listen, so a failure is normal
+ * then. A standby name node listens. */
 static bool another_answers(const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {
     if (h->role == NM_SETUP_NAME_NODE)
@@ -131,8 +131,8 @@ static const char *const acts[] = {
     [NM_SETUP_LEAVE] = "leave",
 };
 
-/* Prints the lines of a file, with the reasons in them. The first one says who has written it, which is known here, and
- * isn't true of lines that are copied to another file. */
+/* Prints the lines of a file with their comments. Skips the first line, which names the writer, because it would be
+ * wrong in a copy of the lines. */
 static void say_text(FILE *out, const char *text)
 {
     const bool has_writer = *text == '#';
@@ -162,7 +162,7 @@ static void say_step(FILE *out, const struct nm_setup_step *s)
         say_text(out, s->text);
 }
 
-/* Writes what helps. Where the directories above are at fault, nothing that is done to the path itself does. */
+/* Describes a remedy. If a directory above the path is the problem, changes to the path itself don't help. */
 static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
 {
     if (!s->weak)
@@ -191,7 +191,7 @@ static void say_left(FILE *out, const struct nm_setup_plan *p)
     }
 }
 
-/* ---- the commands that come next ---------------------------------------------------------- */
+/* ---- next commands ------------------------------------------------------------------------ */
 
 static void say_kill(FILE *out, const struct nm_setup_service *s)
 {
@@ -201,8 +201,8 @@ static void say_kill(FILE *out, const struct nm_setup_service *s)
         fputs("  kill PID    # `nmctl version --json` has it as `pid`\n", out);
 }
 
-/* Prints the command that starts nmd as the unit would with the drop-in: only Environment= has an effect without
- * systemd. All values are plain (nm_setup_is_plain()), so that a shell needs no quotes. */
+/* Prints a command that starts nmd as the unit would with the drop-in. Without systemd, only Environment= has an
+ * effect. All values are plain (nm_setup_is_plain()), so they need no quotes in a shell. */
 static void say_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
 {
     static const char key[] = "Environment=";
@@ -266,7 +266,7 @@ static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const str
             "  nmd%s &\n", *w->root ? " on that host" : "", w->run_options);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- the output --------------------------------------------------------------------------- */
 
 void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
                   const struct nm_setup_service *s, const struct nm_setup_plan *p)

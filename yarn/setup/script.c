@@ -32,7 +32,7 @@ static bool begins_with(const struct text *t, const char *word)
     return (size_t)(t->end - t->at) >= n && memcmp(t->at, word, n) == 0;
 }
 
-/* Skips "export", "declare -x" and the like. Returns whether there was one. */
+/* Skips "export", "declare -x" and the like. Returns whether there was such a keyword. */
 static bool skip_keyword(struct text *t)
 {
     static const char *const words[] = {"export", "declare", "typeset", "readonly"};
@@ -51,7 +51,7 @@ static bool skip_keyword(struct text *t)
     return false;
 }
 
-/* Takes a word, which may be quoted as a whole. Returns its quote, '\0' if it has none, or -1: the quote isn't
+/* Takes a word, which may be quoted as a whole. Returns its quote, '\0' if it has none, or -1 if the quote isn't
  * closed. */
 static int take_word(struct text *t, struct text *ret)
 {
@@ -87,7 +87,7 @@ static enum nm_setup_line judge_expansion(const char *name, struct text *v)
     static const char *const operators[] = {":-", ":=", "-", "="};
     struct text t = *v;
 
-    t.at++; /* the '$', or something else, which the rest doesn't match */
+    t.at++; /* skip '$'; the code below doesn't match any other character */
     if (*v->at == '$' && begins_with(&t, name) && t.at + strlen(name) == t.end)
         return NM_SETUP_LINE_OTHER;
     if (!begins_with(v, "${") || v->end[-1] != '}')
@@ -111,8 +111,7 @@ static enum nm_setup_line judge_expansion(const char *name, struct text *v)
     return NM_SETUP_LINE_UNCLEAR;
 }
 
-/* Returns whether the word ends there as that of an assignment: "NAME=VALUE command" doesn't set the variable for the
- * lines that follow. */
+/* Returns whether the assignment ends here. "NAME=VALUE command" doesn't set the variable for the following lines. */
 static bool ends_well(const struct text *rest, bool has_keyword)
 {
     struct text t = *rest;
@@ -139,7 +138,7 @@ static enum nm_setup_line judge_value(struct text *t, const char *name, bool has
     return kind;
 }
 
-/* Returns whether the variable is set somewhere in the line, which isn't a comment. */
+/* Returns whether the variable is set somewhere in the line, outside of a comment. */
 static bool is_set_in(const struct text *t, const char *name)
 {
     const size_t n = strlen(name);
@@ -170,7 +169,7 @@ enum nm_setup_line nm_setup_script_line(const char *line, size_t size, const cha
     } else {
         kind = NM_SETUP_LINE_OTHER;
     }
-    if (is_set_in(&t, name)) /* also after an assignment */
+    if (is_set_in(&t, name)) /* includes a second assignment in the line */
         kind = NM_SETUP_LINE_UNCLEAR;
     if (kind == NM_SETUP_LINE_VALUE || kind == NM_SETUP_LINE_DEFAULT) {
         *ret = value.at;

@@ -10,7 +10,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Returns whether the host's init is systemd. The file has this name below each of the paths that distributions use. */
+/* Returns whether the host's init is systemd. The file is named "systemd" in all directories that distributions use. */
 static bool boots_systemd(int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, "/sbin/init", O_PATH);
@@ -29,8 +29,8 @@ static bool boots_systemd(int root)
     return slash && nm_streq(slash + 1, "systemd");
 }
 
-/* Looks for the nmd that uses the state directory. A link in the path leads to a directory below the root directory,
- * never to that of this host's own nmd. */
+/* Finds the nmd that uses the state directory. A link in the path leads to a directory below the root directory, never
+ * to that of this host's own nmd. */
 static pid_t find_nmd(const struct nm_setup_wish *w, int root)
 {
     _cleanup_close_ int fd = nm_open_in_root(root, w->state_dir, O_PATH | O_DIRECTORY);
@@ -42,8 +42,9 @@ static pid_t find_nmd(const struct nm_setup_wish *w, int root)
     return w->holder ? w->holder(path) : -EOPNOTSUPP;
 }
 
-/* systemd runs where it has made /run/systemd/system (sd_booted(3)). Below --root this may be missing because the host
- * doesn't run at the moment: its init then says what will start nmd. That doesn't hold where an nmd runs already. */
+/* Determines how nmd is started. If systemd runs, it has made /run/systemd/system (sd_booted(3)). Below --root the
+ * directory may be missing because the host isn't running. Its init then shows what will start nmd, unless an nmd is
+ * running already. */
 struct nm_setup_service nm_setup_service_look(const struct nm_setup_wish *w)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*w->root ? w->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

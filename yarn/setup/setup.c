@@ -80,7 +80,7 @@ static int take_wish(const struct nm_yarn_setup_params *p, struct setup *s, char
     return s->wish.config_path && s->wish.manifest_path ? 0 : -ENOMEM;
 }
 
-/* Returns the text with an option after it. NULL: no memory. */
+/* Returns the text with an option appended. NULL: no memory. */
 static const char *add_option(struct nm_arena *a, const char *text, const char *option, const char *root,
                               const char *path)
 {
@@ -89,15 +89,15 @@ static const char *add_option(struct nm_arena *a, const char *text, const char *
 
     if (!text)
         return NULL;
-    if (root[strspn(root, plain)] == '\0') /* the path is plain in any case */
+    if (root[strspn(root, plain)] == '\0') /* the path itself needs no quotes */
         return nm_yarn_print(a, "%s %s %s%s", text, option, root, path);
     for (const char *p = root; quoted && *p; p++)
         quoted = *p == '\'' ? nm_yarn_print(a, "%s'\\''", quoted) : nm_yarn_print(a, "%s%c", quoted, *p);
     return quoted ? nm_yarn_print(a, "%s %s '%s%s'", text, option, quoted, path) : NULL;
 }
 
-/* Notes the options that other commands on this setup need. With --root, --check-config takes paths of the host itself,
- * and all of them. */
+/* Notes the options that other commands need for this setup. With --root, --check-config needs all paths, as seen from
+ * this host. */
 static int note_options(struct setup *s, const char *config, const char *state)
 {
     const bool has_root = *s->root, own_config = !nm_streq(config, NM_SYSCONFDIR "/nmd/nmd.conf"),
@@ -126,7 +126,7 @@ static int note_options(struct setup *s, const char *config, const char *state)
     return options && check && run ? 0 : -ENOMEM;
 }
 
-/* --check-config names the cluster's files as the host itself has them. */
+/* Removes the root from conf_dir: --check-config names the cluster's files as the host itself has them. */
 static void cut_root(struct setup *s)
 {
     if (*s->root && nm_setup_is_above(s->root, s->wish.conf_dir))
@@ -146,7 +146,7 @@ static int begin(const struct nm_yarn_setup_params *p, struct setup *s, char **r
     return note_options(s, p->config_path, p->state_dir);
 }
 
-/* Resolves the directory of the cluster's files: links below the root directory stay below it. */
+/* Resolves the directory of the cluster's files. Links below the root directory stay below it. */
 static int find_conf_dir(const struct setup *s, char ret[PATH_MAX], char **ret_message)
 {
     _cleanup_close_ int root = RET_NERRNO(open(*s->root ? s->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -236,7 +236,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     return r == 0 && undo.kept.n > 0 ? -EEXIST : r;
 }
 
-/* ---- what is missing ---------------------------------------------------------------------- */
+/* ---- missing parts ------------------------------------------------------------------------ */
 
 nm_printf(2, 3) static void warn(const struct nm_yarn_setup_params *p, const char *format, ...)
 {
@@ -261,7 +261,8 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
                      "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
-        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* other names are in the advice */
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* the advice lists names that can't
+                                                                                  * be resolved */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
 }
@@ -296,7 +297,8 @@ static void check_dirs(const struct nm_yarn_setup_params *p, const struct nm_set
     }
 }
 
-/* A variable that has no value here is in the advice, except Java's, for which a drop-in may name any place. */
+/* Checks the variables. Those without a value here are in the advice, except Java's, for which a drop-in may name any
+ * path. */
 static int check_environment(const struct nm_yarn_setup_params *p, const struct setup *s,
                              const struct nm_yarn_settings *settings, const struct nm_setup_facts *f,
                              const struct nm_setup_unit *u)
@@ -323,7 +325,7 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
     return 0;
 }
 
-/* Returns whether the advice is still of use. */
+/* Returns whether the advice still applies. */
 static bool is_missing(enum nm_setup_subject subject, const struct nm_setup_unit *u)
 {
     switch (subject) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See facts.h. Examines a path without following links and without changing anything. */
+/* See facts.h. Examines a path without following links and without changes. */
 
 #include <nettle/sha2.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "yarn/launch/text.h"
 #include "yarn/setup/facts.h"
 
-#define OURS_MAX ((size_t)64 << 10) /* we write no larger file */
+#define OURS_MAX ((size_t)64 << 10) /* the setup writes no larger file */
 #define PARTS_MAX 64u
 
 const char *nm_setup_tidy(struct nm_arena *a, const char *path)
@@ -17,7 +17,8 @@ const char *nm_setup_tidy(struct nm_arena *a, const char *path)
     char *copy = nm_yarn_print(a, "%s", path), *to = copy;
 
     for (const char *p = copy; p && *p;) {
-        size_t n = strcspn(p + 1, "/"); /* a part with the slash before it; a relative path begins with half of one */
+        size_t n = strcspn(p + 1, "/"); /* a component with the slash before it; a relative path begins without the
+                                         * slash */
 
         if (*p != '/' || (n > 0 && !(n == 1 && p[1] == '.'))) {
             memmove(to, p, n + 1);
@@ -48,7 +49,7 @@ const char *nm_setup_sum(struct nm_arena *a, const void *data, size_t size)
     return text;
 }
 
-/* Returns the length of the path before its last slash; 0: the root. */
+/* Returns the length of the path before its last slash. 0: the root. */
 static size_t above(const char *path, size_t size)
 {
     while (size > 0 && path[size - 1] != '/')
@@ -56,7 +57,7 @@ static size_t above(const char *path, size_t size)
     return size > 0 ? size - 1 : 0;
 }
 
-/* Returns an O_PATH descriptor of the first `size` bytes of the path (0: the root), without following links. */
+/* Returns an O_PATH descriptor of the first `size` bytes of the path (0: the root). Doesn't follow links. */
 static int open_part(const char *root, const char *path, size_t size)
 {
     _cleanup_free_ char *full = NULL;
@@ -68,16 +69,16 @@ static int open_part(const char *root, const char *path, size_t size)
     return nm_open_no_links(*full ? full : "/", O_PATH);
 }
 
-/* Returns whether others than root and this user could replace entries of the directory. */
+/* Returns whether users other than root and this user could replace entries of the directory. */
 static bool is_weak(const struct stat *st)
 {
-    if (S_ISLNK(st->st_mode)) /* the mode of a link is always 0777; links are reported as such */
+    if (S_ISLNK(st->st_mode)) /* the mode of a link is always 0777; links are reported separately */
         return false;
     return (st->st_uid != 0 && st->st_uid != geteuid()) ||
            ((st->st_mode & (S_IWGRP | S_IWOTH)) && !(st->st_mode & S_ISVTX));
 }
 
-/* Finds the directories above it that don't exist, and those that are weak. */
+/* Finds the directories above the path that don't exist, and those that are weak. */
 static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     size_t ends[PARTS_MAX], n = 0;
@@ -103,7 +104,7 @@ static int look_above(struct nm_arena *a, const char *root, struct nm_setup_spot
     return 0;
 }
 
-/* Computes the checksum of a file. A large file has none: it can't be ours. */
+/* Computes the checksum of a file. A large file gets none, because the setup didn't write it. */
 static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
 {
     _cleanup_close_ int dir = open_part(root, s->path, above(s->path, strlen(s->path)));
@@ -120,7 +121,7 @@ static int sum_up(struct nm_arena *a, const char *root, struct nm_setup_spot *s)
     return s->sha256 ? 0 : -ENOMEM;
 }
 
-/* Follows links, as nmd itself does for its directories. */
+/* Checks the directory with links followed, as nmd itself does for its directories. */
 static bool leads_to_usable(const char *root, const char *path)
 {
     _cleanup_close_ int at = RET_NERRNO(open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC));

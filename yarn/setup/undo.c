@@ -14,10 +14,10 @@
 #include "yarn/setup/files.h"
 
 #define NAMES_MAX 64u
-#define SHOWN_MAX 4u /* of these, in a reason */
-#define DIR_MODE 0755 /* of a changed directory, as in plan.c */
+#define SHOWN_MAX 4u /* number of names shown in a reason */
+#define DIR_MODE 0755 /* mode of a changed directory, as in plan.c */
 
-/* ---- planning ----------------------------------------------------------------------------- */
+/* ---- plan --------------------------------------------------------------------------------- */
 
 static void judge_file(const struct nm_setup_left *l, struct nm_setup_undo_step *s)
 {
@@ -37,15 +37,16 @@ static bool is_as(const struct nm_setup_spot *s, uid_t uid, gid_t gid, mode_t mo
     return s->kind == NM_SETUP_DIR && s->uid == uid && s->gid == gid && s->mode == mode;
 }
 
-/* Returns whether owner and mode are those that we set, or a mixture with the former ones: chown() and chmod() are two
- * steps, and either the setup or the undo may have been interrupted between them. */
+/* Returns whether owner and mode are those that the setup has set, or a mixture with the former ones. chown() and
+ * chmod() are two steps, and the setup or the undo may have been interrupted between them. */
 static bool is_of_ours(const struct nm_setup_spot *s, const struct nm_setup_entry *e, uid_t uid, gid_t gid)
 {
     return s->kind == NM_SETUP_DIR && (s->mode == DIR_MODE || s->mode == e->mode) &&
            ((s->uid == uid && s->gid == gid) || (s->uid == e->uid && s->gid == e->gid));
 }
 
-/* Containers of the node leave entries that belong to root, which the former owner can't write to. */
+/* Explains which entries stay. Containers of the node leave entries that belong to root, which the former owner can't
+ * write to. */
 static const char *why_not_all(const struct nm_setup_entry *e, const char **names, struct nm_arena *a)
 {
     char list[SHOWN_MAX * 64 + 20] = "", shown[60];
@@ -68,7 +69,7 @@ static bool is_listed(const struct nm_setup_manifest *m, const char *dir, const 
     return false;
 }
 
-/* Copies the names without those of other entries of the list, which have steps of their own. */
+/* Copies the names, except those of other entries of the list, which have their own steps. */
 static int leave_out_listed(const struct nm_setup_manifest *m, const char *dir, const char **names, struct nm_arena *a,
                             const char ***ret)
 {
@@ -117,7 +118,7 @@ static bool will_go(const struct nm_setup_undo *u, const char *path)
     return false;
 }
 
-/* Returns a path with the last part changed as NM_SETUP_NEW_NAME has it. NULL: no memory. */
+/* Returns a path with its last component changed by NM_SETUP_NEW_NAME. NULL: no memory. */
 static const char *new_name_of(const char *path, struct nm_arena *a)
 {
     const char *slash = strrchr(path, '/');
@@ -125,8 +126,8 @@ static const char *new_name_of(const char *path, struct nm_arena *a)
     return nm_yarn_print(a, "%.*s/" NM_SETUP_NEW_NAME, (int)(slash - path), path, slash + 1);
 }
 
-/* Decides on a directory that was made: it stays if it has other contents than what undo removes. The manifest is one
- * of them if entries are kept in it. */
+/* Decides on a directory that was made. It stays if it contains more than undo removes. This includes the manifest if
+ * that keeps entries. */
 static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo *u, const char *manifest_path,
                       struct nm_arena *a, struct nm_setup_undo_step *s)
 {
@@ -156,8 +157,8 @@ static int judge_made(const struct nm_setup_left *l, const struct nm_setup_undo 
     return 0;
 }
 
-/* Returns whether a directory is to be removed after the other one: those above the manifest come last, since the
- * manifest goes only if nothing else stays, and a directory comes before those above it. */
+/* Returns whether a directory is to be removed after the other one. Those above the manifest come last, because the
+ * manifest is removed only if nothing else stays. A directory comes before its parents. */
 static bool is_later(const char *path, const char *other, const char *manifest_path)
 {
     const bool is_last = nm_setup_is_above(path, manifest_path);
@@ -232,9 +233,10 @@ int nm_setup_undo_plan(const struct nm_setup_manifest *m, const struct nm_setup_
     return r;
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+/* ---- examination -------------------------------------------------------------------------- */
 
-/* The top of a disk has lost+found, which is root's always. */
+/* Returns whether the entry belongs to this user. The top directory of a disk contains lost+found, which always belongs
+ * to root. */
 static bool is_of_user(DIR *d, const char *name)
 {
     struct stat st;
@@ -243,8 +245,8 @@ static bool is_of_user(DIR *d, const char *name)
            st.st_uid == geteuid();
 }
 
-/* Lists some names of a directory, with `own` those of this user. A few are enough: one that isn't ours keeps the
- * directory. */
+/* Lists some names of a directory, with `own` only those of this user. A few are enough, because a single foreign entry
+ * keeps the directory. */
 static int list_names(const char *root, const char *path, bool own, struct nm_arena *a, const char ***ret)
 {
     _cleanup_free_ char *full = NULL;
@@ -303,7 +305,7 @@ int nm_setup_undo_look(const char *root, const struct nm_setup_manifest *m, stru
     return r;
 }
 
-/* ---- acting ------------------------------------------------------------------------------- */
+/* ---- execution ---------------------------------------------------------------------------- */
 
 static int do_step(const char *root, const struct nm_setup_undo_step *s)
 {
@@ -326,7 +328,7 @@ static int note_failure(const struct nm_setup_undo_step *s, int r, struct nm_ref
     return nm_refusals_add(refusals, r, message);
 }
 
-/* Does the steps for directories above the manifest, or all others. */
+/* Does either the steps for directories above the manifest, or all others. */
 static int do_steps(const char *root, const struct nm_setup_undo *u, const char *manifest_path, bool of_manifest,
                     struct nm_refusals *refusals)
 {
@@ -341,7 +343,7 @@ static int do_steps(const char *root, const struct nm_setup_undo *u, const char 
     return r;
 }
 
-/* Removes the manifest, or writes what stays. */
+/* Removes the manifest, or writes the remaining entries. */
 static int finish_manifest(const char *root, const struct nm_setup_manifest *kept, const char *manifest_path,
                            char **ret_message)
 {
@@ -353,7 +355,7 @@ static int finish_manifest(const char *root, const struct nm_setup_manifest *kep
         new_name = NULL;
         return -ENOMEM;
     }
-    r = nm_setup_remove_file(root, new_name); /* of a setup that was interrupted */
+    r = nm_setup_remove_file(root, new_name); /* left by an interrupted setup */
     if (r == 0 && kept->n > 0)
         r = nm_setup_manifest_print(kept, &text);
     if (r == 0)

@@ -29,7 +29,7 @@ const char *const nm_setup_variables[] = {
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-/* Parses the length of a prefix. systemd takes a leading zero for an octal number, which hardly anybody means: it then
+/* Parses the length of a prefix. systemd reads a number with a leading zero as octal, which is rarely intended: it then
  * ignores the line (08) or allows another network (010). */
 static bool parse_bits(const char *word, bool as_systemd, uint64_t *ret)
 {
@@ -122,7 +122,7 @@ bool nm_setup_unit_has_network(const struct nm_setup_unit *u)
     return false;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writable paths ----------------------------------------------------------------------- */
 
 static bool is_protected(enum nm_setup_protect protect, const char *path)
 {
@@ -148,7 +148,7 @@ bool nm_setup_unit_writes(const struct nm_setup_unit *u, const char *path)
 
 /* ---- drop-ins ----------------------------------------------------------------------------- */
 
-/* An empty value clears what earlier files have allowed. */
+/* Takes the networks of a line. An empty value clears the networks of earlier lines. */
 static int take_allowed(struct nm_setup_unit *u, char *value)
 {
     struct nm_setup_net nets[2];
@@ -189,7 +189,7 @@ static void forget_writable(struct nm_setup_unit *u)
         free(u->writable[--u->n_writable]);
 }
 
-/* Of the prefixes '-' stands for a path that may be missing, '+' for one below RootDirectory=. */
+/* Takes the paths of a line. The prefix '-' marks a path that may be missing, '+' one relative to RootDirectory=. */
 static int take_writable(struct nm_setup_unit *u, char *value)
 {
     char *word;
