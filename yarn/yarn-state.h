@@ -36,12 +36,12 @@ struct nm_yarn_size {
 struct nm_yarn {
     sd_event *event;
     struct nm_manager *manager;
-    const char *state_dir; /* nmd's */
+    const char *state_dir; /* nmd's state directory */
     const struct nm_yarn_settings *settings;
     nm_yarn_tell_t tell;
     struct nm_subscription *subscription;
     sd_event_source *timer;
-    struct nm_resolve *resolve; /* in progress, or NULL */
+    struct nm_resolve *resolve; /* lookup in progress, or NULL */
     struct nm_hadoop_client *client;
     struct nm_yarn_services *hosting;
 
@@ -60,7 +60,7 @@ struct nm_yarn {
     unsigned empty_beats;        /* answered heartbeats since the last container of the cluster was removed */
     char disks_trouble[200];
     Hadoop__NodeId id;
-    char host[256];  /* "": not known yet */
+    char host[256];  /* host name; "": not known yet */
     int32_t web_port;
     int web_fd; /* listening socket of the web pages until its server takes it; -EBADF: none, or taken */
     uint8_t client_id[16];

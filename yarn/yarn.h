@@ -22,8 +22,8 @@ struct nm_yarn_params {
     sd_event *event;
     struct nm_manager *manager;
     const struct nm_yarn_settings *settings;
-    const char *localizer_program, *shuffle_program; /* their paths */
-    const char *state_dir, *runtime_dir;             /* nmd's */
+    const char *localizer_program, *shuffle_program; /* paths of both programs */
+    const char *state_dir, *runtime_dir;             /* nmd's own directories */
     nm_yarn_tell_t tell;
     const struct sockaddr_storage *http_address; /* where nmd serves its own pages already; NULL: it doesn't */
 };

@@ -34,7 +34,7 @@
 #include "util/macros.h"
 
 #define NM_YARN_ALLOC_ASKS_MAX 2048u
-#define NM_YARN_ALLOC_LOCATIONS_MAX 8192u /* of all asks together */
+#define NM_YARN_ALLOC_LOCATIONS_MAX 8192u /* limit for all asks together */
 #define NM_YARN_ALLOC_BLACKLIST_MAX 4096u
 #define NM_YARN_ALLOC_NODES_MAX 256u /* the rest of the list is ignored; the ResourceManager sends ten */
 #define NM_YARN_ALLOC_HEARTBEAT_MAX 512u
@@ -84,7 +84,7 @@ struct nm_yarn_alloc_limits {
     int32_t per_heartbeat;                         /* maximum number of containers; <= 0: only the limit above */
     bool fill;            /* place several containers on one host in one heartbeat, as far as there is room */
     int32_t queue_length; /* with fill: length of any node's queue; 0: unknown, then fill needs a known room */
-    uint64_t window_usec; /* after this time, or up to a quarter more, the ResourceManager knows of a placement */
+    uint64_t window_usec; /* age (up to a quarter more) at which the ResourceManager knows a placement */
 };
 
 enum nm_yarn_alloc_rule {
@@ -108,7 +108,7 @@ enum nm_yarn_alloc_pass {
 struct nm_yarn_alloc_why {
     enum nm_yarn_alloc_rule rule;
     uint16_t listed, position;               /* number of nodes listed, and the place of the chosen one, from 1 */
-    uint16_t passed[NM_YARN_ALLOC_N_PASSES]; /* their sum is position - 1 */
+    uint16_t passed[NM_YARN_ALLOC_N_PASSES]; /* counts per reason; their sum is position - 1 */
     uint32_t hosts, racks;                   /* numbers of hosts and racks that the ask named when it was placed */
     uint64_t waited_usec;                    /* since the ask last started to want containers */
 };
@@ -160,7 +160,7 @@ uint64_t nm_yarn_allocator_changes(const struct nm_yarn_allocator *a);
 struct nm_yarn_alloc_figures {
     size_t asks, blacklisted, nodes;
     uint64_t outstanding;                    /* number of containers that wait for a place */
-    uint64_t placed[NM_YARN_ALLOC_N_RULES]; /* since new() or restore() */
+    uint64_t placed[NM_YARN_ALLOC_N_RULES]; /* number of placements since new() or restore() */
 };
 
 struct nm_yarn_alloc_figures nm_yarn_allocator_figures(const struct nm_yarn_allocator *a);

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <pwd.h>
 
-#define SUBSTITUTIONS_MAX 20 /* per value, as in Hadoop */
+#define SUBSTITUTIONS_MAX 20 /* limit per value, as in Hadoop */
 #define EXPANDED_MAX (256u << 10)
 #define SHOWN_SIZE 120
 

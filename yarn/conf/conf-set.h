@@ -10,7 +10,7 @@
 #define NM_YARN_CONF_NAME_MAX 512u
 #define NM_YARN_CONF_VALUE_MAX (64u << 10)
 #define NM_YARN_CONF_PROPERTIES_MAX 4096u
-#define NM_YARN_CONF_INCLUDES_MAX 32u /* of all files together */
+#define NM_YARN_CONF_INCLUDES_MAX 32u /* limit for all files together */
 #define NM_YARN_CONF_INCLUDE_DEPTH 8u
 
 /* Returns a copy of the file's name that lives as long as the set. NULL: no memory. */

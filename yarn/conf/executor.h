@@ -3,8 +3,8 @@
 
 /*
  * container-executor.cfg, the configuration of LinuxContainerExecutor's setuid program, beside yarn-site.xml. It says
- * which accounts may not run containers. Hadoop's program uses it only if nobody but root can write to it. Lines are
- * NAME=VALUE, below [SECTION]s or above the first one. '#' begins a comment.
+ * which accounts may not run containers. Hadoop's program uses it only if no other user than root can write to it.
+ * Lines are NAME=VALUE, below [SECTION]s or above the first one. '#' begins a comment.
  *
  *   min.user.id            the smallest uid of an account that may run containers
  *   allowed.system.users   accounts that may although their uid is smaller

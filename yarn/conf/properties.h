@@ -14,14 +14,14 @@
 #include <jansson.h>
 
 enum nm_yarn_type {
-    NM_YARN_BOOL,     /* bool */
-    NM_YARN_NUMBER,   /* int64_t */
+    NM_YARN_BOOL,     /* the field is a bool */
+    NM_YARN_NUMBER,   /* the field is an int64_t */
     NM_YARN_MSEC,     /* uint64_t, microseconds; written as milliseconds, or with ns, us, ms, s, m, h or d behind it */
-    NM_YARN_HOST,     /* char * */
-    NM_YARN_ADDRESS,  /* struct nm_yarn_address */
-    NM_YARN_SHARE,    /* double */
+    NM_YARN_HOST,     /* the field is a char * */
+    NM_YARN_ADDRESS,  /* the field is a struct nm_yarn_address */
+    NM_YARN_SHARE,    /* the field is a double */
     NM_YARN_QUEUE_POLICY, /* bool: BY_RESOURCES, not BY_QUEUE_LEN */
-    NM_YARN_TEXT,     /* char * */
+    NM_YARN_TEXT,     /* the field is a char * */
     NM_YARN_LIST,     /* char **, NULL-terminated: words with commas between them */
     NM_YARN_DIRS,     /* the same; at least one, each an absolute path that a shell takes without quoting */
 };

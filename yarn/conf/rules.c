@@ -33,12 +33,12 @@
 struct rule {
     const char *name, *fallback;
     const char *allowed; /* words separated by commas; NULL: any */
-    const char *needed;  /* NULL: none */
+    const char *needed;  /* word that must be in the list; NULL: none */
     unsigned mode;       /* if not 0, the value must be a file mode in octal with all these bits */
     unsigned most;       /* if not 0, the value must be a number from 1 to this */
     bool not_blank;      /* an empty list breaks the rule, too */
     bool fatal;
-    const char *why; /* a sentence */
+    const char *why; /* reason for a refusal or warning: a sentence */
     bool of_proxy; /* applies only if application masters connect to the ResourceManager through nmd */
     struct {
         const char *name, *value;

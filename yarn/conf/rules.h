@@ -19,7 +19,7 @@ enum nm_yarn_fate {
     NM_YARN_UNKNOWN,
     NM_YARN_OBEYED,
     NM_YARN_STOPS, /* if the value requests something */
-    NM_YARN_WARNS, /* as above */
+    NM_YARN_WARNS, /* warn if the value requests something */
     NM_YARN_IDLE,
 };
 

@@ -13,7 +13,7 @@
 #define TRACKERS_MAX 32u
 
 static const struct {
-    const char *name; /* without the prefix */
+    const char *name; /* the property's name without the prefix */
     int port;
 } services[] = {
     [NM_YARN_RM_TRACKER] = {"resource-tracker.address", 8031},

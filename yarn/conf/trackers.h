@@ -10,8 +10,8 @@
  */
 
 enum nm_yarn_rm_service {
-    NM_YARN_RM_TRACKER,   /* for nodes */
-    NM_YARN_RM_SCHEDULER, /* for application masters */
+    NM_YARN_RM_TRACKER,   /* the address for nodes */
+    NM_YARN_RM_SCHEDULER, /* the address for application masters */
 };
 
 #include "yarn/conf/conf.h"

@@ -13,7 +13,7 @@
 
 struct nm_yarn_caches {
     struct nm_localizer_params params; /* of all localizers, but for the directories */
-    const char *state_dir;             /* nmd's */
+    const char *state_dir;             /* nmd's state directory */
     struct nm_yarn_dirs *dirs;
     struct nm_localizer **all; /* in the order of the directories; NULL: not opened yet */
     struct nm_localizer *now;  /* the current one; NULL: no directory has been good yet */

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Checks whether containers can use the file of certificates that is configured for WebHDFS. nm-localizer fetches with
- * it, so nm-localizer loads it for the check, as a user without privileges; nmd itself links no TLS library. The check
+ * it, so nm-localizer loads it for the check, as a user without privileges; nmd itself has no code for this. The check
  * blocks for some seconds at most and is meant for the start, before the event loop runs. */
 
 /* Returns NULL if the file is usable or the check failed. Otherwise returns the reason, which the caller frees. */

@@ -38,7 +38,7 @@ struct nm_yarn_cleanup_queue {
     struct nm_localizer *localizer;
     const struct nm_yarn_dirs *local, *log;
     int state_fd;
-    void *items; /* tsearch(3), by_name() */
+    void *items; /* a tree of tsearch(3), ordered by by_name() */
 };
 
 static int by_name(const void *a, const void *b)

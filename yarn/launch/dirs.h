@@ -12,10 +12,10 @@
 #include "yarn/conf/properties.h"
 
 struct nm_yarn_dir {
-    const char *name; /* owned by the settings */
+    const char *name; /* path; owned by the settings */
     int fd;           /* -EBADF: not usable at all */
     bool is_good;
-    bool is_full; /* at the last check */
+    bool is_full; /* the disk was full at the last check */
     double free, credit; /* the share that is free; the turns that it has not had yet */
     bool was_good;       /* at the last nm_yarn_dirs_tell() */
     char why[200];       /* the reason if it isn't good */

@@ -15,7 +15,7 @@
 struct nm_yarn_launcher {
     struct nm_yarn_launcher_params params;
     struct nm_yarn_dirs local, log;
-    struct nm_yarn_caches caches; /* in the local directories */
+    struct nm_yarn_caches caches; /* the stores in the local directories */
     json_t *worker_settings;
     char boot_id[64];
     struct nm_yarn_cleanup_queue *ended;

@@ -28,7 +28,7 @@ struct nm_yarn_launcher_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     const char *localizer_program; /* nm-localizer's path */
-    const char *state_dir;         /* nmd's */
+    const char *state_dir;         /* nmd's state directory */
     void (*tell)(int level, const char *sentence);
     /* Records an event of the node, and logs it. May be NULL. */
     void (*happened)(int level, const char *sentence, void *userdata);
@@ -80,14 +80,14 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 
 /* Strings are copied. The context must live until the container has ended. */
 struct nm_yarn_task {
-    const char *application, *container; /* their ids as text */
+    const char *application, *container; /* ids as text */
     const char *user, *submitter;        /* user: the account that it runs as; submitter: the owner of the
                                           * application */
     struct nm_yarn_place place;
     const Yarn__LaunchContext *context;
     const char *node_host;
     int32_t node_port, web_port;
-    Yarn__Data *const *services; /* for NM_AUX_SERVICE_name */
+    Yarn__Data *const *services; /* service data for the variables NM_AUX_SERVICE_name */
     size_t n_services;
 };
 

@@ -37,14 +37,14 @@ struct nm_yarn_preparation {
     struct nm_yarn_preparation_listener listener;
     struct nm_yarn_task task; /* its strings are in the arena */
     struct nm_yarn_tenant tenant;
-    gid_t *groups; /* the tenant's */
+    gid_t *groups; /* supplementary groups of the tenant */
     struct nm_arena arena;
     enum kind kind;
     struct nm_fair_item turn; /* work begins in a turn, and may continue in further turns */
     enum stage stage;
     size_t at; /* index of the next resource in this stage */
     bool is_lost; /* one of the checked resources no longer exists */
-    struct nm_yarn_launch links; /* for LINK */
+    struct nm_yarn_launch links; /* the links to make for LINK */
     struct nm_localizer_ask *ask;
     struct nm_localizer *asked; /* the localizer that `ask` belongs to */
     bool asked_other;           /* a second localizer was asked, since the directory of the first one had become bad */

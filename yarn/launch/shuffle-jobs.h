@@ -16,7 +16,7 @@ struct nm_yarn_shuffle_job {
     TAILQ_ENTRY(nm_yarn_shuffle_job) link;
     char *application, *submitter;
     uid_t uid; /* owner of the job's files */
-    char key[2 * NM_YARN_SHUFFLE_KEY_MAX + 1]; /* in hexadecimal */
+    char key[2 * NM_YARN_SHUFFLE_KEY_MAX + 1]; /* the job's key in hexadecimal */
 };
 
 TAILQ_HEAD(nm_yarn_shuffle_job_list, nm_yarn_shuffle_job);

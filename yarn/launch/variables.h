@@ -11,7 +11,7 @@ struct nm_yarn_surroundings {
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_dirs *local, *log;
     int64_t java_version;
-    const char *counters; /* LOCALIZATION_COUNTERS */
+    const char *counters; /* value of the variable LOCALIZATION_COUNTERS */
 };
 
 /* Fills in markers, environment and command. The data is in the arena or in the arguments. -EINVAL and *ret_message:

@@ -48,7 +48,7 @@ struct nm_yarn_node {
     struct nm_yarn_container_table items;
     struct nm_yarn_app_store notes;
     bool is_out, is_counted_on; /* see nm_yarn_node_set_out() and nm_yarn_node_set_counted_on() */
-    char host[256]; /* "": not known yet */
+    char host[256]; /* host name; "": not known yet */
     int32_t port, web_port;
     struct nm_yarn_recent recent[NM_YARN_RECENT_MAX];
     size_t next_recent;
@@ -100,7 +100,7 @@ void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_contai
 void nm_yarn_container_forget(struct nm_yarn_container *i);
 /* Removes the ended containers of applications that are over, since no further request for them is expected. */
 void nm_yarn_node_sweep(struct nm_yarn_node *n);
-/* Removes the application if it is over and all its files are gone. */
+/* Removes the application if it is over and none of its containers is left. */
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app);
 /* Finds a container that hasn't ended, or refuses. */
 int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_yarn_container **ret,

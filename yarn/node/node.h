@@ -50,7 +50,7 @@ struct nm_yarn_node_params {
     const struct nm_yarn_settings *settings;
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL: the cluster doesn't use it */
-    const char *state_dir;           /* nmd's */
+    const char *state_dir;           /* nmd's state directory */
     /* Called when the ResourceManager should get a heartbeat at once, since a container has ended. */
     void (*news)(void *userdata);
     /* Called when an opportunistic start is refused for lack of room, so that the ResourceManager places the next
@@ -139,12 +139,11 @@ bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_
 /* Ends the application here: ends its containers, and then removes all that was kept for it. Further calls have no
  * effect. */
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id);
-/* The ResourceManager has passed on how it ended, or doesn't know it. */
+/* Removes an ended container, whose end the ResourceManager has received, or which it doesn't know. */
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id);
 /* Writes all containers into a heartbeat's status. Ends that don't fit into one message are sent with the next. */
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status);
-/* Notes that the heartbeat was answered, and that the answer is new. Requests another heartbeat if the first was not
- * complete. */
+/* Notes that the heartbeat was answered with a new answer. Requests another heartbeat if ends are left to report. */
 void nm_yarn_node_reported(struct nm_yarn_node *n);
 /* Returns true if every container of the cluster has ended and a heartbeat with its end was answered. */
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct nm_yarn_rest_node {
-    const char *host; /* "": not known yet */
+    const char *host; /* host name; "": not known yet */
     int32_t port;
     bool healthy;
     const char *report; /* reason if unhealthy; else "" */

@@ -18,7 +18,7 @@
 struct nm_distribute {
     struct nm_stage_master *m;
     struct nm_yarn_allocator *allocator;
-    struct nm_yarn_alloc_limits limits; /* the allocator's */
+    struct nm_yarn_alloc_limits limits; /* the limits set in the allocator */
     bool registered;
     int64_t expiry_msec; /* validity of a container token */
     bool has_number;
@@ -28,11 +28,11 @@ struct nm_distribute {
     /* The containers of the last call that got any. The master has received them once it calls with another response
      * id. */
     int32_t response_id;
-    struct nm_bytes *placed; /* packed; owned */
+    struct nm_bytes *placed; /* packed containers; owned by this struct */
     size_t n_placed;
     struct nm_yarn_stored_node *known; /* nodes for which the ResourceManager has issued an NMToken, sorted; owned */
     size_t n_known;
-    uint8_t *asks; /* as last saved; owned */
+    uint8_t *asks; /* packed asks as last saved; owned by this struct */
     uint64_t kept_changes;
     bool dirty; /* other state isn't saved yet */
 };

@@ -23,7 +23,7 @@ struct nm_pipeline {
      * using the former. The next connection uses the latter. Tokens with either key are accepted at any age, because
      * the master gets no new token while the ResourceManager is unreachable. */
     struct nm_yarn_master_key borne, given;
-    const char *state; /* as in proxy-stats.h */
+    const char *state; /* name of the state (see proxy-stats.h) */
     uint64_t since_realtime_usec, last_allocate_realtime_usec;
     struct nm_pipeline *next;
 };

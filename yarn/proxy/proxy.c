@@ -26,7 +26,7 @@ struct nm_yarn_proxy {
     struct nm_yarn_local_keys keys;
     struct nm_pipelines *pipelines;
     struct nm_hadoop_server *server;
-    sd_event_source *timer; /* for the next key */
+    sd_event_source *timer; /* fires when the next key is due */
 };
 
 /* ---- keys ------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ struct nm_yarn_proxy_params {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     const struct nm_yarn_state *state; /* holds the cluster's keys */
-    const char *state_dir, *runtime_dir; /* nmd's */
+    const char *state_dir, *runtime_dir; /* nmd's own directories */
     void (*tell)(int level, const char *sentence);
 };
 

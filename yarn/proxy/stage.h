@@ -73,7 +73,7 @@ enum {
 };
 
 struct nm_stage_type {
-    const char *name;       /* for logs */
+    const char *name;       /* name for logs */
     const char *class_name; /* name in the configuration: the Java class of the same function */
     bool distributed;       /* the ResourceManager is called with the protocol of distributed scheduling */
     /* Creates the stage's state. kept: the attempt's saved state from before a restart, or NULL for a new attempt. */

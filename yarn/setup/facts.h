@@ -21,7 +21,7 @@ enum nm_setup_kind {
     NM_SETUP_OTHER, /* a device or a pipe; or an error, see `error` */
 };
 
-/* What exists at a path. */
+/* The file or directory at a path. */
 struct nm_setup_spot {
     const char *path;
     enum nm_setup_kind kind;
@@ -35,7 +35,7 @@ struct nm_setup_spot {
     size_t n_weak;
     bool is_private; /* a directory in which only root can make entries */
     bool is_usable;  /* by nmd: only root can change it and the directories above it; links are followed */
-    int error;       /* negative errno */
+    int error;       /* failure of the examination: negative errno */
 };
 
 enum nm_setup_role {
@@ -49,7 +49,7 @@ struct nm_setup_host {
     enum nm_setup_role role;
     const char *name;
     unsigned port;
-    const char **addresses; /* numeric */
+    const char **addresses; /* numeric addresses */
     size_t n_addresses;
     int unresolved;       /* of getaddrinfo(): 0, or EAI_... */
     int error;            /* of connecting to the port: 0, or a negative errno */
@@ -61,7 +61,7 @@ struct nm_setup_facts {
     gid_t gid;
     struct nm_setup_host *hosts; /* ResourceManagers first, else in the order of the files */
     size_t n_hosts;
-    const char **name_servers; /* their addresses */
+    const char **name_servers; /* addresses of the name servers */
     size_t n_name_servers;
     const char *network, *interface; /* the network of this host that a ResourceManager is in; or NULL */
     const char *java_home, *java_version, *java_from; /* NULL: none was found; java_from: where its path comes from */

@@ -18,7 +18,7 @@
 enum nm_setup_entry_kind {
     NM_SETUP_WROTE_FILE,
     NM_SETUP_MADE_DIR,
-    NM_SETUP_CHANGED_DIR, /* its owner and mode */
+    NM_SETUP_CHANGED_DIR, /* changed owner and mode of a directory */
 };
 
 struct nm_setup_entry {

@@ -19,7 +19,7 @@
 #define HOSTS_MAX 96u
 #define ADDRESSES_MAX 16u
 #define NAME_SERVERS_MAX 8u
-#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* for one address */
+#define PATIENCE_USEC (3 * NM_USEC_PER_SEC) /* time limit for one address */
 #define ALL_PATIENCE_USEC (10 * NM_USEC_PER_SEC)
 #define PROGRESS_SEC 1u
 
@@ -132,7 +132,7 @@ struct lookup {
     struct lookups *all;
     const char *name;
     struct addrinfo *list;
-    int error; /* of getaddrinfo() */
+    int error; /* result of getaddrinfo() */
     bool is_done, has_thread;
     pthread_t thread;
 };

@@ -261,8 +261,7 @@ static void check_hosts(const struct nm_yarn_setup_params *p, const struct nm_se
             if (!nm_setup_unit_allows(u, h->addresses[k]))
                 warn(p, "nmd.service doesn't let nmd talk to the %s %s: its address %s is in no IPAddressAllow= of a "
                      "drop-in", nm_setup_role(h->role), name, h->addresses[k]);
-        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* the advice lists names that can't
-                                                                                  * be resolved */
+        if (h->unresolved == 0 && nm_setup_why_unreached(f, h, why, sizeof why)) /* else see the advice */
             warn(p, "%s %s:%u: %s", nm_setup_role(h->role), name, h->port, why);
     }
 }

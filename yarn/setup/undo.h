@@ -22,7 +22,7 @@ struct nm_setup_undo_step {
     const char *why; /* why it stays, or what remains in a directory that is restored; else NULL */
 };
 
-/* What exists at the path of an entry now. */
+/* The present state of an entry's path. */
 struct nm_setup_left {
     struct nm_setup_spot spot;
     /* Contents of a directory that was made. For a changed directory: the contents that belong to this user.

@@ -24,11 +24,11 @@ enum nm_setup_variable {
     NM_SETUP_N_VARIABLES,
 };
 
-extern const char *const nm_setup_variables[NM_SETUP_N_VARIABLES]; /* their names */
+extern const char *const nm_setup_variables[NM_SETUP_N_VARIABLES]; /* the variables' names */
 
 /* ProtectSystem= of systemd. */
 enum nm_setup_protect {
-    NM_SETUP_PROTECT_FULL, /* as nmd.service has it */
+    NM_SETUP_PROTECT_FULL, /* the setting of nmd.service */
     NM_SETUP_PROTECT_NO,
     NM_SETUP_PROTECT_YES,
     NM_SETUP_PROTECT_STRICT,
@@ -41,11 +41,11 @@ struct nm_setup_net {
 };
 
 struct nm_setup_unit {
-    struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* IPAddressAllow= */
+    struct nm_setup_net nets[NM_SETUP_NETS_MAX]; /* networks of IPAddressAllow= */
     size_t n;
     bool has[NM_SETUP_N_VARIABLES]; /* the variable is set */
     enum nm_setup_protect protect;
-    char *writable[NM_SETUP_WRITABLE_MAX]; /* ReadWritePaths= */
+    char *writable[NM_SETUP_WRITABLE_MAX]; /* paths of ReadWritePaths= */
     size_t n_writable;
 };
 
