@@ -19,8 +19,9 @@ struct nm_yarn_tenant {
     struct nm_identity as;
 };
 
-/* Make the container's directories in a local directory, or in a log directory. has_tmp: the local directory also holds
- * the working directory's tmp. -EPERM: the directory of the submitter or application belongs to another user. */
+/* Make the container's directories in a local directory, or in a log directory. has_tmp: the container's working
+ * directory is in this local directory, and gets a directory tmp. -EPERM: the directory of the submitter or
+ * application belongs to another user. */
 int nm_yarn_dirs_make_local(int local_fd, const struct nm_yarn_tenant *t, bool has_tmp);
 int nm_yarn_dirs_make_log(int log_fd, const struct nm_yarn_tenant *t);
 

@@ -28,7 +28,7 @@ int nm_yarn_expand(const char *text, const struct nm_yarn_markers *markers, char
 /* Returns true if a shell variable can have this name. */
 bool nm_yarn_env_is_name(const char *name);
 
-/* Sorts the variables so that each follows the variables that its value refers to. Otherwise the order is kept, and in
- * a cycle too. Values are read as by a shell inside double quotes. Of two variables with the same name, the later
- * counts. */
+/* Sorts the variables so that each follows the variables that its value refers to. Otherwise, and within a cycle,
+ * the order is kept. Values are read as by a shell inside double quotes. Of two variables with the same name, the
+ * later counts. */
 int nm_yarn_env_order(struct nm_yarn_env *env, size_t n);
