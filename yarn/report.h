@@ -17,8 +17,7 @@ struct nm_report_memory {
     double run_usec; /* moving average of opportunistic containers */
     uint64_t n_runs;
     uint64_t unhealthy_since_usec; /* 0: healthy */
-    uint64_t no_room_until_usec;   /* until when the queue is reported as full after a refusal or give-back; 0: no
-                                    * such event */
+    uint64_t no_room_until_usec;   /* end of reporting the queue as full; 0: not reported so */
     uint64_t no_room_told_usec;    /* when a heartbeat first reported that; 0: not yet */
 };
 

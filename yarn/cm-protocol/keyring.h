@@ -46,5 +46,5 @@ bool nm_yarn_keyring_get(const struct nm_yarn_keyring *k, size_t i, struct nm_ya
 /* Restores an attempt that an earlier nmd remembered. */
 int nm_yarn_keyring_restore(struct nm_yarn_keyring *k, const struct nm_yarn_attempt_id *id,
                             const struct nm_yarn_master_key *key);
-/* Returns a counter that changes whenever a remembered attempt is added or removed. */
+/* Returns a counter that changes whenever the remembered attempts or their keys change. */
 uint64_t nm_yarn_keyring_changes(const struct nm_yarn_keyring *k);

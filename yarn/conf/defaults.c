@@ -112,14 +112,15 @@ static bool has_usual_memory(void)
     return mib >= USUAL_MEMORY_MIB + USUAL_MEMORY_MIB / 4;
 }
 
-/* Returns true if the files don't set the size, so that the node measures itself. */
+/* Returns true if nmd measures the node's memory: no size is set, and detection is on or the host is too small for
+ * Hadoop's default. */
 static bool is_measured(const struct nm_yarn_settings *s)
 {
     return s->memory_mib < 0 && (s->detects_hardware || !has_usual_memory());
 }
 
-/* Adds the node's size. In Hadoop, -1 means a fixed default size unless hardware detection is on. nmd measures the host
- * if no size is set. */
+/* Adds the node's size. In Hadoop, -1 means a fixed default size unless hardware detection is on. That size must be
+ * set explicitly here, because nmd measures the host if no size is set. */
 static int add_size(struct list *to, const struct nm_yarn_settings *s)
 {
     int r = add_number(to, "node", "memory", s, &s->memory_mib, "M");

@@ -53,8 +53,7 @@ struct nm_yarn_settings {
     char **rm_ids;
     struct nm_yarn_address *trackers;
     size_t n_trackers;
-    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: of all clients of the
-                                                                          * ResourceManager */
+    uint64_t any_retry_usec, retry_usec, connect_usec, rpc_timeout_usec; /* any_retry_usec: for all clients of the RM */
     struct nm_yarn_address node, web; /* host "0.0.0.0": the name of this host */
     int64_t memory_mib, vcores;       /* -1: see defaults.h */
     bool detects_hardware;

@@ -136,8 +136,7 @@ static int parse_share(const char *text, int64_t min, int64_t max, double *ret)
     char *end;
     double v;
 
-    if (!isdigit((unsigned char)text[negative])) /* refuses other forms that strtod() accepts: blanks, signs, "inf",
-                                                  * "nan" */
+    if (!isdigit((unsigned char)text[negative])) /* excludes blanks, signs, "inf" and "nan" */
         return -EINVAL;
     errno = 0;
     v = strtod(text, &end);

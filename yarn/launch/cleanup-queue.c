@@ -266,8 +266,7 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submi
     if (is_known(e, application, container))
         return 0;
     if (!container)
-        (void)note(e, submitter, application, now_usec); /* continue without the file: the removal may free a full
-                                                          * disk */
+        (void)note(e, submitter, application, now_usec); /* the removal may free a full disk */
     return insert(e, submitter, application, container, now_usec);
 }
 

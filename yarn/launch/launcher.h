@@ -81,8 +81,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 /* Strings are copied. The context must live until the container has ended. */
 struct nm_yarn_task {
     const char *application, *container; /* ids as text */
-    const char *user, *submitter;        /* user: the account that it runs as; submitter: the owner of the
-                                          * application */
+    const char *user, *submitter;        /* the account it runs as; the application's owner */
     struct nm_yarn_place place;
     const Yarn__LaunchContext *context;
     const char *node_host;

@@ -22,8 +22,7 @@
 struct nm_yarn_local_keys {
     struct nm_yarn_master_key current, next; /* size 0: no key */
     uint64_t rolled_usec;                    /* when the newest key was made */
-    uint64_t every_usec, delay_usec;         /* interval between keys; delay until a new key is current. Set by the
-                                              * owner. */
+    uint64_t every_usec, delay_usec;         /* interval of keys; delay until a key is current; set by the owner */
 };
 
 /* The random bytes that a step may need. */

@@ -388,8 +388,8 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }
 
-/* Adds a token with the newest key to each answer while the master uses one with an older key. Without success in
- * saving, the token is sent with a later answer. */
+/* Adds a token with the newest key to each answer while the master uses one with an older key. If the key can't be
+ * saved, the token is sent with a later answer. */
 static int give_token(struct nm_pipeline *p, struct nm_stage_call *c, Masters__AllocateAnswer *answer)
 {
     const struct nm_yarn_master_key *key = nm_yarn_local_keys_signing(p->all->keys);

@@ -47,8 +47,7 @@ struct nm_yarn_stored_master {
     int32_t response_id;           /* of the call for which these containers were placed */
     const struct nm_bytes *placed; /* each a packed Container */
     size_t n_placed;
-    const struct nm_yarn_stored_node *known_nodes; /* nodes for which the ResourceManager itself has issued an
-                                                    * NMToken */
+    const struct nm_yarn_stored_node *known_nodes; /* nodes with an NMToken of the ResourceManager */
     size_t n_known_nodes;
 };
 

@@ -117,8 +117,7 @@ static int keep_address(struct nm_setup_host *h, struct nm_arena *a, const struc
     if (h->n_addresses == ADDRESSES_MAX ||
         getnameinfo(i->ai_addr, i->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
         return 0;
-    text[strcspn(text, "%")] = '\0'; /* remove the scope of a link-local address, which IPAddressAllow= doesn't
-                                      * accept */
+    text[strcspn(text, "%")] = '\0'; /* IPAddressAllow= accepts no scope of an address */
     for (size_t k = 0; k < h->n_addresses; k++)
         if (nm_streq(h->addresses[k], text))
             return 0;

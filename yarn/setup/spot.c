@@ -17,8 +17,7 @@ const char *nm_setup_tidy(struct nm_arena *a, const char *path)
     char *copy = nm_yarn_print(a, "%s", path), *to = copy;
 
     for (const char *p = copy; p && *p;) {
-        size_t n = strcspn(p + 1, "/"); /* a component with the slash before it; a relative path begins without the
-                                         * slash */
+        size_t n = strcspn(p + 1, "/"); /* a component with its leading slash */
 
         if (*p != '/' || (n > 0 && !(n == 1 && p[1] == '.'))) {
             memmove(to, p, n + 1);
