@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See attr.h. cgroup.procs serves as the witness that a cgroup lives: every cgroup2 directory has
- * it, with or without controllers, and openat on a removed directory finds nothing.
+ * See attr.h. cgroup.procs shows whether a cgroup exists: every cgroup2 directory has this file, with or without
+ * controllers, and openat() on a removed directory fails.
  */
 
 #include "cgroup/attr.h"

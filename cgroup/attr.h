@@ -2,23 +2,23 @@
 #pragma once
 
 /*
- * One attribute file of a cgroup. The kernel answers a vanished cgroup with ENOENT (open) or ENODEV
- * (read, write of a file that was open before), and a missing controller with ENOENT as well. Here
- * the two are told apart:
- *   -ENOENT      the cgroup has gone, a normal result;
- *   -EOPNOTSUPP  the cgroup is there, but this kernel or mount has no such file.
+ * Access to one attribute file of a cgroup. The kernel answers a vanished cgroup with ENOENT (open) or ENODEV (read,
+ * write of a file that was open before), and a missing controller with ENOENT as well. The functions below distinguish
+ * the two cases:
+ *   -ENOENT      the cgroup has gone, which is a normal result;
+ *   -EOPNOTSUPP  the cgroup exists, but this kernel or mount has no such file.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is the cgroup that dir_fd was opened on still there? */
+/* Returns whether the cgroup that dir_fd was opened on still exists. */
 bool nm_attr_cgroup_exists(int dir_fd);
-/* Does the cgroup have this file? */
+/* Returns whether the cgroup has this file. */
 bool nm_attr_exists(int dir_fd, const char *file);
 
 int nm_attr_read(int dir_fd, const char *file, char *buf, size_t size);
 int nm_attr_write(int dir_fd, const char *file, const char *text);
 
-/* Is `word` one of the blank-separated words of text ("cpu memory pids")? */
+/* Returns whether `word` is one of the blank-separated words of text ("cpu memory pids"). */
 bool nm_attr_has_word(const char *text, const char *word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Choosing a backend: the one that was asked for, or the best that this host has. */
+/* Chooses a backend: the configured one, or the best that this host supports. */
 
 #include "cgroup/backend.h"
 
@@ -8,7 +8,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* As systemd reads it, "a--b" and "a-" name no slice: each "-" is a step down the tree. */
+/* systemd rejects "a--b" and "a-" as slices, because each "-" is a step down the tree. */
 static bool slice_name_is_valid(const char *slice)
 {
     size_t len = strlen(slice), suffix = strlen(SLICE_SUFFIX);
@@ -35,8 +35,7 @@ static int find_root(const char *given, char **ret, char **ret_message)
     return 0;
 }
 
-/* systemd first, where it answers; a manager that is there but doesn't serve us is no reason to
- * give up. */
+/* Tries systemd first if it answers. If the manager cannot serve this user, the direct backend is used. */
 static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                     char **ret_message)
 {
@@ -62,7 +61,7 @@ static int check_name(const char *slice, char **ret_message)
                    slice);
 }
 
-/* The fake one needs no cgroup2 and so is made before it is looked for. */
+/* The fake backend needs no cgroup2 and is therefore made before the mount is searched. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message)
 {

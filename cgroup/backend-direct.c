@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend: cgroupfs directories of our own, for hosts without systemd.
+ * The direct backend: nmd makes the cgroupfs directories itself, for hosts without systemd.
  *
- * Where the mount has controllers, libcgroup makes the groups, sets them and removes them, after we
- * enabled the controllers in every ancestor's cgroup.subtree_control. Where it has none (a hybrid
- * host), or is a fake tree, libcgroup can't serve: then directories are made, written and removed
- * right here. A failure of libcgroup is tried again the plain way, too, since it hides mkdir's
- * reason.
+ * If the mount has controllers, libcgroup makes, sets and removes the groups, after this file has enabled the
+ * controllers in every ancestor's cgroup.subtree_control. If the mount has none (a hybrid host), or is a fake tree,
+ * libcgroup does not work: this file then makes, writes and removes the directories. It also repeats a failed operation
+ * of libcgroup this way, because libcgroup hides mkdir's error.
  *
- * The slice stands at the top of the mount for root, and below our own cgroup for anybody else, who
- * must have been delegated it. There the kernel's "no internal processes" rule applies: a cgroup
- * with processes of its own can't hand out controllers, so a daemon that is alone in its cgroup
- * first moves itself down into a leaf.
+ * Root's slice is at the top of the mount. Any other user's slice is below the user's own cgroup, which must be
+ * delegated. There the kernel's "no internal processes" rule applies: a cgroup with processes of its own cannot enable
+ * controllers for its children. So a daemon that is alone in its cgroup first moves itself into a leaf below.
  *
- * All operations are done when they return; callbacks are called inline.
+ * All operations are complete when they return and call their callbacks inline.
  */
 
 #include "cgroup/backend.h"
@@ -42,12 +40,12 @@ struct direct {
     bool use_libcgroup;
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
-    char *helper_path; /* the cgroup of the last helper that was placed, or NULL */
+    char *helper_path; /* the cgroup of the last placed helper, or NULL */
 };
 
 static struct direct *direct_of(struct nm_cgroup_backend *b)
 {
-    return (struct direct *)b; /* base is its first member */
+    return (struct direct *)b; /* base is the first member */
 }
 
 /* ---- the slice ------------------------------------------------------------------------------- */
@@ -61,7 +59,7 @@ static int count(pid_t pid, void *userdata)
     return 0;
 }
 
-/* Moves this process from the cgroup that dir_fd is into a leaf below it, if it is alone there. */
+/* Moves this process from the cgroup of dir_fd into a leaf below it, if no other process is in that cgroup. */
 static int move_down(int dir_fd)
 {
     static const char leaf[] = "nmd-daemon";
@@ -70,7 +68,7 @@ static int move_down(int dir_fd)
     _cleanup_close_ int leaf_fd = -EBADF;
     unsigned others = 0;
 
-    /* the root has no cgroup.events, and no such rule */
+    /* the root has no cgroup.events, and the rule does not apply to it */
     if (nm_cgroup_read_events(&cg, &events) < 0)
         return -EBUSY;
     if (nm_procs_walk(dir_fd, count, &others) < 0 || others > 0)
@@ -83,8 +81,8 @@ static int move_down(int dir_fd)
     return nm_attr_write(leaf_fd, "cgroup.procs", "0"); /* 0: the writer */
 }
 
-/* One controller per write: the kernel takes a line whole or not at all, and one that can't be had
- * (a cpu controller with realtime tasks about) must not cost the others. */
+/* Writes one controller at a time: the kernel accepts or rejects a whole line, and a controller that is not available
+ * (cpu while realtime tasks exist) must not prevent the others. */
 static void enable_controllers(const char *path)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -107,8 +105,8 @@ static void enable_controllers(const char *path)
     }
 }
 
-/* From the mount down to the slice. Ancestors above a delegated cgroup aren't ours: failing there
- * is expected. */
+/* Enables the controllers from the mount down to the slice. nmd has no access to ancestors above a delegated cgroup, so
+ * errors there are expected. */
 static int enable_down_to_slice(struct direct *d)
 {
     _cleanup_free_ char *path = strdup(d->base.slice_path);
@@ -137,8 +135,8 @@ static int make_slice(struct direct *d)
     return r < 0 ? r : nm_backend_open_slice(&d->base);
 }
 
-/* Root's slice is at the top. Anybody else's is below the cgroup we are in, which must be ours to
- * write. */
+/* Puts root's slice at the top, and any other user's slice below the cgroup of this process, which the user must be
+ * able to write. */
 static int choose_base(const char *root, char **ret, char **ret_message)
 {
     _cleanup_free_ char *own = NULL, *base = NULL;
@@ -164,7 +162,7 @@ static int choose_base(const char *root, char **ret, char **ret_message)
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-/* Leaves out what can't be set here; status tells the operator so. */
+/* Leaves out limits that cannot be set on this host; the status reports them to the operator. */
 static size_t settable(const struct direct *d, const struct nm_cgroup_limits *l,
                        struct nm_limits_file files[NM_LIMITS_MAX_FILES])
 {
@@ -187,7 +185,7 @@ static int write_files(int dir_fd, const struct nm_limits_file *files, size_t n)
     for (size_t i = 0; i < n; i++) {
         int r = nm_attr_write(dir_fd, files[i].file, files[i].text);
 
-        if (r == -EOPNOTSUPP) /* memory.oom.group is younger than its controller */
+        if (r == -EOPNOTSUPP) /* memory.oom.group is newer than its controller */
             continue;
         if (r < 0)
             return r;
@@ -195,7 +193,7 @@ static int write_files(int dir_fd, const struct nm_limits_file *files, size_t n)
     return 0;
 }
 
-/* "default 10": of any device. Best effort: no promise hangs on it. */
+/* "default 10" applies to all devices. Errors are ignored: no promise depends on this weight. */
 static void write_io(const struct direct *d, int dir_fd, uint32_t weight)
 {
     const char *file = weight > 0 && d->base.feature[NM_CGROUP_IO_WEIGHT] ? nm_limits_io_file(dir_fd) : NULL;
@@ -219,7 +217,7 @@ static int apply(const struct direct *d, int dir_fd, const char *group,
     return write_files(dir_fd, files, n);
 }
 
-/* The group's name for libcgroup: "<slice's group>/<scope>". */
+/* Makes the group's name for libcgroup: "<slice's group>/<scope>". */
 static int group_name(const struct direct *d, const char *scope, char buf[PATH_MAX])
 {
     int n = snprintf(buf, PATH_MAX, "%s/%s", d->group, scope);
@@ -231,7 +229,7 @@ static int make_directory(struct direct *d, const char *scope)
 {
     if (mkdirat(d->base.slice_fd, scope, 0755) >= 0)
         return 0;
-    /* Left behind by a start that failed halfway? An empty group is nobody's. */
+    /* An empty group was left by a start that failed halfway, and can be replaced. */
     if (errno == EEXIST && unlinkat(d->base.slice_fd, scope, AT_REMOVEDIR) >= 0 &&
         mkdirat(d->base.slice_fd, scope, 0755) >= 0)
         return 0;
@@ -245,12 +243,13 @@ static int make_group(struct direct *d, const char *scope)
 
     if (r < 0)
         return r;
-    /* libcgroup takes a group that exists as made: then the plain way finds out whose it is. */
+    /* libcgroup returns success for a group that exists. The plain way below then finds out whether the group is in
+     * use. */
     if (d->use_libcgroup && !nm_attr_exists(d->base.slice_fd, scope) &&
         nm_libcg_create(group) >= 0)
         return 0;
     r = make_directory(d, scope);
-    if (r == -ENOENT) { /* somebody removed the empty slice */
+    if (r == -ENOENT) { /* another process removed the empty slice */
         r = make_slice(d);
         if (r >= 0 && d->has_slice_limits)
             r = apply(d, d->base.slice_fd, d->group, &d->slice_limits);
@@ -274,7 +273,7 @@ static int remove_group(struct direct *d, const char *scope)
     return 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the ops table --------------------------------------------------------------------------- */
 
 static int direct_prepare(struct nm_cgroup_backend *b, const char *container_id,
                           struct nm_cgroup **ret)
@@ -318,8 +317,8 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
     }
     if (r < 0) {
         if (born_there && cg)
-            (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1"); /* only the shim is there, at its gate */
-        (void)remove_group(d, scope); /* or, as soon as that one is gone, who hears of it */
+            (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1"); /* has only the shim, which waits at its gate */
+        (void)remove_group(d, scope); /* if the shim has not yet gone, the receiver of its end removes the cgroup */
         return r;
     }
     *ret = STEAL_PTR(cg);
@@ -407,8 +406,7 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(direct_of(b), cg->name);
 }
 
-/* Uses the cgroup again where an earlier nmd has left it. That nmd's helper may still be in it, with the same
- * limits. */
+/* Reuses the cgroup of an earlier nmd. The earlier helper may still be in it, with the same limits. */
 static int place_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret)
 {
@@ -458,7 +456,7 @@ static void direct_free(struct nm_cgroup_backend *b)
 {
     struct direct *d = direct_of(b);
 
-    /* rmdir fails by itself on a slice that isn't empty, which is what we want. */
+    /* rmdir fails on a slice that is not empty, as intended. */
     if (b->slice_fd >= 0)
         (void)rmdir(b->slice_path);
     if (d->helper_path)
@@ -525,7 +523,7 @@ static void cleanup_direct(struct direct **d)
         direct_free(&(*d)->base);
 }
 
-/* What knows its paths, and has touched nothing. */
+/* Makes a backend whose paths are set, without accessing any cgroup. */
 static int prepare(const struct nm_backend_host *host, struct direct **ret, char **ret_message)
 {
     _cleanup_(cleanup_direct) struct direct *d = calloc(1, sizeof *d);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fake backend: plain directories with plain files in a temporary directory, so that everything
- * that only reads and writes a cgroup's files (freeze, kill, limits, drift, watches) works on them
- * unchanged, without root. No process moves and none is ever signalled; a test plays the kernel
- * with nm_fake_set_events.
+ * The fake backend: plain directories with plain files in a temporary directory. Code that only reads and writes a
+ * cgroup's files (freeze, kill, limits, drift, watches) works on them unchanged, without root. No process is moved or
+ * signalled; a test simulates the kernel with nm_fake_set_events().
  *
- * With an event loop, callbacks come from the loop, as on systemd; without one they come inline, as
- * on direct: code that is right with both is right with the real ones.
+ * With an event loop, callbacks are called from the loop, as by the systemd backend. Without a loop they are called
+ * inline, as by the direct backend. Code that works in both modes works with the real backends.
  */
 
 #include "cgroup/backend-fake.h"
@@ -34,7 +33,7 @@ struct pending {
 struct fake {
     struct nm_cgroup_backend base;
     sd_event *event;
-    char *own_root; /* made by us, removed with us */
+    char *own_root; /* made and removed by this backend */
     struct pending *pending;
     int fail[NM_FAKE_OP_COUNT];
     unsigned n_calls[NM_FAKE_OP_COUNT];
@@ -70,7 +69,7 @@ static int put_limits(int dir_fd, const struct nm_cgroup_limits *l)
     return l->io_weight > 0 ? put(dir_fd, "io.weight", io) : 0;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- delivery of results --------------------------------------------------------------------- */
 
 static void pending_free(struct pending *p)
 {
@@ -104,7 +103,7 @@ static int on_pending(sd_event_source *s, void *userdata)
     return 0;
 }
 
-/* cg is taken over, whatever comes of it. */
+/* Takes ownership of cg in all cases. */
 static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_done_cb_t cb,
                   void *userdata)
 {
@@ -129,7 +128,7 @@ static int answer(struct fake *f, int result, struct nm_cgroup *cg, nm_cgroup_do
     return r < 0 ? r : 0;
 }
 
-/* Counts the call and takes the failure that a test ordered. */
+/* Counts the call and returns the failure that a test requested. */
 static int begin(struct fake *f, enum nm_fake_op op)
 {
     int r = f->fail[op];
@@ -139,7 +138,7 @@ static int begin(struct fake *f, enum nm_fake_op op)
     return r;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the ops table --------------------------------------------------------------------------- */
 
 static int fill_new(const struct nm_cgroup *cg, pid_t pid, const struct nm_cgroup_limits *l)
 {
@@ -338,7 +337,7 @@ int nm_fake_new(const struct nm_backend_host *host, struct nm_cgroup_backend **r
     return 0;
 }
 
-/* ---- for tests ------------------------------------------------------------------------------- */
+/* ---- functions for tests --------------------------------------------------------------------- */
 
 void nm_fake_fail_next(struct nm_cgroup_backend *b, enum nm_fake_op op, int r)
 {

@@ -3,12 +3,11 @@
 /*
  * The systemd backend: every container is a transient scope in the slice.
  *
- * Limits are systemd's properties: it would overwrite what it didn't set itself, at daemon-reload
- * at the latest. What systemd has no word for (freeze, kill, reclaim) is written directly, by
- * cgroup.c and kill.c.
+ * Limits are set as systemd's properties, because systemd overwrites other values, at daemon-reload at the latest.
+ * Operations for which systemd has no property (freeze, kill, reclaim) write the files directly, in cgroup.c and
+ * kill.c.
  *
- * Starting up is synchronous: the slice must be there before anything else can be. Afterwards
- * nothing blocks.
+ * Startup is synchronous, because everything else needs the slice. No later operation blocks.
  */
 
 #include <assert.h>
@@ -24,10 +23,10 @@
 
 static struct nm_systemd *systemd_of(const struct nm_cgroup_backend *b)
 {
-    return (struct nm_systemd *)b; /* base is its first member */
+    return (struct nm_systemd *)b; /* base is the first member */
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the ops table --------------------------------------------------------------------------- */
 
 static int systemd_create(struct nm_cgroup_backend *b, const char *container_id,
                           const char *description, pid_t pid,
@@ -62,7 +61,7 @@ static int systemd_set_slice_limits(struct nm_cgroup_backend *b,
 
 typedef int (*build_t)(sd_bus *bus, const char *unit, sd_bus_message **ret);
 
-/* Tells the manager something whose answer nobody needs. */
+/* Sends a call to the manager and ignores the answer. */
 static int tell(struct nm_systemd *s, build_t build, const char *unit)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -76,9 +75,8 @@ static int tell(struct nm_systemd *s, build_t build, const char *unit)
     return r < 0 ? r : 0;
 }
 
-/* systemd takes an empty scope away by itself, and CollectMode= forgets a failed one. What is still
- * there is waiting for the notification of its emptiness, or its last process went while systemd
- * wasn't looking. */
+/* systemd removes an empty scope by itself, and CollectMode= makes it unload a failed one. A scope that still exists
+ * either waits for systemd to notice that it is empty, or became empty while systemd was not watching. */
 static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg)
 {
     struct nm_systemd *s = systemd_of(b);
@@ -119,8 +117,8 @@ static int systemd_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, voi
     return nm_backend_list(b, on_listed, &call);
 }
 
-/* With a reply: systemd asks the bus who is speaking before it obeys, and must still find us
- * there. */
+/* Waits for the reply: systemd asks the bus for the sender's identity before it acts, so the sender must still be
+ * connected then. */
 static void stop_slice(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -167,7 +165,7 @@ static const struct nm_cgroup_ops systemd_ops = {
     .free = systemd_free,
 };
 
-/* ---- opening, synchronously ------------------------------------------------------------------ */
+/* ---- synchronous opening --------------------------------------------------------------------- */
 
 static void on_job_new(const char *job, const char *unit, void *userdata)
 {
@@ -186,7 +184,7 @@ static void on_reloaded(void *userdata)
 
 static void on_up(void *userdata)
 {
-    nm_sdoom_restore(userdata); /* it may be another systemd now */
+    nm_sdoom_restore(userdata); /* a different systemd may be running now */
     nm_sdop_up(userdata);
 }
 
@@ -214,7 +212,7 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
 
     if (r >= 0)
         r = nm_sdbus_run_until(s->bus, &st.done, START_TIMEOUT_USEC);
-    nm_sdop_cancel_all(s); /* st ends here, too */
+    nm_sdop_cancel_all(s); /* ends the operation that uses st */
     message = st.message;
     if (st.done)
         r = st.result;
@@ -224,9 +222,8 @@ static int start_slice(struct nm_systemd *s, char **ret_message)
     return 0;
 }
 
-/* An installed slice may lack what makes systemd enable the controllers. Reading a property
- * afterwards (find_slice) is the round trip that lets systemd write it all down before the files
- * are probed. */
+/* An installed slice may lack the properties that make systemd enable the controllers. Reading a property afterwards
+ * (find_slice) is a round trip, after which systemd has written the files that the probe reads. */
 static int enable_controllers(struct nm_systemd *s)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
@@ -262,7 +259,7 @@ static int find_slice(struct nm_systemd *s)
     return nm_backend_open_slice(&s->base);
 }
 
-/* "252.36-1~deb12u1", "255". */
+/* Parses versions such as "252.36-1~deb12u1" and "255". */
 static int learn_dialect(struct nm_systemd *s)
 {
     _cleanup_free_ char *text = NULL;
@@ -276,7 +273,7 @@ static int learn_dialect(struct nm_systemd *s)
         return r;
     digits = text + strcspn(text, "0123456789");
     s->dialect.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
-    s->dialect.has_scope_oom_policy = true; /* until it says no */
+    s->dialect.has_scope_oom_policy = true; /* until systemd rejects it */
     return 0;
 }
 
@@ -344,7 +341,7 @@ int nm_systemd_available(void)
     return access(path, F_OK) == 0;
 }
 
-/* As far as the connection, by which nothing is changed. */
+/* Connects to systemd, which changes nothing on the host. */
 static int connect_for(const struct nm_backend_host *host, struct nm_systemd **ret, char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What all backends share: names, the slice's directory, listing.
+ * Code that all backends share: names, the slice's directory, listing.
  *
- * A container's cgroup is called SLICE-ID.scope on every backend, by systemd's rule that a unit's
- * name begins with its slice's: so a host can change from one backend to the other, and what isn't
- * named so is none of ours.
+ * Every backend names a container's cgroup SLICE-ID.scope, by systemd's rule that a unit's name begins with its slice's
+ * name. So a host can change its backend, and a cgroup with another name does not belong to nmd.
  */
 
 #include "cgroup/backend.h"
@@ -21,7 +20,7 @@
 
 #define SCOPE_SUFFIX ".scope"
 
-/* EAGAIN is what mkdir says at cgroup.max.descendants; the others are as in cgroups(7). */
+/* mkdir returns EAGAIN at cgroup.max.descendants; the other errors are described in cgroups(7). */
 const char *nm_backend_explain(int r)
 {
     switch (r) {
@@ -43,7 +42,7 @@ const char *nm_backend_explain(int r)
     }
 }
 
-/* A number after `key` in one of the cgroup's files; UINT64_MAX ("max") when there is none. */
+/* Reads the number after `key` in one of the cgroup's files; UINT64_MAX ("max") if there is none. */
 static uint64_t read_limit(int dir_fd, const char *file, const char *key)
 {
     char text[256];
@@ -60,8 +59,8 @@ static uint64_t read_limit(int dir_fd, const char *file, const char *key)
     return nm_parse_u64(p, &v) < 0 ? UINT64_MAX : v;
 }
 
-/* A limit counts for all that is below: every ancestor has a say. The mount's root has no such files,
- * and what is above it none either. */
+/* A limit applies to the whole subtree, so every ancestor is checked. The mount's root and the directories above it
+ * have no such files. */
 bool nm_backend_is_full(const struct nm_cgroup_backend *b)
 {
     _cleanup_close_ int fd = b->slice_fd >= 0 ? openat(b->slice_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)
@@ -82,7 +81,7 @@ bool nm_backend_is_full(const struct nm_cgroup_backend *b)
     return false;
 }
 
-/* ---- what all share -------------------------------------------------------------------------- */
+/* ---- shared functions ------------------------------------------------------------------------ */
 
 int nm_backend_init(struct nm_cgroup_backend *b, const struct nm_cgroup_ops *ops, const char *slice)
 {
@@ -144,8 +143,8 @@ int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
     return nm_cgroup_open(path, name, ret);
 }
 
-/* Makes "nm_shuffle.scope" for nm.slice. The "_" keeps it apart from the scopes of containers, which begin with "nm-",
- * and from those of any other slice. */
+/* Makes "nm_shuffle.scope" for nm.slice. The "_" distinguishes it from the scopes of containers, which begin with
+ * "nm-", and from those of any other slice. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX])
 {
     int n;
@@ -244,7 +243,8 @@ static int refuse_any(struct nm_cgroup_backend *b, const char *name, const char 
     return -EBUSY;
 }
 
-/* No scope of ours, and no process anywhere below it either: others may have put theirs there. */
+/* Checks for scopes and also for processes anywhere below the slice, since other programs may have put processes
+ * there. */
 bool nm_backend_slice_is_empty(const struct nm_cgroup_backend *b)
 {
     struct nm_cgroup_events events = {.populated = true};

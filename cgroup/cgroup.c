@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container's cgroup as an open directory, and the plain file operations on it. These are the
- * same whoever made the cgroup: systemd neither knows nor resets cgroup.freeze, cgroup.kill and
- * memory.reclaim, so they are written directly on every backend.
+ * A container's cgroup as an open directory, and the plain file operations on it. They are the same on all backends:
+ * systemd neither uses nor resets cgroup.freeze, cgroup.kill and memory.reclaim.
  */
 
 #include "cgroup/cgroup.h"
@@ -78,7 +77,7 @@ int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *r
     return r < 0 ? r : nm_cgroup_parse_events(buf, ret);
 }
 
-/* Without a memory controller nothing can have run out of memory here. */
+/* Returns zeroes without a memory controller, since no limit of memory can then be hit. */
 int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret)
 {
     char buf[512];
@@ -102,8 +101,8 @@ int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret)
     return 0;
 }
 
-/* Returns when the kernel has noted it: that all have stopped is told by "frozen 1" in
- * cgroup.events. */
+/* Returns when the kernel has accepted the request. "frozen 1" in cgroup.events shows that all processes have
+ * stopped. */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen)
 {
     assert(cg->dir_fd >= 0);

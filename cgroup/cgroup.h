@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * cgroup/: everything that touches cgroup files and systemd units.
+ * cgroup/ contains all code that accesses cgroup files and systemd units.
  *
- * One container = one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the
- * slice's name without ".slice", plus "-"). The layout is the same on both backends:
+ * Each container has one cgroup, "<prefix><container id>.scope" directly below the slice (prefix = the slice's name
+ * without ".slice", plus "-"). The layout is the same on both backends:
  *
  *   systemd  transient scopes in the slice, over sd-bus, asynchronously;
  *   direct   cgroupfs directories of the same names, for hosts without systemd as PID 1;
  *   fake     plain files in a temporary directory, for unit tests.
  *
- * What differs between backends is behind struct nm_cgroup_ops; what is a plain file write (freeze,
- * kill, reclaim) is the same code for all. Nothing here logs above debug.
+ * The backends differ only in struct nm_cgroup_ops. Operations that are plain file writes (freeze, kill, reclaim) share
+ * their code. This folder logs only at debug level.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 
 #define NM_CGROUP_NONE UINT64_MAX /* no limit */
 
-/* What a kernel and backend can do here; what's missing is told to the operator with its reason. */
+/* The features of a kernel and backend. A missing feature is reported to the operator with its reason. */
 enum nm_cgroup_feature {
     /* memory controller: memory.max, memory.low, memory.min, memory.events, memory.stat */
     NM_CGROUP_MEMORY_LIMITS,
@@ -40,25 +40,25 @@ enum nm_cgroup_feature {
     NM_CGROUP_SWAP,          /* swap is configured and the memory controller accounts it */
     NM_CGROUP_PIDS,          /* pids controller */
     NM_CGROUP_IO_WEIGHT,     /* io controller: io.weight, or io.bfq.weight */
-    NM_CGROUP_NET_PRIORITY,  /* priority of the sockets that are made in a cgroup */
+    NM_CGROUP_NET_PRIORITY,  /* priority of sockets created by the cgroup's processes */
     NM_CGROUP_FEATURE_COUNT,
 };
 
-/* "memory limits", "cpu weight", ... */
+/* Returns the name of a feature: "memory limits", "cpu weight", ... */
 const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 
-/* The limits of one container, in the kernel's own terms. */
+/* The limits of one container, in the terms of the kernel's files. */
 struct nm_cgroup_limits {
     uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
-    uint64_t memory_low_bytes; /* taken from others first, page cache lent out; 0: no protection */
-    uint64_t memory_min_bytes; /* never taken; 0: nothing is. Must stay below the maximum (docs/decisions/0003) */
+    uint64_t memory_low_bytes; /* protected, but the page cache may be reclaimed; 0: no protection */
+    uint64_t memory_min_bytes; /* never reclaimed; 0: no protection. Must stay below the maximum (decision 0003) */
     uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
     bool cpu_idle;
-    /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: none */
+    /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: no limit */
     uint64_t cpu_quota_millicores;
-    uint64_t pids_max; /* NM_CGROUP_NONE: none */
-    uint32_t io_weight; /* 1 .. 100; 0: whatever it is */
-    /* the kernel's OOM killer takes the whole container or nothing */
+    uint64_t pids_max; /* NM_CGROUP_NONE: no limit */
+    uint32_t io_weight; /* 1 .. 100; 0: leave unchanged */
+    /* the kernel's OOM killer kills all processes of the container together */
     bool oom_group;
 };
 
@@ -66,79 +66,81 @@ struct nm_cgroup_limits {
     ((struct nm_cgroup_limits){.memory_max_bytes = NM_CGROUP_NONE, .cpu_weight = 100, \
                                .cpu_quota_millicores = NM_CGROUP_NONE, .pids_max = NM_CGROUP_NONE})
 
-/* A container's cgroup, held by descriptor and inode: its path and the descriptor's number may be
- * recycled, the pair (boot, inode) is not. */
+/* A container's cgroup, identified by descriptor and inode: the kernel may recycle the path and the descriptor's
+ * number, but not the pair (boot, inode). */
 struct nm_cgroup {
     char *name;     /* "nm-container_1763769112_000001.scope" */
-    char *path;     /* absolute, for messages and for reading /proc/PID/cgroup */
-    /* O_DIRECTORY|O_PATH is not enough: it is used with openat for reading and writing */
+    char *path;     /* absolute, for messages and for comparison with /proc/PID/cgroup */
+    /* opened without O_PATH, because openat() uses it for reading and writing */
     int dir_fd;
     uint64_t inode;
 };
 
-/* Opens the directory path. Returns 0, -ENOENT when it has gone, or -errno. */
+/* Opens the directory path. Returns 0, -ENOENT if the cgroup has gone, or -errno. */
 int nm_cgroup_open(const char *path, const char *name, struct nm_cgroup **ret);
 struct nm_cgroup *nm_cgroup_free(struct nm_cgroup *cg);
 NM_DEFINE_CLEANUP(struct nm_cgroup *, nm_cgroup_free)
 
-/* Moves a process into it, whoever made the cgroup: a scope's is a leaf, which systemd leaves alone once the unit runs,
- * and takes the process along when the unit is stopped. 0, -ESRCH, -ENOENT or another -errno. */
+/* Moves a process into the cgroup. This also works for a scope that systemd made: the scope is a leaf, which systemd
+ * leaves alone once the unit runs, and systemd stops the process together with the unit. Returns 0, -ESRCH, -ENOENT or
+ * another -errno. */
 int nm_cgroup_move_in(const struct nm_cgroup *cg, pid_t pid);
 
-/* State of a cgroup as cgroup.events has it. */
+/* The state of a cgroup according to cgroup.events. */
 struct nm_cgroup_events {
     bool populated;
     bool frozen;
 };
 
-/* All of these return 0, -ENOENT when the cgroup has gone (a normal result), -EOPNOTSUPP when this
- * kernel or mount has no such file, or another -errno. */
+/* The functions below return 0, -ENOENT if the cgroup has gone (a normal result), -EOPNOTSUPP if this kernel or mount
+ * has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
-/* Asks; cgroup.events tells when it is done. */
-int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* what was asked for last */
+/* nm_cgroup_freeze() only requests the change; cgroup.events shows when it is complete. */
+int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* the last request */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
-/* SIGKILL to all, also when frozen. Where cgroup.kill is missing: frozen first, so that nothing can
- * fork away, then one by one through pidfds. cgroup.events tells when all are gone. */
-/* Before a kill: memory is given back by the dying processes themselves, on their own CPU time.
- * Idle-class or throttled ones on a busy node would take seconds for it (3.5 s were seen for 350
- * MiB), so quota and idle class are taken off. */
+/* nm_cgroup_kill() sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup
+ * first, so that no process can fork away, and kills each process through a pidfd. cgroup.events shows when all have
+ * gone. */
+/* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
+ * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
 void nm_cgroup_hasten(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
-/* To all processes but `except` (0: none). */
+/* Sends the signal to all processes except `except` (0: no exception). */
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);
 int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 
-/* Who is still there, and does it hang in the kernel (cgroup/leftover-procs.c)? -ENOENT: the cgroup has gone. */
+/* Finds the processes that still exist and those that hang in the kernel (cgroup/leftover-procs.c). Returns -ENOENT if
+ * the cgroup has gone. */
 #define NM_COMM_SIZE 64
 struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
-    unsigned n_hanging;       /* those of them with a thread in uninterruptible sleep, state D */
-    pid_t hanging;            /* one of these, 0: none */
-    char comm[NM_COMM_SIZE];  /* its name */
+    unsigned n_hanging;       /* processes with a thread in uninterruptible sleep, state D */
+    pid_t hanging;            /* one of the hanging processes, 0: none */
+    char comm[NM_COMM_SIZE];  /* name of that process */
 };
 int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret);
-/* In words: only of what is in state D is it said that it hangs. */
+/* Describes the processes in words. The text says "hangs" only of processes in state D. */
 void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
-/* Sockets that are made in it from now on send as background traffic (SO_PRIORITY 2), or as any other
- * again. It stays when nmd ends, and goes with the cgroup. -EOPNOTSUPP without NM_CGROUP_NET_PRIORITY. */
+/* Marks the sockets that the cgroup's processes create from now on as background traffic (SO_PRIORITY 2), or ends that.
+ * The mark outlives nmd and is removed with the cgroup. Returns -EOPNOTSUPP without NM_CGROUP_NET_PRIORITY. */
 struct nm_cgroup_backend;
 int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg, bool on);
-/* memory.reclaim, which blocks until done: call it in a worker process only. -EAGAIN: less than
- * asked was reclaimed. */
+/* Writes memory.reclaim, which blocks until the kernel is done: call it only in a worker process. Returns -EAGAIN if
+ * the kernel reclaimed less than requested. */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes);
-/* What of it is in swap, or on its way there; and the most that may be, NM_CGROUP_NONE for any amount. */
+/* Reads the cgroup's swap use, including pages on their way to swap; sets its limit (NM_CGROUP_NONE: no limit). */
 int nm_cgroup_read_swap(const struct nm_cgroup *cg, uint64_t *ret_bytes);
 int nm_cgroup_set_swap_max(const struct nm_cgroup *cg, uint64_t bytes);
 
-/* Kernel OOM counters of memory.events; all zero where there is no memory controller. */
+/* The kernel's OOM counters from memory.events; all are zero if there is no memory controller. */
 struct nm_cgroup_memory_events {
     uint64_t high, max, oom, oom_kill, oom_group_kill;
 };
 int nm_cgroup_read_memory_events(const struct nm_cgroup *cg, struct nm_cgroup_memory_events *ret);
 
-/* Parsers, pure, for tests and fuzzers: text in (NUL-terminated), struct out. Unknown keys are
- * ignored, a malformed line is -EBADMSG. */
+/* Pure parsers, which tests and fuzzers also call. They take NUL-terminated text and fill a struct. They ignore unknown
+ * keys and return -EBADMSG for a malformed line. */
 int nm_cgroup_parse_events(const char *text, struct nm_cgroup_events *ret);
 int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_events *ret);
 
@@ -147,23 +149,22 @@ int nm_cgroup_parse_memory_events(const char *text, struct nm_cgroup_memory_even
 struct nm_cgroup_watch;
 enum nm_cgroup_watch_kind { NM_CGROUP_WATCH_EVENTS, NM_CGROUP_WATCH_MEMORY_EVENTS };
 
-/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file
- * itself and may be called once too often. After the cgroup's removal the EVENTS kind calls cb one
- * last time with gone = true and is dead; the MEMORY_EVENTS kind just falls silent. cb may free the
- * watch. Changes from before the call are not told: read the file once after it. -ENOENT: the
- * cgroup has gone, or there is no such file. */
+/* Calls cb in the event loop whenever cgroup.events (or memory.events) changes; cb reads the file itself and may get
+ * one call too many. After the cgroup's removal an EVENTS watch calls cb one last time with gone = true and becomes
+ * inactive; a MEMORY_EVENTS watch becomes inactive without a call. cb may free the watch. The watch does not report
+ * changes from before this call: read the file once afterwards. Returns -ENOENT if the cgroup has gone or has no such
+ * file. */
 typedef void (*nm_cgroup_watch_cb_t)(enum nm_cgroup_watch_kind kind, bool gone, void *userdata);
 int nm_cgroup_watch_new(sd_event *event, const struct nm_cgroup *cg, enum nm_cgroup_watch_kind kind,
                         nm_cgroup_watch_cb_t cb, void *userdata, struct nm_cgroup_watch **ret);
 struct nm_cgroup_watch *nm_cgroup_watch_free(struct nm_cgroup_watch *w);
 NM_DEFINE_CLEANUP(struct nm_cgroup_watch *, nm_cgroup_watch_free)
 
-/* PSI trigger on a pressure file ("/proc/pressure/memory" with AT_FDCWD, or "memory.pressure" in
- * the slice's dir_fd): cb when tasks were stalled for stall_usec within window_usec (500 ms ..
- * 10 s, else -EINVAL). Fires at most once per window. Without CAP_SYS_RESOURCE the kernel only
- * takes windows of whole 2 s: then the next such window is used, with the same share. -EOPNOTSUPP:
- * PSI is off. cb may free the watch. Falls silent when the cgroup goes: one of the same name is another
- * one, and needs a watch of its own. */
+/* Sets a PSI trigger on a pressure file ("/proc/pressure/memory" with AT_FDCWD, or "memory.pressure" in the slice's
+ * dir_fd). Calls cb, at most once per window, when tasks were stalled for stall_usec within window_usec (500 ms .. 10
+ * s, else -EINVAL). Without CAP_SYS_RESOURCE the kernel accepts only multiples of 2 s: the next such window is then
+ * used, with the same share of stall. Returns -EOPNOTSUPP if PSI is off. cb may free the watch. The watch ends silently
+ * with its cgroup; a new cgroup of the same name needs a new watch. */
 struct nm_psi_watch;
 typedef void (*nm_psi_watch_cb_t)(void *userdata);
 int nm_psi_watch_new(sd_event *event, int dir_fd, const char *file, bool full, uint64_t stall_usec,
@@ -177,7 +178,7 @@ struct nm_psi_line {
     uint64_t total_usec;
 };
 struct nm_psi {
-    struct nm_psi_line some, full; /* full is all zero where the kernel has no such line */
+    struct nm_psi_line some, full; /* full is all zero if the kernel has no such line */
 };
 int nm_psi_parse(const char *text, struct nm_psi *ret);
 int nm_psi_read(int dir_fd, const char *file, struct nm_psi *ret);
@@ -185,7 +186,7 @@ int nm_psi_read(int dir_fd, const char *file, struct nm_psi *ret);
 /* ---- backends -------------------------------------------------------------------------------- */
 
 enum nm_cgroup_backend_kind {
-    /* systemd if it is PID 1 (or a user manager answers, for a non-root nmd), else direct */
+    /* systemd if it is PID 1 (or, for a non-root nmd, if a user manager answers), else direct */
     NM_CGROUP_BACKEND_AUTO,
     NM_CGROUP_BACKEND_SYSTEMD,
     NM_CGROUP_BACKEND_DIRECT,
@@ -194,16 +195,14 @@ enum nm_cgroup_backend_kind {
 
 struct nm_cgroup_backend;
 
-/* The end of an asynchronous operation: result 0 or -errno. For create, cg is the new cgroup
- * (ownership passes to the callee) or NULL on failure. message: a plain-words reason on failure
- * (valid during the call), else NULL.
+/* Receives the result of an asynchronous operation: 0 or -errno. For create, cg is the new cgroup (ownership passes to
+ * the callee) or NULL on failure. message is the reason in plain words on failure (valid during the call), else NULL.
  *
- * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; one
- * that returns a negative errno hasn't begun and doesn't call cb. cb may be NULL for the set_*
- * operations. cb isn't called any more once the backend is freed, which must not happen inside a
- * cb. Codes worth telling apart: -ENOTCONN no connection to systemd for 60 s (shorter gaps are
- * bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup tree is full,
- * -ESRCH the process has gone, -ENOENT the cgroup has gone, -EEXIST that name is taken. */
+ * An operation that returns 0 calls cb exactly once, on the direct backend before it returns; an operation that returns
+ * a negative errno has not begun and does not call cb. cb may be NULL for the set_* operations. cb is not called after
+ * the backend was freed, and must not free the backend. Results that callers distinguish: -ENOTCONN no connection to
+ * systemd for 60 s (shorter gaps are bridged), -ETIMEDOUT systemd didn't answer in time, -EAGAIN and -ENOSPC the cgroup
+ * tree is full, -ESRCH the process has gone, -ENOENT the cgroup has gone, -EEXIST that name is taken. */
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message,
                                     void *userdata);
 
@@ -213,25 +212,25 @@ typedef void (*nm_cgroup_list_cb_t)(struct nm_cgroup *cg, const char *container_
 
 struct nm_cgroup_ops {
     const char *name; /* "systemd", "direct", "fake" */
-    /* Makes the slice and sets its own limits (memory_max = capacity), now and again at reload. */
+    /* Makes the slice and sets its own limits (memory_max = capacity), now and again at every reload. */
     int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
                             nm_cgroup_done_cb_t cb, void *userdata);
-    /* Makes the container's cgroup, still without limits, so that its shim can be born in it, which
-     * is faster than to be moved. The caller frees *ret, and removes it if no create() follows. The
-     * member is NULL where somebody else (systemd) makes the cgroups. */
+    /* Makes the container's cgroup, still without limits, so that its shim can be born in it, which is faster than
+     * moving the shim. The caller frees *ret, and removes the cgroup if no create() follows. The member is NULL if
+     * systemd makes the cgroups. */
     int (*prepare)(struct nm_cgroup_backend *b, const char *container_id, struct nm_cgroup **ret);
-    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless
-     * it is there already. */
+    /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless the shim was born
+     * there. */
     int (*create)(struct nm_cgroup_backend *b, const char *container_id, const char *description,
                   pid_t pid, const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                   void *userdata);
-    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process
-     * moves. When cb is called, the kernel has them. */
+    /* Changes limits in place (promotion, demotion, update, squeeze, drift repair). No process moves. The limits are in
+     * force in the kernel when cb is called. */
     int (*set_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                       const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb,
                       void *userdata);
-    /* Takes away what is left of an empty cgroup (rmdir, or reset-failed and stop of the unit). 0
-     * also when it has gone already; -EBUSY: not empty. */
+    /* Removes an empty cgroup (rmdir, or reset-failed and stop of the unit). Returns 0 also if the cgroup has already
+     * gone, and -EBUSY if it is not empty. */
     int (*remove)(struct nm_cgroup_backend *b, const struct nm_cgroup *cg);
     int (*list)(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);
     /* Moves a running process of nmd's own into a cgroup beside the slice, "<stem>_<name>.scope", and sets its limits.
@@ -241,52 +240,51 @@ struct nm_cgroup_ops {
     void (*free)(struct nm_cgroup_backend *b);
 };
 
-/* Somebody else has the service manager stop a container's unit (SIGTERM now, SIGKILL later), or with NULL the whole
- * slice. Told before it happens, by the systemd backend only. */
+/* Reports that another process has asked the service manager to stop a container's unit (SIGTERM now, SIGKILL later),
+ * or with container_id NULL the whole slice. Only the systemd backend calls this, before the unit is stopped. */
 typedef void (*nm_cgroup_stopped_cb_t)(const char *container_id, void *userdata);
 
 struct nm_cgroup_backend {
     const struct nm_cgroup_ops *ops;
-    nm_cgroup_stopped_cb_t stopped_cb; /* set by whoever made the backend, or NULL */
+    nm_cgroup_stopped_cb_t stopped_cb; /* set by the backend's creator, or NULL */
     void *stopped_userdata;
     bool tells_of_stops;
     char *slice;        /* "nm.slice" */
     char *prefix;       /* "nm-" */
     char *slice_path;   /* absolute path of the slice's directory */
     int slice_fd;       /* -EBADF until the slice exists */
-    int net_priority_fd; /* the program behind NM_CGROUP_NET_PRIORITY */
+    int net_priority_fd; /* the BPF program behind NM_CGROUP_NET_PRIORITY */
     bool user_manager;  /* systemd --user instead of the system manager */
     bool feature[NM_CGROUP_FEATURE_COUNT];
-    /* why a feature is missing, plain words, or NULL */
+    /* reason for a missing feature in plain words, or NULL */
     const char *missing[NM_CGROUP_FEATURE_COUNT];
 };
 
 struct nm_cgroup_backend_params {
-    /* FAKE: cgroup_root is an empty temporary directory, or NULL for one of its own. */
+    /* FAKE: cgroup_root is an empty temporary directory, or NULL to make one. */
     enum nm_cgroup_backend_kind kind;
     const char *slice;       /* must end in ".slice" */
-    const char *cgroup_root; /* the cgroup2 mount; NULL: found in /proc/self/mountinfo */
-    sd_event *event; /* direct works without */
+    const char *cgroup_root; /* the cgroup2 mount; NULL: search /proc/self/mountinfo */
+    sd_event *event; /* optional for the direct backend */
 };
 
-/* Picks and opens a backend: mount and controllers are found, features filled in, the slice made.
- * Blocks for as long as systemd takes to start the slice (nothing later does). On failure
- * *ret_message (if not NULL) is a plain-words reason that the caller frees. */
+/* Chooses and opens a backend: finds mount and controllers, fills in the features, makes the slice. Blocks until
+ * systemd has started the slice; no later operation blocks. On failure *ret_message (if not NULL) is the reason in
+ * plain words, which the caller frees. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message);
-/* Would that be possible? Nothing is made, and the slice isn't started: what systemd says to that is not known yet. */
+/* Checks whether nm_cgroup_backend_new() could succeed, without creating anything. It does not start the slice, so it
+ * cannot detect whether systemd would refuse that. */
 int nm_cgroup_backend_check(const struct nm_cgroup_backend_params *params, char **ret_message);
 struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b);
 NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
 
-/* "nm-container_1_000001.scope" -> "container_1_000001" (into buf); -EINVAL if it is none of
- * ours. */
+/* Extracts "container_1_000001" from "nm-container_1_000001.scope" into buf. Returns -EINVAL for any other name. */
 int nm_cgroup_container_id(const struct nm_cgroup_backend *b, const char *name, char *buf,
                            size_t size);
 
-/* Drift: reads back what the kernel has for cg and compares it with what was set. Returns 0: as
- * set; a positive bit mask (1 << enum nm_cgroup_drift); or -errno. Only limits whose controller is
- * there are compared. */
+/* Detects drift: compares the limits that the kernel has for cg with the expected ones. Returns 0 if they are equal, a
+ * positive bit mask (1 << enum nm_cgroup_drift) or -errno. Limits without a controller are not compared. */
 enum nm_cgroup_drift {
     NM_CGROUP_DRIFT_MEMORY_MAX,
     NM_CGROUP_DRIFT_MEMORY_LOW,
@@ -301,16 +299,16 @@ enum nm_cgroup_drift {
 const char *nm_cgroup_drift_file(enum nm_cgroup_drift d); /* "memory.max", ... */
 int nm_cgroup_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                           const struct nm_cgroup_limits *expected);
-/* What one of the memory files has, NM_CGROUP_NONE for "max". 0, -EBADMSG, or what reading returns. */
+/* Reads one of the memory limits; NM_CGROUP_NONE stands for "max". Returns 0, -EBADMSG, or the error of reading. */
 int nm_cgroup_read_limit(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t *ret);
-uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* as the kernel keeps it */
+uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* the kernel stores limits in whole pages */
 
-/* ---- the slice's own protection (cgroup/slice.c) ----------------------------------------------- */
+/* ---- the slice's own limits (cgroup/slice.c) --------------------------------------------------- */
 
-/* -EOPNOTSUPP: no memory controller. */
-int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: there is no limit */
-/* Returns 100, the kernel's default, where it can't be read. */
+/* Read the slice's memory.max and, below, memory.low. They return -EOPNOTSUPP without a memory controller. */
+int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: no limit */
+/* Returns 100, the kernel's default, if the weight cannot be read. */
 uint32_t nm_cgroup_slice_read_cpu_weight(const struct nm_cgroup_backend *b);
 int nm_cgroup_slice_read_low(const struct nm_cgroup_backend *b, uint64_t *ret);
-/* nm_cgroup_check_drift() of the limits of memory alone. */
+/* Works as nm_cgroup_check_drift(), for the memory limits alone. */
 int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct nm_cgroup_limits *expected);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Drift: limits that something else changed behind our back. What is read back isn't letter by
- * letter what was written: the kernel rounds memory down to pages, reads a weight of 0 from an idle
- * group, and systemd chooses its own period for a CPU quota. So values are compared by meaning.
+ * Drift: limits that another process has changed. The text read back can differ from the text written: the kernel
+ * rounds memory down to pages and returns a weight of 0 for an idle group, and systemd chooses its own period for a CPU
+ * quota. So values are compared by meaning.
  */
 
 #include "cgroup/cgroup.h"
@@ -55,7 +55,7 @@ int nm_cgroup_read_limit(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uin
     return r < 0 ? r : parse_maximum(buf, ret);
 }
 
-/* The kernel counts in pages, and forgets what is beyond the last whole one. */
+/* The kernel counts in pages and drops the part beyond the last whole page. */
 uint64_t nm_cgroup_round_to_page(uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -63,7 +63,7 @@ uint64_t nm_cgroup_round_to_page(uint64_t bytes)
     return bytes == NM_CGROUP_NONE ? bytes : bytes / page * page;
 }
 
-/* All checks: 0 as expected, 1 drifted, or -errno. */
+/* Each check function returns 0 (as expected), 1 (drifted) or -errno. */
 static int check_number(const struct nm_cgroup *cg, enum nm_cgroup_drift d, uint64_t expected)
 {
     uint64_t v;
@@ -88,12 +88,12 @@ static int check_quota(const struct nm_cgroup *cg, uint64_t millicores)
         return -EBADMSG;
     if (expected == NM_CGROUP_NONE || v == NM_CGROUP_NONE)
         return expected != v;
-    /* As rates, rounded to a millicore. */
+    /* Compare rates, rounded to a millicore. */
     return (v * 1000 + v_period / 2) / v_period != expected;
 }
 
-/* An idle group's weight can't be read (the kernel says 0), and without cpu.idle the lowest weight
- * stands in for it. */
+/* Checks weight or idle. An idle group's weight cannot be read (the kernel returns 0). Without cpu.idle the lowest
+ * weight replaces it. */
 static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg,
                      const struct nm_cgroup_limits *l, enum nm_cgroup_drift d)
 {
@@ -110,8 +110,8 @@ static int check_cpu(const struct nm_cgroup_backend *b, const struct nm_cgroup *
     return check_number(cg, d, nm_limits_cpu_weight(l));
 }
 
-/* Its first line is "default 100"; others are of single devices, and not ours. systemd writes both files,
- * so that either says what was meant. */
+/* The first line is "default 100"; the other lines are for single devices, which nmd does not set. systemd writes both
+ * files, so either shows the value. */
 static int check_io(const struct nm_cgroup *cg, uint32_t weight)
 {
     const char *file = weight > 0 ? nm_limits_io_file(cg->dir_fd) : NULL;

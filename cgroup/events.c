@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * "key value" files of cgroup v2: cgroup.events and memory.events. Kernels add keys over time
- * (oom_group_kill came with 5.17), so unknown keys are passed over, but their lines must still be
- * well-formed: anything else means that this isn't the file we think it is.
+ * Parses the "key value" files of cgroup v2: cgroup.events and memory.events. Kernels add keys over time
+ * (oom_group_kill came with 5.17), so unknown keys are skipped. Their lines must still be well-formed; if not, this is
+ * a different file.
  */
 
 #include "cgroup/cgroup.h"
@@ -24,7 +24,7 @@ static uint64_t *find_key(const struct key *keys, size_t n, const char *name, si
     return NULL;
 }
 
-/* Digits up to the end of the line. Returns where the next line begins, or NULL when it isn't a
+/* Reads digits up to the end of the line. Returns the beginning of the next line, or NULL if the text is not a
  * number. */
 static const char *take_value(const char *p, uint64_t *ret)
 {

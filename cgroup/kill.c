@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Killing and signalling whole cgroups.
+ * Kills and signals whole cgroups.
  *
- * cgroup.kill (kernel 5.14) is the good way: atomic against forks, recursive, and it works on
- * frozen groups. Before it, the group is frozen first, so that nothing can fork away between two
- * looks at the list; a frozen v2 task still dies of SIGKILL. One by one, a process is pinned with a
- * pidfd, *then* checked to be in this cgroup, then signalled: an id recycled in between can't hit a
- * stranger.
+ * cgroup.kill (kernel 5.14) is preferred: it is atomic against forks, recursive, and works on frozen groups. Without it
+ * the group is frozen first, so that no process can fork between two reads of the list; SIGKILL also ends a frozen v2
+ * task. Each process is opened as a pidfd, *then* checked to be in this cgroup, then signalled: so a recycled process
+ * id cannot hit an unrelated process.
  */
 
 #include "cgroup/cgroup.h"
@@ -19,12 +18,12 @@
 #include "cgroup/attr.h"
 #include "cgroup/procs.h"
 
-/* The list may grow while it is walked when the group can't be frozen; what is left after this many
- * rounds is found by the caller, who waits for "populated 0" and asks again. */
+/* The list may grow during the walk if the group cannot be frozen. After this many rounds the caller handles the rest:
+ * it waits for "populated 0" and calls again. */
 #define KILL_ROUNDS 8
 
-/* To signal one takes some 20 us. A container that has more processes than this gets no more of nmd's time at once: the
- * others don't hear a SIGTERM, and die of the SIGKILL that follows it. */
+/* One signal takes some 20 us. A container with more processes than this gets no more of nmd's time at once: the
+ * remaining processes do not get the SIGTERM, and are ended by the SIGKILL that follows. */
 #define SIGNALS_MAX 4096u
 
 struct target {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is left in a cgroup a while after a kill or a freeze, and whether it hangs.
+ * Finds the processes that remain in a cgroup some time after a kill or a freeze, and whether they hang.
  *
- * The state of a process in /proc is that of its first thread; any other one may be what hangs, so all
- * are looked at. State D is also where vfork() waits, and a task that reads from a slow disk is in it now
- * and then: the caller asks when the time for that is long over.
+ * The state of a process in /proc is that of its first thread. Another thread may be the one that hangs, so all are
+ * checked. vfork() also waits in state D, and a task that reads from a slow disk is in state D now and then. The caller
+ * therefore checks only when such waits should long be over.
  */
 
 #include "cgroup/cgroup.h"
@@ -15,7 +15,7 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* Enough to find one that hangs; a fork bomb has any number that don't. */
+/* Enough to find a thread that hangs; a fork bomb has any number of others. */
 #define THREADS_MAX 4096
 #define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
 
@@ -24,7 +24,7 @@ struct search {
     unsigned n_threads;
 };
 
-/* "17 (a) b) D 1 ...": the name may hold anything, parentheses, too. */
+/* Parses "17 (a) b) D 1 ...": the name may contain any characters, even parentheses. */
 static char state_of(const char *stat, char comm[NM_COMM_SIZE])
 {
     const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
@@ -82,7 +82,7 @@ int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftov
 
     if (r < 0)
         return r;
-    *ret = s.found; /* of more cgroups than are looked into, those that were */
+    *ret = s.found; /* if there were too many cgroups, the count covers those that were visited */
     return 0;
 }
 

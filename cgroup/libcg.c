@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See libcg.h. libcgroup has one table of mounts per process, filled by cgroup_init(), and logs to
- * stdout unless told otherwise; both are set up here once. Its creation call folds every reason why
- * mkdir can fail into one code; a caller who must tell "the tree is full" from "not allowed" asks
- * the kernel again (backend-direct.c does).
+ * See libcg.h. libcgroup has one table of mounts per process, filled by cgroup_init(), and logs to stdout by default;
+ * this file sets up both once. libcgroup's create call maps all errors of mkdir to one code. A caller that must
+ * distinguish "the tree is full" from "not allowed" repeats the mkdir itself, as backend-direct.c does.
  */
 
 #include "cgroup/libcg.h"
@@ -18,8 +17,7 @@
 
 static const char *const ours[] = {"memory", "cpu", "pids"};
 
-/* The one place where libcgroup's codes become ours. For ECGOTHER the errno of the moment counts,
- * which the library keeps by thread. */
+/* Converts libcgroup's codes to -errno. For ECGOTHER the library stores the current errno per thread. */
 static int to_errno(int ecg)
 {
     switch (ecg) {
@@ -59,7 +57,7 @@ static void nm_printf(3, 0) log_line(void *userdata, int level, const char *form
     nm_debug("libcgroup: %s", text);
 }
 
-/* libcgroup takes the first mount that it finds, which on a hybrid host may be one of version 1. */
+/* libcgroup uses the first mount that it finds, which on a hybrid host may be one of version 1. */
 static bool is_mounted_at(const char *controller, const char *root)
 {
     char *point = NULL;
@@ -88,13 +86,13 @@ bool nm_libcg_init(const char *root)
     if (fd < 0 ||
         nm_read_file_at(fd, "cgroup.controllers", controllers, sizeof controllers, NULL) < 0)
         return false;
-    /* before it fills its table, most of a megabyte that stays */
+    /* check before cgroup_init() fills its table, which keeps most of a megabyte */
     if (!has_ours(controllers))
         return false;
     cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL);
     if (cgroup_init() != 0)
         return false;
-    cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL); /* cgroup_init() put its own back */
+    cgroup_set_logger(log_line, CGROUP_LOG_ERROR, NULL); /* cgroup_init() resets the logger */
     for (size_t i = 0; i < NM_ARRAY_SIZE(ours); i++)
         if (nm_attr_has_word(controllers, ours[i]) && !is_mounted_at(ours[i], root))
             return false;
@@ -134,8 +132,8 @@ int nm_libcg_set(const char *name, const struct nm_limits_file *files, size_t n)
     return r < 0 ? r : to_errno(cgroup_modify_cgroup(g));
 }
 
-/* On v2 every controller is the same directory: naming one is enough, and naming two would remove
- * it twice. */
+/* On v2 all controllers share one directory: naming one is sufficient, and naming two would remove the directory
+ * twice. */
 static struct cgroup *new_with_any_controller(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = cgroup_new_cgroup(name);
@@ -151,7 +149,7 @@ static struct cgroup *new_with_any_controller(const char *name)
     return NULL;
 }
 
-/* 1: owner and mode are left as the kernel makes them, for root. */
+/* The argument 1 makes libcgroup keep the owner and mode that the kernel sets, for root. */
 int nm_libcg_create(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = new_with_any_controller(name);
@@ -163,6 +161,6 @@ int nm_libcg_remove(const char *name)
 {
     _cleanup_(free_group) struct cgroup *g = new_with_any_controller(name);
 
-    assert(name && *name); /* the mount itself is never ours */
+    assert(name && *name); /* nmd never owns the mount itself */
     return g ? to_errno(cgroup_delete_cgroup_ext(g, CGFLAG_DELETE_EMPTY_ONLY)) : -ENOMEM;
 }

@@ -2,22 +2,21 @@
 #pragma once
 
 /*
- * libcgroup, behind our error contract. Everything that calls it is in libcg.c; its ECG* codes end
- * there.
+ * Wraps libcgroup in this project's error contract. Only libcg.c calls libcgroup; its ECG* codes do not leave that
+ * file.
  */
 
 #include <stdbool.h>
 
 #include "cgroup/limits.h"
 
-/* Lets libcgroup discover the mounted hierarchies. Returns true when it serves for the cgroup2
- * mount root: root has controllers and libcgroup knows each as mounted right there. False on hybrid
- * hosts: there it would make our groups in the v1 hierarchies. */
+/* Makes libcgroup find the mounted hierarchies. Returns true if it works for the cgroup2 mount root: root has
+ * controllers, and libcgroup sees each of them mounted there. Returns false on hybrid hosts, where libcgroup would make
+ * the groups in the v1 hierarchies. */
 bool nm_libcg_init(const char *root);
 
-/* Groups are named relative to the mount, without a leading slash ("nm.slice/nm-x.scope"). */
+/* Names of groups are relative to the mount, without a leading slash ("nm.slice/nm-x.scope"). */
 int nm_libcg_create(const char *name);
 int nm_libcg_set(const char *name, const struct nm_limits_file *files, size_t n);
-/* Removes the group if it has neither processes nor children. -EBUSY: it has. -ENOENT: it isn't
- * there. */
+/* Removes a group. Returns -EBUSY if it has processes or children, -ENOENT if it does not exist. */
 int nm_libcg_remove(const char *name);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See limits.h. Quirks of the cpu controller: cpu.weight can't be written while cpu.idle is 1
- * (EINVAL), so idle is switched first and an idle group gets no weight at all; a quota below 1 ms
- * is EINVAL, which is 1 % of the period.
+ * See limits.h. Quirks of the cpu controller: cpu.weight cannot be written while cpu.idle is 1 (EINVAL), so idle is
+ * switched first, and an idle group gets no weight at all. A quota below 1 ms, which is 1 % of the period, is EINVAL.
  */
 
 #include "cgroup/limits.h"
@@ -21,7 +20,7 @@ uint64_t nm_limits_cpu_quota(uint64_t millicores)
 {
     uint64_t steps;
 
-    /* No machine has 2^40 millicores; beyond that, it is no limit and must not overflow. */
+    /* No machine has 2^40 millicores; a larger value means no limit and must not overflow. */
     if (millicores >= UINT64_C(1) << 40)
         return NM_CGROUP_NONE;
     steps = (millicores + QUOTA_STEP_MILLICORES - 1) / QUOTA_STEP_MILLICORES;
@@ -69,7 +68,7 @@ static void add_cpu(struct list *list, const struct nm_cgroup_limits *l, bool ha
     if (!l->cpu_idle)
         add(list, "cpu", "cpu.weight", "%" PRIu32, nm_limits_cpu_weight(l));
     else if (!has_idle)
-        add(list, "cpu", "cpu.weight", "1"); /* the nearest thing to idle on an older kernel */
+        add(list, "cpu", "cpu.weight", "1"); /* the closest approximation of idle on an older kernel */
     if (millicores == NM_CGROUP_NONE)
         add(list, "cpu", "cpu.max", "max %" PRIu64, PERIOD_USEC);
     else
@@ -92,7 +91,7 @@ size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
     return list.n;
 }
 
-/* The two have one format and, up to 100, one scale; io.weight works with io.cost alone, the other with
+/* The two files have one format and, up to 100, one scale. io.weight works only with io.cost, io.bfq.weight only with
  * the BFQ scheduler. */
 const char *nm_limits_io_file(int dir_fd)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * struct nm_cgroup_limits as the kernel's files, in the order in which they must be written. Pure.
+ * Converts struct nm_cgroup_limits to the kernel's files, in the order in which they must be written. Pure functions.
  */
 
 #include "cgroup/cgroup.h"
@@ -15,16 +15,16 @@ struct nm_limits_file {
     char text[48];
 };
 
-/* Fills out[] and returns how many there are. has_idle: the kernel has cpu.idle. */
+/* Fills out[] and returns the number of its entries. has_idle: the kernel has cpu.idle. */
 size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
                        struct nm_limits_file out[NM_LIMITS_MAX_FILES]);
 
-/* io.weight or, where that is missing, io.bfq.weight: NULL if the cgroup has neither. */
+/* Returns "io.weight" or, if that is missing, "io.bfq.weight". Returns NULL if the cgroup has neither. */
 const char *nm_limits_io_file(int dir_fd);
 
-/* The rate that can be set: rounded up to a whole percent of a CPU, as systemd forgets fractions of
- * one at daemon-reload ("CPUQuota=0%", which it then can't read). NM_CGROUP_NONE stays. */
+/* Rounds a rate up to a whole percent of a CPU: at daemon-reload systemd loses fractions of a percent (it writes
+ * "CPUQuota=0%", which it cannot read back). NM_CGROUP_NONE stays as it is. */
 uint64_t nm_limits_cpu_quota(uint64_t millicores);
 
-/* 1 .. 10000, whatever was asked for. */
+/* Returns the requested weight, limited to 1 .. 10000. */
 uint32_t nm_limits_cpu_weight(const struct nm_cgroup_limits *l);

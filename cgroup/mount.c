@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See mount.h. Read once at start. A hybrid host mounts cgroup2 somewhere beside the v1 hierarchies
- * (/sys/fs/cgroup/unified), a container may see several cgroup2 mounts.
+ * See mount.h. The files are read once at startup. A hybrid host mounts cgroup2 somewhere beside the v1 hierarchies
+ * (/sys/fs/cgroup/unified). A container may see several cgroup2 mounts.
  */
 
 #include "cgroup/mount.h"
@@ -13,7 +13,7 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-/* mountinfo writes blanks, tabs, newlines and backslashes as \040 and so on. In place. */
+/* mountinfo escapes blanks, tabs, newlines and backslashes as \040 and so on. Unescapes them in place. */
 static void unescape(char *s)
 {
     char *to = s;
@@ -30,8 +30,7 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-/* "36 35 0:31 /root /mount/point options... - cgroup2 source options" -> the mount point, within
- * line. */
+/* Finds the mount point within a line "36 35 0:31 /root /mount/point options... - cgroup2 source options". */
 static char *mount_point_of(char *line)
 {
     char *type = strstr(line, " - "), *p = line, *end;

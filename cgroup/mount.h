@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Where the cgroup2 hierarchy is and where we are in it. The /proc files are parameters, for tests.
+ * Finds the cgroup2 hierarchy and the cgroup of this process. The /proc files are parameters so that tests can replace
+ * them.
  */
 
-/* The cgroup2 mount point, allocated: the first that has controllers, else the first at all.
- * -ENOENT: there is none. */
+/* Finds the cgroup2 mount point: the first mount that has controllers, else the first of all. The caller frees it.
+ * Returns -ENOENT if there is none. */
 int nm_mount_find(const char *mountinfo, char **ret);
 
-/* Our own place in the hierarchy ("/user.slice/..."; the "0::" line), allocated. -ENOENT: no such
- * line. */
+/* Finds the cgroup of this process (the "0::" line, "/user.slice/..."). The caller frees it. Returns -ENOENT if there
+ * is no such line. */
 int nm_mount_own_cgroup(const char *proc_self_cgroup, char **ret);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See netprio.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so that a cgroup has one at most: a
- * restarted nmd, which doesn't know whether its predecessor attached one, attaches its own in that one's
- * place, and can take away what it didn't attach. systemd attaches nothing of this kind. It needs no libbpf:
- * three instructions and three system calls.
+ * See netprio.h. The program is attached with BPF_F_ALLOW_OVERRIDE, so a cgroup has at most one such program. A
+ * restarted nmd does not know whether its predecessor attached one: attaching replaces that program, and detaching also
+ * removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
  *
- * It takes CAP_BPF and CAP_NET_ADMIN. nmd.service leaves these out: whoever has them can rearrange the host's
- * network, and what it brings depends on the queueing discipline (pfifo_fast and prio look at it, fq_codel
- * doesn't).
+ * This requires CAP_BPF and CAP_NET_ADMIN. nmd.service leaves them out, because with them a process can reconfigure the
+ * host's network. The effect depends on the queueing discipline: pfifo_fast and prio use the priority, fq_codel does
+ * not.
  */
 
 #include "cgroup/netprio.h"
@@ -27,7 +26,7 @@ static int load(void)
 {
     static const char license[] = "Apache-2.0";
     const struct bpf_insn program[] = {
-        /* context->priority = NM_NETPRIO_BACKGROUND; return 1: the socket may be made */
+        /* context->priority = NM_NETPRIO_BACKGROUND; return 1: allow the socket */
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = NM_NETPRIO_BACKGROUND},
         {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2,
          .off = offsetof(struct bpf_sock, priority)},
@@ -36,7 +35,7 @@ static int load(void)
     };
     union bpf_attr attr;
 
-    memset(&attr, 0, sizeof attr); /* the kernel refuses what isn't 0 beyond the fields that it knows */
+    memset(&attr, 0, sizeof attr); /* the kernel refuses nonzero bytes beyond the fields that it knows */
     attr.prog_type = BPF_PROG_TYPE_CGROUP_SOCK;
     attr.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
     attr.insns = (uint64_t)(uintptr_t)program;
@@ -58,10 +57,10 @@ static int attach(int program_fd, int cgroup_fd, bool on)
     if (on)
         attr.attach_flags = BPF_F_ALLOW_OVERRIDE;
     r = bpf(on ? BPF_PROG_ATTACH : BPF_PROG_DETACH, &attr);
-    return r == -ENOENT && !on ? 0 : r; /* there was none */
+    return r == -ENOENT && !on ? 0 : r; /* no program was attached */
 }
 
-/* Loading takes CAP_BPF. Attaching takes CAP_NET_ADMIN, too, as does the question what is attached, which changes
+/* Loading requires CAP_BPF. Attaching requires CAP_NET_ADMIN, as does querying the attached programs, which changes
  * nothing. */
 static int try(struct nm_cgroup_backend *b)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See probe.h. Nothing is deduced from version numbers: a feature is there when its file is there,
- * in the slice, since vendors backport and administrators switch off. The reasons are for `nmctl
- * status`: they go behind the feature's name and a colon.
+ * See probe.h. A feature exists if its file exists in the slice. Version numbers are not used, since vendors backport
+ * features and administrators disable them. `nmctl status` prints the reasons after the feature's name and a colon.
  */
 
 #include "cgroup/probe.h"
@@ -18,7 +17,7 @@ struct probe {
     struct nm_cgroup_backend *b;
     char root_controllers[512];
     char slice_controllers[512];
-    char enabled[512]; /* for the slice's children */
+    char enabled[512]; /* enabled for the slice's children */
     bool check_delegation;
 };
 
@@ -48,7 +47,7 @@ static enum where find_controller(const struct probe *p, const char *name)
     return HERE;
 }
 
-/* /proc/swaps has one line of headings, then one per device. */
+/* /proc/swaps has one header line, then one line per device. */
 static bool has_swap(const char *swaps)
 {
     char text[4096];
@@ -151,7 +150,7 @@ static void probe_core(struct probe *p)
     }
 }
 
-/* A file that isn't there lists no controllers. */
+/* Reads a file; a missing file counts as one without controllers. */
 static void read_or_empty(int dir_fd, const char *file, char *buf, size_t size)
 {
     if (nm_read_file_at(dir_fd, file, buf, size, NULL) < 0)

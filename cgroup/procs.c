@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed
- * as a stream in small pieces, digit by digit. Process 0 stands for one outside our pid namespace:
- * it can't be named, hence is passed over.
+ * See procs.h. cgroup.procs has no useful size limit (a fork bomb fills megabytes), so it is parsed as a stream in
+ * small pieces, digit by digit. Process 0 stands for a process outside this pid namespace; it has no id here and is
+ * skipped.
  */
 
 #include "cgroup/procs.h"
@@ -15,14 +15,14 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-/* Deeper trees than this exist only to hurt whoever walks them recursively. */
+/* Deeper trees exist only to harm a recursive walk. */
 #define MAX_DEPTH 16
 
-/* Cgroups with others in them that one removal empties: what is deeper stays, of more the rest is for later. */
+/* Limits of one removal: cgroups deeper than this stay, and cgroups beyond this number are left for a later call. */
 #define PRUNE_MAX 1024u
 #define PRUNE_REMOVED_MAX 4096u
 
-/* A number may be cut in two by the end of a piece: *pid holds what came of it so far. */
+/* The end of a piece may cut a number in two: *pid holds the digits parsed so far. */
 static int feed(const char *buf, size_t len, pid_t *pid, nm_procs_fn_t fn, void *userdata)
 {
     assert(*pid >= 0);
@@ -60,8 +60,7 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            /* A threaded cgroup has no list of processes; its processes stand in the domain
-             * above. */
+            /* A threaded cgroup has no list of processes; its processes are listed in the domain above. */
             return errno == ENODEV ? -ENOENT : errno == EOPNOTSUPP ? 0 : -errno;
         }
         if (n == 0)
@@ -72,7 +71,7 @@ static int walk_one(int dir_fd, nm_procs_fn_t fn, void *userdata)
     }
 }
 
-/* A result other than 0 ends the walk. */
+/* A result other than 0 stops the walk. */
 typedef int (*dir_fn_t)(int parent_fd, const char *name, unsigned depth, void *userdata);
 
 static int for_each_subdir(int dir_fd, unsigned depth, dir_fn_t fn, void *userdata)
@@ -118,7 +117,7 @@ static int walk_subdir(int parent_fd, const char *name, unsigned depth, void *us
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     r = walk_tree(fd, depth + 1, userdata);
-    return r == -ENOENT ? 0 : r; /* a subgroup that went meanwhile has nothing in it */
+    return r == -ENOENT ? 0 : r; /* a subgroup that has gone meanwhile is empty */
 }
 
 int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
@@ -130,9 +129,9 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 }
 
 struct prune {
-    unsigned n_removed; /* here */
+    unsigned n_removed; /* removed in this directory */
     unsigned *n_removed_in_all;
-    char busy[NAME_MAX + 1]; /* one that isn't empty */
+    char busy[NAME_MAX + 1]; /* a cgroup that is not empty */
 };
 
 static int remove_empty(int parent_fd, const char *name, unsigned depth, void *userdata)
@@ -152,7 +151,7 @@ static int remove_empty(int parent_fd, const char *name, unsigned depth, void *u
     return 1;
 }
 
-/* From *fd to a directory in it, or to the one above. */
+/* Moves *fd to a subdirectory, or to the parent. */
 static int step(int *fd, const char *name)
 {
     int next = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -164,8 +163,9 @@ static int step(int *fd, const char *name)
     return 0;
 }
 
-/* From the leaves up, for only an empty cgroup can be removed: one that can't be is stepped into, and where nothing is
- * below it, it is inhabited. Much deeper than who counts goes: what stays would stay for good. */
+/* Removes from the leaves up, for only an empty cgroup can be removed. It enters a cgroup whose removal fails; if that
+ * has no subdirectory, it has processes. It goes much deeper than nm_procs_walk(), since a cgroup that is left would
+ * stay for good. */
 int nm_procs_prune(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -191,8 +191,8 @@ int nm_procs_prune(int dir_fd)
     }
 }
 
-/* Does the "0::/..." line of /proc/PID/cgroup lead through this cgroup? Its name is unique on the
- * node; a path prefix can't be compared, since a cgroup namespace may hide one. */
+/* Returns whether the "0::/..." line of /proc/PID/cgroup contains this cgroup. The name is unique on the node. A path
+ * prefix cannot be compared, since a cgroup namespace may hide one. */
 static bool line_names(const char *text, const char *name)
 {
     const char *line = strstr(text, "0::");
@@ -210,7 +210,8 @@ static bool line_names(const char *text, const char *name)
     return false;
 }
 
-/* A line, with a path of 4 KiB at most, for each hierarchy: the dozen of version 1, named ones, and last ours. */
+/* Each hierarchy has a line with a path of at most 4 KiB: the dozen of version 1, named ones, and last that of version
+ * 2. */
 #define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 bool nm_procs_is_member(pid_t pid, const char *name)

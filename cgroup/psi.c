@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Pressure stall information: its text, and triggers on it (Documentation/accounting/psi.rst).
+ * Pressure stall information: parsing its text, and setting triggers (Documentation/accounting/psi.rst).
  *
- * A trigger is written once into its own descriptor and lives as long as that. The text must be
- * written with its closing NUL: the kernel overwrites the last byte it is given.
+ * A trigger is written once into its own descriptor and lives as long as that. The text must include its final NUL,
+ * because the kernel overwrites the last byte written.
  */
 
 #include "cgroup/cgroup.h"
@@ -20,9 +20,9 @@
 #define MAX_WINDOW_USEC (10 * NM_USEC_PER_SEC)
 #define UNPRIVILEGED_WINDOW_USEC (2 * NM_USEC_PER_SEC)
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* Moves *p past word if it stands there. */
+/* Moves *p past word if the text continues with it. */
 static bool skip(const char **p, const char *word)
 {
     size_t len = strlen(word);
@@ -47,7 +47,7 @@ static bool take_u64(const char **p, uint64_t *ret)
     return true;
 }
 
-/* "12.34": always two decimals from the kernel. Parsed by hand, as strtod would obey the locale. */
+/* Parses "12.34"; the kernel always prints two decimals. strtod() is not used because it depends on the locale. */
 static bool take_percent(const char **p, double *ret)
 {
     uint64_t whole;
@@ -119,7 +119,7 @@ static int on_pressure(sd_event_source *s, int fd, uint32_t revents, void *userd
     struct nm_psi_watch *w = userdata;
 
     (void)fd;
-    /* EPOLLERR: the cgroup has gone, for ever; left enabled, the source would spin. */
+    /* EPOLLERR means that the cgroup has gone for good. Left enabled, the source would fire forever. */
     if (revents & EPOLLERR)
         return sd_event_source_set_enabled(s, SD_EVENT_OFF);
     w->cb(w->userdata);
@@ -135,9 +135,8 @@ static int write_trigger(int fd, bool full, uint64_t stall_usec, uint64_t window
     return write(fd, text, (size_t)len + 1) < 0 ? -errno : 0;
 }
 
-/* Unprivileged triggers are polled from a shared 2 s average (kernel 6.4): EINVAL for any other
- * window. Older kernels say EPERM to every unprivileged trigger, and the second try fails like the
- * first. */
+/* The kernel updates unprivileged triggers from a shared 2 s average (kernel 6.4) and returns EINVAL for other windows.
+ * Older kernels return EPERM for every unprivileged trigger, so the second try fails like the first. */
 static int arm(int fd, bool full, uint64_t stall_usec, uint64_t window_usec)
 {
     uint64_t coarse = (window_usec + UNPRIVILEGED_WINDOW_USEC - 1) / UNPRIVILEGED_WINDOW_USEC *

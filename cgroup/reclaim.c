@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pushing out what a cgroup holds: memory.reclaim, and how much may go to swap meanwhile. */
+/* Reclaims a cgroup's memory with memory.reclaim, and limits how much of it may go to swap. */
 
 #include "cgroup/cgroup.h"
 
@@ -10,8 +10,8 @@
 #include "util/parse.h"
 
 /*
- * The kernel reclaims within the write, and says EAGAIN when it got less than that. Left to itself it
- * takes page cache first, which nobody is short of; from Linux 6.8 on it can be told to swap.
+ * The kernel reclaims within write() and returns EAGAIN if it reclaimed less. By default it takes page cache first,
+ * which is not what is scarce. Since Linux 6.8 the file accepts a swappiness.
  */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
 {

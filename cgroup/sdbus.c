@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See sdbus.h. The bus is preferred; where none runs (a minimal host), root talks to systemd's own
- * socket, as systemctl does. Both lose us now and then: daemon-reexec drops connections to the
- * socket, and takes systemd's name off the bus for a moment, during which calls are answered by
- * errors of the bus itself.
+ * See sdbus.h. The bus is preferred. Without a bus (a minimal host) root talks to systemd's own socket, as systemctl
+ * does. Both connections break now and then: daemon-reexec drops connections to the socket, and removes systemd's name
+ * from the bus for a moment, in which the bus itself answers calls with errors.
  *
- * "Up" is said only when the manager has answered Subscribe: a connected socket proves nothing yet.
+ * The connection is reported as up only when the manager has answered Subscribe: a connected socket does not show that
+ * the manager works.
  */
 
 #include "cgroup/sdbus.h"
@@ -24,9 +24,9 @@
 struct nm_sdbus {
     sd_event *event;
     bool user;
-    bool attached; /* connections belong into the loop */
-    sd_bus *bus;   /* its slots are floating: they end with it */
-    sd_event_source *retry; /* off, unless one is to come */
+    bool attached; /* connections belong to the event loop */
+    sd_bus *bus;   /* its slots are floating: they are freed with it */
+    sd_event_source *retry; /* off unless a retry is due */
     uint64_t retry_usec;
     const struct nm_sdbus_events *events;
     void *userdata;
@@ -45,7 +45,7 @@ static const struct {
     {"org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", -EACCES},
 };
 
-/* Names that have a meaning for us; sd-bus knows those of errno. */
+/* Maps the error names that need special treatment; sd-bus maps those of errno. */
 int nm_sdbus_errno(const sd_bus_error *e)
 {
     int n;
@@ -67,7 +67,7 @@ bool nm_sdbus_is_transient(const sd_bus_error *e)
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++)
         if (sd_bus_error_has_name(e, names[i]))
             return true;
-    /* The bus tries to "start" systemd while its name is gone. */
+    /* The bus tries to "start" systemd while systemd's name is missing. */
     return e->name && strncmp(e->name, "org.freedesktop.DBus.Error.Spawn.", 33) == 0;
 }
 
@@ -97,8 +97,8 @@ static int on_job_removed(sd_bus_message *m, void *userdata, sd_bus_error *error
     return 0;
 }
 
-/* Comes twice, at the beginning and at the end of a daemon-reload; only at the end have the
- * properties been written anew. */
+/* The signal comes at the beginning and at the end of a daemon-reload. The properties are written anew only at the
+ * end. */
 static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     struct nm_sdbus *s = userdata;
@@ -110,8 +110,8 @@ static int on_reloading(sd_bus_message *m, void *userdata, sd_bus_error *error)
     return 0;
 }
 
-/* Twice as long each time: systemd may be busy with coming up again. Nothing in here can fail: a try that got lost for
- * want of memory would have been the last one. */
+/* Doubles the delay each time, since systemd may be busy with its start. This function cannot fail: if a retry was lost
+ * for want of memory, no other retry would follow. */
 static void retry_later(struct nm_sdbus *s)
 {
     int enabled = SD_EVENT_OFF;
@@ -131,10 +131,10 @@ static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
     (void)error;
     if (e && nm_sdbus_is_transient(e)) {
-        retry_later(s); /* its name may return first; but one that is only slow has never gone */
+        retry_later(s); /* the name may return first, but it stays if systemd was only slow */
         return 0;
     }
-    /* Any other error was spoken by the manager itself: "already subscribed". */
+    /* The manager itself sent any other error, such as "already subscribed". */
     (void)sd_event_source_set_enabled(s->retry, SD_EVENT_OFF);
     s->retry_usec = RETRY_MIN_USEC;
     s->events->up(s->userdata);
@@ -158,18 +158,18 @@ static int on_owner_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
     return 0;
 }
 
-/* ---- opening, and opening again -------------------------------------------------------------- */
+/* ---- opening and reopening ------------------------------------------------------------------- */
 
 static int on_disconnected(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
     (void)m;
     (void)error;
-    /* Not here: the connection is still on the stack. */
+    /* Do not close the connection here: it is still in use further up the stack. */
     retry_later(userdata);
     return 0;
 }
 
-/* Open to root alone, and there without a bus daemon. */
+/* systemd's own socket is open only to root, and exists without a bus daemon. */
 static int open_private(bool user, sd_bus **ret)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -196,7 +196,7 @@ static int open_private(bool user, sd_bus **ret)
 
 static int set_up(struct nm_sdbus *s)
 {
-    /* the private socket has no senders and no names */
+    /* messages on the private socket have no sender and no names */
     bool has_names = sd_bus_is_bus_client(s->bus) > 0;
     const char *sender = has_names ? NM_SDBUS_NAME : NULL;
     int r;
@@ -256,7 +256,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Off until it is needed. */
+/* The timer is off until a retry is due. */
 static int make_retry(struct nm_sdbus *s)
 {
     int r = sd_event_add_time_relative(s->event, &s->retry, CLOCK_MONOTONIC, 0, 0, on_retry, s);
@@ -303,7 +303,7 @@ struct nm_sdbus *nm_sdbus_free(struct nm_sdbus *s)
     return NULL;
 }
 
-/* Before the event loop runs, at the start: nothing else is kept waiting. */
+/* Used at startup, before the event loop runs, so blocking delays no other work. */
 int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_usec)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The connection to the service manager: opened, kept, and opened again when it breaks (a new
- * systemd after daemon-reexec, a restarted bus), without ever blocking the loop.
+ * The connection to the service manager. It is opened, kept, and reopened when it breaks (after a daemon-reexec or a
+ * restart of the bus), without blocking the event loop.
  */
 
 #include <stdbool.h>
@@ -18,32 +18,31 @@
 struct nm_sdbus;
 
 struct nm_sdbus_events {
-    /* A job will be run. */
+    /* A job was queued. */
     void (*job_new)(const char *job, const char *unit, void *userdata);
     /* A job has ended; result is "done" or a reason. */
     void (*job_removed)(const char *job, const char *unit, const char *result, void *userdata);
-    /* daemon-reload is over: all cgroup files have been written anew. */
+    /* daemon-reload has finished; systemd has rewritten all cgroup files. */
     void (*reloaded)(void *userdata);
-    /* The manager answers (again): what was in flight may have been lost. */
+    /* The manager answers (again). Calls that were in flight may have been lost. */
     void (*up)(void *userdata);
 };
 
-/* The system manager, or the user's own. Connects at once, but is in the loop only after
- * nm_sdbus_attach. */
+/* Connects to the system manager, or to the user's own. The connection is not in the event loop before
+ * nm_sdbus_attach(). */
 int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *events, void *userdata,
                  struct nm_sdbus **ret);
 struct nm_sdbus *nm_sdbus_free(struct nm_sdbus *s);
 
-/* For starting up, before nm_sdbus_attach: handles messages until *done. -ETIMEDOUT; -ENOTCONN: it
- * broke. */
+/* Handles messages until *done; used during startup, before nm_sdbus_attach(). Returns -ETIMEDOUT, or -ENOTCONN if the
+ * connection broke. */
 int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_usec);
 int nm_sdbus_attach(struct nm_sdbus *s);
 
-/* NULL while there is no connection. Borrowed. */
+/* Returns the borrowed bus, or NULL while there is no connection. */
 sd_bus *nm_sdbus_get(struct nm_sdbus *s);
 
-/* A method error in our terms. */
+/* Converts a method error to -errno. */
 int nm_sdbus_errno(const sd_bus_error *e);
-/* An error that says nothing about the call but that nobody answered it: send it again when the
- * manager is up. */
+/* Returns whether the error only means that the manager did not answer: send the call again when the manager is up. */
 bool nm_sdbus_is_transient(const sd_bus_error *e);

@@ -29,7 +29,7 @@ static int append_bool(sd_bus_message *m, const char *name, bool value)
 
 static int append_pid(sd_bus_message *m, pid_t pid)
 {
-    /* the one way into a scope */
+    /* PIDs is the only way to put a process into a scope */
     return sd_bus_message_append(m, "(sv)", "PIDs", "au", 1, (uint32_t)pid);
 }
 
@@ -46,7 +46,7 @@ static int accounting(sd_bus_message *m)
     return r;
 }
 
-/* CPUAccounting alone doesn't bring the cpu controller (cpu.stat exists without): a weight does. */
+/* CPUAccounting alone does not enable the cpu controller (cpu.stat exists without it), but a weight does. */
 static int append_controllers(sd_bus_message *m)
 {
     int r = accounting(m);
@@ -58,7 +58,7 @@ static uint64_t cpu_weight(const struct nm_cgroup_limits *l,
                            const struct nm_sdcall_dialect *dialect)
 {
     if (l->cpu_idle)
-        return dialect->has_cpu_idle ? 0 : 1; /* 0 is CPUWeight=idle */
+        return dialect->has_cpu_idle ? 0 : 1; /* 0 means CPUWeight=idle */
     return nm_limits_cpu_weight(l);
 }
 
@@ -69,7 +69,7 @@ static uint64_t cpu_quota_usec_per_sec(const struct nm_cgroup_limits *l)
     return millicores == NM_CGROUP_NONE ? UINT64_MAX : millicores * 1000;
 }
 
-/* All limits, and the accounting without which systemd wouldn't enable the controllers. */
+/* Appends all limits, and the accounting properties without which systemd would not enable the controllers. */
 static int append_limits(sd_bus_message *m, const struct nm_cgroup_limits *l,
                          const struct nm_sdcall_dialect *dialect)
 {
@@ -109,12 +109,11 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
         r = append_string(m, "Slice", scope->slice);
     if (r >= 0)
         r = append_pid(m, scope->pid);
-    /* Gone with its last process, even when that was killed for want of memory: the records are
-     * ours to keep. */
+    /* Unload the unit with its last process, even if that was killed for want of memory: nmd keeps its own records. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");
-    /* The default ("stop") would end the shim because one of the processes it watches was killed.
-     * The kernel's own group kill is all we want. */
+    /* The default ("stop") would stop the shim when one process of its scope was killed. Only the kernel's group kill
+     * is wanted. */
     if (r >= 0 && dialect->has_scope_oom_policy)
         r = append_string(m, "OOMPolicy", "continue");
     if (r >= 0)
@@ -122,7 +121,7 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
     return r;
 }
 
-/* scope NULL: the unit is the slice. */
+/* With scope NULL the unit is the slice. */
 static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall_scope *scope,
                            const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
@@ -159,7 +158,7 @@ int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
     return start_transient(bus, slice, NULL, NULL, ret);
 }
 
-/* mode NULL: the method takes the unit alone. */
+/* With mode NULL the method takes only the unit. */
 static int unit_call(sd_bus *bus, const char *method, const char *unit, const char *mode,
                      sd_bus_message **ret)
 {
@@ -191,7 +190,7 @@ int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret)
     return unit_call(bus, "ResetFailedUnit", unit, NULL, ret);
 }
 
-/* runtime = true: kept in /run, so that daemon-reload finds the values again. */
+/* runtime = true keeps the values in /run, where daemon-reload finds them. */
 int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
                          const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * memory.oom.group of scopes. systemd couples it with what it does itself when the kernel has
- * killed something in the scope: OOMPolicy=kill sets it, but then systemd kills the rest as well,
- * the shim with it, whose record would be lost; OOMPolicy=continue resets it to 0 whenever systemd
- * writes the scope's files. We want the kernel's group kill and nothing else. So the file is
- * written directly, what was written is kept here, and it is written again when the manager says
- * that it has reloaded. What happens while nmd is down is left to the drift check.
+ * Keeps memory.oom.group of scopes. systemd couples this file with its own reaction to an OOM kill in the scope.
+ * OOMPolicy=kill sets the file, but systemd then also kills the other processes, including the shim, whose record would
+ * be lost. OOMPolicy=continue resets the file to 0 whenever systemd writes the scope's files. nmd needs only the
+ * kernel's group kill. So it writes the file directly, remembers the value here, and writes it again after each reload
+ * of the manager. The drift check repairs a reset that happens while nmd is down.
  */
 
 #include "cgroup/attr.h"
@@ -60,7 +59,7 @@ static void keep(struct nm_systemd *s, const char *unit)
         return;
     entry = calloc(1, sizeof *entry);
     if (!entry)
-        return; /* the drift check will find it */
+        return; /* the drift check will repair it */
     (void)snprintf(entry->unit, sizeof entry->unit, "%s", unit);
     entry->next = s->oom_groups;
     s->oom_groups = entry;
@@ -88,7 +87,7 @@ void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg)
         keep(s, cg->name);
 }
 
-/* False when the scope has gone. */
+/* Returns false if the scope has gone. */
 static bool restore_one(const struct nm_systemd *s, const char *unit)
 {
     _cleanup_close_ int fd = openat(s->base.slice_fd, unit, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

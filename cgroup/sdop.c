@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Operations of the systemd backend, each alive from the call until its callback.
+ * Operations of the systemd backend. Each exists from the call until its callback.
  *
- * Starting a unit ends when its job does: the JobRemoved signal, matched by unit, because it may
- * come before the reply that names the job. Setting properties ends one round trip later than its
- * reply: systemd answers first and writes the cgroup's files in its next turn, before it serves the
- * next message.
+ * The start of a unit ends with its job: the JobRemoved signal is matched by unit, because it may come before the reply
+ * that names the job. The setting of properties ends one round trip after its reply: systemd answers first and writes
+ * the cgroup's files in the next turn of its loop, before it serves the next message.
  *
- * Operations outlive a lost connection. When the manager is back, each is sent again: setting
- * properties twice does no harm, and a scope that was made nevertheless is recognized by its
- * process, which is ours and waits. An operation that has found no end by its deadline fails.
+ * Operations outlive a lost connection. When the manager is back, each operation is sent again. Setting properties
+ * twice is harmless. A scope that already exists is recognized by its process, the waiting shim. An operation that has
+ * not ended by its deadline fails.
  */
 
 #include <assert.h>
@@ -23,9 +22,9 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A daemon-reexec on a loaded machine takes PID 1 away for many seconds. */
+/* A daemon-reexec on a loaded machine makes PID 1 unavailable for many seconds. */
 #define OP_TIMEOUT_USEC (60 * NM_USEC_PER_SEC)
-#define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* a scope is forgotten within a moment of its end */
+#define TAKEN_USEC (3 * NM_USEC_PER_SEC) /* systemd unloads a scope within a moment of its end */
 #define TICK_USEC (500 * NM_USEC_PER_MSEC)
 
 /* systemd's root slice. nmd's slice is directly below it, since its name has no "-". */
@@ -35,9 +34,9 @@ enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
 enum op_state {
     OP_SENT,     /* waits for the reply */
     OP_JOB,      /* waits for JobRemoved */
-    OP_SETTLING, /* the properties are taken; waits for one more round trip */
-    OP_AGAIN,    /* to be sent when the manager is up */
-    OP_TAKEN,    /* to be sent again: the name was taken */
+    OP_SETTLING, /* properties are accepted; waits for one more round trip */
+    OP_AGAIN,    /* send when the manager is up */
+    OP_TAKEN,    /* send again: the name was taken */
 };
 
 struct nm_sdop {
@@ -49,16 +48,16 @@ struct nm_sdop {
     char *description;
     pid_t pid;
     struct nm_cgroup_limits limits;
-    struct nm_cgroup cg; /* OP_SET on a container: our own descriptor of it, for memory.oom.group */
-    bool exists;   /* OP_START_SLICE: the unit is there already, just start it */
-    bool repeated; /* an earlier sending may have been heard */
+    struct nm_cgroup cg; /* OP_SET on a container: a descriptor owned by the operation, for memory.oom.group */
+    bool exists;   /* OP_START_SLICE: the unit exists, only start it */
+    bool repeated; /* systemd may have received an earlier message */
     bool slice_started; /* OP_CREATE: the slice was missing and has been started */
     bool is_helper;     /* OP_CREATE: its scope is beside the slice, not in it */
-    bool simplified;    /* OP_CREATE: a property was unknown and has been left out */
+    bool simplified;    /* OP_CREATE: a property was unknown and is left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;
     char *job;
-    char early_job[64], early_result[24]; /* removed before we knew its name: there is always room for that */
+    char early_job[64], early_result[24]; /* job removed before its name was known; one is always kept */
     nm_cgroup_done_cb_t cb;
     void *userdata;
 };
@@ -99,7 +98,7 @@ static struct nm_sdop *op_new(struct nm_systemd *s, enum op_kind kind, const cha
     return op;
 }
 
-/* The end: the operation is gone before the callback runs, which may begin new ones. */
+/* Ends the operation: it is freed before the callback runs, because the callback may begin new operations. */
 static void op_finish(struct nm_sdop *op, int r, struct nm_cgroup *cg, const char *why)
 {
     nm_cgroup_done_cb_t cb = op->cb;
@@ -153,12 +152,12 @@ static int op_try_send(struct nm_sdop *op)
     if (r < 0)
         return r;
     op->slot = sd_bus_slot_unref(op->slot);
-    /* Our own deadline rules; sd-bus must only not be shorter. */
+    /* The operation's own deadline applies; sd-bus only needs a longer one. */
     return sd_bus_call_async(bus, &op->slot, m, on_reply, op, 2 * OP_TIMEOUT_USEC);
 }
 
-/* Without a connection, the operation waits for one until its deadline. That it is lost may come
- * out only now, in writing to it, as ECONNRESET. */
+/* Without a connection, the operation waits for one until its deadline. A lost connection may become visible only here,
+ * when writing fails with ECONNRESET. */
 static int op_send(struct nm_sdop *op)
 {
     int r = op_try_send(op);
@@ -175,9 +174,10 @@ static int op_send(struct nm_sdop *op)
     return 0;
 }
 
-/* ---- their ends ------------------------------------------------------------------------------ */
+/* ---- ends of operations ---------------------------------------------------------------------- */
 
-/* The whole slice may have been stopped and have come back, made by systemd without our limits. */
+/* Sets the slice's limits again: the whole slice may have been stopped and restarted by systemd without nmd's
+ * limits. */
 static void revive_slice(struct nm_systemd *s)
 {
     if (!s->base.slice_path || nm_attr_cgroup_exists(s->base.slice_fd))
@@ -194,7 +194,7 @@ static void finish_create(struct nm_sdop *op)
                           : nm_backend_open_scope(&op->s->base, op->unit, &cg);
 
     assert(op->kind == OP_CREATE && op->pid > 1);
-    if (r == -ENOENT) /* started, and over already */
+    if (r == -ENOENT) /* started, and already ended */
         r = -ESRCH;
     if (r >= 0 && !op->is_helper) {
         nm_sdoom_set(op->s, cg, op->limits.oom_group);
@@ -211,10 +211,10 @@ static void finish_slice(struct nm_sdop *op)
 
     revive_slice(s);
     op_finish(op, 0, NULL, NULL);
-    attend_all(s); /* containers that waited for it */
+    attend_all(s); /* continue containers that waited for the slice */
 }
 
-/* A transient slice that somebody stopped is forgotten, and systemd makes none by itself. */
+/* systemd unloads a transient slice that was stopped, and does not make a new one by itself. */
 static int restart_slice(struct nm_systemd *s)
 {
     for (struct nm_sdop *op = s->ops; op; op = op->next)
@@ -254,7 +254,7 @@ static void finish_job(struct nm_sdop *op, const char *result)
 static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
 {
     struct nm_systemd *s = op->s;
-    /* which is how it says "unknown property" */
+    /* systemd reports an unknown property with this error */
     bool unknown = sd_bus_error_has_name(e, SD_BUS_ERROR_PROPERTY_READ_ONLY);
 
     if (unknown && !op->simplified) {
@@ -263,10 +263,10 @@ static void on_create_error(struct nm_sdop *op, const sd_bus_error *e, int r)
         op->state = OP_AGAIN;
         attend_all(s);
     } else if (r == -EEXIST && op->repeated) {
-        op->state = OP_JOB; /* that is our own; the tick sees when the process is in it */
+        op->state = OP_JOB; /* the scope exists already; the tick checks whether the process is in it */
     } else if (r == -EEXIST && nm_now_usec() < op->deadline_usec - OP_TIMEOUT_USEC + TAKEN_USEC) {
-        /* Most likely what is left of an earlier attempt at the same container, begun by an nmd
-         * that died: its scope is empty, but systemd has yet to forget it. */
+        /* Most likely the scope is left from an earlier attempt at the same container by an nmd that died: it is empty,
+         * and systemd has yet to unload it. */
         op->state = OP_TAKEN;
     } else if (r == -ENOENT && !op->slice_started && restart_slice(s) >= 0) {
         op->slice_started = true;
@@ -288,7 +288,7 @@ static void on_error(struct nm_sdop *op, const sd_bus_error *e)
         return;
     }
     if (op->kind == OP_START_SLICE && r == -EEXIST && !op->exists) {
-        op->exists = true; /* installed, or left by an nmd before us */
+        op->exists = true; /* installed, or left by an earlier nmd */
         r = op_send(op);
         if (r < 0)
             op_finish(op, r, NULL, NULL);
@@ -359,13 +359,13 @@ void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit
         } else if (nm_streq(op->job, job)) {
             finish_job(op, result);
         }
-        return; /* the list may be another one now */
+        return; /* the list may have changed */
     }
 }
 
-/* ---- the tick: deadlines, repetitions, lost signals ------------------------------------------ */
+/* ---- the tick: deadlines, retries, lost signals ---------------------------------------------- */
 
-/* Does what is due for one operation. True when the list may have changed. */
+/* Does the due work of one operation. Returns true if the list may have changed. */
 static bool attend(struct nm_sdop *op, uint64_t now)
 {
     if (now >= op->deadline_usec) {
@@ -413,7 +413,7 @@ static void start_ticking(struct nm_systemd *s)
 {
     int enabled = SD_EVENT_OFF;
 
-    if (!s->tick) /* starting up: backend-systemd.c waits with a deadline of its own */
+    if (!s->tick) /* startup: backend-systemd.c waits with a deadline of its own */
         return;
     (void)sd_event_source_get_enabled(s->tick, &enabled);
     if (enabled != SD_EVENT_OFF)
@@ -422,7 +422,7 @@ static void start_ticking(struct nm_systemd *s)
     (void)sd_event_source_set_enabled(s->tick, SD_EVENT_ONESHOT);
 }
 
-/* What was in flight over the old connection has no reply to hope for. */
+/* Operations sent over the old connection will not receive a reply. */
 void nm_sdop_up(struct nm_systemd *s)
 {
     sd_bus *bus = nm_sdbus_get(s->bus);
@@ -436,7 +436,7 @@ void nm_sdop_up(struct nm_systemd *s)
     attend_all(s);
 }
 
-/* ---- beginnings ------------------------------------------------------------------------------ */
+/* ---- starting operations --------------------------------------------------------------------- */
 
 static int op_begin(struct nm_sdop *op)
 {
@@ -451,7 +451,7 @@ static int op_begin(struct nm_sdop *op)
     return 0;
 }
 
-/* D-Bus takes valid UTF-8 only, and a description ends up on terminals. */
+/* D-Bus accepts only valid UTF-8, and descriptions are shown on terminals. */
 static char *printable(const char *text)
 {
     char *copy = strndup(text, 200);
@@ -500,7 +500,7 @@ int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *un
     if (!op)
         return -ENOMEM;
     op->limits = *limits;
-    if (cg) { /* the caller may free it meanwhile */
+    if (cg) { /* the caller may free cg meanwhile */
         op->cg.name = op->unit;
         op->cg.dir_fd = fcntl(cg->dir_fd, F_DUPFD_CLOEXEC, 3);
         if (op->cg.dir_fd < 0) {

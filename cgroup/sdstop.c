@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What others have systemd do to our units. A stopped scope looks from within like a command that got a SIGTERM from
- * somewhere; only systemd's own word tells who it was. It announces each job before it runs it. We make jobs ourselves
- * only to start units (which have an operation then) and to clear away what is empty, so that any other job on a scope
- * with a living container is a stop: `systemctl stop`, or the host going down. The slice may be started, too (by who
- * depends on it); there the job is asked what it is, which lives until all scopes have been stopped.
+ * Detects when other programs make systemd stop nmd's units. To the shim a stopped scope looks like a command that
+ * received a SIGTERM; only systemd knows who requested it. systemd announces each job before it runs it. nmd itself
+ * makes jobs only to start units (each has an operation then) and to remove empty units. So any other job on the scope
+ * of a living container is a stop: `systemctl stop`, or a shutdown of the host. The slice may also be started, by a
+ * unit that depends on it. For the slice the type of the job is therefore read; the job exists until all scopes have
+ * been stopped.
  */
 
 #include <assert.h>

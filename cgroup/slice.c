@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The slice itself, as far as it has limits of nmd's.
+ * The slice itself, as far as nmd sets its limits.
  */
 
 #include "cgroup/cgroup.h"
@@ -46,7 +46,7 @@ int nm_cgroup_slice_check_drift(const struct nm_cgroup_backend *b, const struct 
     const struct nm_cgroup slice = slice_of(b);
     int r = nm_cgroup_check_drift(b, &slice, expected);
 
-    /* its weight and the like are the administrator's */
+    /* weights are left to the administrator */
     return r < 0 ? r : r & (1 << NM_CGROUP_DRIFT_MEMORY_MAX | 1 << NM_CGROUP_DRIFT_MEMORY_LOW |
                             1 << NM_CGROUP_DRIFT_MEMORY_MIN);
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Inside the systemd backend: backend-systemd.c (the table, starting up), sdop.c (operations in
- * flight), sdoom.c (memory.oom.group, which systemd resets), sdstop.c (what others have systemd do),
- * over sdbus.c (the connection) and sdcall.c (its messages).
+ * Internal to the systemd backend: backend-systemd.c (the ops table, startup), sdop.c (operations in flight), sdoom.c
+ * (memory.oom.group, which systemd resets) and sdstop.c (stops by other processes). They use sdbus.c (the connection)
+ * and sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
@@ -21,7 +21,7 @@ struct nm_systemd {
     sd_event_source *tick; /* runs while there are operations */
     struct nm_sdcall_dialect dialect;
     char *root;            /* the cgroup2 mount */
-    bool is_transient;     /* the slice is ours to stop */
+    bool is_transient;     /* nmd started the slice and stops it */
     bool has_slice_limits;
     struct nm_cgroup_limits slice_limits;
     struct nm_sdop *ops;
@@ -30,40 +30,40 @@ struct nm_systemd {
 
 /* ---- sdop.c ---------------------------------------------------------------------------------- */
 
-/* Begins an operation, which ends with cb as struct nm_cgroup_ops says. While there is no
- * connection it waits for one. */
+/* Starts an operation, which calls cb at its end as struct nm_cgroup_ops describes. Without a connection the operation
+ * waits for one. */
 int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
                    const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
-/* The same for a process of nmd's own, in a scope beside the slice. */
+/* Starts the same operation for a helper process of nmd, in a scope beside the slice. */
 int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
                          nm_cgroup_done_cb_t cb, void *userdata);
-/* cg NULL: the unit is the slice. */
+/* Sets limits. With cg NULL the unit is the slice. */
 int nm_sdop_set(struct nm_systemd *s, const struct nm_cgroup *cg, const char *unit,
                 const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
 int nm_sdop_start_slice(struct nm_systemd *s, nm_cgroup_done_cb_t cb, void *userdata);
-/* Forgets all without a word. */
+/* Drops all operations without calling their callbacks. */
 void nm_sdop_cancel_all(struct nm_systemd *s);
-/* What the connection says. */
+/* Handle the events of the connection. */
 void nm_sdop_job_removed(struct nm_systemd *s, const char *job, const char *unit,
                          const char *result);
 void nm_sdop_up(struct nm_systemd *s);
-/* Is it ourselves who have systemd start or change this unit at the moment? */
+/* Returns whether nmd itself is having systemd start or change this unit. */
 bool nm_sdop_is_under_way(const struct nm_systemd *s, const char *unit);
-/* The time source behind deadlines and repetitions, once there is a loop to run it. */
+/* Adds the timer for deadlines and retries to the event loop, once the loop exists. */
 int nm_sdop_attach(struct nm_systemd *s);
 
 /* ---- sdstop.c -------------------------------------------------------------------------------- */
 
-/* A job was announced. */
+/* Handles the announcement of a job. */
 void nm_sdstop_job_new(struct nm_systemd *s, const char *job, const char *unit);
 
 /* ---- sdoom.c --------------------------------------------------------------------------------- */
 
-/* Writes memory.oom.group and remembers it until the unit is forgotten. */
+/* Writes memory.oom.group and remembers the value until nm_sdoom_forget() for the unit. */
 void nm_sdoom_set(struct nm_systemd *s, const struct nm_cgroup *cg, bool on);
-/* Remembers what an earlier nmd has set. */
+/* Remembers the value that an earlier nmd has set. */
 void nm_sdoom_adopt(struct nm_systemd *s, const struct nm_cgroup *cg);
 void nm_sdoom_forget(struct nm_systemd *s, const char *unit);
-/* Writes all of them again: systemd has been reloaded. */
+/* Writes all remembered values again after systemd was reloaded. */
 void nm_sdoom_restore(struct nm_systemd *s);
 void nm_sdoom_free_all(struct nm_systemd *s);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Wake-ups from cgroup.events and memory.events.
+ * Wakes the event loop on changes of cgroup.events and memory.events.
  *
- * kernfs marks a file EPOLLPRI|EPOLLERR when it changed since *this* descriptor last read it. So
- * each watch keeps its own descriptor, reads it once to arm it, and reads it again on every
- * wake-up, or epoll would never fall silent.
+ * kernfs reports EPOLLPRI|EPOLLERR for a file that changed since *this* descriptor last read it. So each watch has its
+ * own descriptor, reads it once to arm it, and reads it again on every wake-up; otherwise epoll would report the change
+ * forever.
  *
- * rmdir of the cgroup wakes nobody: neither poll nor an inotify watch on the directory itself (a
- * descriptor held on it keeps its inode). The parent directory does tell (IN_DELETE). As a
- * populated cgroup can't be removed, that watch exists only while this cgroup is empty: with a
- * thousand live containers there is none, and one removal isn't told to a thousand watches.
+ * The rmdir of a cgroup is visible neither to poll nor to an inotify watch on the directory itself (an open descriptor
+ * keeps its inode). A watch on the parent directory reports it (IN_DELETE). As a populated cgroup cannot be removed,
+ * that watch exists only while this cgroup is empty: a thousand live containers have none, so a removal does not wake a
+ * thousand watches.
  *
- * In fake trees the files are regular ones, which epoll refuses (EPERM): there inotify on the file
- * serves.
+ * In fake trees the files are regular files, which epoll refuses (EPERM): there inotify watches the file.
  */
 
 #include "cgroup/cgroup.h"
@@ -30,8 +29,8 @@ struct nm_cgroup_watch {
     sd_event *event;
     int fd;
     char *parent;
-    sd_event_source *change;  /* the file */
-    sd_event_source *removal; /* the parent directory, while the cgroup is empty */
+    sd_event_source *change;  /* change of the file */
+    sd_event_source *removal; /* removal in the parent directory, while the cgroup is empty */
     nm_cgroup_watch_cb_t cb;
     void *userdata;
 };
@@ -66,8 +65,8 @@ static void disarm(struct nm_cgroup_watch *w)
 
 static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *userdata);
 
-/* Follows the parent directory exactly while the cgroup is empty. The second look closes the gap
- * between the first one and the new watch. */
+/* Watches the parent directory exactly while the cgroup is empty. The second look closes the gap between the first look
+ * and the new watch. */
 static enum look settle(struct nm_cgroup_watch *w)
 {
     enum look state = look(w);
@@ -86,7 +85,7 @@ static enum look settle(struct nm_cgroup_watch *w)
     return state;
 }
 
-/* The callback comes last: it may free the watch. */
+/* Calls the callback last, since it may free the watch. */
 static int tell(struct nm_cgroup_watch *w)
 {
     enum look state = settle(w);
@@ -101,7 +100,7 @@ static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *
 
     (void)s;
     (void)ev;
-    /* Other cgroups of the slice are removed, too: only our own end is worth a call. */
+    /* Other cgroups of the slice are removed, too. Call back only for the end of this one. */
     return look(w) == LOOK_GONE ? tell(w) : 0;
 }
 
@@ -133,7 +132,7 @@ static int add_change_source(struct nm_cgroup_watch *w, const struct nm_cgroup *
                                 on_file_change, w);
 }
 
-/* Paths of cgroups are absolute, and none is the root directory. */
+/* Paths of cgroups are absolute, and never the root directory. */
 static char *parent_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
