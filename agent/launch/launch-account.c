@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who the command runs as. The name services may take their time (sockets, a network), so they are
- * asked in the child that becomes the shim, never in nmd's loop, and beside nmd's own preparations.
- * Before it is the shim: nmd has their libraries loaded already, which a fresh program would have
- * to do for each container anew, and keep in memory while it runs.
+ * Looks up the command's account. Name services may be slow (sockets, a network), so they are called in the child that
+ * becomes the shim, in parallel to nmd's own preparations, and never in nmd's event loop. The lookup precedes the exec
+ * of the shim: nmd has the services' libraries loaded already, whereas the shim would have to load them for each
+ * container and keep them in memory while it runs.
  */
 
 #include <pwd.h>
@@ -13,7 +13,8 @@
 #include "util/become.h"
 #include "util/parse.h"
 
-/* A uid without an account (a container's host, an unprivileged nmd) may be used by its number. */
+/* Returns whether the user is given as its number: a uid without an account (on a container's host, or with an
+ * unprivileged nmd) may be used this way. */
 static bool is_number_of(const char *user, uid_t uid)
 {
     uint64_t v;
@@ -21,8 +22,8 @@ static bool is_number_of(const char *user, uid_t uid)
     return nm_parse_u64(user, &v) == 0 && v == uid;
 }
 
-/* "No such user" comes with many errors, depending on the service; these mean that it could not be
- * asked. */
+/* Returns whether the lookup itself failed. "No such user" comes with many errors, depending on the service; these
+ * errors mean that no answer was obtained. */
 static bool is_trouble(int error)
 {
     return error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM;
@@ -42,8 +43,7 @@ static int find_passwd(const struct nm_command *c, struct passwd **ret)
     }
     if (!pw)
         return is_trouble(errno) ? -errno : -ENOENT;
-    /* whether this user may be used was decided on the uid that nmd looked up: another one must not
-     * slip in */
+    /* nmd checked the permission of the uid that it had looked up, so a different uid is refused here */
     if (pw->pw_uid != c->uid || pw->pw_gid != c->gid)
         return -ESTALE;
     *ret = pw;
@@ -66,7 +66,7 @@ struct nm_shim_account nm_launch_account_find(const struct nm_command *c)
         a.home = given(pw->pw_dir, a.home);
         a.shell = given(pw->pw_shell, a.shell);
     }
-    /* without root there is no changing of groups */
+    /* only root can change groups */
     if (r >= 0 && geteuid() == 0)
         r = nm_groups_find(a.name, c->gid, &a.groups, &a.n_groups);
     a.error = -r;

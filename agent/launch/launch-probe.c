@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Can containers have namespaces of their own here? User namespaces may be switched off
- * (user.max_user_namespaces = 0), filtered away in a container that nmd runs in, or nmd may lack a
- * capability: rather than to guess, it is done once, by the code that does it for containers.
+ * Tests whether containers can have namespaces of their own on this host. User namespaces may be disabled
+ * (user.max_user_namespaces = 0) or filtered in a container that nmd runs in, or nmd may lack a capability. The test
+ * runs the code that confines containers once.
  */
 
 #include "agent/launch/launch.h"
@@ -18,8 +18,8 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* The child closes nmd's end of the channel. With it open it would wait for ever if nmd was killed: it would hold the
- * other end itself, and never read end-of-file. */
+/* The child closes nmd's end of the channel. Otherwise it would wait forever if nmd was killed: it would hold the other
+ * end itself and never read end-of-file. */
 static _Noreturn void try_in_child(int channel, int nmds_end, pid_t nmd)
 {
     (void)close(nmds_end);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Starting a shim. Everything that it works on goes in as descriptors at fixed numbers (shim.h); it
- * is given no environment, starts in a session of its own and with all signals blocked, so that
- * there is no moment at which a terminal could hit it.
+ * Starts a shim. All files that the shim uses are passed as descriptors at fixed numbers (shim.h). The shim has no
+ * environment and starts in a session of its own with all signals blocked, so a terminal cannot signal it at any
+ * moment.
  *
- * Where its cgroup is there already, it is born in it: moving a process there makes the kernel wait
- * until every CPU has noticed (an RCU grace period, 8 to 15 ms), being born there doesn't. Only clone3
- * can do that. Elsewhere it is forked, and who makes the cgroup moves it.
+ * If its cgroup exists already, the shim is born in it. Moving a process there makes the kernel wait for an RCU grace
+ * period (8 to 15 ms), being born there does not. Only clone3 can do that. Otherwise the shim is forked, and the
+ * creator of the cgroup moves it.
  *
- * nmd doesn't wait for the exec: it has the limits to set and the journal to write meanwhile, and a
- * process that has just been woken by the end of that wait may not be on a CPU until the shim rests.
- * From the moment of its birth the child has the pid, the cgroup and the start time that it will have.
- * It is a whole copy of nmd (which has one thread), so it may do what is slow: ask the name services.
+ * nmd does not wait for the exec: meanwhile it sets limits and writes the journal, and a process woken by the exec
+ * might not get a CPU until the shim sleeps. From its birth the child has its final pid, cgroup and start time. It is a
+ * complete copy of nmd (which has one thread), so it may do slow work: query the name services.
  *
- * The shim's program is one that nmd holds open: an upgrade replaces it by one that reads another spec, perhaps, while
+ * nmd holds the shim's program open, because an upgrade may replace it with a version that reads a different spec while
  * this nmd still runs.
  */
 
@@ -36,7 +35,7 @@
 #include "util/fault.h"
 #include "util/fileio.h"
 
-/* What the shim gets. Each is above the numbers that it is given to it under, and above the one before. */
+/* The descriptors for the shim. Each number is above those that the shim will use, and above the previous one. */
 struct handover {
     int dir, logs, socket, input; /* the last may be missing */
 };
@@ -51,7 +50,7 @@ static void handover_done(struct handover *h)
     h->input = nm_close(h->input);
 }
 
-/* Takes fd over; returns it under a number that is above `floor`. */
+/* Duplicates fd to a number above `floor`, closes fd and returns the new number. */
 static int lift(int fd, int floor)
 {
     int high;
@@ -63,8 +62,7 @@ static int lift(int fd, int floor)
     return high;
 }
 
-/* The shim writes here as root. A directory that somebody else has put in its place, or may put files into, is not
- * ours to use. */
+/* The shim writes here as root, so a directory that another user has replaced, or can write to, is refused. */
 static int open_dir(const char *path, int floor)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -97,7 +95,7 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     h->dir = open_dir(p->container_dir, NM_SHIM_FD_END);
     if (h->dir < 0)
         return h->dir;
-    /* an earlier attempt's word must not be taken for this one's */
+    /* a record of an earlier attempt must not be taken for this one's */
     r = nm_launch_forget_at(h->dir);
     if (r < 0)
         return r;
@@ -111,7 +109,7 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     return h->input < 0 ? h->input : 0;
 }
 
-/* What a slow name service holds up must not hold a client's connection or a lock of nmd's as well. */
+/* A child that waits for a slow name service must not keep a client's connection or a lock of nmd open. */
 static void close_others(const struct handover *h, int shim)
 {
     const int keep[] = {h->dir, h->logs, h->socket, h->input >= 0 ? h->input : h->socket, shim};
@@ -129,7 +127,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     const struct nm_shim_terms terms = {
         .oom_score_adj = p->oom_score_adj,
         .output_max_bytes = p->output_max_bytes,
-        /* root has no need of others to get out, and who may gain root's rights neither */
+        /* root does not need others to escape, nor does a process that may gain root's rights */
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
         .has_input = p->input_fd > 0,
@@ -151,7 +149,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     return r < 0 ? r : STEAL_FD(fd);
 }
 
-/* Onto the numbers that shim.h names, on which none of them lies. */
+/* Moves the descriptors to the numbers named in shim.h, all of which are free. */
 static int arrange(const struct handover *h, int spec)
 {
     const int fds[][2] = {{h->input, NM_SHIM_FD_INPUT},
@@ -166,11 +164,11 @@ static int arrange(const struct handover *h, int spec)
     return 0;
 }
 
-/* In the child. Returns why the shim can't be executed. */
+/* Runs in the child. Returns only if the shim cannot be executed, with the error. */
 static int become_shim(const struct nm_launch_params *p, const struct nm_shim_session *session,
                        const struct handover *h)
 {
-    /* the id is only for people who look at a process list */
+    /* the id is only for people who read a process list */
     char *argv[] = {(char *)NM_SHIM_NAME, (char *)p->container_id, NULL}, *env[] = {NM_FAULT_VARIABLE, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), shim, r;
     sigset_t all;
@@ -196,7 +194,7 @@ static int become_shim(const struct nm_launch_params *p, const struct nm_shim_se
     return -errno;
 }
 
-/* Speaks in the shim's place, so that nmd hears of it as of any other end before the command. */
+/* Reports the failure in the shim's place, so that nmd handles it like any other failed start. */
 static _Noreturn void tell_failure(const struct handover *h, int error)
 {
     const struct nm_launch_record r = {
@@ -220,7 +218,7 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
     long pid = cgroup_fd >= 0 ? syscall(SYS_clone3, &args, sizeof args) : -1;
 
     *ret_born_inside = pid >= 0;
-    /* Refused (an older kernel, a filter, a cgroup that takes none): then it is moved later. */
+    /* clone3 was refused (an older kernel, a filter, a cgroup that accepts none): the shim is then moved later. */
     return pid < 0 ? fork() : (pid_t)pid;
 }
 
@@ -242,7 +240,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     return 0;
 }
 
-/* pid is our child and not yet reaped, so it can't be another's by now. */
+/* The pid is an unreaped child of nmd, so it cannot be recycled yet. */
 static int identify(struct nm_launch *l)
 {
     l->pidfd = RET_NERRNO(pidfd_open(l->pid, 0));
@@ -261,8 +259,7 @@ static int start(const struct nm_launch_params *p, const struct nm_shim_session 
         return r;
     r = identify(l);
     if (r < 0) {
-        if (!l->is_child) { /* no pidfd (too many files are open): the gate is shut, so it only has
-                               to go */
+        if (!l->is_child) { /* no pidfd (too many open files): the gate is closed, so the shim just has to exit */
             (void)kill(l->pid, SIGKILL);
             (void)waitpid(l->pid, NULL, 0);
         }
@@ -292,7 +289,7 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     return 0;
 }
 
-/* What it is told all comes over the gate's socket: there is nothing in its directory. */
+/* A session reports everything over its socket, since it has no directory. */
 int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim_session *session, int shim_pidfd,
                           int client_fd, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
 {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and turns what it hears
- * into STARTED and ENDED, each once and in this order. There are three sources, and any of them may
- * be missing:
+ * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and calls back for STARTED and ENDED, each
+ * once and in this order. There are three sources, and any of them may be missing:
  *
  *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
- *   record   the file in the container's directory, which says the same; watched with inotify after
+ *   record   the file in the container's directory, with the same content; watched with inotify after
  *            an adoption
- *   pidfd    readable when the shim is gone, which is what ENDED means; the messages and the record
- *            are then looked at a last time. No record of an end: the shim was killed, and what is
- *            left of the container is for the caller to kill through its cgroup (the command has the
- *            shim's death as its own, see shim-child.c)
+ *   pidfd    readable when the shim is gone, which ENDED reports; messages and record are then read a
+ *            last time. Without a record of an end the shim was killed, and the caller must kill the
+ *            rest of the container through its cgroup (the kernel kills the command when its shim
+ *            dies, see shim-child.c)
  *
- * A pid is only ever believed through a pidfd that was opened while its start time still fitted.
+ * A pid is used only through a pidfd, after a check that the process's start time matches.
  */
 
 #include "agent/launch/launch.h"
@@ -35,7 +34,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* A container has about eight while it runs, and a few more while it is started. */
+/* A running container has about eight descriptors, and a few more while it starts. */
 #define RESERVE 32
 
 int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
@@ -49,7 +48,7 @@ int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
     r = nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL);
     if (r < 0)
         return r == -ENOENT ? -ESRCH : r;
-    /* The name, field 2, may hold anything, a ')' too: the numbers begin after the last one. */
+    /* The name, field 2, may contain any character, even ')': the numbers begin after the last one. */
     p = strrchr(text, ')');
     if (!p)
         return -EBADMSG;
@@ -80,7 +79,7 @@ static bool has_run(const struct nm_launch_record *r)
     return r->phase >= NM_LAUNCH_STARTED && r->failed_stage == NM_LAUNCH_STAGE_NONE;
 }
 
-/* Takes in what the shim has sent. Returns 0, or -EPIPE when it won't send any more. */
+/* Reads the shim's messages. Returns 0, or -EPIPE if the shim will send no more. */
 static int drain_socket(struct nm_launch *l)
 {
     while (l->socket >= 0) {
@@ -132,7 +131,7 @@ static int on_inotify(sd_event_source *source, const struct inotify_event *event
     struct nm_launch *l = userdata;
 
     (void)source;
-    /* An overflow has no name: look then, too. */
+    /* An overflow event has no name; read the record then, too. */
     if (event->len > 0 && !nm_streq(event->name, NM_LAUNCH_RECORD_FILE))
         return 0;
     read_record_file(l);
@@ -214,8 +213,8 @@ int nm_launch_watch(struct nm_launch *l)
 }
 
 /*
- * The watch is set before the record is read, so that no change falls between. Without one (the directory was removed,
- * the user's inotify watches are used up) STARTED may come as late as the end; that is no reason to let go of a shim.
+ * The watch is set before the record is read, so that no change is missed. Without a watch (the directory was removed,
+ * or the user's inotify watches are used up) STARTED may be delayed until the end, but the shim is still watched.
  */
 static int watch_record(struct nm_launch *l)
 {
@@ -268,7 +267,7 @@ void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
     if (l->gone || l->has_gate)
         return;
     nm_output_drain_hold(&l->last_words, l->pid, log_dir);
-    /* The pid may have been another's, had the shim ended meanwhile. */
+    /* If the shim has ended meanwhile, the pid may belong to another process. */
     if (!nm_launch_shim_lives(l->pid, l->start_ticks))
         nm_output_drain_drop(&l->last_words);
 }
@@ -288,7 +287,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
         return r;
     l->pidfd = pidfd_open(shim_pid, 0);
     if (l->pidfd < 0)
-        return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread of something else */
+        return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread of another process */
     r = nm_launch_read_start_ticks(shim_pid, &ticks);
     if (r < 0)
         return r;
@@ -327,7 +326,7 @@ int nm_launch_forget_at(int dir_fd)
     return unlinkat(dir_fd, NM_LAUNCH_GATE_FILE, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* By having them for a moment: what the kernel counts as open is nowhere to be read at once. */
+/* Opens the descriptors for a moment, because the kernel provides no quick way to read the number of open ones. */
 bool nm_launch_has_descriptors(uint64_t *ret_limit)
 {
     struct rlimit rl = {0};
@@ -364,7 +363,7 @@ static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, 
     return 0;
 }
 
-/* A child that nobody watches any more must still be reaped: the event loop keeps its pidfd until then. */
+/* An unwatched child must still be reaped: the event loop keeps its pidfd until then. */
 static void leave_to_reaper(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
@@ -386,7 +385,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     sd_event_source_disable_unref(l->inotify_source);
     sd_event_source_disable_unref(l->defer_source);
     if (l->is_child && !l->gone) {
-        if (l->has_gate) /* it would notice by itself, but may be busy with a slow name service */
+        if (l->has_gate) /* it would exit by itself, but may be waiting for a slow name service */
             (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
         leave_to_reaper(l);
     }

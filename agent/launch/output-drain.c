@@ -12,7 +12,7 @@
 
 #define BLOCK 16384
 
-/* An open by this path opens the pipe itself once more. A shim of an earlier version has none. */
+/* Opens the pipe itself again through /proc. A shim of an earlier version has none. */
 static int open_pipe(pid_t shim, int number)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -36,7 +36,7 @@ void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_
         w->fd[i] = open_pipe(pid, NM_SHIM_FD_OUTPUT + i);
 }
 
-/* The shim's own bookkeeping, from what it has left. */
+/* Opens the log with the state that the shim's files show. */
 static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret)
 {
     struct nm_output_piece p;
@@ -63,7 +63,7 @@ static int reopen(int dir_fd, const char *name, uint64_t max_bytes, struct nm_ou
     return 0;
 }
 
-/* What is there by now: a process that has escaped from the cgroup could write on for ever. */
+/* Copies only the present content: a process that has escaped from the cgroup could write forever. */
 static void drain(int fd, struct nm_output *o)
 {
     char data[BLOCK];

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The last words of a container that is killed. Its shim is in the same cgroup and killed with it, perhaps before it
- * has passed on what was written last; the pipes live as long as one end of them is open. So nmd takes hold of them
- * before it kills, and when the shim is gone writes what they still hold to the log. It holds them for that time only:
- * two descriptors for each container that is being killed, none for those that run.
+ * Saves the last output of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps
+ * before it has copied the newest output from the pipes to the log. The pipes exist as long as one end of them is open.
+ * So nmd opens them before the kill, and writes their remaining content to the log once the shim has gone. It holds
+ * them only for that time: two descriptors for each container that is being killed, none for running containers.
  */
 
 #include <sys/types.h>
@@ -13,15 +13,16 @@
 #include "agent/launch/output.h"
 
 struct nm_output_drain {
-    char *log_dir; /* owned; NULL: nothing is held */
+    char *log_dir; /* owned; NULL: no pipes are held */
     int fd[NM_OUTPUT_N_STREAMS];
 };
 
 #define NM_LAST_WORDS_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
 
-/* Takes hold of the pipes of the shim `pid`; the caller then looks whether the pid still is that shim's, and drops them
- * if not. A second time does nothing. */
+/* Opens the pipes of the shim `pid`. The caller then checks that the pid still belongs to that shim, and drops the
+ * pipes if not. A second call has no effect. */
 void nm_output_drain_hold(struct nm_output_drain *w, pid_t pid, const char *log_dir);
-/* Once the shim is gone: what is left in the pipes goes to the log, whose limit a stream is max_bytes. Drops them. */
+/* Writes the rest of the pipes' content to the log once the shim has gone, and drops the pipes. max_bytes: the log's
+ * limit for each stream. */
 void nm_output_drain_write(struct nm_output_drain *w, uint64_t max_bytes);
 void nm_output_drain_drop(struct nm_output_drain *w);

@@ -10,17 +10,17 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define SHORTEN_MAX (64U << 10) /* what is kept is held in memory meanwhile */
+#define SHORTEN_MAX (64U << 10) /* the kept bytes are held in memory meanwhile */
 
-/* nmd makes these directories, as root's and with mode 0700, and starts nothing with one that is not
- * (nm_check_private_dir()): the shim has a handful of files in them, and the command none that it named. Should
- * somebody with root's rights have filled one, an older piece may be missed, but nothing waits. */
+/* nmd makes these directories as root with mode 0700, and starts no container with others (nm_check_private_dir()). The
+ * shim has a handful of files in them, and the command can name none. If somebody with root's rights has filled one, an
+ * older file may be missed, but the walk stays short. */
 #define ENTRIES_MAX 256
 
-/* What a directory has of one stream. */
+/* The files of one stream in a directory. */
 struct found {
     bool has_newest, has_older;
-    uint64_t older; /* the largest BASE: a crash may have left one before */
+    uint64_t older; /* the largest BASE: a crash may have left an older file */
 };
 
 static int look(int dir_fd, const char *stream, struct found *ret)
@@ -72,7 +72,7 @@ static int open_plain(int dir_fd, const char *name, int flags, struct stat *ret_
     return STEAL_FD(fd);
 }
 
-/* Up to the first newline. One that is missing, or too long, could not be written. */
+/* Returns the length up to the first newline. A head that is missing or too long could not be written. */
 static uint64_t head_length(int fd)
 {
     char text[NM_OUTPUT_HEAD_MAX];
@@ -100,7 +100,8 @@ static uint64_t end_of(const struct nm_output_piece *p, const struct stat *st)
     return p->base + (uint64_t)st->st_size - NM_MIN(p->head, (uint64_t)st->st_size);
 }
 
-/* Which of the two has the byte. One file with both names is one that is just being replaced as the newest. */
+/* Chooses the file that has the byte. If both names refer to one file, it is being replaced as the newest at this
+ * moment. */
 static struct nm_output_piece choose(struct nm_output_piece *older, const struct stat *older_st, int newest_fd,
                                      const struct stat *newest_st, uint64_t from)
 {
@@ -144,7 +145,7 @@ int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct n
     return 0;
 }
 
-/* A name can be given to another's file where hard links are not restricted. */
+/* Checks the owner, since any user can link another user's file to this name if hard links are not restricted. */
 int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_output_piece *ret)
 {
     struct stat st;
@@ -201,7 +202,7 @@ uint64_t nm_output_disk_bytes(int dir_fd)
     return sum;
 }
 
-/* The last `n` bytes of a file that are output, or as many as there are. */
+/* Reads the last `n` bytes of output in a file, or fewer if it has fewer. */
 static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
 {
     struct stat st;
@@ -214,7 +215,7 @@ static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
     return RET_NERRNO(pread(fd, buf, n, st.st_size - (off_t)n));
 }
 
-/* In place, for a copy could have no room. What a crash in between costs is what was to go. */
+/* Rewrites in place, because a copy might have no room. A crash in between loses only bytes that were to be removed. */
 static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
 {
     char head[NM_OUTPUT_HEAD_MAX];
@@ -227,7 +228,7 @@ static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
     return r < 0 ? r : nm_write_all(fd, kept, n);
 }
 
-/* The file that will be left is the first of those that there are, under the name that its new beginning gives it. */
+/* Keeps the first of the existing files, under the name that matches its new beginning. */
 static int shorten_files(int dir_fd, const char *stream, const struct found *f, uint64_t keep)
 {
     _cleanup_close_ int first = -EBADF, newest = -EBADF;
@@ -253,7 +254,7 @@ static int shorten_files(int dir_fd, const char *stream, const struct found *f, 
     }
     if (end - f->older <= keep)
         return 0;
-    /* what the newest file has stands behind what comes before it */
+    /* the newest file's bytes follow those of the older file */
     memmove(kept + 2 * keep - (size_t)n, kept + keep, (size_t)n);
     k = read_end(first, head, kept, keep - (uint64_t)n);
     if (k < 0)

@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* nmd's side of a log (output.h): reading, measuring and shortening it. Directories are read with suspicion: nothing
- * but a plain file is opened, and none through a link. */
+/* Reads, measures and shortens a log (output.h) for nmd. The directories' contents are not trusted: only plain files
+ * are opened, and no links are followed. */
 
 #include "agent/launch/output.h"
 
 /* One of the files of a log. */
 struct nm_output_piece {
-    int fd;        /* the caller's */
-    uint64_t base; /* bytes of output before its first */
-    uint64_t head; /* bytes at its beginning that are no output */
-    bool newest;   /* none comes after it, as yet */
+    int fd;        /* owned by the caller */
+    uint64_t base; /* number of output bytes before the first byte of this file */
+    uint64_t head; /* number of bytes at its beginning that are not output */
+    bool newest;   /* no newer file exists yet */
 };
 
-/* Opens the file that has the byte of output `from`, or else the next one that is kept; the newest if there is none
- * (yet). -ENOENT: there is no log. -ELOOP, -EBADMSG and the like: there is something that is no plain file. */
+/* Opens the file that has the byte `from` of the output, or else the next file that is kept, or the newest if no file
+ * has the byte (yet). Returns -ENOENT if there is no log, and -ELOOP, -EBADMSG or the like if the name is not a plain
+ * file. */
 int nm_output_piece_open(int dir_fd, const char *stream, uint64_t from, struct nm_output_piece *ret);
 
-/* The plain file of that name that a program has written itself, as this user: all of it is output. -ENOENT, -ELOOP,
- * -EBADMSG as above; -EPERM: it is somebody else's. */
+/* Opens a plain file of that name that a program has written itself as this user; all its bytes are output. Returns
+ * -ENOENT, -ELOOP and -EBADMSG as above, or -EPERM if another user owns the file. */
 int nm_output_own_open(int dir_fd, const char *stream, uid_t uid, struct nm_output_piece *ret);
 
-/* When a stream's bytes were written (output-times.h). -ENOENT: that isn't known; else as above. */
+/* Opens the times at which a stream's bytes were written (output-times.h). Returns -ENOENT if they are not known, else
+ * the errors above. */
 int nm_output_times_open(int dir_fd, const char *stream, int *ret_fd);
 
-/* Is there an older file? */
+/* Finds out whether there is an older file. */
 int nm_output_find_older(int dir_fd, const char *stream, bool *ret_has, uint64_t *ret_base);
 
-/* What the logs in this directory take up on disk. */
+/* Returns the disk space that the logs in this directory occupy. */
 uint64_t nm_output_disk_bytes(int dir_fd);
 
-/* Of a container that has ended: leaves about `keep` bytes of each stream, the newest, behind a line that says so.
- * Needs no space. Returns how much less is on disk, or -errno. */
+/* Shortens the log of an ended container to about `keep` bytes of each stream, the newest, after a line that reports
+ * the cut. Needs no disk space. Returns the number of bytes freed on disk, or -errno. */
 int64_t nm_output_shorten(int dir_fd, uint64_t keep);

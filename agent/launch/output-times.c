@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See output-times.h. Shared by the shim, which writes, and nmd, which reads and takes up what a killed shim has left;
- * so it needs nothing but libc. */
+/* See output-times.h. The shim writes with this code. nmd reads with it, and writes the rest of a killed shim's output.
+ * So it needs only libc. */
 
 #include "agent/launch/output-times.h"
 
@@ -21,7 +21,7 @@
 #define APART_MAX_USEC (UINT64_C(3600) * 1000000)
 #define LEAST_POINTS 256
 #define MOST_POINTS 65536
-#define BLOCK 256 /* points that are read at once */
+#define BLOCK 256 /* points read at once */
 
 void nm_output_times_name(const char *stream, char buf[NM_OUTPUT_TIMES_NAME_SIZE])
 {
@@ -63,7 +63,7 @@ static bool read_point(int fd, uint64_t i, struct nm_output_point *ret)
     return pread(fd, ret, POINT_BYTES, (off_t)(i * POINT_BYTES)) == (ssize_t)POINT_BYTES;
 }
 
-/* Made with the first output, since most containers have no other file to be made before they start. */
+/* Makes the file with the first output, since most containers need no such file before they start. */
 static int open_times(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes)
 {
     char name[NM_OUTPUT_TIMES_NAME_SIZE];
@@ -81,7 +81,7 @@ static int open_times(struct nm_output_times *t, int dir_fd, const char *stream,
     return 0;
 }
 
-/* The last point at or before the byte; they are in order. */
+/* Finds the last point at or before the byte; the points are sorted. */
 static uint64_t find_offset(int fd, uint64_t n, uint64_t offset)
 {
     uint64_t low = 0, high = n;
@@ -100,7 +100,8 @@ static uint64_t find_offset(int fd, uint64_t n, uint64_t offset)
     return low;
 }
 
-/* Every `step`th point from `first` on. The newest is not among them, as a rule: what comes next makes its own. */
+/* Copies every `step`th point from `first` on. As a rule the newest is not among them, because the next output makes a
+ * new point. */
 static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int to, uint64_t *ret_n)
 {
     struct nm_output_point in[BLOCK], out[BLOCK];
@@ -125,7 +126,7 @@ static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int 
     return 0;
 }
 
-/* Into a new file, so that whoever reads the old one isn't misled. */
+/* Writes to a new file, so that readers of the old file are not misled. */
 static int thin(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t kept_from)
 {
     char name[NM_OUTPUT_TIMES_NAME_SIZE], fresh[NM_OUTPUT_TIMES_NAME_SIZE + 8];
@@ -155,7 +156,7 @@ static int thin(struct nm_output_times *t, int dir_fd, const char *stream, uint6
     return 0;
 }
 
-/* The clock may be set back: then time has passed as well. */
+/* If the clock is set back, time has passed as well. */
 void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes,
                           uint64_t offset, uint64_t kept_from)
 {
@@ -173,7 +174,7 @@ void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *str
         t->n++;
         t->last_usec = p.realtime_usec;
     } else if (n > 0) {
-        (void)!ftruncate(t->fd, (off_t)(t->n * POINT_BYTES)); /* a part of a point is none */
+        (void)!ftruncate(t->fd, (off_t)(t->n * POINT_BYTES)); /* removes a partly written point */
     }
 }
 
@@ -182,7 +183,7 @@ void nm_output_times_close(struct nm_output_times *t)
     t->fd = nm_close(t->fd);
 }
 
-/* In place, for a copy could have no room. */
+/* Shortens in place, because a copy might have no room. */
 void nm_output_times_shorten(int dir_fd, const char *stream)
 {
     struct nm_output_point kept[NM_OUTPUT_TIMES_KEPT];
@@ -220,7 +221,7 @@ static uint64_t count_points(int fd)
     return fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size / POINT_BYTES : 0;
 }
 
-/* Where reading begins is found at once; from there on it is a step or none for each line. */
+/* Finds the first point by a search; each later line advances by a few points at most. */
 static void begin(struct nm_output_times_reader *r, uint64_t offset)
 {
     uint64_t n = count_points(r->fd);
@@ -254,7 +255,7 @@ bool nm_output_times_reader_is_old(const struct nm_output_times_reader *r)
     return r->fd < 0 || (fstat(r->fd, &st) == 0 && st.st_nlink == 0);
 }
 
-/* From the newest backwards: the clock may have been set, and what is asked for is what came last. */
+/* Searches backwards from the newest point: the clock may have been set, and the caller wants the newest output. */
 uint64_t nm_output_times_since(int fd, uint64_t realtime_usec)
 {
     struct nm_output_point block[BLOCK];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See output.h. Shared by the shim, which writes, and nmd, which takes up what a killed shim has left in its pipes;
- * so it needs nothing but libc. */
+/* See output.h. The shim writes with this code; nmd writes with it what a killed shim has left in its pipes. So it
+ * needs only libc. */
 
 #include "agent/launch/output.h"
 
@@ -37,7 +37,7 @@ size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_H
     return n > 0 && n < NM_OUTPUT_HEAD_MAX ? (size_t)n : 0;
 }
 
-/* O_NONBLOCK is for the open of something that is no file. */
+/* O_NONBLOCK keeps the open from blocking if the name is not a plain file. */
 static int open_file(int dir_fd, const char *name, int flags, struct stat *ret_st)
 {
     _cleanup_close_ int fd = openat(dir_fd, name,
@@ -68,8 +68,8 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     return 0;
 }
 
-/* Writes a line of nmd's own as a whole or not at all: a part that was written is cut off again. A short write doesn't
- * say what stopped it (no space, a limit on the size of files), so the next write is asked. */
+/* Writes a line of nmd's own completely or not at all: a part is cut off again. A short write does not return its
+ * reason (no space, a limit on the size of files), so the write is repeated to get it. */
 static int write_line(struct nm_output *o, const char *text, size_t n)
 {
     size_t done = 0;
@@ -84,7 +84,7 @@ static int write_line(struct nm_output *o, const char *text, size_t n)
         return 0;
     }
     if (done > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
-        o->size += done; /* half a line, then */
+        o->size += done; /* half a line stays */
     return r;
 }
 
@@ -100,7 +100,7 @@ static int write_head(struct nm_output *o)
     return r;
 }
 
-/* Its space is free at once, even if a slow reader has it open. */
+/* Truncates the file first, which frees its space even while a slow reader has it open. */
 static int remove_older(struct nm_output *o)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -114,8 +114,8 @@ static int remove_older(struct nm_output *o)
     return 0;
 }
 
-/* There is a file of the stream's name at any moment, and who watches the one that had it hears of the change (its
- * number of names goes down); where a file can't have two names, it is as good as that. */
+/* The stream's name exists at every moment, and a reader that watches the old file is notified, because its link count
+ * changes. If the file system has no hard links, a rename replaces this. */
 static int exchange(const struct nm_output *o, const char *older, const char *fresh)
 {
     if (linkat(o->dir_fd, o->name, o->dir_fd, older, 0) < 0 &&
@@ -157,7 +157,7 @@ static int make_room(struct nm_output *o)
 
     if (o->max_bytes > 0 && o->size >= o->max_bytes / 2)
         r = rotate(o);
-    /* a head that could not be written as a whole, or that somebody has cut off, stays away */
+    /* a head that could not be written completely, or was cut off, is not written later */
     if (r == 0 && o->base > 0 && o->size == 0)
         r = write_head(o);
     return r;
@@ -193,7 +193,7 @@ static ssize_t write_some(struct nm_output *o, const char *data, size_t n)
 
     if (o->max_bytes > 0 && o->size < o->max_bytes / 2)
         n = NM_MIN(n, (size_t)(o->max_bytes / 2 - o->size));
-    /* before the bytes, so that whoever sees them finds their time */
+    /* note the time before the bytes, so that a reader of the bytes finds their time */
     nm_output_times_note(&o->times, o->dir_fd, o->name, o->max_bytes, o->base + o->size - o->head,
                          o->has_older ? o->older : o->base);
     do

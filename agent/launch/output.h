@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * A container's output on disk. The command writes into pipes; its shim takes the bytes out of them and puts them into
- * files that belong to nobody else: who writes can neither cut nor bloat them, and can't outrun a limit. (With a plain
- * file as standard output the kernel knows no limit for it alone: RLIMIT_FSIZE holds for all files, project quotas
- * are few file systems' and few administrators', and who looks at the size now and then is 2 GB late.)
+ * Stores a container's output on disk. The command writes into pipes. Its shim copies the bytes into files that only
+ * root can access, so the command can neither truncate nor inflate them, nor exceed a limit. (If the standard output
+ * was a plain file, the kernel could not limit this file alone: RLIMIT_FSIZE applies to all files, few file systems and
+ * administrators use project quotas, and a periodic check of the size is 2 GB late.)
  *
- * A log has two files at most, of half the limit each:
+ * A log has at most two files, each of half the limit:
  *
  *   stdout         the newest bytes
- *   stdout.BASE    those before; BASE: how many bytes of output were written before its first
+ *   stdout.BASE    the bytes before them; BASE: number of output bytes before its first one
  *
- * When `stdout` is full, the older file is removed, `stdout` takes its place and a new one is begun. Each file but the
- * first begins with a line of ours that says how much came before (its head, which is no output); so a file has a
- * head if its BASE is above 0, and `stdout` has one if there is an older file, unless there was no room for it, or
- * somebody has cut it off. A log that nmd has shortened after the container's end has one file, stdout.BASE.
+ * When `stdout` is full, the older file is removed, `stdout` takes its place and a new file is begun. Each file but the
+ * first starts with a head: a line of nmd's own, not output, that says how many bytes came before. So a file has a head
+ * if its BASE is above 0. `stdout` has a head if there is an older file, unless there was no room for the head or the
+ * file was truncated. A log that nmd has shortened after the container's end has one file, stdout.BASE.
  *
- * When it was written is beside them (output-times.h).
+ * The times of the output are in files beside it (output-times.h).
  *
- * What can't be written (no space left, an I/O error) is lost and counted, and a line says so as soon as there is room
- * again: a full disk neither blocks a container nor ends it.
+ * Output that cannot be written (no space left, an I/O error) is lost and counted. A line reports the loss as soon as
+ * there is room again. So a full disk neither blocks nor ends a container.
  */
 
 #include <stdbool.h>
@@ -29,39 +29,39 @@
 
 #include "agent/launch/output-times.h"
 
-#define NM_OUTPUT_MIN_BYTES (64U << 10) /* the least limit of a stream */
-#define NM_OUTPUT_HEAD_MAX 160          /* no head is longer */
+#define NM_OUTPUT_MIN_BYTES (64U << 10) /* minimum limit of a stream */
+#define NM_OUTPUT_HEAD_MAX 160          /* maximum length of a head */
 #define NM_OUTPUT_NAME_SIZE 40
 #define NM_OUTPUT_N_STREAMS 2
 extern const char *const nm_output_streams[NM_OUTPUT_N_STREAMS];
 
 /* The writer of one stream. */
 struct nm_output {
-    int dir_fd; /* not ours to close */
-    int fd;     /* of the newest file */
+    int dir_fd; /* borrowed */
+    int fd;     /* descriptor of the newest file */
     const char *name;
-    uint64_t max_bytes; /* of the stream, on disk; 0: no limit */
-    uint64_t base;      /* bytes of output before the newest file's first */
-    uint64_t size;      /* of the newest file */
-    uint64_t head;      /* how much of it is its head */
+    uint64_t max_bytes; /* limit of the stream on disk; 0: no limit */
+    uint64_t base;      /* number of output bytes before the newest file */
+    uint64_t size;      /* size of the newest file */
+    uint64_t head;      /* length of its head */
     uint64_t older;     /* base of the older file, if there is one */
     bool has_older, in_line;
-    uint64_t lost;      /* bytes that no line has told of yet */
+    uint64_t lost;      /* lost bytes not yet reported by a line */
     uint64_t lost_total;
-    int error;          /* why they were lost */
+    int error;          /* reason for the loss */
     struct nm_output_times times;
 };
 
-/* Opens the newest file, or makes it. It has to be a plain file with one name (-ELOOP). */
+/* Opens or makes the newest file. Returns -ELOOP if it is not a plain file with a single name. */
 int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret);
-/* What can't be written is counted. */
+/* Writes output. Bytes that cannot be written are counted as lost. */
 void nm_output_write(struct nm_output *o, const char *data, size_t n);
-/* Tells of what was lost, if that can be written by now. */
+/* Reports lost bytes, if a line can be written by now, and closes the file. */
 void nm_output_close(struct nm_output *o);
 
-/* stdout.BASE */
+/* Returns the name of an older file: stdout.BASE */
 void nm_output_older_name(const char *name, uint64_t base, char buf[NM_OUTPUT_NAME_SIZE]);
-/* The same backwards: is `file` an older file of this stream? */
+/* Parses such a name: returns whether `file` is an older file of this stream. */
 bool nm_output_parse_older(const char *name, const char *file, uint64_t *ret_base);
-/* Its length, or 0 if there is no room. */
+/* Returns the length of the head, or 0 if the buffer is too small. */
 size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_HEAD_MAX]);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The launch record: what a shim has seen of its command, as a few "key value" lines. It travels
- * twice: as the file `record` in the container's directory, for whoever comes later, and as a
- * message to the nmd that is there now.
+ * The launch record: a shim's knowledge of its command, as a few "key value" lines. It is stored as the file `record`
+ * in the container's directory, for a later nmd, and sent as a message to the present nmd.
  *
- * The writer and the reader may be of different versions (a shim lives as long as its command, nmd
- * is upgraded in the meantime), hence text, and unknown keys are skipped. Everything else that is
- * odd is -EBADMSG: a key twice, a missing key of the phase, a number out of range. Shared by nmd
- * and the shim, so it needs nothing but libc.
+ * Writer and reader may have different versions (a shim lives as long as its command, and nmd may be upgraded
+ * meanwhile). So the record is text, and unknown keys are skipped. Every other irregularity is -EBADMSG: a repeated
+ * key, a missing key of the phase, a number out of range. nmd and the shim share this code, so it needs only libc.
  */
 
 #include "agent/launch/record.h"
@@ -112,7 +110,7 @@ static int parse_value(enum key key, const char *text, uint64_t *ret)
     return 0;
 }
 
-/* One "key value" line, already NUL-terminated. */
+/* Parses one "key value" line, already NUL-terminated. */
 static int parse_line(char *line, uint64_t values[static KEY_COUNT], unsigned *seen)
 {
     char *space = strchr(line, ' ');
@@ -139,7 +137,7 @@ static int parse_lines(const char *text, uint64_t values[static KEY_COUNT], unsi
         char line[128];
         const char *end = strchr(text, '\n');
 
-        /* the last line, too, must be whole: else the text was cut */
+        /* the last line must also be complete: otherwise the text was cut */
         if (!end || (size_t)(end - text) >= sizeof line)
             return -EBADMSG;
         memcpy(line, text, (size_t)(end - text));
@@ -157,7 +155,7 @@ static bool has(unsigned seen, unsigned wanted)
     return (seen & wanted) == wanted;
 }
 
-/* Are the keys there that the phase promises, and no two that exclude each other? */
+/* Returns whether the keys of the phase are present and no two keys exclude each other. */
 static bool is_complete(const uint64_t v[static KEY_COUNT], unsigned seen)
 {
     const unsigned started = 1U << KEY_PID | 1U << KEY_STARTED | 1U << KEY_STARTED_REALTIME;
@@ -215,7 +213,7 @@ int nm_launch_record_parse(const char *text, struct nm_launch_record *ret)
     return 0;
 }
 
-/* What a record of this phase has besides its times. */
+/* Prints the fields that a record of this phase has beside its times. */
 static int print_end(const struct nm_launch_record *r, char *buf, size_t size)
 {
     char ooms[32] = "";

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Namespaces of a container's own, against work that it has started by others. Who talks to its
- * user's service manager (systemd-run --user) has it run anything outside of the container's
- * cgroup; so does who lets logind start such a manager (loginctl enable-linger), or who slips into
- * another process of the user through /proc/PID/root or ptrace(). So
+ * Gives containers namespaces of their own, so that they cannot have other processes start work for them. A process
+ * that talks to its user's service manager (systemd-run --user) can have it run commands outside of the container's
+ * cgroup. So can a process that makes logind start such a manager (loginctl enable-linger), or that enters another
+ * process of the user through /proc/PID/root or ptrace(). Therefore:
  *
- *   - a mount namespace hides where those sockets are. It goes on receiving what the host mounts
- *     later, since the kernel makes a slave of each mount that a less privileged owner gets;
- *   - a user namespace in which all ids are what they are outside changes nothing about files, but
- *     to the kernel its processes are strangers to those outside: no tracing, no /proc/PID/root.
- *     It also is what allows the mounts, to an nmd that has no CAP_SYS_ADMIN itself.
+ *   - a mount namespace hides the sockets' directories. It still receives later mounts of the
+ *     host, since the kernel makes each mount a slave if the owner is less privileged;
+ *   - a user namespace that maps all ids to themselves changes nothing about files. But the kernel
+ *     denies its processes tracing and /proc/PID/root for processes outside.
+ *     It also permits the mounts to an nmd that has no CAP_SYS_ADMIN itself.
  *
- * The user namespace belongs to root: its owner could enter it with all capabilities, and with all
- * ids mapped these would count for root's files. None of the container's processes has one, and
- * set-user-ID programs can't give them any, which is why a container that may gain privileges gets no
- * namespaces.
+ * The user namespace belongs to root: its owner could enter it with all capabilities, and as all ids are mapped, these
+ * would apply to root's files. No process of the container has a capability, and set-user-ID programs cannot gain any.
+ * For this reason a container that may gain privileges gets no namespaces.
  *
- * Another command in the same container (a session) goes into the same namespaces, lest the two be strangers to each
- * other: no jstack, no debugger. They are taken from the container's shim, which has opened them while its child was
- * still its own program, and never from the command, which may be in some of its own by then: who made a user namespace
- * has all capabilities in it, and so over root's process that enters it.
+ * A session in the container enters the same namespaces; otherwise its processes and the container's could not trace
+ * each other (jstack, debuggers). The namespaces come from the container's shim, which has opened them before its
+ * child's exec. They never come from the command, which may be in namespaces of its own by then: the creator of a user
+ * namespace has all capabilities in it, and thus over root's process that enters it.
  *
- * Only somebody outside may write the map of ids: the shim, whom its child asks through their pair
- * of sockets. Used by nmd as well, to find out beforehand whether the kernel allows it all.
+ * Only a process outside can write the map of ids: the child asks the shim to do so through their socket pair. nmd also
+ * uses this code, to test whether the kernel permits it.
  */
 
 #include "agent/launch/shim.h"
@@ -38,13 +37,13 @@
 
 #include "util/fileio.h"
 
-/* The users' own runtime directories, with the buses of their service managers; and the system's bus, at which logind
- * and polkit let a user have such a manager started. */
+/* The users' runtime directories, with the buses of their service managers, and the system bus, through which logind
+ * and polkit allow a user to start such a manager. */
 static const char *const hidden[] = {"/run/user", "/run/dbus"};
 
 /*
- * Shared memory and queues of its own: what a command leaves in /dev/shm or as a System V segment goes with its last
- * process, where it else would stay as memory that is nobody's any more.
+ * Gives the container its own shared memory and queues: data in /dev/shm or System V segments then disappears with the
+ * last process. Otherwise it would remain as memory without an owner.
  */
 static int give_shared_memory(void)
 {
@@ -53,7 +52,7 @@ static int give_shared_memory(void)
     return errno == ENOENT ? 0 : -errno;
 }
 
-/* Empty, not to be written to, and over the whole directory: a user who logs in later gets a place below it. */
+/* Mounts an empty, read-only directory over the whole path: directories of users who log in later are also below it. */
 static int hide(const char *path)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
@@ -92,7 +91,7 @@ int nm_shim_confine(int channel, bool private_ipc)
     return r;
 }
 
-/* ---- those of a container that runs ---------------------------------------------------------- */
+/* ---- namespaces of a running container ------------------------------------------------------- */
 
 void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
 {
@@ -109,7 +108,7 @@ void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
     }
 }
 
-/* Above the numbers that it is given to a child under. */
+/* Opens at a number above those that a child receives. */
 static int open_namespace(pid_t shim_pid, int number)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -125,7 +124,7 @@ static int open_namespace(pid_t shim_pid, int number)
     return RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, NM_SHIM_FD_NAMESPACES));
 }
 
-/* The pid was that shim's if it still is when all is open. */
+/* The pid still belonged to that shim if the shim exists after all files were opened. */
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES])
 {
     struct pollfd p = {.fd = shim_pidfd, .events = POLLIN};
@@ -145,14 +144,14 @@ int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NA
     return r;
 }
 
-/* That of users first: it gives the capability for the others, which become() takes away again. */
+/* Enters the user namespace first: it gives the capability for the others, which become() drops again. */
 int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES])
 {
     static const int kinds[NM_SHIM_N_NAMESPACES] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWIPC};
 
     for (int i = 0; i < NM_SHIM_N_NAMESPACES; i++) {
         if (fcntl(namespaces[i], F_GETFD) < 0 && i == NM_SHIM_N_NAMESPACES - 1)
-            continue; /* it shares the host's */
+            continue; /* the session shares the host's namespace */
         if (setns(namespaces[i], kinds[i]) < 0)
             return -errno;
     }
@@ -164,7 +163,7 @@ static int map_ids(pid_t pid, const char *file)
     char path[40];
 
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    /* all but the last, which is -1 and nobody's */
+    /* all ids except the last, -1, which is not a user */
     return nm_write_file_at(AT_FDCWD, path, "0 0 4294967295");
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The spec's text, both ways; see shim.h. Printed by nmd and parsed by the shim as root, which
- * therefore checks everything: that each string ends inside the text, that no key comes twice or is
- * missing, and every number's range.
+ * Prints and parses the spec's text; see shim.h. nmd prints it, and the shim parses it as root. So the parser checks
+ * everything: that each string ends inside the text, that no key is repeated or missing, and the range of every number.
  */
 
 #include "agent/launch/shim.h"
@@ -17,7 +16,7 @@
 
 #define HEAD "nm-shim-spec 3"
 #define END "end"
-#define MAX_ERRNO 4096 /* the kernel's own limit, and one more */
+#define MAX_ERRNO 4096 /* the kernel's limit plus one */
 
 static size_t strv_text_size(char *const *v, size_t key_len)
 {
@@ -49,7 +48,7 @@ static char *append_account(char *p, const struct nm_shim_account *a)
     return p;
 }
 
-/* An ordinary command's spec has none of it. */
+/* Only a session's spec has these keys. */
 static char *append_session(char *p, const struct nm_shim_session *s)
 {
     if (s->shim_pid == 0)
@@ -110,8 +109,8 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three may come any number of times, the seven before them not at all: a terminal's two and a session's four
- * only together. */
+/* The last three may be repeated. The seven before them are optional: a terminal's two and a session's four must come
+ * together. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
     KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_ROWS, KEY_COLUMNS, KEY_SHIM_PID, KEY_COMMAND_PID,
@@ -130,7 +129,7 @@ static int parse_id(const char *s, uint32_t *ret)
 {
     uint64_t v;
 
-    /* the last value is -1: "leave as it is" to setresuid, which must never be asked for */
+    /* the last value is -1, which setresuid takes as "leave as it is", so it is refused */
     if (nm_parse_u64(s, &v) < 0 || v >= UINT32_MAX)
         return -EBADMSG;
     *ret = (uint32_t)v;
@@ -168,7 +167,7 @@ static int parse_output_max(const char *s, uint64_t *ret)
     return 0;
 }
 
-/* Up to `max`. */
+/* Parses a number up to `max`. */
 static int parse_number(const char *s, uint64_t max, uint64_t *ret)
 {
     return nm_parse_u64(s, ret) < 0 || *ret > max ? -EBADMSG : 0;
@@ -197,7 +196,7 @@ static int parse_session(enum key key, const char *value, struct nm_shim_session
     }
 }
 
-/* Rows or columns of a terminal, which has some of either. */
+/* Parses rows or columns of a terminal, which are above 0. */
 static int parse_cells(const char *value, uint16_t *ret)
 {
     uint64_t v;
@@ -266,7 +265,7 @@ static int split(char *string, enum key *ret_key, char **ret_value)
     return -EBADMSG;
 }
 
-/* How many strings the text has, or -EBADMSG if head or end are wrong. */
+/* Returns the number of strings in the text, or -EBADMSG if head or end are wrong. */
 static ssize_t count_strings(const char *text, size_t size)
 {
     const char *const end = END;
@@ -282,8 +281,8 @@ static ssize_t count_strings(const char *text, size_t size)
     return (ssize_t)n;
 }
 
-/* One of those that may come again. argv, a NULL, env and a NULL share one vector, of which *v is the first that is
- * free; env may only begin when argv is complete. */
+/* Parses a repeatable key. argv, a NULL, env and a NULL share one vector, whose first free entry is *v; env may only
+ * begin after argv is complete. */
 static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, struct nm_shim_spec *spec)
 {
     struct nm_shim_account *a = &spec->account;
@@ -298,7 +297,7 @@ static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, s
     return 0;
 }
 
-/* All of some keys or none of them. */
+/* Returns whether either all or none of the keys are present. */
 static bool are_together(unsigned seen, unsigned keys)
 {
     return (seen & keys) == 0 || (seen & keys) == keys;
@@ -317,7 +316,7 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
             return -EBADMSG;
         if (key < KEY_GROUP && (seen & (1U << key)))
             return -EBADMSG;
-        s = value; /* the value's own '=' and end are what strlen above must see */
+        s = value; /* continue at the value, since split() has ended the key with a NUL */
         if ((key < KEY_GROUP ? parse_single(key, value, spec)
                              : parse_repeated(key, value, seen, &v, spec)) < 0)
             return -EBADMSG;
@@ -328,10 +327,10 @@ static int parse_strings(char *text, size_t size, struct nm_shim_spec *spec)
     *v = NULL;
     if (!are_together(seen, KEYS_OF_SESSIONS) || !are_together(seen, KEYS_OF_TERMINALS))
         return -EBADMSG;
-    /* a terminal without a connection has nobody at its other end */
+    /* a terminal requires a connection to its user */
     if (spec->terms.rows > 0 && !spec->terms.has_input && spec->terms.session.shim_pid == 0)
         return -EBADMSG;
-    /* groups and an environment there need not be, the rest may not be missing */
+    /* groups and environment are optional, the other keys are required */
     seen |= KEYS_OF_SESSIONS | KEYS_OF_TERMINALS | 1U << KEY_HAS_INPUT | 1U << KEY_GROUP | 1U << KEY_ENV;
     return seen == (1U << KEY_COUNT) - 1 ? 0 : -EBADMSG;
 }
