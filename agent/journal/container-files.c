@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directories of containers: <state>/containers/<id>, which is nmd's and the shim's, and
- * <logs>/<id>. Only names that can be a container's id are ever looked at, let alone removed: an
- * operator may have pointed log-dir at a place that has other things in it.
+ * The directories of containers: <state>/containers/<id>, which nmd and the shim use, and <logs>/<id>. Only names that
+ * can be a container's id are read or removed, since an operator may have set log-dir to a directory that has other
+ * contents.
  */
 
 #include "agent/journal/container-files.h"
@@ -18,7 +18,7 @@
 void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
 {
     assert(id);
-    /* the state directory was checked to be short enough when it was opened */
+    /* the length of the state directory was checked when it was opened */
     (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
 }
 
@@ -44,9 +44,8 @@ static int unlink_one(const char *path, const struct stat *st, int type, struct 
     return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* A few small files each, all of them ours and none made by the container, whose user can't even look into them: both
- * directories are root's with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is
- * needed for that. */
+/* Removes a few small files, all made by nmd or the shim. The container's user has no access: both directories belong
+ * to root with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is needed. */
 void nm_files_forget(struct nm_manager *m, const char *id)
 {
     char path[NM_DIR_SIZE];

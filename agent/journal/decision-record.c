@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decision records. A decision is written to the store when it is taken and again when its outcome is known; who has
- * subscribed to events hears of it both times.
+ * Decision records. A decision is written to the store when it is taken and again when its outcome is known.
+ * Subscribers to events receive both.
  */
 
 #include "agent/journal/decision-record.h"
@@ -19,7 +19,7 @@
 
 #define NAME_KEPT_USEC (10 * NM_USEC_PER_SEC)
 
-/* Refusals for one reason are one record while none comes so long after the one before it, and for no longer in all. */
+/* Refusals for one reason share a record while each follows the previous one within this time, up to a total time. */
 #define REFUSALS_APART_USEC (60 * NM_USEC_PER_SEC)
 #define REFUSALS_TOGETHER_USEC (600 * NM_USEC_PER_SEC)
 
@@ -29,21 +29,21 @@ const uint64_t nm_histogram_bounds_usec[NM_HISTOGRAM_BUCKETS] = {
 
 /* ---- decisions ----------------------------------------------------------- */
 
-/* An unwritable journal makes the node unhealthy, for nothing may begin that can't be journalled. */
+/* An unwritable journal makes the node unhealthy, because no action may begin that cannot be journalled. */
 void nm_record_tell_health(struct nm_manager *m)
 {
     char reason[NM_HEALTH_REASON_SIZE] = "";
 
     assert(m->health);
     if (m->journal.error == -EUCLEAN)
-        return; /* that is made good, and told, by nm_journal_replace() */
+        return; /* nm_journal_replace() repairs this and reports it */
     if (m->journal.error < 0)
         (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)", m->state_dir,
                        strerror(-m->journal.error));
     nm_health_set_journal(m->health, reason);
 }
 
-/* Told when it changes, not with each write: a full disk would fill the log as well. */
+/* Reports only changes, since a log line per write would fill a full disk further. */
 void nm_record_store_result(struct nm_manager *m, int r)
 {
     assert(r <= 0);
@@ -67,7 +67,8 @@ void nm_record_store_result(struct nm_manager *m, int r)
         nm_record_tell_health(m);
 }
 
-/* A decision that was told of, and lost with its journal, must not lend its number to another one. */
+/* A decision may have been reported and then lost with its journal; its number must not be used for another
+ * decision. */
 void nm_record_begin_after(struct nm_manager *m, uint64_t number)
 {
     m->decisions.next = NM_MAX(m->decisions.next, number + 1);
@@ -78,8 +79,7 @@ static void save(struct nm_manager *m, const struct nm_decision *d)
     nm_record_store_result(m, nm_store_put_decision(m->store, d));
 }
 
-/* What the decision was taken on, as it was then: thresholds may be changed, and records are
- * read long after. */
+/* Copies the figures on which the decision was based: thresholds may change, and records are read long after. */
 static void fill_node(struct nm_manager *m, struct nm_decision *d)
 {
     const struct nm_policy_settings *s = &m->settings;
@@ -111,7 +111,8 @@ static void fill_container(struct nm_decision *d, const struct nm_container *c)
     d->request = c->view.request;
 }
 
-/* What isn't measured of it, is reserved: for those that warm up, were just resumed, or start in the same round. */
+/* Counts the difference between estimate and measured use as reserved: it is for containers that warm up, were just
+ * resumed, or start in the same round. */
 static void fill_used(struct nm_decision *d, const struct nm_policy_verdict *v, const struct nm_resources *used)
 {
     d->used = *used;
@@ -137,8 +138,8 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
         v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
 }
 
-/* The first of them only: on a node of thousands a record would else grow beyond what anybody
- * reads. How many there were is kept. */
+/* Records only the first candidates, because with thousands of them the record would become too long to read. Their
+ * total number is kept. */
 static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
                             const struct nm_policy_verdict *v)
 {
@@ -173,7 +174,7 @@ static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
     fill_candidates(d, a, v);
 }
 
-/* What was admitted in the same round stood before it. */
+/* Containers admitted in the same round were ahead of it. */
 static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
     d->resource = v->hold_resource;
@@ -181,7 +182,8 @@ static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
         fill_used(d, v, &v->hold_used);
 }
 
-/* One record for each container at a time. What is still open can't be measured any more. */
+/* Closes the container's previous record, as a container has one record at a time. Outcomes that are still open can no
+ * longer be measured. */
 static void supersede(struct nm_live_container *l)
 {
     if (l->decision_open)
@@ -189,7 +191,7 @@ static void supersede(struct nm_live_container *l)
     l->regain_due = false;
 }
 
-/* In the journal before it is carried out: recovery-decide.c closes what a crash leaves open. */
+/* Journals the decision before it is carried out; recovery-decide.c closes records that a crash left open. */
 static void announce(struct nm_live_container *l)
 {
     const struct nm_decision *d = &l->decision;
@@ -222,8 +224,8 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
     announce(l);
 }
 
-/* By name while there is one: a uid means nothing to who reads it on another host. A drain asks for the same one again
- * and again, and name services may take their time. */
+/* Returns the user's name if there is one, because a uid has no meaning on another host. A drain asks for the same name
+ * repeatedly, and name services may be slow. */
 static const char *user_name(struct nm_manager *m, uid_t uid)
 {
     uint64_t now = nm_now_usec();
@@ -241,7 +243,8 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
     return m->decisions.name;
 }
 
-/* A pause gives no memory back; what isn't taken back gives nothing. */
+/* Returns the resources that the action should free: a pause frees no memory, and an action that takes nothing back
+ * frees nothing. */
 static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_policy_container *v)
 {
     struct nm_resources use = v->measured;
@@ -255,7 +258,7 @@ static struct nm_resources expected_back(enum nm_decision_kind kind, const struc
     return use;
 }
 
-/* A person is the cause, so the reaction begins with the decision. */
+/* A person is the cause, so the reaction time starts with the decision. */
 void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who)
 {
@@ -291,7 +294,7 @@ void nm_record_kernel_kill(struct nm_live_container *l)
     announce(l);
 }
 
-/* Written and told as a real one, but never open: nothing follows it. */
+/* Writes and reports the record as if it were real, but never leaves it open, because no action follows. */
 void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                       const struct nm_policy_action *a, const struct nm_policy_verdict *v)
 {
@@ -308,7 +311,7 @@ void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                      nm_decision_summary(&d, text, sizeof text));
 }
 
-/* What the request was held against is counted anew: the last round's sums know nothing of what has come since. */
+/* Counts the claims against which the request was checked anew, because the last round's sums lack later changes. */
 static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 {
     struct nm_policy_claims claims;
@@ -319,8 +322,8 @@ static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
     d->queue_length = claims.queued;
 }
 
-/* Whoever is refused tries again, and a script does so many times a second: that is one record, with a count, so that
- * pauses and kills stay in sight. The numbers are those of the last one. */
+/* Joins repeated refusals into one record with a count: a refused client often retries many times a second, which would
+ * hide pauses and kills. The figures are those of the last refusal. */
 static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
 {
     d->n_times = 1;
@@ -334,7 +337,7 @@ static void join_refusals(const struct nm_decision *last, struct nm_decision *d)
     d->first_realtime_usec = last->first_realtime_usec;
 }
 
-/* The first, the tenth, the hundredth, ...: events and the log are for what is new. */
+/* Returns true for the first, the tenth, the hundredth, ... time: events and the log are for news. */
 static bool is_worth_telling(uint32_t n_times)
 {
     while (n_times >= 10 && n_times % 10 == 0)
@@ -342,7 +345,7 @@ static bool is_worth_telling(uint32_t n_times)
     return n_times == 1;
 }
 
-/* There is no container: the record has the name that it would have had. */
+/* No container exists: the record has the name that the container would have had. */
 void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason)
 {
@@ -371,8 +374,9 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
 }
 
-/* About all opportunistic containers, and so none's: `predicted` has the limit, 0 when it is lifted. Everybody hears
- * of it, but for whom it was done is in the record only, which administrators see. */
+/* Records a squeeze. It concerns all opportunistic containers, so the record names none: `predicted` has the limit, 0
+ * when it is lifted. Every subscriber is notified, but the beneficiary is in the record only, which only administrators
+ * see. */
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     struct nm_decision d = {.kind = NM_DECISION_SQUEEZE,
@@ -447,8 +451,8 @@ void nm_histogram_add(struct nm_histogram *h, uint64_t usec)
     h->n++;
 }
 
-/* Pauses and kills by people and owners, and the kernel's, are left out of the figures: what they measure is how fast
- * nmd brings the node back below its threshold. Reclaimed memory shows with the next sample. */
+/* Excludes pauses and kills by people, owners and the kernel from the figures, which measure how fast nmd brings the
+ * node back below its threshold. Reclaimed memory appears with the next sample. */
 void nm_record_effective(struct nm_live_container *l)
 {
     struct nm_decision *d = &l->decision;
@@ -472,14 +476,14 @@ void nm_record_effective(struct nm_live_container *l)
 
 void nm_record_regained(struct nm_live_container *l, const struct nm_resources *regained)
 {
-    if (l->decision.number == 0) /* an earlier nmd's, which was lost with its journal */
+    if (l->decision.number == 0) /* a record of an earlier nmd, lost with its journal */
         return;
     l->decision.regained = *regained;
     l->decision.regained_known = true;
     save(l->m, &l->decision);
 }
 
-/* A failure is an outcome like any other: it is told to whoever asks why. */
+/* A failure is an outcome, too: it is kept in the record for later queries. */
 void nm_record_failed(struct nm_live_container *l, const char *why)
 {
     struct nm_decision *d = &l->decision;

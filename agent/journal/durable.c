@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What outlives a restart beside containers and decisions: counters, the policy's memory of its
- * kills, what was learnt about applications, and whether the node drains. All of it goes into the
- * journal as small texts, in the transaction of the round (or of the container's end) that changed
- * it, so that none of it can be out of step with what was done.
+ * State that outlives a restart beside containers and decisions: counters, the policy's memory of its kills, values
+ * learnt about applications, and whether the node drains. It is journalled as small texts in the transaction of the
+ * round (or of the container's end) that changed it, so it always matches the actions taken.
  */
 
 #include "agent/journal/durable.h"
@@ -24,11 +23,10 @@
 #define KEY_DRAIN "drain"
 #define KEY_REMOVABLE "removable"
 
-/* An application that nobody has heard of for so long is forgotten: names are often made up anew
- * for each job. */
+/* An application without containers for this time is removed: names are often made up anew for each job. */
 #define APP_KEPT_USEC (30 * 24 * 3600 * NM_USEC_PER_SEC)
 
-/* As they are in the journal. */
+/* The values in the journal. */
 struct nm_durable {
     struct nm_counters counters;
     struct nm_policy_memory memory;
@@ -82,9 +80,10 @@ static const char *const counted[NM_COUNTED] = {
     [NM_COUNT_ADMITTED] = "admitted", [NM_COUNT_REFUSED] = "refused", [NM_COUNT_PAUSED] = "paused",
     [NM_COUNT_RESUMED] = "resumed",   [NM_COUNT_KILLED] = "killed",   [NM_COUNT_SHED] = "shed",
 };
-#define REASONS_TEXT_BYTES 8192 /* of some fifty reasons the few that a kind has */
+#define REASONS_TEXT_BYTES 8192 /* enough for the few of some fifty reasons that one kind has */
 
-/* Beside the sums, for which an earlier nmd has no more room: "killed memory-over-beta 3" a line. */
+/* Stores the reasons apart from the sums, because an earlier nmd accepts no further words there. Each line reads
+ * "killed memory-over-beta 3". */
 static void put_reasons(struct nm_manager *m)
 {
     char text[REASONS_TEXT_BYTES];
@@ -156,7 +155,7 @@ static void load_counters(struct nm_manager *m)
 
 #define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
 
-/* Beside the rest, whose words are counted: an earlier nmd has none of it. */
+/* Stores the margin apart from the other values, because an earlier nmd checks their number of words. */
 static void put_margin(struct nm_manager *m, const struct nm_policy_margin *margin)
 {
     char text[96];
@@ -205,7 +204,7 @@ static void save_policy(struct nm_manager *m)
         put_policy(m, &memory);
 }
 
-/* Its times are of this boot's clock: after a reboot nothing of it means anything. */
+/* Loads the policy's memory. Its times use the clock of this boot and are not valid after a reboot. */
 static void load_policy(struct nm_manager *m)
 {
     struct nm_policy_memory memory = {0};
@@ -259,7 +258,7 @@ static void load_app(const char *key, const char *value, void *userdata)
     }
     app = nm_lists_app(m, name);
     if (app == 0 &&
-        *name) /* no room for one more: they share a slot, which belongs to none of them */
+        *name) /* no slot is free: these applications share slot 0, which is not saved */
         return;
     m->apps.views[app].completed = completed;
     m->apps.all[app].n_runs = n_runs;
@@ -294,7 +293,7 @@ static void load_drain(struct nm_manager *m)
     m->drain.deadline_usec = m->journal.opened.same_boot ? deadline : UINT64_MAX;
 }
 
-/* ---- since when nothing holds the node ------------------------------------- */
+/* ---- time since which the node is removable -------------------------------- */
 
 static void put_removable(struct nm_manager *m)
 {
@@ -320,7 +319,7 @@ static void load_removable(struct nm_manager *m)
     m->durable->removable_usec = m->removable_since_usec;
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- saving and loading everything --------------------------------------- */
 
 void nm_durable_save(struct nm_manager *m)
 {

@@ -22,7 +22,7 @@ struct nm_ended_apps {
     struct nm_ended_app apps[NM_ENDED_APPS];
 };
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text format ----------------------------------------------------------------------------- */
 
 void nm_ended_app_print(const struct nm_ended_app *e, char *text, size_t size)
 {
@@ -72,7 +72,7 @@ static struct nm_ended_app *find(struct nm_ended_apps *a, const char *name, uid_
     return NULL;
 }
 
-/* An empty one, or that of the oldest; of the user's own oldest, if he has as many as there may be of one. */
+/* Returns an empty entry or the oldest one; if the user has as many entries as allowed, the oldest of this user. */
 static struct nm_ended_app *make_room(struct nm_ended_apps *a, uid_t uid)
 {
     struct nm_ended_app *oldest = NULL, *own = NULL;
@@ -85,7 +85,7 @@ static struct nm_ended_app *make_room(struct nm_ended_apps *a, uid_t uid)
         n_own += mine;
         if (mine && (!own || e->last_ended_usec < own->last_ended_usec))
             own = e;
-        if (!oldest || e->last_ended_usec < oldest->last_ended_usec) /* an empty one is of no time at all */
+        if (!oldest || e->last_ended_usec < oldest->last_ended_usec) /* an empty entry has time 0, so it is oldest */
             oldest = e;
     }
     return uid != 0 && n_own >= NM_ENDED_APPS_PER_USER ? own : oldest;
@@ -122,7 +122,7 @@ int nm_ended_apps_add(struct nm_ended_apps *a, const struct nm_container *c)
     }
     count(e, c);
     if (a->fd < 0)
-        return 0; /* that was told at the start */
+        return 0; /* the error was logged at startup */
     nm_ended_app_print(e, text, sizeof text);
     r = nm_slot_file_put(a->fd, (uint64_t)(e - a->apps), NM_ENDED_APP_SLOT_BYTES, text);
     return r < 0 ? r : 1;
@@ -134,9 +134,9 @@ const struct nm_ended_app *nm_ended_apps_get(const struct nm_ended_apps *a, unsi
     return a->apps[i].name[0] && a->apps[i].last_ended_usec >= since_usec ? &a->apps[i] : NULL;
 }
 
-/* ---- from one nmd to the next ---------------------------------------------------------------- */
+/* ---- loading and opening --------------------------------------------------------------------- */
 
-/* One that is there twice, by a foreign hand, is there once. */
+/* Entries that another program has duplicated are loaded once. */
 static void load(struct nm_ended_apps *a)
 {
     char text[TEXT_BYTES + 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See event-file.h. What is one of some is a word and not a number, so that another version reads what it knows. */
+/* See event-file.h. Enumerations are written as words and not as numbers, so that another version can read the values
+ * that it knows. */
 
 #include "agent/journal/event-file.h"
 
@@ -23,7 +24,7 @@ static const char *or_dash(const char *s)
     return *s ? s : "-";
 }
 
-/* The text comes last and ends with the slot, or the zeroes that fill it: it may have anything in it. */
+/* The text comes last and ends with the slot or with the padding zeroes, so it may contain any character. */
 void nm_event_print(const struct nm_event_record *e, char slot[NM_EVENT_SLOT_BYTES])
 {
     char body[BODY_BYTES] = "";
@@ -98,8 +99,8 @@ int nm_event_parse(const char slot[NM_EVENT_SLOT_BYTES], struct nm_event_record 
     return nm_slot_open(slot, NM_EVENT_SLOT_BYTES, body) ? nm_event_parse_body(body, ret) : -EBADMSG;
 }
 
-/* A slot whose number belongs to another one is a foreign hand's, and so are numbers that are no neighbours of the
- * newest: what is shown leaves them out by itself, since it looks for each number in its place. */
+/* A slot with another slot's number was written by another program, as were numbers that are not adjacent to the
+ * newest. Readers skip them, since they look for each number in its own slot. */
 static uint64_t load(int fd, struct nm_event_record *ring)
 {
     char slot[NM_EVENT_SLOT_BYTES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Events: the newest are in a ring in memory and in a file beside the journal; who has subscribed hears of each. */
+/* Events: the newest are kept in a ring in memory and in a file beside the journal. Subscribers are called for each
+ * event. */
 
 #include "agent/journal/event-ring.h"
 
@@ -21,9 +22,9 @@ struct nm_subscription {
 
 struct nm_events {
     struct nm_event_record ring[NM_EVENT_RING];
-    uint64_t next;         /* its number */
-    uint64_t next_to_keep; /* in the file */
-    int fd, error;         /* of event-file.c; what its newest write returned */
+    uint64_t next;         /* number of the next event */
+    uint64_t next_to_keep; /* next number to write to the file */
+    int fd, error;         /* descriptor for event-file.c; result of the newest write */
     struct nm_subscription *subscriptions;
 };
 
@@ -59,8 +60,7 @@ const struct nm_event_record *nm_events_newest(const struct nm_events *e)
     return &e->ring[(e->next - 1) % NM_EVENT_RING];
 }
 
-/* The oldest of the ring gives way. Numbers go on, so that a reader can tell how many it has
- * missed. */
+/* Overwrites the oldest event of the ring. Numbers continue, so that a reader can detect missed events. */
 static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_kind kind)
 {
     struct nm_event_record *e = &m->events->ring[m->events->next % NM_EVENT_RING];
@@ -124,13 +124,12 @@ static void publish(struct nm_manager *m, const struct nm_event *e)
     assert(e->number != 0);
     nm_events_keep(m);
     for (struct nm_subscription *s = m->events->subscriptions; s; s = next) {
-        next = s->next; /* a subscriber may end itself */
+        next = s->next; /* a subscriber may unsubscribe in its callback */
         s->cb(e, s->userdata);
     }
 }
 
-/* With who submitted it: events outlive their container, and who may read them is still to be
- * told. */
+/* Also copies the submitter: events outlive their container, and the submitter determines later who may read them. */
 static void name_container(struct nm_event_record *e, const struct nm_container *c)
 {
     (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
@@ -139,7 +138,7 @@ static void name_container(struct nm_event_record *e, const struct nm_container 
     e->type = c->view.type;
 }
 
-/* Only what has an entry in the catalog (journalctl -x) has an id. */
+/* Only events with an entry in the catalog (journalctl -x) have a message id. */
 static const char *end_message_id(const struct nm_container *c, enum nm_state to)
 {
     if (to != NM_COMPLETED)
@@ -147,7 +146,7 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
     return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
 }
 
-/* The ends are what a log is read for; every other change of state is there at debug. */
+/* Logs ends at a visible level, since readers of a log look for these, and other state changes at debug. */
 void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
@@ -251,7 +250,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     for (uint64_t n = NM_MAX(first, after_number + 1); n < m->events->next; n++) {
         const struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
 
-        if (e->number == n && may_see(who, e)) /* an earlier nmd may have been unable to keep it */
+        if (e->number == n && may_see(who, e)) /* false if an earlier nmd could not write it */
             cb(e, userdata);
     }
 }

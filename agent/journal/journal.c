@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Another journal in the place of one that turned out to be damaged, with all that is known in it. */
+/* Replaces a damaged journal by a new one with all known state. */
 
 #include "agent/journal/journal.h"
 
@@ -46,7 +46,7 @@ void nm_journal_replace(struct nm_manager *m)
     (void)nm_mkdir_p(m->state_dir, 0700); /* the whole directory may have been removed */
     r = nm_store_restart(m->store, &o);
     if (r == -EPROTO)
-        return; /* in a transaction: soon */
+        return; /* in a transaction: done soon after */
     nm_record_store_result(m, r);
     if (r >= 0)
         m->journal.opened.epoch = o.epoch;

@@ -3,8 +3,8 @@
 
 #include "agent/state/manager-state.h"
 
-/* The journal in use is damaged: it is set aside, and a new one has all that is known. Within a transaction
- * nothing happens yet. */
+/* Replaces a damaged journal: sets it aside and writes all known state to a new one. Within a transaction it does
+ * nothing yet. */
 void nm_journal_replace(struct nm_manager *m);
-/* rest: what else is to be said of it, as the end of a sentence */
+/* rest: further text, as the end of the sentence */
 void nm_journal_tell_damage(struct nm_manager *m, const struct nm_store_opened *o, const char *rest);

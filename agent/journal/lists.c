@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who is there: the containers that live, in the order of their arrival, those that have ended, the index over
- * both, and the applications that they belong to. The policy's workspaces follow the sizes of the lists.
+ * The containers of the node: the live ones in order of arrival, the ended ones, the index over both, and their
+ * applications. The policy's workspaces grow with the lists.
  */
 
 #include "agent/journal/lists.h"
@@ -58,7 +58,7 @@ static int reserve(struct nm_manager *m, size_t live_size, size_t apps_size)
     return r < 0 ? r : nm_policy_reserve(m->shadow_policy, n_views, n_apps);
 }
 
-/* The policy's workspaces follow the sizes of the lists, so that deciding never allocates. */
+/* Grows the policy's workspaces with the lists, so that decisions need no allocation. */
 int nm_lists_reserve(struct nm_manager *m)
 {
     return reserve(m, m->lives.size, m->apps.size);
@@ -86,7 +86,8 @@ static int grow_apps(struct nm_manager *m)
     return r;
 }
 
-/* The one that was heard of least lately and has nobody alive. 0: all have; that is the one of those without a name. */
+/* Returns the slot of the application without live containers that was used least recently. Returns 0, the slot for
+ * containers without an application, if all have live containers. */
 static uint32_t least_wanted_app(const struct nm_manager *m)
 {
     _cleanup_free_ bool *wanted = calloc(m->apps.n, sizeof *wanted);
@@ -111,7 +112,8 @@ static void tell_apps_full(struct nm_manager *m, const char *name)
     m->apps.full_told = true;
 }
 
-/* Where a new one goes; 0: nowhere. What was learnt of the one that makes room is forgotten. */
+/* Returns the slot for a new application, or 0 if none is available. Values learnt about a replaced application are
+ * lost. */
 static uint32_t find_slot(struct nm_manager *m, const char *name)
 {
     char key[NM_STORE_KEY_SIZE];
@@ -144,7 +146,7 @@ uint32_t nm_lists_app(struct nm_manager *m, const char *name)
         }
     slot = find_slot(m, name);
     if (slot == 0 && (*name || m->apps.n == 0))
-        return 0; /* strangers share the slot of those without a name */
+        return 0; /* applications without a slot share slot 0 */
     m->apps.all[slot] = (struct nm_app){.seen_usec = nm_realtime_usec()};
     m->apps.views[slot] = (struct nm_policy_app){0};
     (void)snprintf(m->apps.all[slot].name, NM_NAME_SIZE, "%s", name);
@@ -197,7 +199,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     return 0;
 }
 
-/* A worker that is still at its reclaim ends by itself, and is nobody's then: only its status is fetched. */
+/* Detaches a worker that is still reclaiming. It ends by itself; afterwards nmd only reaps it. */
 static void leave_worker(struct nm_live_container *l)
 {
     if (l->reclaim_child) {
@@ -302,10 +304,10 @@ void nm_lists_remove_live(struct nm_live_container *l)
         nm_lists_tell_unkillable(m);
 }
 
-/* What is kept for an owner is bounded when it is submitted (user-limits.c), and not here.
+/* Results kept for an owner are limited when a container is submitted (user-limits.c), and not here.
  *
- * How many of each user's are too many: at most NM_ENDED_MAX / NM_ENDED_PER_USER users can have that
- * many, and a few more that came since the last look. */
+ * Computes how many ended containers of each user exceed the limit. At most NM_ENDED_MAX / NM_ENDED_PER_USER users can
+ * reach it, and a few more that were added since the last check. */
 struct excess {
     struct {
         uid_t uid;
@@ -376,8 +378,7 @@ void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
     forget(m, &c, 1);
 }
 
-/* Oldest first, and not many at a time: each has files to be removed, and somebody may have run
- * thousands. */
+/* Removes the oldest first, and few at a time: each has files to remove, and a user may have run thousands. */
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
 {
     struct nm_container *gone[FORGET_PER_TURN];

@@ -16,7 +16,7 @@
 
 #define HEAD "nm-history-1"
 #define TEXT_BYTES (NM_LONG_HISTORY_SLOT_BYTES - NM_SLOT_SUM_BYTES)
-#define SLOTS 640u /* of each level: more than a history has steps */
+#define SLOTS 640u /* per level: more than a history has steps */
 
 static const uint64_t spans_usec[] = {2 * 3600 * NM_USEC_PER_SEC, NM_LONG_HISTORY_SPAN_USEC};
 #define LEVELS NM_ARRAY_SIZE(spans_usec)
@@ -26,7 +26,7 @@ struct nm_long_history {
     struct nm_history *level[LEVELS];
 };
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text format ----------------------------------------------------------------------------- */
 
 enum number {
     TIME,
@@ -122,7 +122,7 @@ static int put(const struct nm_long_history *h, size_t level, const struct nm_hi
     int r;
 
     if (h->fd < 0)
-        return 0; /* that was told at the start */
+        return 0; /* the error was logged at startup */
     nm_long_history_print(p, text, sizeof text);
     r = nm_slot_file_put(h->fd, slot_of(h, level, p), NM_LONG_HISTORY_SLOT_BYTES, text);
     return r < 0 ? r : 1;
@@ -135,8 +135,8 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* A slot that another point belongs into is a foreign hand's. What is older than the span, or of a time that is
- * yet to come (somebody has set the clock), is left out. */
+/* A slot with a point of another slot was written by another program and is left out. Points older than the span, or in
+ * the future (after the clock was set back), are left out, too. */
 static void load(struct nm_long_history *h, size_t level, uint64_t now, struct nm_history_point points[SLOTS])
 {
     char text[TEXT_BYTES + 1];
@@ -197,7 +197,7 @@ struct nm_long_history *nm_long_history_free(struct nm_long_history *h)
     return NULL;
 }
 
-/* Where the clock was set back, what is now in the future goes. */
+/* If the clock was set back, points that are now in the future are removed. */
 static int add(struct nm_long_history *h, size_t level, const struct nm_history_point *p)
 {
     uint64_t step = nm_history_step_usec(h->level[level]);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The node's last day, beside the last minutes that monitor/history.c has in memory: the same points in longer
- * steps, two hours in steps of 12 s and a day in steps of 144 s. By the time of day, so that they go on after a
- * restart of nmd or of the host: each step that is over is written to a file in the state directory, which has a
- * slot for each and doesn't grow. What can't be read there is left out; what can't be written is there until nmd
- * ends.
+ * Keeps the history of the node's last day; monitor/history.c has only the last minutes, in memory. The points are the
+ * same in longer steps: two hours in steps of 12 s and a day in steps of 144 s. They use the time of day, so the
+ * history continues after a restart of nmd or of the host. Each completed step is written to a file in the state
+ * directory, which has one slot per step and does not grow. Unreadable slots are left out. Steps that cannot be written
+ * are kept until nmd exits.
  */
 
 #include "monitor/monitor.h"
@@ -16,18 +16,19 @@
 
 struct nm_long_history;
 
-/* Reads the file of an earlier nmd. Returns 0 or -ENOMEM; *ret_error is why this one can't write to it, or 0. */
+/* Reads the file of an earlier nmd. Returns 0 or -ENOMEM; *ret_error is the reason why this nmd cannot write the file,
+ * or 0. */
 int nm_long_history_new(const char *state_dir, uint64_t realtime_usec, struct nm_long_history **ret, int *ret_error);
-struct nm_long_history *nm_long_history_free(struct nm_long_history *h); /* writes the steps that have begun */
+struct nm_long_history *nm_long_history_free(struct nm_long_history *h); /* writes the unfinished steps */
 NM_DEFINE_CLEANUP(struct nm_long_history *, nm_long_history_free)
 
-/* Adds a point of the short history. Returns 1 if that ended a step, which is on disk now, 0 if there is nothing to
- * write or no file, or -errno. */
+/* Adds a point of the short history. Returns 1 if the point completed a step, which is on disk now, 0 if there is
+ * nothing to write or no file, or -errno. */
 int nm_long_history_add(struct nm_long_history *h, const struct nm_history_point *p);
 
-/* The finest one that goes back so far, or the day's; its points' at_usec is the time of day. */
+/* Returns the finest history that covers the span, or that of the day. at_usec of its points is the time of day. */
 const struct nm_history *nm_long_history_get(const struct nm_long_history *h, uint64_t span_usec);
 
-/* A point as it is in the file, filled up with zeroes; and back: 0 or -EBADMSG. The text is taken apart. */
+/* Print a point as the file stores it, padded with zeroes, and parse it: 0 or -EBADMSG. Parsing modifies the text. */
 void nm_long_history_print(const struct nm_history_point *p, char *text, size_t size);
 int nm_long_history_parse(char *text, struct nm_history_point *ret);

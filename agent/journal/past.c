@@ -10,7 +10,7 @@ struct nm_past {
     struct nm_history *history;
     struct nm_long_history *long_history;
     struct nm_ended_apps *ended_apps;
-    int error; /* why the last two can't be kept on disk, or 0 */
+    int error; /* reason why the last two cannot be written to disk, or 0 */
 };
 
 /* Logs a failure to write the files when it begins and when it ends. The figures stay in memory meanwhile. */
@@ -66,8 +66,8 @@ void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *poin
         tell_error(m, NM_MIN(r, 0));
 }
 
-/* Events wait until the journal has the end. This count doesn't: an end that is counted twice after a crash harms
- * nobody. */
+/* Counts the end at once. Events wait until the journal has the end; this count does not, because an end that is
+ * counted twice after a crash is harmless. */
 void nm_past_add_end(struct nm_manager *m, const struct nm_container *c)
 {
     int r = nm_ended_apps_add(m->past->ended_apps, c);

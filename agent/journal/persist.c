@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is kept of a container while it lives: its row in the journal, the copy of it beside its shim's records
- * (container-snapshot.h), and its state, which is journalled and told with each change.
+ * The stored state of a live container: its row in the journal, the copy beside its shim's records
+ * (container-snapshot.h), and its state, which is journalled and reported at each change.
  */
 
 #include "agent/journal/persist.h"
@@ -45,7 +45,7 @@ int nm_persist_snapshot(struct nm_live_container *l)
     int r;
 
     if (l->c->shim_pid == 0 && !l->has_copy)
-        return 0; /* the round sees to it, if it is going to wait */
+        return 0; /* the round writes it, if the container has to wait */
     r = nm_persist_write_snapshot(l);
     NM_FAULT("copy-written");
     return r;
@@ -94,7 +94,7 @@ int nm_persist_check(struct nm_manager *m, struct nm_problem *ret_problem)
     if (r < 0)
         r = nm_store_flush(m->store);
     nm_record_store_result(m, r);
-    if (r >= 0 || r == -EUCLEAN) /* that is made good in a moment, with all that is known */
+    if (r >= 0 || r == -EUCLEAN) /* -EUCLEAN: the journal is replaced soon, with all known state */
         return 0;
     return nm_persist_refuse(m, r, ret_problem);
 }
