@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See container-snapshot.h. The file is replaced as a whole (written beside, then renamed): a reader sees the old
- * one or the new one, never a part. Read, it is as suspect as anything from a disk that may have
- * been full or damaged: size, format, boot and id are checked before it is believed.
+ * See container-snapshot.h. The file is replaced as a whole (written beside, then renamed): a reader sees either the
+ * old or the new file. The reader trusts no file, because the disk may have been full or damaged: it checks size,
+ * format, boot and id first.
  */
 
 #include "agent/store/container-snapshot.h"
@@ -18,7 +18,7 @@
 
 #define FORMAT 1
 #define MAX_BYTES                                                                                  \
-    (8 << 20) /* command and environment have 512 KiB, which JSON may write six times as long */
+    (8 << 20) /* command and environment have 512 KiB, which JSON may write in six times the length */
 
 static int open_dir(const char *path)
 {
@@ -54,7 +54,7 @@ int nm_container_snapshot_write(const char *container_dir, const char *boot_id, 
         fd = r < 0 ? r : open_dir(container_dir);
     }
     r = fd < 0 ? fd : 0;
-    if (r >= 0 && c->blob.bytes > 0) /* first: the copy says that it is there */
+    if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the copy says that it exists */
         r = nm_write_bytes_atomic_at(fd, NM_COPY_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
     return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
@@ -75,7 +75,7 @@ static int load_blob(int dir_fd, struct nm_container *c)
     int r = nm_read_regular_at(dir_fd, NM_COPY_BLOB_FILE, NM_BLOB_MAX, &bytes, &size);
 
     if (r < 0)
-        return r == -ENOENT ? -EBADMSG : r; /* the copy says that it is there */
+        return r == -ENOENT ? -EBADMSG : r; /* the copy says that the blob exists */
     return nm_container_set_blob(c, bytes, size);
 }
 
@@ -96,7 +96,7 @@ int nm_container_snapshot_read(const char *container_dir, const char *boot_id, b
         r = -EBADMSG;
     if (r >= 0)
         r = nm_store_container_from_json(json_object_get(j, "container"), &c);
-    /* A directory that was moved about is not that container's. */
+    /* A directory that was renamed does not belong to that container. */
     if (r >= 0 && (!id || !nm_streq(c->id, id + 1)))
         r = -EBADMSG;
     if (r >= 0 && json_is_true(json_object_get(j, "has_blob")))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See store-columns.h. What is read back is looked at with suspicion: a file may be damaged in a
- * way that no check finds, or written by another hand. A number out of range, an unknown word or a
- * name that is none makes no container.
+ * See store-columns.h. Values that are read are checked, because a file may have undetected damage or may have been
+ * written by another program. A number out of range, an unknown word or an invalid name makes the whole container
+ * invalid.
  */
 
 #include "agent/store/store-columns.h"
@@ -21,7 +21,7 @@
     {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), value}
 
 const struct nm_store_column nm_store_columns[] = {
-    C("id", NM_KIND_WORD, id), /* the first: primary key */
+    C("id", NM_KIND_WORD, id), /* must be first: the primary key */
     C("seq", NM_KIND_COUNT, view.seq),
     C("name", NM_KIND_NAME, name),
     C("app", NM_KIND_NAME, app),
@@ -80,8 +80,7 @@ static const void *field_of(const struct nm_store_column *col, const struct nm_c
     return (const char *)c + col->offset;
 }
 
-/* SQLite's integers have a sign. What is all bits (BITS) goes through unharmed; what is an amount
- * stops at the largest. */
+/* SQLite's integers are signed. Bit patterns (BITS) are converted unchanged; amounts are limited to INT64_MAX. */
 int64_t nm_store_column_number(const struct nm_store_column *col, const struct nm_container *c)
 {
     const void *p = field_of(col, c);
@@ -126,7 +125,7 @@ const char *nm_store_column_text(const struct nm_store_column *col, const struct
     }
 }
 
-/* (uid_t)-1 is no user: to setuid() and its relatives it means "leave it". */
+/* (uid_t)-1 is not a user: setuid() and its relatives take it as "leave unchanged". */
 int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, struct nm_container *c)
 {
     static const struct {
@@ -155,7 +154,7 @@ int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, str
     return 0;
 }
 
-/* nmd opens it as root. */
+/* nmd opens this path as root, so it is checked. */
 static int set_path(const char *text, char **field)
 {
     char *copy = *text ? strdup(text) : NULL;
@@ -171,7 +170,7 @@ static int set_path(const char *text, char **field)
     return 0;
 }
 
-/* Ids and names are held to what a request may have: they become parts of paths. */
+/* Ids and names must satisfy the rules for requests, because they become parts of paths. */
 int nm_store_column_set_text(const struct nm_store_column *col, const char *text,
                              struct nm_container *c)
 {

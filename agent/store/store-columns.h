@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * A container's fields that outlive nmd, as one table: rows of the journal (store-container.c) and
- * copies beside it (store-json.c) both follow it, so that neither can forget one.
+ * One table of all fields of a container that outlive nmd. Rows of the journal (store-container.c) and the copies
+ * beside it (store-json.c) both follow this table, so both always have the same fields.
  */
 
 #include "agent/container.h"
 
 enum nm_store_kind {
-    NM_KIND_COUNT, /* uint64_t; larger than INT64_MAX is written as that */
+    NM_KIND_COUNT, /* uint64_t; values above INT64_MAX are written as INT64_MAX */
     NM_KIND_BITS,  /* uint64_t, any value (an inode, "never") */
     NM_KIND_U32,
     NM_KIND_ID,  /* uid_t; not -1 */
@@ -17,8 +17,8 @@ enum nm_store_kind {
     NM_KIND_PID,
     NM_KIND_BOOL,
     NM_KIND_WORD, /* char[]: a valid name */
-    NM_KIND_NAME, /* the same, or empty */
-    NM_KIND_TEXT, /* char[]: anything that fits */
+    NM_KIND_NAME, /* char[]: a valid name, or empty */
+    NM_KIND_TEXT, /* char[]: any text that fits */
     NM_KIND_PATH, /* char *: an absolute path, or NULL, which is written as "" */
     NM_KIND_TYPE, /* enums, by name */
     NM_KIND_STATE,
@@ -30,8 +30,8 @@ struct nm_store_column {
     const char *name;
     enum nm_store_kind kind;
     size_t offset, size;
-    const char *later; /* NULL: every journal has it; else what rows from before it was added have, in SQL: what
-                          nm_container_new() gives */
+    const char *later; /* NULL: every journal has the column; else the SQL default for older rows, equal to that of
+                        * nm_container_new() */
 };
 
 extern const struct nm_store_column nm_store_columns[];
@@ -42,11 +42,12 @@ static inline bool nm_store_kind_is_text(enum nm_store_kind kind)
     return kind >= NM_KIND_WORD;
 }
 
-/* Of the column's kind. The text is valid as long as c. */
+/* Return the value of a column of that kind. A text is valid as long as c. */
 int64_t nm_store_column_number(const struct nm_store_column *col, const struct nm_container *c);
 const char *nm_store_column_text(const struct nm_store_column *col, const struct nm_container *c);
 
-/* Checks and sets. -ENOMEM, -EBADMSG or -EINVAL: out of range, an unknown word, too long, no name. */
+/* Check and set a value. Return -ENOMEM, -EBADMSG or -EINVAL: out of range, an unknown word, too long, not a valid
+ * name. */
 int nm_store_column_set_number(const struct nm_store_column *col, int64_t v,
                                struct nm_container *c);
 int nm_store_column_set_text(const struct nm_store_column *col, const char *text,

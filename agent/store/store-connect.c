@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One file is opened, checked and closed; what to do about one that can't be is told elsewhere (store-open.c). It is
- * locked exclusively while it is open: two nmds on one state directory would each kill what the other runs. The lock
- * also spares the shared-memory index of WAL mode and the locking of each transaction.
+ * Opens, checks and closes one file; store-open.c handles files that cannot be opened. The file is locked exclusively
+ * while it is open, because two nmds on one state directory would kill each other's containers. The lock also avoids
+ * the shared-memory index of WAL mode and the locking of each transaction.
  */
 
 #include "agent/store/store-connect.h"
@@ -17,13 +17,13 @@
 #include "agent/store/store-sql.h"
 #include "util/clock.h"
 
-/* a check that takes longer is cut short: bad rows are found later */
+/* a longer check is cut short: bad rows are then found when they are read */
 #define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
 #define CHECK_STEP_OPS 100000
 #define CHECKPOINT_FRAMES 500
-#define BUSY_TIMEOUT_MSEC 2000 /* an nmd that is just being replaced */
+#define BUSY_TIMEOUT_MSEC 2000 /* enough for an nmd that is being replaced */
 
-/* The cache is small: what is read after the start is a page or two per write. */
+/* A small cache suffices: after startup a write reads one or two pages. */
 static const char pragmas_sql[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                   "PRAGMA cache_size = -128;"
                                   "PRAGMA mmap_size = 0;"
@@ -85,7 +85,7 @@ static int prepare_one(struct nm_store *s, enum nm_store_stmt which)
     if (sql)
         code = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL);
     sqlite3_free(sql);
-    /* SQLITE_ERROR: it has not the tables and columns that it should have */
+    /* SQLITE_ERROR: tables or columns are missing */
     return (code & 0xff) == SQLITE_ERROR ? -EUCLEAN : nm_store_error(s->db, code);
 }
 
@@ -98,7 +98,7 @@ static int prepare_all(struct nm_store *s)
     return r;
 }
 
-/* The file with the right mode from the start; an empty one is a new database to SQLite. */
+/* Makes the file with the right mode from the start; SQLite takes an empty file as a new database. */
 static int make_file(const char *path)
 {
     _cleanup_close_ int fd =
@@ -112,7 +112,8 @@ static int make_file(const char *path)
     return S_ISREG(st.st_mode) ? 0 : -EUCLEAN;
 }
 
-/* SQLite says no more than that it can't. The obstacle may be gone by now; then it is the file itself. */
+/* Finds the reason, because SQLite only reports that it cannot open the file. If the file can be opened now, the file
+ * itself is at fault. */
 static int why_not(const char *path)
 {
     char log[512];
@@ -129,7 +130,7 @@ static int why_not(const char *path)
     return -EIO;
 }
 
-/* In place of SQLite's own, which only takes the log in when it is long. */
+/* Replaces SQLite's own hook, which only checkpoints a long log. */
 static int on_commit(void *userdata, sqlite3 *db, const char *schema, int n)
 {
     struct nm_store *s = userdata;
@@ -168,8 +169,7 @@ int nm_store_connect(struct nm_store *s, const char *filename)
         nm_wal_mark_open(&s->mark, filename, s->boot_id);
         (void)sqlite3_wal_hook(s->db, on_commit, s);
     }
-    /* The file has just been opened for writing: it is its header that forbids it, by a format that
-     * is none. */
+    /* The file was just opened for writing, so its header forbids writing, by an invalid format number. */
     return r == -EROFS ? -EUCLEAN : r;
 }
 
@@ -184,7 +184,7 @@ static void forget_statements(struct nm_store *s)
 void nm_store_disconnect(struct nm_store *s)
 {
     forget_statements(s);
-    nm_wal_mark_clear(&s->mark); /* closing takes the log in, and away */
+    nm_wal_mark_clear(&s->mark); /* closing checkpoints and removes the log */
     nm_wal_mark_done(&s->mark);
     (void)sqlite3_close(s->db);
     s->db = NULL;

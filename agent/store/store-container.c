@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Containers as rows. Writing and reading follow the table of columns (store-columns.c).
- * The command (argv, env, directory), which can be large and seldom changes, has a table of its own,
- * and so has what its owner keeps with it: a change of state rewrites a few hundred bytes.
+ * Containers as rows. Writing and reading follow the table of columns (store-columns.c). The command (argv, env,
+ * directory), which can be large and seldom changes, has a table of its own, and so has the owner's blob. A change of
+ * state thus rewrites only a few hundred bytes.
  *
- * Rows are read with suspicion: the file may be damaged in a way that no check finds, or written by another hand. A
- * row with a wrong type, a number out of range, an unknown word or a name that is none is no container.
+ * Rows are checked when they are read, because the file may have undetected damage or may have been written by another
+ * program. A row with a wrong type, a number out of range, an unknown word or an invalid name is rejected.
  */
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 #include "agent/store/store-write.h"
 
 #define N_COLUMNS ((int)nm_store_n_columns)
-#define BLOB_COLUMN (N_COLUMNS + 7) /* behind the command's */
+#define BLOB_COLUMN (N_COLUMNS + 7) /* after the command's columns */
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static void bind_column(sqlite3_stmt *stmt, int i, const struct nm_store_column 
         (void)sqlite3_bind_int64(stmt, i, nm_store_column_number(col, c));
 }
 
-/* -EILSEQ: JSON holds no bytes that aren't UTF-8. Requests come as JSON, so there should be none. */
+/* Returns -EILSEQ for bytes that are not UTF-8, which JSON cannot hold. Requests come as JSON, so they have none. */
 static int strv_to_text(char *const *v, char **ret)
 {
     json_t *array = NULL;
@@ -48,7 +48,8 @@ static int strv_to_text(char *const *v, char **ret)
     return r;
 }
 
-/* Asked before it is written: a command seldom changes, and is most of the bytes, with its owner's. */
+/* Checks whether the command is stored, to avoid writing it again: it seldom changes, and has most of the bytes, with
+ * the blob. */
 static bool has_command(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_HAS_COMMAND];
@@ -95,7 +96,7 @@ int nm_store_put_blob(struct nm_store *s, const struct nm_container *c)
         (void)sqlite3_bind_blob(stmt, 2, c->blob.data, (int)c->blob.bytes, SQLITE_STATIC);
     r = nm_store_write(s, which, "blob", c->id);
     if (any)
-        (void)sqlite3_clear_bindings(stmt); /* it points at what may be freed */
+        (void)sqlite3_clear_bindings(stmt); /* the bindings point at memory that may be freed */
     return r;
 }
 
@@ -164,7 +165,7 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* A text without NUL bytes inside. Valid until the next step. */
+/* Reads a text without NUL bytes inside. It is valid until the next step. */
 static int read_text(sqlite3_stmt *stmt, int i, const char **ret)
 {
     const char *text;
@@ -172,7 +173,7 @@ static int read_text(sqlite3_stmt *stmt, int i, const char **ret)
     if (sqlite3_column_type(stmt, i) != SQLITE_TEXT)
         return -EBADMSG;
     text = (const char *)sqlite3_column_text(stmt, i);
-    if (!text) /* of another page, which it had to copy */
+    if (!text) /* SQLite had to copy it from another page, and memory is short */
         return -ENOMEM;
     if (strlen(text) != (size_t)sqlite3_column_bytes(stmt, i))
         return -EBADMSG;
@@ -281,7 +282,7 @@ static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
     return 0;
 }
 
-/* Ids as they stand there, of whatever type. */
+/* The ids as stored, of any type. */
 struct bad_rows {
     sqlite3_value **ids;
     unsigned n;
@@ -298,7 +299,7 @@ static void note_bad(struct bad_rows *b, sqlite3_stmt *row)
     b->n += b->ids[b->n] != NULL;
 }
 
-/* id: the one parameter of the statement. */
+/* id: the only parameter of the statement. */
 static int exec_with(sqlite3 *db, const char *format, const char *table, const sqlite3_value *id)
 {
     char *sql = sqlite3_mprintf(format, table, table);
@@ -326,8 +327,8 @@ static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
     return r;
 }
 
-/* A row that makes no sense is moved to a table of its own, command and all, for whoever wants to look at it: it is
- * told of once, and what its copy knows can take its place. */
+/* Moves invalid rows with their commands to a table of their own, where an operator can inspect them. They are thus
+ * reported once, and the container's copy can replace the row. */
 static void set_aside(struct nm_store *s, struct bad_rows *b)
 {
     if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {
@@ -363,7 +364,7 @@ int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, voi
         r = read_row(stmt, &c);
         if (r >= 0)
             cb(c, userdata);
-        else if (r != -ENOMEM) { /* which says nothing about the row */
+        else if (r != -ENOMEM) { /* -ENOMEM does not mean that the row is bad */
             n_bad++;
             note_bad(&bad, stmt);
         }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decisions: a number, and the rest as JSON. Those that can't be written for now are shown all the same, and marked,
- * for the time of a full disk is one that people want explained.
+ * Decisions: a number, and the rest as JSON. Decisions that cannot be written are shown, too, and marked, because
+ * people want explanations just when the disk is full.
  */
 
 #include "agent/store/store.h"
@@ -45,7 +45,7 @@ int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max)
     return nm_store_write(s, NM_STMT_TRIM_DECISIONS, "trim", "decisions");
 }
 
-/* A row that can't be read is history lost, no more: it is passed over. */
+/* A row that cannot be read is skipped: only a part of the history is lost. */
 static void take_decision(sqlite3_stmt *stmt, nm_store_decision_cb_t cb, void *userdata)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
@@ -59,14 +59,14 @@ static void take_decision(sqlite3_stmt *stmt, nm_store_decision_cb_t cb, void *u
     json_decref(json);
 }
 
-/* What is asked for. */
+/* The parameters of a query. */
 struct query {
     const char *container_id;
     uint64_t before;
     unsigned max;
 };
 
-/* `unsaved`: an SQL expression. The caller finalizes. */
+/* `unsaved`: an SQL expression. The caller finalizes the statement. */
 static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
 {
     char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
@@ -97,7 +97,7 @@ static int show(sqlite3 *db, const struct query *q, const char *unsaved, nm_stor
     return nm_store_error(db, code);
 }
 
-/* Those of the journal that are asked for. */
+/* Copies the journal's decisions that match the query. */
 static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
 {
     sqlite3_stmt *select, *insert;
@@ -120,8 +120,8 @@ static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
     return r;
 }
 
-/* Both in a database of their own, in memory, where what waits takes the place of what is older. There are no more of
- * either than a page and the queue's bound (store-pending.h). */
+/* Merges stored and pending decisions in a database in memory, where pending ones replace older ones. Their number is
+ * limited by a page of decisions and the queue's limit (store-pending.h). */
 static int show_with_pending(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
 {
     sqlite3 *db = NULL;

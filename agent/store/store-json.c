@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See store-json.h. The members are the columns of the table (store-columns.c): a column that is
- * added there is written and read here without a further line.
+ * See store-json.h. The members are the columns of the table (store-columns.c): a new column is written and read here
+ * without further code.
  */
 
 #include "agent/store/store-json.h"
@@ -12,7 +12,7 @@
 #include "agent/store/store-columns.h"
 #include "util/utf8.h"
 
-/* Where jansson has no memory it says that the text is wrong, but malloc() has left its word. */
+/* If jansson lacks memory it reports invalid text, but errno is that of malloc(). */
 int nm_store_json_parse(const char *text, size_t len, json_t **ret)
 {
     json_t *j;
@@ -25,7 +25,7 @@ int nm_store_json_parse(const char *text, size_t len, json_t **ret)
     return 0;
 }
 
-/* json_dumps() leaves out names for which its text can't grow, and calls that a success. */
+/* json_dumps() omits names for which its text cannot grow, and still returns success. */
 int nm_store_json_print(const json_t *j, char **ret)
 {
     size_t n = json_dumpb(j, NULL, 0, JSON_COMPACT);
@@ -79,7 +79,7 @@ int nm_store_strv_from_json(const json_t *array, char ***ret)
     return 0;
 }
 
-/* What execve() and the shim take for granted; a damaged journal may say anything. */
+/* Checks what execve() and the shim require, because a damaged journal may have any content. */
 bool nm_store_command_is_sane(const struct nm_command *cmd)
 {
     if (!cmd->argv || !cmd->argv[0] || !cmd->env)
@@ -112,7 +112,7 @@ static int command_to_json(const struct nm_command *cmd, json_t **ret)
     return 0;
 }
 
-/* A sentence may have been cut in the middle of a character, which is no reason to keep nothing. */
+/* A sentence may have been cut in the middle of a character; the rest is still kept. */
 static json_t *text_to_json(const struct nm_store_column *col, const struct nm_container *c)
 {
     const char *text = nm_store_column_text(col, c);
@@ -146,7 +146,7 @@ int nm_store_container_to_json(const struct nm_container *c, json_t **ret)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* jansson takes no text with a NUL inside unless asked to, so a string's length is its text's. */
+/* jansson rejects a NUL inside a text by default, so strlen() gives a string's length. */
 static int command_from_json(const json_t *j, struct nm_command *cmd)
 {
     const char *workdir = json_string_value(json_object_get(j, "workdir"));
@@ -193,7 +193,7 @@ int nm_store_container_from_json(const json_t *j, struct nm_container **ret)
     for (size_t i = 0; r >= 0 && i < nm_store_n_columns; i++) {
         const json_t *value = json_object_get(j, nm_store_columns[i].name);
 
-        if (value || !nm_store_columns[i].later) /* an older copy has what nm_container_new() gives it */
+        if (value || !nm_store_columns[i].later) /* an older copy gets the default of nm_container_new() */
             r = column_from_json(value, &nm_store_columns[i], c);
     }
     if (r >= 0)

@@ -2,28 +2,28 @@
 #pragma once
 
 /*
- * A container as JSON, all of it: the columns of the journal and the command. Read with the same
- * suspicion as rows.
+ * A container as JSON: the columns of the journal and the command. The reader distrusts the text as much as rows of the
+ * journal.
  */
 
 #include <jansson.h>
 
 #include "agent/container.h"
 
-/* -EILSEQ: a string isn't UTF-8. */
+/* Returns -EILSEQ if a string is not UTF-8. */
 int nm_store_container_to_json(const struct nm_container *c, json_t **ret);
-/* -EBADMSG: anything is missing, of the wrong type or out of range. */
+/* Returns -EBADMSG if a member is missing, of the wrong type or out of range. */
 int nm_store_container_from_json(const json_t *j, struct nm_container **ret);
 
-/* What isn't JSON: -EBADMSG. */
+/* Returns -EBADMSG if the text is not JSON. */
 int nm_store_json_parse(const char *text, size_t len, json_t **ret);
 
-/* In as few characters as it takes. */
+/* Prints JSON without optional blanks. */
 int nm_store_json_print(const json_t *j, char **ret);
 
-/* NULL-terminated lists. */
+/* The lists are NULL-terminated. */
 int nm_store_strv_to_json(char *const *v, json_t **ret);
 int nm_store_strv_from_json(const json_t *array, char ***ret);
 
-/* Has it a program, and is every entry of its environment NAME=value? */
+/* Returns whether the command has a program and every entry of its environment is NAME=value. */
 bool nm_store_command_is_sane(const struct nm_command *cmd);

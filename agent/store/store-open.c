@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Opening the journal, whatever state it is in. A file that is damaged, or of a layout that this
- * version doesn't know, is renamed together with its log and a new one begun, with what is sound in
- * the old one (store-salvage.c). The renaming comes first: should a damaged file be the death of its
- * reader, the next nmd is spared. Where no file can be made (the disk is full), the store works
- * in memory until one can.
+ * Opens the journal, in whatever state it is. A file that is damaged, or of an unknown layout, is renamed together with
+ * its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The renaming comes first: if
+ * reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be made (the disk is full),
+ * the store works in memory until one can.
  *
- * Which boot: each row carries a number that stands for the boot id under which it was written. So
- * rows of a former boot are known as such even if nmd is killed before it has dealt with all of
- * them.
+ * Each row has a number that stands for the boot id under which it was written. So rows of an earlier boot are
+ * recognized even if nmd is killed before it has processed all of them.
  */
 
 #include "agent/store/store.h"
@@ -37,8 +35,8 @@ static int rename_with_suffix(const char *path, const char *to, const char *suff
     return rename(a, b) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* SQLite's log goes along: without it the file would be older, beside a new file it would be
- * poison. */
+/* Renames SQLite's log together with the file: without its log the file would be older, and a new file would be
+ * corrupted by it. */
 static int set_aside(const char *path, char *ret_to, size_t size)
 {
     uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC;
@@ -66,7 +64,7 @@ static bool is_damage(int r)
     return r == -EUCLEAN || r == -EIO || r == -EINVAL;
 }
 
-/* Where not even a log can be made, what the file has can still be read, if it was closed. */
+/* Reads the file if not even a log can be made; this works if the file was closed. */
 static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
 {
     sqlite3 *old;
@@ -78,7 +76,7 @@ static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
     (void)sqlite3_close(old);
 }
 
-/* The file, or a new one in place of a damaged one, or none. */
+/* Opens the file, or a new file in place of a damaged one, or a database in memory. */
 static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
 {
     int r = nm_wal_mark_check(s->path, s->boot_id, &o->log_frames, &o->log_promised);
@@ -93,7 +91,7 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
             r = nm_store_connect(s, s->path);
         if (r >= 0)
             nm_store_salvage_file(s, o->set_aside, &o->saved);
-        /* without a new one nothing is read of the old */
+        /* the old file is read only into a new one */
         o->saved.incomplete = o->saved.incomplete || o->was_rolled_back || r < 0;
     }
     s->on_disk = r >= 0;
@@ -108,7 +106,7 @@ static int connect_somehow(struct nm_store *s, struct nm_store_opened *o)
     return r;
 }
 
-/* ---- what the file says about itself ------------------------------------------------- */
+/* ---- values about the store itself --------------------------------------------------- */
 
 static uint64_t get_u64(struct nm_store *s, const char *key)
 {
@@ -125,10 +123,10 @@ static void put_u64(struct nm_store *s, const char *key, uint64_t v)
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, v);
-    (void)nm_store_put_value(s, key, text); /* kept in memory if it can't be written now */
+    (void)nm_store_put_value(s, key, text); /* kept in memory if it cannot be written now */
 }
 
-/* Does a container of a former boot stand there as living? */
+/* Returns whether a container of an earlier boot is stored as live. */
 static bool has_foreign_rows(struct nm_store *s)
 {
     char sql[128];
@@ -156,7 +154,7 @@ static bool read_boot(struct nm_store *s, const char *boot_id)
     put_u64(s, NM_STORE_BOOT, (uint64_t)s->boot);
     (void)nm_store_put_value(s, NM_STORE_BOOT_ID, boot_id);
     (void)nm_store_commit(s);
-    return last == 0; /* a new store has no rows of a former boot */
+    return last == 0; /* a new store has no rows of an earlier boot */
 }
 
 static void read_state(struct nm_store *s, const char *boot_id, struct nm_store_opened *o)
@@ -196,7 +194,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);
     r = connect_somehow(s, &o);
     if (r < 0) {
-        nm_store_disconnect(s); /* there is nothing to be flushed, and what is there isn't ours */
+        nm_store_disconnect(s); /* nothing needs a flush, and nmd does not own the file */
         return r;
     }
     read_state(s, s->boot_id, &o);
@@ -213,8 +211,8 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
 
     if (s->depth > 0)
         return -EPROTO;
-    /* The file is left open: it can be read even when it has lost its name. Closing it must not
-     * touch what has the name then. */
+    /* The file is left open, because it can be read even after its rename. Closing it must not touch a new file of the
+     * old name. */
     old = nm_store_detach(s);
     r = set_aside(s->path, o.set_aside, sizeof o.set_aside);
     s->retry_usec = 0;
@@ -223,7 +221,7 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
         nm_store_salvage(s, old, &o.saved);
     (void)sqlite3_close(old);
     if (r < 0) {
-        /* memory has always room for an empty store: better than none */
+        /* an empty store fits into memory and is better than none */
         nm_store_disconnect(s);
         s->on_disk = false;
         s->backlog_error = r;
@@ -234,8 +232,8 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
     return 0;
 }
 
-/* What follows will be written as quickly as ever, and may be lost in a power cut; that the file is
- * in use must not be. */
+/* Later writes are not synced and may be lost in a power cut. The mark that the file is in use must survive one, so it
+ * is synced. */
 void nm_store_take_into_use(struct nm_store *s)
 {
     s->in_use = true;
@@ -244,8 +242,8 @@ void nm_store_take_into_use(struct nm_store *s)
     (void)nm_store_exec(s->db, "PRAGMA synchronous = NORMAL");
 }
 
-/* Closing the file takes the log in, and makes sure of both. Who has only opened it knows neither whether its rows are
- * the last that were written, nor, if it could not be read, what it has: that stays as it was. */
+/* Marks the file as closed; closing then checkpoints and syncs the log. An nmd that only opened the file, or could not
+ * read it, does not know whether its rows are complete, so it leaves the mark unchanged. */
 static void close_for_good(struct nm_store *s)
 {
     if (!s->on_disk && !s->in_use)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What could not be written yet, newest state per row. The queue is bounded: containers by their
- * number, and decisions, which are history and not state, by DECISIONS_MAX, the oldest being
- * dropped first. What a transaction has written so far is kept as it comes: as a rule it can be
- * forgotten, and nothing has to be looked for in it.
+ * The newest write of each row that could not be written yet. The queue is bounded: containers by their number, and
+ * decisions, which are history and not state, by DECISIONS_MAX; the oldest decisions are dropped first. The writes of a
+ * transaction in progress are kept in order without a search for their rows, because as a rule they are soon discarded.
  */
 
 #include "agent/store/store-pending.h"
@@ -27,7 +26,7 @@ static void drop(struct nm_store_pending *p)
     p->sql = NULL;
 }
 
-/* Takes what was dropped out of the row. */
+/* Moves the remaining items together after some were dropped. */
 static void close_up(struct nm_store_queue *q)
 {
     size_t n = 0;
@@ -57,7 +56,7 @@ static void drop_oldest_decisions(struct nm_store_queue *q)
     close_up(q);
 }
 
-/* By row, and within one as they came. */
+/* Sorts by row, and within a row by age. */
 static int by_key(const void *a, const void *b)
 {
     const struct nm_store_pending *const *x = a, *const *y = b;
@@ -71,7 +70,7 @@ static void drop_all_but_newest(struct nm_store_queue *q)
     _cleanup_free_ const struct nm_store_pending **sorted = reallocarray(NULL, q->n, sizeof *sorted);
 
     if (!sorted)
-        return; /* more is written then than need be, in the right order */
+        return; /* nothing is dropped: more is written than necessary, but in the right order */
     for (size_t i = 0; i < q->n; i++)
         sorted[i] = &q->items[i];
     qsort(sorted, q->n, sizeof *sorted, by_key);
@@ -112,7 +111,7 @@ int nm_store_queue_add(struct nm_store_queue *q, const char *key, char *sql)
     return 0;
 }
 
-/* From the end: should there be two of the row, it is the later one that counts. */
+/* Searches from the end, because the later item counts if a row has two. */
 static struct nm_store_pending *find(const struct nm_store_queue *q, const char *key)
 {
     for (size_t i = q->n; i-- > 0;)
@@ -139,7 +138,7 @@ int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
 int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
 {
     assert(from != to);
-    if (to->n == 0) { /* that takes no memory */
+    if (to->n == 0) { /* needs no memory */
         struct nm_store_queue empty = *to;
 
         *to = *from;

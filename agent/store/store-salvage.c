@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is sound in a damaged journal goes into the new one. SQLite reads a table up to the first
- * page that makes no sense; so each is read from its beginning and from its end, and what lies
- * between the two places where that stops is asked for row by row. Nothing is written to the old
- * file, which an operator may want to look at.
+ * Copies the sound rows of a damaged journal into the new one. SQLite reads a table up to the first invalid page. So
+ * each table is read from its beginning and from its end, and the rows between the two places at which reading stops
+ * are read one by one. The old file is not written, because an operator may want to inspect it.
  *
- * What comes out was checked by nobody yet: rows are looked at with suspicion when they are loaded,
- * as always. Two things are left behind. The store's epoch: ids that were given out may be among
- * what is lost, and no id may come twice. And, unless it is known of which boot the file is, the
- * containers that live: their numbers of processes and their times would mean something else.
+ * The copied rows are not checked here, but as always when they are loaded. Two things are not copied. The first is the
+ * store's epoch: assigned ids may be among the lost rows, and no id may be assigned twice. The second is the live
+ * containers if the file's boot is unknown: their process ids and times would have another meaning.
  */
 
 #include "agent/store/store-salvage.h"
@@ -21,17 +19,17 @@
 #include "agent/store/store-sql.h"
 #include "util/clock.h"
 
-#define GAP_MAX 20000 /* more rows than that are asked for one by one in no table */
-#define TIME_LIMIT_USEC (3 * NM_USEC_PER_SEC) /* damage can lead a reader in circles */
+#define GAP_MAX 20000 /* maximum number of rows read one by one in a table */
+#define TIME_LIMIT_USEC (3 * NM_USEC_PER_SEC) /* damage can make a reader loop */
 #define STEP_OPS 10000
 
-/* The key is the first column. */
+/* A table; the key is its first column. */
 struct table {
     const char *name, *key, *filter;
     unsigned *saved;
 };
 
-/* A key that can be counted on from: a decision's number, or a container's in its epoch. */
+/* The last key read, if keys can be counted on from it: a decision's number, or a container's number in its epoch. */
 struct place {
     bool known, is_id;
     uint64_t epoch, number;
@@ -93,7 +91,8 @@ static void keep_row(struct salvage *v, sqlite3_stmt *row)
     (void)sqlite3_reset(v->insert);
 }
 
-/* By the names that columns have in the old table, which may have fewer than ours: with others, it isn't ours. */
+/* Uses the column names of the old table, which may have fewer columns. If it has other names, it is not nmd's
+ * table. */
 static int prepare_insert(struct salvage *v, sqlite3_stmt *row)
 {
     int n = sqlite3_column_count(row), code;
@@ -130,7 +129,7 @@ static sqlite3_stmt *select_rows(struct salvage *v, const char *rest)
     return stmt;
 }
 
-/* Returns whether that went on to the other end of the table. */
+/* Returns whether the reading reached the other end of the table. */
 static bool read_from(struct salvage *v, const char *direction, struct place *ret_last)
 {
     char rest[64];
@@ -165,7 +164,7 @@ static void read_between(struct salvage *v, struct place from, const struct plac
     (void)sqlite3_finalize(row);
 }
 
-/* Where one end can't be read at all, the other one tells where to look. */
+/* Reads the rows between. If one end cannot be read at all, the other end shows where to read. */
 static void read_gap(struct salvage *v)
 {
     struct place from = v->first_unread, to = v->last_unread;
@@ -184,7 +183,7 @@ static void read_gap(struct salvage *v)
     read_between(v, from, &to);
 }
 
-/* An older journal may have no such table, and has nothing that was in it then. */
+/* Returns whether the table is missing, as in an older journal. */
 static bool lacks(sqlite3 *db, const char *table)
 {
     char *sql = sqlite3_mprintf("SELECT count(*) FROM sqlite_schema WHERE name = %Q", table);
@@ -260,7 +259,7 @@ void nm_store_salvage(struct nm_store *s, sqlite3 *old, struct nm_store_saved *r
     *ret = saved;
 }
 
-/* Read and write, because reading the log needs a lock; but nothing is written. */
+/* Opens the file for reading and writing, because reading the log requires a lock. The file is not written. */
 static int open_old(const char *path, sqlite3 **ret)
 {
     sqlite3 *db = NULL;
@@ -283,7 +282,7 @@ static int open_old(const char *path, sqlite3 **ret)
     return 0;
 }
 
-/* A file's name in a URI. */
+/* Prints a file's name as a URI. */
 static int print_uri(const char *path, char *buf, size_t size)
 {
     size_t n = (size_t)snprintf(buf, size, "file:");
@@ -311,7 +310,7 @@ int nm_store_open_closed(const char *path, sqlite3 **ret)
     return 0;
 }
 
-/* Reading makes a log where there was none. */
+/* Removes the log that reading has made. */
 static void remove_empty_log(const char *path)
 {
     char log[512];

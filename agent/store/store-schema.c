@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tables and statements. The one of containers follows the table of columns (store-columns.c). */
+/* Tables and statements. The table of containers follows the table of columns (store-columns.c). */
 
 #include "agent/store/store-schema.h"
 
@@ -21,7 +21,7 @@ static const char tables_sql[] =
     "CREATE INDEX decisions_of_container ON decisions (container_id);"
     "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
 
-/* Came later than the others. */
+/* Added in a later version than the other tables. */
 static const char blobs_sql[] = "CREATE TABLE IF NOT EXISTS owner_blobs (id TEXT NOT NULL PRIMARY KEY,"
                                 " data BLOB NOT NULL) WITHOUT ROWID";
 
@@ -44,7 +44,7 @@ static const char *const statements[NM_STMT_COUNT] = {
     [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
 };
 
-/* Not in the struct: which boot the row is of. */
+/* Not in the struct: the boot under which the row was written. */
 #define BOOT_COLUMN "boot"
 
 static const char *column_type(enum nm_store_kind kind)
@@ -52,7 +52,7 @@ static const char *column_type(enum nm_store_kind kind)
     return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
 }
 
-/* What came later has a default for older rows, and for those of an older nmd that may come back. */
+/* Columns added later have a default, for older rows and for those that an older nmd writes after a downgrade. */
 static void append_column(sqlite3_str *sql, const struct nm_store_column *col)
 {
     sqlite3_str_appendf(sql, "%s %s NOT NULL", col->name, column_type(col->kind));
@@ -60,7 +60,7 @@ static void append_column(sqlite3_str *sql, const struct nm_store_column *col)
         sqlite3_str_appendf(sql, " DEFAULT %s", col->later);
 }
 
-/* WITHOUT ROWID: the id is the key, and one tree less has to be written for each change. */
+/* WITHOUT ROWID: the id is the key, which saves writing a second B-tree for each change. */
 static char *containers_table(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
@@ -157,7 +157,7 @@ int nm_store_schema_complete(sqlite3 *db)
     int64_t n_bad = 0;
     int r = complete_table(db, "containers");
 
-    /* Rows are put aside whole: both tables have the same columns. */
+    /* Bad rows are moved as a whole, so both tables need the same columns. */
     if (r >= 0)
         r = nm_store_query_int64(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'bad_containers'", &n_bad);
     if (r >= 0 && n_bad > 0)

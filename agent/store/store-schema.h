@@ -5,9 +5,10 @@
 
 /* Makes all tables in an empty database. */
 int nm_store_schema_make(sqlite3 *db);
-/* Adds what came later than the tables of an older journal. */
+/* Adds tables and columns that an older journal lacks. */
 int nm_store_schema_complete(sqlite3 *db);
-/* The text of a writing statement; sqlite3_free() it. NULL: out of memory. */
+/* Returns the text of a writing statement; free it with sqlite3_free(). NULL: out of memory. */
 char *nm_store_schema_statement(enum nm_store_stmt which);
-/* All columns of all containers, their command's and their owner's blob after them; sqlite3_free() the result. */
+/* Returns a query of all columns of all containers, followed by command and owner's blob; free it with
+ * sqlite3_free(). */
 char *nm_store_schema_select_containers(void);

@@ -7,8 +7,8 @@
 #include "agent/store/store.h"
 #include "util/macros.h"
 
-/* What a write to the log or the database has failed with: SQLite keeps it for each file, where its own record of
- * errno is often of the clean-up that followed. */
+/* Returns the errno of a failed write to the log or the database. SQLite keeps it per file, whereas its own errno often
+ * stems from the clean-up that follows. */
 static int write_errno(sqlite3 *db)
 {
     static const int files[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
@@ -47,12 +47,12 @@ const char *nm_store_advice(int r)
     }
 }
 
-/* `code` is an extended one: nm_store_connect() asks for them. */
+/* `code` is an extended result, which nm_store_connect() has enabled. */
 int nm_store_error(sqlite3 *db, int code)
 {
     int sys = db ? sqlite3_system_errno(db) : 0;
 
-    /* A quota or a limit on file size isn't SQLITE_FULL. */
+    /* SQLite reports SQLITE_FULL neither for a quota nor for a limit on file size. */
     if (db && code == SQLITE_IOERR_WRITE)
         sys = write_errno(db);
     switch (code & 0xff) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Named small texts. */
+/* Named small texts in the journal. */
 
 #include "agent/store/store.h"
 

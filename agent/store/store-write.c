@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal's writes. Every write is a prepared statement that names its row by a key. One that
- * fails because the disk is full (or gone, or read-only) is kept as text in memory, in place of an
- * older one of the same row, and written as soon as there is room; the caller is told, and nothing
- * else changes for it. SQLite may roll a whole transaction back when one write in it fails, so what
- * was written since the begin is kept likewise until the commit has worked.
+ * Writes to the journal. Each is a prepared statement that names its row by a key. A write that fails because the disk
+ * is full (or missing, or read-only) is kept as text in memory, replaces an older write of the same row, and is
+ * repeated as soon as there is room. The caller only receives the error. SQLite may roll a whole transaction back if
+ * one write in it fails, so the writes since begin are also kept until the commit has succeeded.
  */
 
 #include "agent/store/store-write.h"
@@ -19,7 +18,7 @@
 
 #define RETRY_USEC (200 * NM_USEC_PER_MSEC)
 
-/* Worth keeping the write for: the obstacle is not the write itself. */
+/* Returns whether the write should be kept, because the error is not caused by the write itself. */
 static bool is_retryable(int r)
 {
     return nm_store_has_no_room(r) || r == -EIO || r == -EROFS || r == -EBUSY ||
@@ -34,8 +33,8 @@ static int step(struct nm_store *s, sqlite3_stmt *stmt)
     return r;
 }
 
-/* Writes the queue in one transaction. An item that can never be written (its row makes no sense)
- * is let go. Among them may be that the file is in use, which no power cut may undo: all are synced. */
+/* Writes the queue in one transaction. An item that can never be written (its row is invalid) is dropped. All writes
+ * are synced, because the queue may contain the mark that the file is in use, which must survive a power cut. */
 static int write_queue(struct nm_store *s)
 {
     int r;
@@ -55,8 +54,8 @@ static int write_queue(struct nm_store *s)
     return r;
 }
 
-/* From memory to the file, which by now can be made. What is pending is all there is: rows that the
- * file may have had when it could not be opened were not seen by anybody, unless they could be read. */
+/* Moves the store from memory to the file, which can be made by now. Rows that the file already has are deleted unless
+ * they were read before, because nmd never knew them. */
 static int move_to_disk(struct nm_store *s)
 {
     struct nm_store_connection memory = nm_store_part(s);
@@ -64,7 +63,7 @@ static int move_to_disk(struct nm_store *s)
 
     if (r >= 0 && !s->seen_file)
         r = nm_store_exec(s->db, "DELETE FROM containers; DELETE FROM commands; DELETE FROM owner_blobs;");
-    if (r < 0) { /* what was read of the file, if anything was, is still needed */
+    if (r < 0) { /* rows that were read from the file are still needed */
         nm_store_disconnect(s);
         nm_store_rejoin(s, &memory);
         return r;
@@ -78,7 +77,7 @@ static int flush(struct nm_store *s)
 {
     int r;
 
-    assert(s->db && sqlite3_get_autocommit(s->db)); /* in no transaction */
+    assert(s->db && sqlite3_get_autocommit(s->db)); /* no transaction is open */
     r = s->on_disk ? 0 : move_to_disk(s);
     if (r >= 0 && s->pending.n > 0)
         r = write_queue(s);
@@ -96,13 +95,13 @@ static bool has_backlog(const struct nm_store *s)
     return !s->on_disk || s->pending.n > 0;
 }
 
-/* With a full disk and much to do, not every write should try everything again. */
+/* While the disk is full, not every write repeats all failed writes. */
 static int flush_unless_just_failed(struct nm_store *s)
 {
     return nm_now_usec() < s->retry_usec ? s->backlog_error : flush(s);
 }
 
-/* SQLite goes on with a file that has lost its name; whatever is written then is lost with the last descriptor. */
+/* SQLite continues to use a file that was renamed or removed; such writes are lost when it is closed. */
 static bool has_moved(struct nm_store *s)
 {
     int moved = 0;
@@ -185,6 +184,6 @@ int nm_store_commit(struct nm_store *s)
     s->backlog_error = r;
     if (k < 0)
         return k;
-    /* one write that makes no sense must not take the others with it */
+    /* one invalid write must not discard the other writes */
     return r == -EINVAL ? flush(s) ?: r : r;
 }

@@ -3,6 +3,6 @@
 
 #include "agent/store/store-state.h"
 
-/* Steps a bound writing statement and resets it. What fails for want of room is queued, under `kind` and `key`: the
- * newest write of each row is kept. */
+/* Runs a bound writing statement and resets it. A write that fails for want of room is queued under `kind` and `key`;
+ * only the newest write of each row is kept. */
 int nm_store_write(struct nm_store *s, enum nm_store_stmt which, const char *kind, const char *key);

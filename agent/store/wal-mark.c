@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See wal-mark.h, and for the log's format https://www.sqlite.org/fileformat2.html#walformat: numbers are big-endian,
- * each frame's checksum goes on from the one before, and a frame that ends a transaction has the database's size. */
+/* See wal-mark.h. The log's format is in https://www.sqlite.org/fileformat2.html#walformat: numbers are big-endian,
+ * each frame's checksum continues the previous one, and a frame that ends a transaction has the database's size. */
 
 #include "agent/store/wal-mark.h"
 
@@ -12,13 +12,13 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define MAGIC 0x377f0682u /* its last bit: the checksums are of big-endian words */
+#define MAGIC 0x377f0682u /* its last bit: the checksums use big-endian words */
 #define HEADER_SIZE 32u
 #define FRAME_HEADER_SIZE 24u
 #define PAGE_MAX 65536u
 #define MARK_MAGIC "nmdmark1"
 
-/* On disk; both numbers of a mark are written with one call, and read with one. */
+/* The format on disk; both numbers of a mark are written in one call, and read in one call. */
 struct mark {
     char magic[8];
     char boot_id[64];
@@ -26,7 +26,7 @@ struct mark {
     uint32_t n, check;
 };
 
-/* A mark that was half written is none. */
+/* The checksum detects a mark that was written partly. */
 static uint32_t check_of(const struct mark *m)
 {
     return m->salt[0] * 31u ^ m->salt[1] * 17u ^ m->n ^ 0x6e6d6421u;
@@ -58,7 +58,7 @@ static void add(struct sum *s, const uint8_t *p, size_t n)
     }
 }
 
-/* A file as long as it is sound: how many frames up to the last that ends a transaction. */
+/* Returns the number of sound frames up to the last one that ends a transaction. */
 static uint32_t count_frames(int fd, const uint8_t header[HEADER_SIZE], uint32_t page)
 {
     _cleanup_free_ uint8_t *frame = malloc(FRAME_HEADER_SIZE + page);
@@ -100,8 +100,8 @@ static int read_mark(const char *path, const char *boot_id, struct mark *ret)
     return 0;
 }
 
-/* Another program that opens the database takes the log in, and then the database is newer than the mark. A database
- * that has gone as well has nothing that could be rolled back. */
+/* Returns whether another program has checkpointed the log: the database is then newer than the mark. If the database
+ * has gone, too, there is nothing to roll back. */
 static bool was_taken_in(const char *path)
 {
     struct stat db, mark;
@@ -128,12 +128,12 @@ int nm_wal_mark_check(const char *path, const char *boot_id, uint32_t *ret_frame
         return 0;
     fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno != ENOENT)
-        return 0; /* whoever opens the database will say why */
+        return 0; /* opening the database will report the reason */
     if ((fd < 0 || (fstat(fd, &st) == 0 && st.st_size == 0)) && was_taken_in(path))
         return 0;
     if (fd >= 0 && pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header) {
         page = be32(header + 8);
-        /* The next log in the same file, of which the mark doesn't know yet: SQLite counts its first salt up by one. */
+        /* This is the next log in the same file, whose first salt SQLite increments; the mark does not cover it yet. */
         if (be32(header + 16) == m.salt[0] + 1)
             return 0;
         if ((be32(header) & ~1u) == MAGIC && be32(header + 16) == m.salt[0] && be32(header + 20) == m.salt[1] &&
@@ -154,7 +154,7 @@ static void write_mark(struct nm_wal_mark *k, const char *boot_id, uint32_t n)
     (void)snprintf(m.boot_id, sizeof m.boot_id, "%s", boot_id);
     m.check = check_of(&m);
     if (k->fd >= 0 && pwrite(k->fd, &m, sizeof m, 0) != (ssize_t)sizeof m)
-        (void)!ftruncate(k->fd, 0); /* none rather than a wrong one */
+        (void)!ftruncate(k->fd, 0); /* no mark is better than a wrong one */
 }
 
 void nm_wal_mark_open(struct nm_wal_mark *k, const char *path, const char *boot_id)
@@ -170,7 +170,7 @@ void nm_wal_mark_open(struct nm_wal_mark *k, const char *path, const char *boot_
     write_mark(k, boot_id, 0);
 }
 
-/* Only what follows the boot id changes. */
+/* Rewrites only the bytes after the boot id. */
 static void update(struct nm_wal_mark *k, uint32_t n)
 {
     struct mark m = {.salt = {k->salt[0], k->salt[1]}, .n = n};

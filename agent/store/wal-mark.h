@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * How far the journal had come, written beside it. SQLite's log (nmd.db-wal) is a row of frames with checksums, and
- * what comes after the first frame that is wrong counts as never written: one flipped byte undoes everything since the
- * last checkpoint, without a word. So after each commit nmd.db-mark says which log it is in (its salt) and how many
- * frames it has; a log that has fewer sound ones has lost what was promised. It is written without being synced: a
- * crash of nmd leaves it whole, and after one of the host, which may lose the newest writes, it isn't asked.
+ * A file beside the journal that records the length of its log. SQLite's log (nmd.db-wal) is a row of frames with
+ * checksums, and SQLite ignores everything after the first wrong frame: one flipped byte silently undoes all changes
+ * since the last checkpoint. So after each commit nmd.db-mark stores the identity of the log (its salt) and its number
+ * of frames; a log with fewer sound frames has lost committed changes. The mark is written without sync. It survives a
+ * crash of nmd. It is ignored after a crash of the host, which may lose the newest writes.
  */
 
 #include <stdbool.h>
@@ -20,16 +20,16 @@ struct nm_wal_mark {
 
 #define NM_STORE_MARK_NULL {.fd = -1, .log_fd = -1}
 
-/* The log of database `path`, before anybody has opened that: is everything there that its mark speaks of? 0: yes, or
- * nothing is known. -EUCLEAN: no, and *ret_frames of *ret_promised are sound. boot_id: text; of another boot nothing is
- * known. */
+/* Checks the log of database `path`, before the database is opened, against its mark. Returns 0 if the log is complete
+ * or has no usable mark, or -EUCLEAN if only *ret_frames of *ret_promised frames are sound. boot_id: text; a mark of
+ * another boot is not used. */
 int nm_wal_mark_check(const char *path, const char *boot_id, uint32_t *ret_frames, uint32_t *ret_promised);
 
-/* Opens or makes the mark of an open database. Where that fails there is none. */
+/* Opens or makes the mark of an open database. After a failure the database has no mark. */
 void nm_wal_mark_open(struct nm_wal_mark *k, const char *path, const char *boot_id);
-/* The log has n frames now. */
+/* Records that the log has n frames now. */
 void nm_wal_mark_put(struct nm_wal_mark *k, uint32_t n);
-/* From here on there is no log that it could speak of. */
+/* Clears the mark, because its log is about to disappear. */
 void nm_wal_mark_clear(struct nm_wal_mark *k);
 void nm_wal_mark_done(struct nm_wal_mark *k);
 
