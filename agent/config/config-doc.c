@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What people read about the keys, made from the table: the packaged nmd.conf, the KEYS part of
- * nmd.conf(5), and the JSON behind `nmctl config`.
+ * Makes the documentation of the keys from the table: the packaged nmd.conf, the KEYS part of nmd.conf(5), and the JSON
+ * behind `nmctl config`.
  */
 
 #include "agent/config/config-keys.h"
@@ -11,7 +11,7 @@
 
 #define WIDTH 100
 
-/* Text as comment lines of at most WIDTH columns, broken at spaces. */
+/* Prints text as comment lines of at most WIDTH columns, broken at spaces. */
 static void print_comment(FILE *f, const char *text)
 {
     assert(text);
@@ -21,7 +21,7 @@ static void print_comment(FILE *f, const char *text)
             for (n = room; n > 0 && text[n] != ' '; n--)
                 ;
             if (n == 0)
-                n = strcspn(text, " "); /* one very long word */
+                n = strcspn(text, " "); /* a single very long word */
         }
         (void)fprintf(f, "# %.*s\n", (int)n, text);
         text += n;
@@ -64,7 +64,7 @@ int nm_config_print_template(FILE *f)
     return ferror(f) ? -EIO : 0;
 }
 
-/* man's own characters: a hyphen that must stay one, and a dot that must not begin a request. */
+/* Escapes hyphens, which man would replace, and a leading dot, which would start a macro. */
 static void print_roff(FILE *f, const char *text)
 {
     for (const char *s = text; *s; s++) {

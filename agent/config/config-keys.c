@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The one table of keys. Everything about a key that a person may see (allowed values, default,
- * meaning) is here, and the packaged nmd.conf, nmd.conf(5), `nmctl config` and the error messages
- * are all made from it, so that they can't disagree with what the parser does. Defaults and ranges
- * are written as a file would have them and go through the same parser.
+ * The table of keys. It has all facts about a key that a user may see (allowed values, default, meaning). The packaged
+ * nmd.conf, nmd.conf(5), `nmctl config` and the error messages are made from it, so they always agree with the parser.
+ * Defaults and ranges are written as in a file and pass through the same parser.
  */
 
 #include "agent/config/config-keys.h"
@@ -341,8 +340,7 @@ const struct nm_config_key *nm_config_find_key(const char *section, const char *
     return NULL;
 }
 
-/* How many single letters must be added, dropped or changed to make b of a (Levenshtein); '_' and
- * '-' are alike. */
+/* Returns the number of letters to add, drop or change to turn a into b (Levenshtein); '_' and '-' count as equal. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
@@ -365,7 +363,7 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Two typing errors are likely in a long word; in a short one they make another word. */
+/* Two typing errors are likely in a long word; in a short word they make a different word. */
 static bool is_near(size_t d, const char *name)
 {
     return d <= (strlen(name) <= 4 ? 1u : 3u);
@@ -382,7 +380,7 @@ const struct nm_config_key *nm_config_nearest_key(const char *section, const cha
         size_t d = distance(name, k->name);
         if (!is_near(d, k->name))
             continue;
-        /* The right name in the wrong section is worse than a typo in the right one. */
+        /* The right name in the wrong section counts as less similar than a typo in the right section. */
         d = d * 2 + (nm_streq(k->section, section) ? 0 : 3);
         if (d < best_distance) {
             best = k;

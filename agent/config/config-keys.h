@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Internal to the config*.c files (and their tests): the table of keys, and what is needed to read,
- * check and print any value without knowing the key.
+ * Internal to the config*.c files and their tests: the table of keys, and functions that read, check and print any
+ * value without knowledge of its key.
  */
 
 #include "agent/config/config.h"
@@ -23,7 +23,7 @@ enum nm_config_type {
     NM_CONFIG_PATH,    /* char *, absolute or "" */
     NM_CONFIG_GROUP,   /* char *, a group's name or "" */
     NM_CONFIG_ADDRESS, /* char *, "IP:port" or "" */
-    NM_CONFIG_HOSTS,   /* char *, hosts' names and addresses with spaces or commas between them, or "" */
+    NM_CONFIG_HOSTS,   /* char *, names and addresses of hosts, separated by spaces or commas, or "" */
     NM_CONFIG_USERS,   /* banned_users and n_banned_users */
 };
 
@@ -32,14 +32,14 @@ struct nm_config_key {
     enum nm_config_type type;
     bool restart;          /* only a restart applies it */
     bool min_exclusive;    /* the minimum itself is not allowed */
-    size_t offset;         /* of the field in struct nm_config */
-    const char *fallback;  /* the default, as it would be written in a file */
-    const char *min, *max; /* likewise, for numbers */
-    const char *word;      /* a word that stands for ... */
-    uint64_t word_value;   /* ... this value, outside of min and max; NULL: none */
-    const char *other;     /* a second one, only beside a first */
+    size_t offset;         /* offset of the field in struct nm_config */
+    const char *fallback;  /* the default, as text for a configuration file */
+    const char *min, *max; /* likewise, for numeric types */
+    const char *word;      /* a special word that stands for ... */
+    uint64_t word_value;   /* ... this value, which is outside of min and max; NULL: no such word */
+    const char *other;     /* a second special word, only beside a first */
     uint64_t other_value;
-    const char *meaning;   /* for people: what it does, and why the default is what it is */
+    const char *meaning;   /* text for users: effect of the key, and reason for its default */
 };
 
 extern const struct nm_config_key nm_config_keys[];
@@ -51,44 +51,42 @@ struct nm_config_section {
 extern const struct nm_config_section nm_config_sections[];
 extern const size_t nm_config_n_sections;
 
-/* Enough for any value's text but the list of banned users, which is cut with "..." where it is too
- * long. */
+/* Sufficient for any value's text except a long list of banned users, which is cut with "...". */
 #define NM_CONFIG_VALUE_SIZE 1200
 
-/* NULL if there is none. */
+/* Returns NULL if there is no such key. */
 const struct nm_config_key *nm_config_find_key(const char *section, const char *name);
 bool nm_config_has_section(const char *section);
 
-/* Reads text into c's field. 0, -EINVAL, -ERANGE or -ENOMEM; the field is untouched on failure. A
- * list is added to. */
+/* Parses text into c's field. Returns 0, -EINVAL, -ERANGE or -ENOMEM; the field is untouched on failure. Values of
+ * lists are appended. */
 int nm_config_set(struct nm_config *c, const struct nm_config_key *key, const char *text);
 void nm_config_clear_list(struct nm_config *c, const struct nm_config_key *key);
 
-/* The value as a file would have it: what set() reads back to the same value. The buffer is
- * returned. */
+/* Prints the value as text that nm_config_set() reads back to the same value. Returns buf. */
 const char *nm_config_get(const struct nm_config *c, const struct nm_config_key *key, char *buf,
                           size_t size);
 
-/* "auto, or a size from 64M to 1024T": what may be written. The buffer is returned. */
+/* Describes the allowed values: "auto, or a size from 64M to 1024T". Returns buf. */
 const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t size);
 
-/* The key (or section) whose name is nearest to a mistyped one, NULL if none is near. */
+/* Returns the key (or section) whose name is most similar to a mistyped one, or NULL if none is similar. */
 const struct nm_config_key *nm_config_nearest_key(const char *section, const char *name);
 const char *nm_config_nearest_section(const char *section);
 
-/* Reads one file's text over c. file: its name, for messages. places: one per key, filled with
- * where each was set, or NULL. -EINVAL with *ret_message, or -ENOMEM. */
+/* Reads one file's text into c. file: its name, for messages. places: one per key, filled with the place where the key
+ * was set, or NULL. Returns -EINVAL with *ret_message, or -ENOMEM. */
 struct nm_config_place {
     const char *file;
     unsigned line;    /* 0: not set, the default holds */
-    bool is_unknown;  /* what was, or seems to have been, written last is refused: the value isn't what is meant */
+    bool is_unknown;  /* the newest setting was refused, or may have been: the value in c is not the intended one */
 };
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message);
 
-/* What must hold between keys whose values are known. -EINVAL with *ret_message. */
+/* Checks the relations between keys whose values are known. Returns -EINVAL with *ret_message. */
 int nm_config_check(const struct nm_config *c, const struct nm_config_place *places,
                     char **ret_message);
 
-/* The KEYS part of nmd.conf(5), as man macros. */
+/* Prints the KEYS part of nmd.conf(5) as man macros. */
 int nm_config_print_man(FILE *f);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One INI text into a struct nm_config. inih does the grammar; the reader below feeds it line by
- * line, because inih alone would not tell the handler a line's number, would cut a long line in two
- * and take an indented key for more of the value above. Each error is told with file, line, key, value
- * and what is allowed: who mends a file wants to hear of all at once.
+ * Reads one INI text into a struct nm_config. inih parses the grammar; the reader below feeds it line by line. inih
+ * alone would not give the handler a line's number, would cut a long line in two, and would take an indented key for
+ * more of the value above. All errors are reported at once, each with file, line, key, value and the allowed values.
  */
 
 #include "agent/config/config-keys.h"
@@ -17,8 +16,8 @@
 #include "util/printf.h"
 #include "util/refusals.h"
 
-/* inih's line buffer (Debian's build) is 200 bytes; it passes its size, this is only what we say.
- */
+/* inih's line buffer (Debian's build) has 200 bytes, and inih passes its size. This only limits the text shown in
+ * messages. */
 #define SHOWN_MAX 80
 #define NOT_INI "neither \"[section]\" nor \"key = value\" nor a comment"
 
@@ -26,13 +25,13 @@ struct reading {
     struct nm_config *config;
     struct nm_config_place *places;
     const char *file;
-    const char *at, *end;  /* what is left of the text */
-    const char *line_text; /* the line that is being read */
+    const char *at, *end;  /* rest of the text */
+    const char *line_text; /* the current line */
     size_t line_len;
     unsigned line;
-    unsigned *set_on_line; /* per key, in this file; 0: not yet */
-    bool is_bad;   /* this line */
-    bool is_lost;  /* the section that this line is in */
+    unsigned *set_on_line; /* line of each key in this file; 0: not set yet */
+    bool is_bad;   /* the current line has an error */
+    bool is_lost;  /* the current section is unknown */
     bool oom;
     struct nm_refusals refusals;
 };
@@ -58,7 +57,7 @@ nm_printf(3, 4) static void fail(struct reading *s, const char *what, const char
     s->oom |= !message || nm_refusals_add(&s->refusals, r, message) < 0;
 }
 
-/* Foreign text for a message: shortened, and nothing in it that a terminal would obey. */
+/* Prepares foreign text for a message: shortens it and replaces control characters. */
 static const char *shown(const char *text, size_t len, char *buf, size_t size)
 {
     size_t n = NM_MIN(len, size - 4);
@@ -77,7 +76,7 @@ static void fail_line(struct reading *s, const char *reason)
     fail(s, shown(s->line_text, s->line_len, text, sizeof text), "%s", reason);
 }
 
-/* section: all of its keys. */
+/* Marks the values of a key, or of a whole section, as unknown. */
 static void forget_values(struct reading *s, const char *section, const struct nm_config_key *key)
 {
     for (size_t i = 0; s->places && i < nm_config_n_keys; i++)
@@ -105,8 +104,8 @@ static bool is_blank_or_comment(const char *s, const char *end)
     return s == end || *s == ';' || *s == '#';
 }
 
-/* A section without keys never reaches inih's handler, so headings are looked at here; and it
- * ignores what follows. */
+/* Checks section headings here, because inih does not call its handler for a section without keys and ignores text
+ * after the heading. */
 static void check_heading(struct reading *s)
 {
     const char *close = memchr(s->line_text, ']', s->line_len);
@@ -126,8 +125,7 @@ static void check_heading(struct reading *s)
         fail_section(s, name);
 }
 
-/* Makes the line at text the current one, without the space around it. Returns where the next one
- * begins. */
+/* Makes the line at text the current one, without surrounding space. Returns the beginning of the next line. */
 static const char *take_line(struct reading *s, const char *text)
 {
     const char *newline = memchr(text, '\n', (size_t)(s->end - text)),
@@ -142,8 +140,8 @@ static const char *take_line(struct reading *s, const char *text)
     return newline ? newline + 1 : s->end;
 }
 
-/* inih's fgets: the next line without its indentation; an empty one in the place of a bad one, and of what stands in a
- * section that there isn't: it would be taken for keys of the section above. NULL at the end. */
+/* Replaces inih's fgets: returns the next line without its indentation. Returns an empty line instead of an invalid one
+ * or of a line in an unknown section, which inih would take for a key of the section above. Returns NULL at the end. */
 static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
@@ -165,7 +163,7 @@ static char *next_line(char *buf, int size, void *userdata)
         fail_line(s, NOT_INI);
     if (s->is_bad || s->is_lost)
         s->line_len = 0;
-    s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* of a long comment */
+    s->line_len = NM_MIN(s->line_len, (size_t)size - 1); /* cuts a long comment */
     memcpy(buf, s->line_text, s->line_len);
     buf[s->line_len] = '\0';
     return buf;
@@ -198,7 +196,7 @@ static void fail_value(struct reading *s, const struct nm_config_key *key, const
     fail(s, what, "allowed is %s", nm_config_allowed(key, allowed, sizeof allowed));
 }
 
-/* inih's handler: 1, or 0 where memory is short. What is wrong is told by fail(). */
+/* inih's handler: returns 1, or 0 if memory is short. fail() reports errors. */
 static int take(void *userdata, const char *section, const char *name, const char *value)
 {
     struct reading *s = userdata;
@@ -237,7 +235,7 @@ static int take(void *userdata, const char *section, const char *name, const cha
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message)
 {
-    static const char bom[] = "\xef\xbb\xbf"; /* editors put it before UTF-8 */
+    static const char bom[] = "\xef\xbb\xbf"; /* some editors write it before UTF-8 */
     _cleanup_free_ unsigned *set_on_line = calloc(nm_config_n_keys, sizeof *set_on_line);
     struct reading s = {
         .config = c,
@@ -257,8 +255,8 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.refusals.text) {
-        /* Neither we nor the handler objected, so it is finer grammar (an '=' in a comment only).
-         * inih goes on after an error and tells the first one's line only now. */
+        /* Neither the reader nor the handler found the error, so it is one of grammar that only inih checks (such as an
+         * '=' in a comment only). inih continues after an error and returns the first error's line at the end. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);
         s.is_bad = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of any key: from text into the field of struct nm_config, and back. All numbers, whatever
- * their unit and width, pass through one uint64_t, so that ranges and special words are checked in
- * one place; fractions travel as billionths, which decimal text always hits exactly.
+ * Converts values of any key from text to the field of struct nm_config, and back. All numbers, whatever their unit and
+ * width, pass through one uint64_t, so that ranges and special words are checked in one place. Fractions are converted
+ * to billionths, which represent the decimal text exactly.
  */
 
 #include "agent/config/config-keys.h"
@@ -16,7 +16,7 @@
 #include "util/parse.h"
 
 #define BILLION 1e9
-#define USER_NAME_MAX 32 /* utmp's and useradd's limit */
+#define USER_NAME_MAX 32 /* limit of utmp and useradd */
 
 static bool is_number(enum nm_config_type t)
 {
@@ -35,9 +35,9 @@ static const void *const_field_of(const struct nm_config *c, const struct nm_con
     return (const char *)c + k->offset;
 }
 
-/* ---- text into numbers ---- */
+/* ---- from text to numbers ---- */
 
-/* As chmod writes it: three digits at least, which are octal with or without a 0 in front. */
+/* Parses a mode as chmod does: at least three digits, which are octal with or without a leading 0. */
 static int parse_mode(const char *s, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -98,7 +98,7 @@ static int parse_small(enum nm_config_type type, const char *s, uint64_t *ret)
 
 static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
 {
-    /* Sizes and vcores of requests are never zero, so the parsers refuse it; a reserve may be. */
+    /* The parsers refuse 0, because sizes and vcores of requests are never zero; a reserve may be zero. */
     if (nm_streq(s, "0") && (type == NM_CONFIG_SIZE || type == NM_CONFIG_VCORES)) {
         *ret = 0;
         return 0;
@@ -118,8 +118,8 @@ static int parse_number(enum nm_config_type type, const char *s, uint64_t *ret)
     }
 }
 
-/* The bounds are text in the table, in the key's own unit, and so go through the same parser: what
- * is printed as allowed is what is checked. */
+/* The bounds are text in the table, in the key's own unit, and pass through the same parser: so the printed range is
+ * the checked range. */
 static int check_range(const struct nm_config_key *k, uint64_t v)
 {
     uint64_t min, max;
@@ -156,7 +156,7 @@ static void store_number(const struct nm_config_key *k, void *field, uint64_t v)
     case NM_CONFIG_QUEUE_POLICY:
         *(enum nm_queue_policy *)field = (enum nm_queue_policy)v;
         break;
-    default: /* COUNT, VCORES, MODE: all 32 bits wide */
+    default: /* COUNT, VCORES, MODE: each has 32 bits */
         *(uint32_t *)field = (uint32_t)v;
         break;
     }
@@ -205,10 +205,9 @@ static int set_number(struct nm_config *c, const struct nm_config_key *k, const 
     return 0;
 }
 
-/* ---- text into strings ---- */
+/* ---- from text to strings ---- */
 
-/* "192.0.2.1:80" or "[2001:db8::1]:80". Names are not looked up: that could block the start of the
- * node. */
+/* Checks "192.0.2.1:80" or "[2001:db8::1]:80". Names are not accepted, since their lookup could block nmd's start. */
 static bool address_is_valid(const char *s)
 {
     const char *colon = strrchr(s, ':');
@@ -232,7 +231,7 @@ static bool address_is_valid(const char *s)
     return inet_pton(AF_INET6, host + 1, &any) == 1;
 }
 
-/* Absolute: a daemon has no working directory that an operator could know of. */
+/* Requires an absolute path, because a daemon's working directory is not known to an operator. */
 static bool path_is_valid(const char *s)
 {
     return s[0] == '/' && strlen(s) < 4096;
@@ -244,7 +243,7 @@ static bool hosts_are_valid(const char *s)
            s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._: ,\t")] == '\0';
 }
 
-/* Empty is always allowed, and means "none". Whether a path is there is seen by whoever uses it. */
+/* An empty string is always allowed and means "none". The path's user checks whether it exists. */
 static int set_string(struct nm_config *c, const struct nm_config_key *k, const char *text)
 {
     char **field = field_of(c, k), *copy;
@@ -263,7 +262,7 @@ static int set_string(struct nm_config *c, const struct nm_config_key *k, const 
     return 0;
 }
 
-/* One word of the list; a login name may begin with '_' or hold '.', and end in '$'. */
+/* Adds one name to the list. A login name may begin with '_' or contain '.', and end in '$'. */
 static int add_user(struct nm_config *c, const char *s, size_t n)
 {
     char *name;
@@ -284,7 +283,7 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
     return 0;
 }
 
-/* All of a line or nothing of it; several lines add up, as drop-ins want it. */
+/* Adds either all names of a line or none. Several lines add up, as needed for drop-ins. */
 static int add_users(struct nm_config *c, const char *text)
 {
     unsigned n_before = c->n_banned_users;
@@ -320,7 +319,7 @@ int nm_config_set(struct nm_config *c, const struct nm_config_key *key, const ch
     return set_string(c, key, text);
 }
 
-/* ---- and back ---- */
+/* ---- from values to text ---- */
 
 struct unit {
     uint64_t factor;
@@ -339,7 +338,7 @@ static const struct unit duration_units[] = {
     {NM_USEC_PER_SEC, "s"},         {NM_USEC_PER_MSEC, "ms"},      {1, "us"},
 };
 
-/* In the largest unit that needs no decimals, so that nothing is rounded. */
+/* Prints a number in the largest unit that needs no decimals, so nothing is rounded. */
 static void print_units(uint64_t v, const struct unit *u, const char *zero, char *buf, size_t size)
 {
     assert(u && size > 0);
@@ -352,7 +351,7 @@ static void print_units(uint64_t v, const struct unit *u, const char *zero, char
     (void)snprintf(buf, size, "%" PRIu64 "%s", v / u->factor, u->text);
 }
 
-/* v / 10^digits without trailing zeros. */
+/* Prints v / 10^digits without trailing zeros. */
 static void print_decimal(uint64_t v, int digits, char *buf, size_t size)
 {
     uint64_t one = 1;
@@ -445,10 +444,10 @@ const char *nm_config_get(const struct nm_config *c, const struct nm_config_key 
     return buf;
 }
 
-/* "a, b or c" */
+/* Prints the allowed words as "a, b or c". */
 static void print_orders(const struct nm_config_key *k, char *buf, size_t size)
 {
-    const uint64_t last = k->type == NM_CONFIG_QUEUE_POLICY ? 1 : 3; /* both orders have four */
+    const uint64_t last = k->type == NM_CONFIG_QUEUE_POLICY ? 1 : 3; /* both orders have four words */
     size_t at = 0;
 
     for (uint64_t v = 0; v <= last && at < size; v++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See config.h. Here: finding the files, what must hold between keys, and comparing two
- * configurations. Everything is read into a fresh struct that starts from the defaults, so that a
- * refused file leaves nothing behind, and a key that was taken out of a file goes back to its
- * default at reload.
+ * See config.h. This file finds the configuration files, checks the relations between keys, and compares two
+ * configurations. Everything is read into a new struct that starts from the defaults. So a refused file changes
+ * nothing, and a key removed from a file returns to its default at reload.
  */
 
 #include "agent/config/config-keys.h"
@@ -17,7 +16,7 @@
 #include "util/fileio.h"
 #include "util/refusals.h"
 
-#define FILE_MAX (256 * 1024) /* a configuration is some kilobytes; this is somebody's mistake */
+#define FILE_MAX (256 * 1024) /* a configuration has some kilobytes; a larger file is a mistake */
 
 struct nm_config *nm_config_free(struct nm_config *c)
 {
@@ -54,9 +53,9 @@ int nm_config_new_defaults(struct nm_config **ret)
     return 0;
 }
 
-/* ---- what must hold between keys ---- */
+/* ---- relations between keys ---- */
 
-/* A pair of keys, the first of which must be smaller. */
+/* Pairs of keys, the first of which must be smaller. */
 static const struct {
     const char *section[2], *name[2];
     const char *why;
@@ -72,7 +71,7 @@ static const struct {
      "the kernel refuses the trigger otherwise"},
 };
 
-#define BOLD_ALPHA 0.99 /* the figures: docs/decisions/0007-bold-cpu-thresholds.md */
+#define BOLD_ALPHA 0.99 /* reasons for the figures: docs/decisions/0007-bold-cpu-thresholds.md */
 #define BOLD_BETA 1.0
 #define CAREFUL_ALPHA 0.8
 #define CAREFUL_BETA 0.95
@@ -80,7 +79,7 @@ static const struct {
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded)
 {
     struct nm_fractions_cpu f = {c->over_allocation_threshold.cpu, c->preemption_threshold.cpu};
-    bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 itself can't be set */
+    bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 means auto; it cannot be configured as a number */
 
     if (auto_alpha)
         f.alpha = guarded ? BOLD_ALPHA : CAREFUL_ALPHA;
@@ -107,7 +106,7 @@ static double as_number(const struct nm_config *c, const struct nm_config_key *k
                                          : (double)*(const uint64_t *)field;
 }
 
-/* The error is put at the key that a file sets; if both are set, at the smaller one's. */
+/* Reports the error at the key that a file sets; if both are set, at the smaller key. */
 static int check_pair(const struct nm_config *c, const struct nm_config_place *places,
                       const struct nm_config_key *const k[2], const char *why, char **ret_message)
 {
@@ -128,7 +127,7 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
         if (p->line)
             (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
     }
-    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* in no file of nmd's: a default from elsewhere */
+    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* not in a file of nmd: a default from another source */
         if (c->sources[k[i] - nm_config_keys]) {
             (void)snprintf(where, sizeof where, "%s: ", c->sources[k[i] - nm_config_keys]);
             at = i;
@@ -162,7 +161,7 @@ int nm_config_check(const struct nm_config *c, const struct nm_config_place *pla
 
 /* ---- files ---- */
 
-/* What it sets isn't known, unless a later file says it again. */
+/* Marks all keys as unknown: the unread file may set any of them. A later file may make a key known again. */
 static void forget_all(struct nm_config_place *places)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++)
@@ -180,7 +179,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
         return -ENOMEM;
     r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &len);
     if (r == -ENOENT)
-        return r; /* the caller knows whether that matters */
+        return r; /* the caller decides whether this is an error */
     if (r < 0)
         forget_all(places);
     if (r == -E2BIG)
@@ -191,7 +190,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
     return nm_config_read_text(c, shown_path, text, len, places, ret_message);
 }
 
-/* "*.conf", and no hidden or editor's backup files. */
+/* Accepts "*.conf", except hidden files and editors' backup files. */
 static int is_drop_in(const struct dirent *d)
 {
     size_t n = strlen(d->d_name);
@@ -201,10 +200,10 @@ static int is_drop_in(const struct dirent *d)
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-    return strcmp((*a)->d_name, (*b)->d_name); /* alphasort() would follow the locale */
+    return strcmp((*a)->d_name, (*b)->d_name); /* unlike alphasort(), independent of the locale */
 }
 
-/* Paths that places point to, until the whole configuration has been checked. */
+/* The paths to which places point; kept until the whole configuration has been checked. */
 struct names {
     struct dirent **entries;
     char **paths;
@@ -247,7 +246,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
             return -ENOMEM;
         }
         r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, &message);
-        if (r == -ENOENT) /* removed since the listing: as if it had never been there */
+        if (r == -ENOENT) /* removed after the listing: treated as if it never existed */
             free(STEAL_PTR(message));
         else
             r = nm_refusals_add(refusals, r, STEAL_PTR(message));
@@ -257,7 +256,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
     return 0;
 }
 
-/* For `nmctl config`: which of several drop-ins it was. */
+/* Keeps the file and line of each key, for `nmctl config`. */
 static int keep_sources(struct nm_config *c, const struct nm_config_place *places)
 {
     for (size_t i = 0; i < nm_config_n_keys; i++) {

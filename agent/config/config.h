@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Configuration: INI, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names,
- * each key described once in the table of config.c (section, name, type, range, default, reason,
- * whether a reload applies it). A bad file is refused whole, with file, line, key, value and what
- * is allowed; the settings in force stay.
+ * The configuration: INI files, /etc/nmd/nmd.conf and then nmd.conf.d/ *.conf in the order of their names. The table in
+ * config-keys.c describes each key once (section, name, type, range, default, reason, whether a reload applies it). A
+ * file with errors is refused as a whole, with file, line, key, value and the allowed values; the current settings stay
+ * in force.
  */
 
 #include <jansson.h>
@@ -18,8 +18,8 @@
 struct nm_config {
     /* [node] */
     uint64_t memory_bytes;          /* capacity; 0 = auto: MemTotal - system_reserved_memory */
-    uint32_t vcores;                /* capacity; 0 = auto: online CPUs. May differ from the CPUs: one vcore is then
-                                       cpus/vcores of a CPU */
+    uint32_t vcores;                /* capacity; 0 = auto: online CPUs. May differ from the number of CPUs: one vcore is
+                                     * then cpus/vcores of a CPU */
     uint64_t system_reserved_memory_bytes; /* default 5 % of MemTotal, 256 MiB to 2 GiB: UINT64_MAX = auto */
     uint32_t system_reserved_vcores_milli; /* default 0 */
     /* [over-allocation] */
@@ -28,11 +28,11 @@ struct nm_config {
     struct nm_fractions preemption_threshold;      /* memory 0.95; cpu 0 = auto */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
-    uint64_t margin_usec; /* of room for surges; 0: none */
+    uint64_t margin_usec; /* memory kept free for surges; 0: none */
     bool shadow;
     /* [queue] */
     uint32_t queue_max_length;
-    uint32_t queue_max_per_user; /* of who isn't an administrator; 0 = auto: three quarters */
+    uint32_t queue_max_per_user; /* limit for users who are not administrators; 0 = auto: three quarters */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
     uint64_t give_back_usec;
@@ -45,38 +45,38 @@ struct nm_config {
     uint32_t kills_per_minute;
     uint64_t breaker_usec;
     bool reclaim;
-    uint64_t reclaim_running_usec; /* 0: only paused ones */
+    uint64_t reclaim_running_usec; /* 0: only paused containers */
     bool squeeze;
-    double stall_margin; /* 1: the stall of guaranteed containers squeezes nobody */
+    double stall_margin; /* 1: a stall of guaranteed containers causes no squeeze */
     uint32_t squeeze_floor_vcores_milli; /* each squeezed container keeps at least this */
-    uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills asked for by people; preemption never waits */
+    uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills requested by people; preemption does not wait */
     /* [sampling] */
     uint64_t period_usec;
     bool glance; /* look at free memory between samples */
     uint64_t pressure_stall_usec, pressure_window_usec; /* memory PSI trigger */
     uint64_t history_usec;
     double uplink_threshold;  /* 0: off */
-    uint64_t uplink_speed_mbit; /* 0: ask the link */
+    uint64_t uplink_speed_mbit; /* 0: use the link's own value */
     /* [containers] */
-    uint64_t default_memory_bytes;   /* when a request names none */
+    uint64_t default_memory_bytes;   /* for a request without memory */
     uint32_t default_vcores_milli;
-    uint32_t max_containers;         /* live ones, queued included */
-    uint32_t max_per_user;           /* of who isn't an administrator; 0 = auto: a quarter */
+    uint32_t max_containers;         /* number of live containers, including queued ones */
+    uint32_t max_per_user;           /* limit for users who are not administrators; 0 = auto: a quarter */
     uint64_t keep_ended_usec;        /* how long ended containers stay listed */
     uint64_t pids_max;               /* 0 = auto */
-    uint64_t output_max_bytes;       /* of a container's stdout, and as much of its stderr, that is kept */
-    double output_share;             /* of the log directory's file system, for the output of all */
+    uint64_t output_max_bytes;       /* part of a container's stdout that is kept, and as much of its stderr */
+    double output_share;             /* fraction of the log directory's file system, for the output of all containers */
     uid_t min_uid;
     char *banned_users[NM_BANNED_USERS_MAX];
     unsigned n_banned_users;
     bool no_new_privs;
-    bool private_ipc;                /* and with shared memory of their own */
-    bool confine;                    /* containers of users in namespaces of their own */
+    bool private_ipc;                /* confined containers also have shared memory of their own */
+    bool confine;                    /* containers of users have namespaces of their own */
     /* [interface] */
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
-    char *http_hosts;        /* names by which it may be asked there, beside the host's own */
+    char *http_hosts;        /* accepted Host names for that address, beside the host's own */
     /* [yarn] */
     bool yarn;
     char *yarn_conf_dir;
@@ -87,7 +87,7 @@ struct nm_config {
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
 
-    /* What an upstream wants the node to be, whatever the keys say; 0, each: what they say. nm_manager_set_size() */
+    /* Size that an upstream wants for the node, in place of the keys; 0, each: use the keys. nm_manager_set_size() */
     uint64_t wanted_memory_bytes;
     uint32_t wanted_vcores;
 
@@ -99,43 +99,45 @@ NM_DEFINE_CLEANUP(struct nm_config *, nm_config_free)
 
 int nm_config_new_defaults(struct nm_config **ret);
 
-/* What a key is where no file sets it, as a file would have it, and who says so. Of a list, one without a section is
- * the end. */
+/* A default that replaces the table's for a key, as text for a file, and its source. A list ends with an entry without
+ * a section. */
 struct nm_config_default {
     const char *section, *name, *value, *source;
 };
 
-/* Reads path and its drop-ins (path + ".d"). must_exist: a missing path is an error. defaults: instead of the table's,
- * or NULL. Then checks what holds between keys (alpha < beta, ...). On failure returns -errno and *ret_message,
- * which the caller frees: a line "file:line: [section] key = value: what is allowed" for each thing that is wrong. */
+/* Reads path and its drop-ins (path + ".d"), then checks the relations between keys (alpha < beta, ...). must_exist: a
+ * missing path is an error. defaults: replacements of the table's defaults, or NULL. On failure returns -errno and
+ * *ret_message, which the caller frees. The message has a line "file:line: [section] key = value: what is allowed" for
+ * each error. */
 int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
                    char **ret_message);
-/* The same for who only looks: with refusals, too, there is a configuration, in which what was refused has its default.
- * Only with -ENOMEM, and with a failure without a message, *ret is untouched. */
+/* Does the same for a caller that only inspects the configuration: if values were refused, it still returns a
+ * configuration, in which these have their defaults. *ret is untouched only with -ENOMEM, and after a failure without a
+ * message. */
 int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
                       struct nm_config **ret, char **ret_message);
 
-/* The CPU thresholds, where one or both may be auto. guarded: the host holds the promise by itself
- * (settings.h). An auto one gives way to one that is set: alpha < beta comes out, unless alpha is 1. */
+/* Returns the CPU thresholds, one or both of which may be auto. guarded: the host keeps the promise of CPU by itself
+ * (settings.h). An automatic threshold is adapted to a configured one so that alpha < beta, unless alpha is 1. */
 struct nm_fractions_cpu {
     double alpha, beta;
 };
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded);
 
-/* What an "auto" came to on this node, and why. */
+/* The value that an "auto" has on this node, and the reason. */
 struct nm_config_note {
     const char *section, *name;
     char value[40];
     const char *why;
 };
 
-/* Every key with value, default, source, unit and meaning, for `nmctl config`; an array of objects. Those that a note
- * is about have it in `in_force` and `why`, which are else null. */
+/* Returns an array of all keys with value, default, source, unit and meaning, for `nmctl config`. Keys with a note have
+ * it in `in_force` and `why`, which are null for other keys. */
 json_t *nm_config_to_json(const struct nm_config *c, const struct nm_config_note *notes, size_t n_notes);
 
-/* Names of the keys that differ between a and b and that only a restart applies, comma-separated,
- * into buf ("" if none). */
+/* Writes the names of the keys that differ between a and b and need a restart, separated by commas, into buf ("" if
+ * there are none). */
 const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size);
 
-/* A commented nmd.conf with every key at its default, to the stream: the packaged file is made with it. */
+/* Prints a commented nmd.conf with every key at its default; the packaged file is made from it. */
 int nm_config_print_template(FILE *f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See settings.h. Here alone meet what the configuration says, what the node has and what its
- * kernel can do: the policy gets plain figures, and knows neither "auto" nor a feature by name.
+ * See settings.h. Only this file combines the configuration, the node's size and the kernel's features. The policy
+ * receives plain figures, and knows neither "auto" nor features by name.
  */
 
 #include "agent/config/settings.h"
@@ -14,18 +14,18 @@
 #include "util/parse.h"
 #include "util/refusals.h"
 
-/* The reserve when none is configured: what a Debian host with sshd, journald and nmd uses, with
- * room for the kernel's own growth; large hosts run larger agents. */
+/* The default reserve: the use of a Debian host with sshd, journald and nmd, plus room for the kernel's own growth.
+ * Large hosts run larger agents. */
 #define RESERVE_DIVISOR 20
 #define RESERVE_MIN (256 * NM_MIB)
 #define RESERVE_MAX (2048 * NM_MIB)
 
-/* A sample is stale after this many periods, or this long if the period is short: a loaded node may
- * be late by some hundred milliseconds, which is no reason to stop. */
+/* A sample is stale after this many periods, or after this time if the period is short: on a loaded node a sample may
+ * be some hundred milliseconds late, which should not stop admissions. */
 #define STALE_PERIODS 3
 #define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
 
-/* What Java services with many threads get by on, where the node has room for several such. */
+/* Enough for Java services with many threads, on a node with room for several of them. */
 #define PIDS_MAX_DEFAULT 16384
 
 struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node_tasks)
@@ -34,26 +34,27 @@ struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node
 
     if (node_tasks > 0)
         l.slice = NM_MAX(node_tasks - node_tasks / 4, UINT64_C(1));
-    /* half of the slice: one that has run away leaves as much to the others */
+    /* half of the slice: a runaway container leaves the other half to others */
     if (c->pids_max == 0)
         l.container = NM_MIN(NM_MAX(l.slice / 2, UINT64_C(1)), (uint64_t)PIDS_MAX_DEFAULT);
     return l;
 }
 
-/* A quarter of the places unless told, and never none. */
+/* Returns a quarter of the places by default, but at least one. */
 uint32_t nm_settings_containers_per_user(const struct nm_config *c)
 {
     return c->max_per_user ? c->max_per_user : NM_MAX(c->max_containers / 4, 1u);
 }
 
-/* Three quarters of the queue: who is alone here can use most of it, and never fills it for others. */
+/* Returns three quarters of the queue by default: a single user can use most of the queue but cannot fill it. */
 uint32_t nm_settings_queue_per_user(const struct nm_config *c)
 {
     return c->queue_max_per_user ? c->queue_max_per_user
                                  : NM_MAX(c->queue_max_length - c->queue_max_length / 4, 1u);
 }
 
-/* Where an upstream wants more vcores than there are configured, each is a smaller part of the CPUs. */
+/* Returns the number of vcores. If an upstream wants more vcores than configured, each one is a smaller part of the
+ * CPUs. */
 static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
 {
     uint64_t reserved = (c->system_reserved_vcores_milli + UINT64_C(999)) / 1000;
@@ -62,7 +63,7 @@ static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample
     return c->wanted_vcores ? NM_MAX(configured, c->wanted_vcores + reserved) : configured;
 }
 
-/* Never 0 for a request that asks for something: it would cost the policy nothing. */
+/* A request above 0 never becomes 0, because the policy would then count no use for it. */
 uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm_node_sample *node,
                                       uint32_t vcores_milli)
 {
@@ -75,7 +76,7 @@ uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm
     return NM_MAX(v, UINT64_C(1));
 }
 
-/* Rounded, so that the way there and back ends where it began. */
+/* Rounds to the nearest, so that a conversion there and back returns the original value. */
 uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct nm_node_sample *node,
                                        uint64_t millicores)
 {
@@ -84,8 +85,8 @@ uint32_t nm_settings_millicores_vcores(const struct nm_config *c, const struct n
     return (uint32_t)((millicores * vcores_of(c, node) + node->n_cpus / 2) / node->n_cpus);
 }
 
-/* More than the node has is refused at the start, not discovered under load. With a reserve that
- * was chosen, both together must fit; the automatic one gives way to a capacity that was chosen. */
+/* A configuration larger than the node is refused at startup and not discovered under load. With a configured reserve,
+ * capacity and reserve must fit together; an automatic reserve shrinks for a configured capacity. */
 static uint64_t reserve_of(const struct nm_config *c, uint64_t total, bool shrink)
 {
     uint64_t reserve = c->system_reserved_memory_bytes;
@@ -195,7 +196,7 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->margin_usec = c->margin_usec;
 }
 
-/* The host's reserve stays the host's: a node is never made larger than what that leaves. */
+/* Applies an upstream's wish. The host keeps its reserve: the node's capacity never exceeds the rest. */
 static void follow_upstream(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                             struct nm_policy_settings *s)
 {
@@ -224,7 +225,7 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     if (node->memory_total_bytes == 0 || node->n_cpus == 0)
         return -ENODATA;
     r = resolve_memory(&keys, node->memory_total_bytes, false, &ret->memory_bytes, NULL);
-    if (r < 0) /* what was accepted at the start no longer fits */
+    if (r < 0) /* values accepted at startup no longer fit */
         r = resolve_memory(&keys, node->memory_total_bytes, true, &ret->memory_bytes, &message);
     if (r >= 0)
         r = resolve_cpu(&keys, node, true, &ret->cpu_millicores, &message);
@@ -233,7 +234,7 @@ int nm_settings_configured(const struct nm_config *c, const struct nm_node_sampl
     return r;
 }
 
-/* With all that is wrong with either. */
+/* Resolves memory and CPU, and reports the errors of both. */
 static int resolve_both(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                         struct nm_resources *ret, char **ret_message)
 {
@@ -249,8 +250,8 @@ static int resolve_both(const struct nm_config *c, const struct nm_node_sample *
     return r < 0 ? r : nm_refusals_take(&refusals, ret_message);
 }
 
-/* What lies outside of the capacity is the reserve, wherever the capacity comes from: use of the
- * system beyond it counts against containers. */
+/* Memory outside of the capacity is the reserve, whatever determines the capacity: system use beyond the reserve counts
+ * against containers. */
 static int settle(const struct nm_config *c, const struct nm_node_sample *node,
                   const struct nm_cgroup_backend *backend, bool shrink, struct nm_policy_settings *ret,
                   char **ret_message)
@@ -297,12 +298,12 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret)
 {
-    _cleanup_free_ char *message = NULL; /* nothing is refused here */
+    _cleanup_free_ char *message = NULL; /* this function refuses nothing */
 
     return settle(c, node, backend, true, ret, &message);
 }
 
-/* ---- what "auto" came to --------------------------------------------------------------------- */
+/* ---- values of "auto" ------------------------------------------------------------------------ */
 
 static struct nm_config_note *add_note(struct nm_config_note *notes, size_t *n, const char *section,
                                        const char *name, const char *why)
