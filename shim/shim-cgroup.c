@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the container's cgroup has to say at its end. A scope is taken away by systemd as soon as it
- * is empty, and with it the kernel's count of OOM kills; nmd may look too late, or not be running
- * at all. The shim is still inside when its command ends, so it is the one witness that can't come
- * too late.
+ * Reads the cgroup's figures at the container's end. systemd removes a scope as soon as it is empty, and with it the
+ * kernel's count of OOM kills; nmd may read too late, or may not run at all. The shim is still inside when its command
+ * ends, so it can always read them.
  */
 
 #include "agent/launch/shim.h"
@@ -14,10 +13,9 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-/* Where a kernel with a memory controller in cgroup v2 has it; on a hybrid host there is nothing to
- * be read anyway. */
+/* The mount of a host whose cgroup v2 has the memory controller. On a hybrid host there are no figures to read. */
 #define MOUNT "/sys/fs/cgroup"
-/* A line, with a path of 4 KiB at most, for each hierarchy; the one of version 2 is last. */
+/* Each hierarchy has a line with a path of at most 4 KiB; that of version 2 is last. */
 #define MEMBERSHIP_SIZE ((size_t)128 << 10)
 
 int nm_shim_cgroup_open(void)
@@ -38,7 +36,7 @@ int nm_shim_cgroup_open(void)
     return RET_NERRNO(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* The number after `key` at the beginning of a line; an empty key: the file's only number. */
+/* Reads the number after `key` at the beginning of a line. With an empty key the file has only one number. */
 static void read_number(int dir_fd, const char *file, const char *key, uint64_t *ret)
 {
     char text[512], *save = NULL;

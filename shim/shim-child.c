@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The container's first process, from the fork to the exec. Two orders matter. Everything that
- * needs root (OOM score, namespaces, groups) comes before the change of user, and everything that touches what
- * the user named (working directory, the command itself) after it, so that no path is ever walked
- * with root's rights.
+ * The container's first process, from the fork to the exec. Two orders matter. All steps that need root (OOM score,
+ * namespaces, groups) precede the change of user. All steps that use the user's names (working directory, the command
+ * itself) follow it, so that no path is walked with root's rights.
  *
- * The command dies with its shim (PR_SET_PDEATHSIG): an end that nobody could record must not
- * become a command that nobody can account for. The kernel clears that wish when a set-user-ID
- * program is executed; nmd, which sees the shim go through its pidfd, then kills the cgroup.
+ * The kernel kills the command when its shim dies (PR_SET_PDEATHSIG), because nobody could record its end. The kernel
+ * clears this setting when a set-user-ID program is executed. nmd notices the shim's death through its pidfd and then
+ * kills the cgroup.
  */
 
 #include "agent/launch/shim.h"
@@ -32,7 +31,7 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
     struct nm_shim_failure f = {.stage = (int32_t)stage, .error = error < 0 ? -error : error};
 
-    /* one message, whole or not at all; and if the shim has gone, nobody is left to be told */
+    /* a message is written completely or not at all; if the shim has gone, it has no receiver */
     ssize_t n = write(report_fd, &f, sizeof f);
 
     (void)n;
@@ -46,8 +45,8 @@ static int become(const struct nm_shim_spec *spec)
     return nm_become(&who, &(struct nm_become_terms){.no_new_privs = spec->no_new_privs});
 }
 
-/* A path that the user gave. Besides being walked with the user's rights only, it may not lead through the links of
- * /proc into a directory that some process has open. */
+/* Enters a path that the user gave. It is walked with the user's rights, and must not lead through the links of /proc
+ * into a directory that another process has open. */
 static int enter(const char *dir)
 {
     _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
@@ -66,9 +65,8 @@ static int enter_workdir(const char *workdir, const char *home)
 }
 
 /*
- * execvp's rules, with two differences: PATH is the container's, and a file without "#!" is no
- * shell script (-ENOEXEC). A candidate that may not be executed is remembered, and is the answer if
- * no later directory has one that may.
+ * Follows execvp's rules, with two differences: PATH is the container's, and a file without "#!" is not run as a shell
+ * script (-ENOEXEC). If a candidate may not be executed and no later directory has one that may, its error is returned.
  */
 static int exec_in_path(const char *path, char **argv, char **env)
 {
@@ -101,8 +99,8 @@ static int exec_in_path(const char *path, char **argv, char **env)
     }
 }
 
-/* By system call: whoever started nmd may have left libc's own two signals (32 and 33) ignored, as posix_spawn does,
- * and sigaction() won't touch them; a command that was linked with another libc needs them. */
+/* Uses the system call, because nmd's parent may have left libc's two internal signals (32 and 33) ignored, as
+ * posix_spawn does, and sigaction() rejects them. A command linked with another libc needs them. */
 static void reset_signals(void)
 {
     /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
@@ -124,7 +122,7 @@ static int set_oom_score_adj(int value)
     return nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", text);
 }
 
-/* Descriptors 0 to 2 and the report's, and none besides; but the namespaces, as long as this is our program. */
+/* Keeps only descriptors 0 to 2 and the report's, and until the exec those of the namespaces. */
 static int arrange_descriptors(const struct nm_shim_stdio *io, int report_fd)
 {
     int n = REPORT_FD + 1;
@@ -143,7 +141,7 @@ static int arrange_descriptors(const struct nm_shim_stdio *io, int report_fd)
     return 0;
 }
 
-/* After the OOM score, which takes a capability of the host's. */
+/* Runs after the OOM score was set, which requires a capability in the host's user namespace. */
 static int confine(const struct nm_shim_spec *spec, const struct nm_shim_stdio *io)
 {
     static const int namespaces[NM_SHIM_N_NAMESPACES] = {REPORT_FD + 1, REPORT_FD + 2, REPORT_FD + 3};
@@ -153,9 +151,9 @@ static int confine(const struct nm_shim_spec *spec, const struct nm_shim_stdio *
     return spec->terms.confine ? nm_shim_confine(REPORT_FD, spec->terms.private_ipc) : 0;
 }
 
-/* nmd raises its own soft limit as far as it may. Programs expect the usual one: select() can't
- * take descriptors above it, and some close all that the limit allows. Who needs more raises it, up
- * to the hard limit. */
+/* nmd raises its own soft limit as far as possible. Programs expect the usual limit: select() cannot handle descriptors
+ * above it, and some programs close all descriptors up to the limit. A program that needs more can raise it, up to the
+ * hard limit. */
 static void reset_descriptor_limit(void)
 {
     struct rlimit rl;
@@ -167,14 +165,14 @@ static void reset_descriptor_limit(void)
 }
 
 /* Lowers the priority of the command's new session if its scheduling class is SCHED_IDLE. The kernel compares classes
- * only inside of a session (agent/priority.c). musl has no working sched_getscheduler(), so the system call is used. */
+ * only within a session (agent/priority.c). musl has no working sched_getscheduler(), so the system call is used. */
 static void lower_session(void)
 {
     if (syscall(SYS_sched_getscheduler, 0) == SCHED_IDLE)
         (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "19");
 }
 
-/* What is set before the change of user. */
+/* Makes the settings that precede the change of user. */
 static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
 {
     int r;
@@ -182,8 +180,7 @@ static int prepare(const struct nm_shim_spec *spec, bool is_terminal)
     if (setsid() < 0 || (is_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0))
         return -errno;
     lower_session();
-    /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps what
-     * it inherits. */
+    /* Without CAP_SYS_RESOURCE the score may be raised but not lowered: the command then keeps the inherited score. */
     r = set_oom_score_adj(spec->terms.oom_score_adj);
     if (r < 0 && r != -EACCES && r != -EPERM)
         return r;
@@ -211,7 +208,7 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_sh
     r = become(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);
-    /* after the change of user, which clears it */
+    /* set after the change of user, which clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
     r = nm_shim_env_make(spec, &env);

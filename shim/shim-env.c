@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The environment of a command. What begins a container is given the account's variables and those that were asked for.
- * A session has what the container's command has now: for an application of YARN that is not what its shim was told,
- * since its script sets most of it and then becomes the command. It is read with the user's rights, from inside of the
- * container's namespaces, so that nothing is learnt by it that its user couldn't read; and it is the user's text, of
- * which nothing is believed but that it ends.
+ * Makes the environment of a command. A container's command gets the account's variables and the requested ones. A
+ * session gets the current environment of the container's command: for a YARN application it differs from the shim's
+ * spec, since the application's script sets most variables and then becomes the command. It is read with the user's
+ * rights from inside the container's namespaces, so the user learns nothing new. Its text is the user's, so only its
+ * length is relied on.
  */
 
 #include "agent/launch/shim.h"
@@ -38,7 +38,7 @@ const char *nm_shim_env_find(char *const *env, const char *name)
     return find(env, name, strlen(name));
 }
 
-/* The account's variables, each unless the spec has it, then the spec's. */
+/* Makes the account's variables, unless the spec has them, and then the spec's. */
 static int make_new(const struct nm_shim_spec *spec, char ***ret)
 {
     const struct nm_shim_account *a = &spec->account;
@@ -62,7 +62,7 @@ static int make_new(const struct nm_shim_spec *spec, char ***ret)
     return 0;
 }
 
-/* NUL-terminated, whatever it is that was read. */
+/* Reads the text and terminates it with NUL, whatever it contains. */
 static int read_environ(pid_t pid, char **ret, size_t *ret_size)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -77,7 +77,7 @@ static int read_environ(pid_t pid, char **ret, size_t *ret_size)
         return fd < 0 ? -errno : -ENOMEM;
     while ((n = read(fd, text + size, ENVIRON_MAX - size)) > 0)
         size += (size_t)n;
-    if (n < 0 || size == 0) /* it has just ended, say */
+    if (n < 0 || size == 0) /* the process may have just ended */
         return n < 0 ? -errno : -ENODATA;
     text[size] = '\0';
     *ret = STEAL_PTR(text);
@@ -103,7 +103,7 @@ static int split_environ(char *text, size_t size, size_t room, char ***ret)
     return 0;
 }
 
-/* In the place of what is called the same, or behind all. */
+/* Replaces the variable of the same name, or appends the entry. */
 static void put(char **env, char *entry)
 {
     size_t len = strcspn(entry, "=");

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The connection of whoever asked for a container: standard input of its command (nmctl run -i), or all that its
- * terminal says and hears (-t), in frames (util/frame.h). The shim has it from its birth on, so that a restart of nmd
- * is no matter.
+ * The connection of a container's client: standard input of its command (nmctl run -i), or input and output of its
+ * terminal (-t), in frames (util/frame.h). The shim has the connection from its birth on, so a restart of nmd does not
+ * affect it.
  *
- * With a pipe, whoever goes, or says what isn't input, has ended it; the command goes on, and reads to the end. With a
- * terminal he has hung up (shim-output.c). While he doesn't read, that isn't read either, as with any terminal: the
- * command waits in its write(). He has the first word (the terminal's size, mostly), since the command may run before
- * nmd has got round to its answer, which nothing may be ahead of; what he gets for it says that the command runs.
+ * With a pipe, a client that goes, or sends something other than input, ends the input; the command keeps running and
+ * reads end-of-file. With a terminal this hangs up (shim-output.c). While the client does not read, the terminal is not
+ * read either, so the command blocks in write(), as with any terminal. The client sends the first frame (mostly the
+ * terminal's size), because the command may run before nmd has sent its answer, which must be the first data that the
+ * client receives. Output frames show the client that the command runs.
  */
 
 #include "agent/launch/shim.h"
@@ -19,15 +20,15 @@
 
 #include "util/frame.h"
 
-/* How long the command's end waits for a reader who takes nothing at all. */
+/* Maximum wait at the command's end for a client that does not read. */
 #define FLUSH_MSEC 2000
 
 enum { CLIENT, COMMAND };
 
-static int client = -EBADF, command = -EBADF; /* where it comes from, and where it goes */
+static int client = -EBADF, command = -EBADF; /* source and destination of input */
 static bool is_terminal, is_heard, owes_taken;
-static struct nm_frame in, pending, out; /* what comes, what waits for the command to read, what waits for the client */
-static size_t put, sent;                 /* of pending and out */
+static struct nm_frame in, pending, out; /* from the client; waiting for the command; waiting for the client */
+static size_t put, sent;                 /* bytes written of pending and out */
 
 int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd)
 {
@@ -37,7 +38,7 @@ int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd)
         return 0;
     is_terminal = spec->terms.rows > 0;
     if (is_terminal)
-        command = NM_SHIM_FD_OUTPUT; /* whose file takes care of it */
+        command = NM_SHIM_FD_OUTPUT; /* shim-output.c closes it */
     else
         r = nm_shim_pipe_open(spec, 1, &command, ret_read_fd);
     if (r >= 0)
@@ -59,7 +60,7 @@ bool nm_shim_input_has_client(void)
     return client >= 0;
 }
 
-/* ---- to the client ----------------------------------------------------------------------------- */
+/* ---- data to the client ------------------------------------------------------------------------ */
 
 static void flush(void)
 {
@@ -71,7 +72,7 @@ static void flush(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR) {
-            if (is_terminal) /* a pipe's input may be on its way still */
+            if (is_terminal) /* input for a pipe may still be in flight */
                 end_input();
             break;
         }
@@ -106,7 +107,7 @@ void nm_shim_input_show(const char *data, size_t n)
     flush();
 }
 
-/* ---- to the command ---------------------------------------------------------------------------- */
+/* ---- data to the command ----------------------------------------------------------------------- */
 
 static void put_pending(void)
 {
@@ -118,7 +119,7 @@ static void put_pending(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR) {
-            end_input(); /* nobody reads it any more */
+            end_input(); /* the reader has gone */
             return;
         }
     }
@@ -126,7 +127,7 @@ static void put_pending(void)
     tell_taken();
 }
 
-/* 0, or -EBADMSG: this is none that there can be, or the end of a pipe's input. */
+/* Handles a frame. Returns 0, or -EBADMSG for an invalid frame or the end of a pipe's input. */
 static int take_frame(void)
 {
     uint16_t rows, columns;
@@ -141,7 +142,7 @@ static int take_frame(void)
     }
     if (nm_frame_type(&in) != NM_FRAME_INPUT || pending.len > 0)
         return -EBADMSG;
-    if (nm_frame_size(&in) == 0) /* nothing is typed any more, but somebody still reads */
+    if (nm_frame_size(&in) == 0) /* no more input comes, but the client may still read */
         return is_terminal ? 0 : -EBADMSG;
     pending = in;
     put = 0;
@@ -180,14 +181,14 @@ void nm_shim_input_flush(void)
     }
 }
 
-/* Through a pipe what comes next waits until this has been read. With a terminal other things may be said meanwhile,
- * and that nobody is there any more is to be heard at once. */
+/* Sets what to poll. With a pipe the next frame waits until this one is written. With a terminal other frames may come
+ * meanwhile, and the client's end must be noticed at once. */
 void nm_shim_input_poll(struct pollfd p[NM_SHIM_INPUT_POLLS])
 {
     int events = (is_terminal || pending.len == 0 ? POLLIN : 0) | (out.len > 0 ? POLLOUT : 0);
 
     p[CLIENT] = (struct pollfd){.fd = events ? client : -1, .events = (short)events};
-    /* without a wish for more, a reader of a pipe that has gone is still told */
+    /* poll() reports the end of a pipe's reader even without requested events */
     p[COMMAND] = (struct pollfd){.fd = is_terminal && pending.len == 0 ? -1 : command,
                                  .events = pending.len > 0 ? POLLOUT : 0};
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The shim's second duty: what the command writes goes through it into the log (output.h). It reads a pipe whenever
- * there is something in it and never waits for a disk longer than the disk takes; what can't be written is dropped, so
- * that a full disk doesn't stop the command. The buffer's pages are touched by those that write much.
+ * Copies the command's output into the log (output.h). It reads a pipe whenever it has data, and waits for the disk
+ * only during a write. Output that cannot be written is dropped, so that a full disk does not stop the command. The
+ * buffer's pages are touched only for commands that write much.
  *
- * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1): a pipe has neither
- * a length to be cut nor a place to be moved to.
+ * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1). A pipe cannot be
+ * truncated, and has no file position that could be moved.
  *
- * Of a terminal (nmctl run -t) all is standard output, and goes to its user, too. When that one has gone, it hangs up:
- * the kernel sends SIGHUP to the command, and what goes on without a terminal can't write to it any more.
+ * All output of a terminal (nmctl run -t) is standard output, and also goes to its user. When the user's connection has
+ * gone, the terminal hangs up: the kernel sends SIGHUP to the command, and processes that continue can no longer write
+ * to the terminal.
  */
 
 #include "agent/launch/shim.h"
@@ -23,7 +24,7 @@
 #include "util/frame.h"
 
 #define BUFFER_SIZE 16384
-/* What a terminal holds is under way for a moment after the write, and its amount is nowhere to be read. */
+/* Data written to a terminal becomes readable a moment later, and its amount cannot be queried. */
 #define LINGER_USEC (100 * NM_USEC_PER_MSEC)
 #define TERMINAL_REST ((size_t)64 << 10)
 
@@ -31,12 +32,12 @@ static_assert(BUFFER_SIZE <= NM_FRAME_MAX, "what is read is shown in one frame")
 
 static struct nm_output outputs[NM_OUTPUT_N_STREAMS];
 static char buffer[BUFFER_SIZE];
-/* The command's side once more: a terminal that nobody else has open at the moment is not at its end. Only a terminal's
- * is there. */
+/* The command's side of the terminal, held open so that the terminal does not end while no process has it open. Only
+ * for terminals. */
 static int slave = -EBADF;
-static int children = -EBADF; /* tells of ended ones */
+static int children = -EBADF; /* becomes readable when a child has ended */
 
-/* Becomes what the command has as standard output or error; the reading end goes to its number. */
+/* Makes the command's standard output or error; moves the reading end to its number. */
 static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
 {
     _cleanup_close_ int other = -EBADF;
@@ -52,7 +53,7 @@ static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
     return 0;
 }
 
-/* Our end of it at the first of those numbers. */
+/* Makes the terminal; moves the shim's end to the first of those numbers. */
 static int make_terminal(const struct nm_shim_spec *spec, int ret[2])
 {
     _cleanup_close_ int other = -EBADF;
@@ -74,7 +75,7 @@ int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
 {
     bool is_terminal = spec->terms.rows > 0;
 
-    children = nm_shim_children_open(); /* while nothing runs yet that would have to be ended without it */
+    children = nm_shim_children_open(); /* opened before any process runs that a failure would have to end */
     if (children < 0)
         return children;
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++) {
@@ -88,7 +89,7 @@ int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2])
     return is_terminal ? make_terminal(spec, ret_write_fd) : 0;
 }
 
-/* Returns how much it was; 0: nobody can write any more, -EAGAIN: there is nothing now. */
+/* Copies output. Returns the number of bytes; 0: all writers have gone, -EAGAIN: no data at present. */
 static ssize_t pass_on(int i, size_t max)
 {
     ssize_t n = read(NM_SHIM_FD_OUTPUT + i, buffer, NM_MIN(max, sizeof buffer));
@@ -100,7 +101,7 @@ static ssize_t pass_on(int i, size_t max)
     return n < 0 ? -errno : n;
 }
 
-/* What was written before the end. Whoever is left of the container may write on for ever. */
+/* Copies output written before the end, but no more: remaining processes may write forever. */
 static void take_rest(int i)
 {
     int left = 0;
@@ -118,14 +119,14 @@ static void take_rest(int i)
     }
 }
 
-/* The same of a terminal, for who reads it as well. */
+/* Does the same for a terminal, and sends the output to the user. */
 static void take_terminal_rest(void)
 {
     uint64_t until = nm_now_usec() + LINGER_USEC;
     size_t left = TERMINAL_REST;
     struct pollfd p = {.fd = NM_SHIM_FD_OUTPUT, .events = POLLIN};
 
-    (void)close(slave); /* so that it is at its end as soon as nobody else has it */
+    (void)close(slave); /* the terminal ends as soon as no other process has it open */
     while (left > 0) {
         uint64_t now = nm_now_usec();
         ssize_t n;
@@ -135,13 +136,13 @@ static void take_terminal_rest(void)
             break;
         n = pass_on(0, left);
         if (n <= 0 && n != -EAGAIN && n != -EINTR)
-            break; /* EIO: nobody has it any more */
+            break; /* EIO: no process has it open */
         left -= n > 0 ? (size_t)n : 0;
     }
     nm_shim_input_flush();
 }
 
-/* What was written before is still the log's. */
+/* Hangs up. Output written before still goes to the log. */
 static void hang_up(void)
 {
     size_t left = TERMINAL_REST;
@@ -153,7 +154,7 @@ static void hang_up(void)
     slave = nm_close(slave);
 }
 
-/* What there is to be polled of it. */
+/* Returns the descriptor to poll for the terminal. */
 static int terminal_fd(void)
 {
     if (slave >= 0 && !nm_shim_input_has_client())
@@ -172,7 +173,8 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage)
     for (int i = 0; i < NM_OUTPUT_N_STREAMS; i++)
         p[i] = (struct pollfd){.fd = is_terminal ? -1 : NM_SHIM_FD_OUTPUT + i, .events = POLLIN};
     p[CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
-    /* once before: who ended already has its signal in the descriptor, or had it before there was one */
+    /* reap once first: children that have already ended are not signalled again, or were before the descriptor
+     * existed */
     while ((r = nm_shim_reap(pid, ret_status, ret_usage)) == 0) {
         if (is_terminal)
             p[0].fd = terminal_fd();

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A session: another command in a container that runs (nmctl exec), whose shim this is. It is born in the container's
- * cgroup, so that what it does is counted, frozen and killed with the container; the command gets the container's user,
- * directory, namespaces and environment.
+ * The shim of a session: another command in a running container (nmctl exec). It is born in the container's cgroup, so
+ * the session is accounted, frozen and killed with the container. The command gets the container's user, directory,
+ * namespaces and environment.
  *
- * The connection of whoever asked for it is handed to this shim, and the two speak with each other (util/frame.h). nmd
- * has no part in it: no byte of it passes through its loop, its restart is not noticed, and what a session holds in
- * memory (three buffers of a frame's size) is the container's. Descriptors are not passed in place of bytes, since the
- * terminal of an administrator is nothing that a user's process may have.
+ * nmd hands the client's connection to this shim, and client and shim communicate directly (util/frame.h). The data
+ * does not pass through nmd's event loop, a restart of nmd does not affect the session, and its memory (three buffers
+ * of a frame's size) is charged to the container. The client's descriptors are not passed instead, since a user's
+ * process must not get an administrator's terminal.
  *
- * It ends when its command has ended, as a container does: what the command left in the background goes on, in the
- * container, and isn't heard any more. If the connection goes first, the command is told with SIGHUP, as by a terminal
- * that is gone, and killed if that doesn't end it.
+ * The session ends with its command, as a container does: background processes of the command continue in the
+ * container, but their output is no longer read. If the connection ends first, the command receives SIGHUP, as from a
+ * terminal that is gone, and is killed if it does not end.
  */
 
 #include "agent/launch/shim.h"
@@ -29,29 +29,29 @@
 #include "util/frame.h"
 
 #define HANG_UP_USEC (5 * NM_USEC_PER_SEC) /* from SIGHUP to SIGKILL */
-/* What a terminal holds is under way for a moment after the write, and its amount is nowhere to be read. */
+/* Data written to a terminal becomes readable a moment later, and its amount cannot be queried. */
 #define LINGER_USEC (100 * NM_USEC_PER_MSEC)
 #define TERMINAL_REST ((size_t)64 << 10)
 
 static struct {
-    pid_t pid; /* the command's; 0: it has been reaped */
-    int client;            /* -EBADF: it has gone */
-    int input;             /* where input goes; -EBADF: nowhere (any more) */
-    int output[2];         /* where output comes from; -EBADF: it is over */
+    pid_t pid; /* pid of the command; 0: it has been reaped */
+    int client;            /* -EBADF: the client has gone */
+    int input;             /* destination of input; -EBADF: none (any more) */
+    int output[2];         /* sources of output; -EBADF: at its end */
     bool is_terminal;
-    size_t left[2];        /* once the command has ended: what is still taken */
-    uint64_t rest_usec;    /* until then, of a terminal's */
-    uint64_t hung_up_usec; /* when SIGKILL follows; 0: it doesn't */
+    size_t left[2];        /* bytes still to be read after the command's end */
+    uint64_t rest_usec;    /* time until which a terminal's rest is read */
+    uint64_t hung_up_usec; /* time of the SIGKILL; 0: none is due */
     bool owes_taken;
-    size_t sent, put;      /* of out and pending */
-    struct nm_frame in, pending, out; /* what comes, what waits for the command to read, what waits for the client */
+    size_t sent, put;      /* bytes written of out and pending */
+    struct nm_frame in, pending, out; /* from the client; waiting for the command; waiting for the client */
     struct nm_frame_end end;
 } s = {.client = NM_SHIM_FD_CLIENT, .input = -EBADF, .output = {-EBADF, -EBADF}};
 
 static void drop_input(void)
 {
     s.pending.len = 0;
-    if (!s.is_terminal) /* which is output's as well */
+    if (!s.is_terminal) /* a terminal's descriptor is also used for output */
         (void)nm_close(s.input);
     s.input = -EBADF;
 }
@@ -61,7 +61,7 @@ static void hang_up(void)
     s.client = nm_close(s.client);
     s.out.len = 0;
     drop_input();
-    if (s.is_terminal) /* by which the kernel tells all that have it */
+    if (s.is_terminal) /* the kernel then sends SIGHUP to the terminal's processes */
         s.output[0] = nm_close(s.output[0]);
     if (s.pid == 0)
         return;
@@ -69,7 +69,7 @@ static void hang_up(void)
     s.hung_up_usec = nm_now_usec() + HANG_UP_USEC;
 }
 
-/* ---- to the client ---------------------------------------------------------------------------- */
+/* ---- data to the client ----------------------------------------------------------------------- */
 
 static void flush(void)
 {
@@ -97,7 +97,7 @@ static bool may_send(void)
     return s.out.len == 0;
 }
 
-/* ---- to the command --------------------------------------------------------------------------- */
+/* ---- data to the command ---------------------------------------------------------------------- */
 
 static void put_pending(void)
 {
@@ -109,7 +109,7 @@ static void put_pending(void)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR)
-            drop_input(); /* nobody reads it any more: what else comes is taken and dropped */
+            drop_input(); /* the reader has gone: further input is read and dropped */
     }
     s.pending.len = s.put = 0;
     s.owes_taken = true;
@@ -120,7 +120,7 @@ static void put_pending(void)
 static int take_input(void)
 {
     if (s.pending.len > 0)
-        return -EBADMSG; /* it was to wait */
+        return -EBADMSG; /* the client must not send more yet */
     if (nm_frame_size(&s.in) == 0) {
         drop_input();
         return 0;
@@ -166,7 +166,7 @@ static int take_frame(void)
     }
 }
 
-/* Who says what this shim doesn't understand is treated like one who has gone. */
+/* Reads the client's frames. An invalid frame ends the connection. */
 static void hear_client(void)
 {
     ssize_t n = recv(s.client, s.in.data + s.in.len, nm_frame_wants(&s.in), MSG_DONTWAIT);
@@ -183,7 +183,7 @@ static void hear_client(void)
         hang_up();
 }
 
-/* ---- from the command ------------------------------------------------------------------------- */
+/* ---- data from the command -------------------------------------------------------------------- */
 
 static void end_output(int i)
 {
@@ -192,7 +192,8 @@ static void end_output(int i)
         s.input = -EBADF;
 }
 
-/* A frame's worth, if there is room for one; without a client it is read and dropped, so that nobody blocks. */
+/* Copies up to a frame of output if there is room. Without a client the output is read and dropped, so that no writer
+ * blocks. */
 static void pass_on(int i)
 {
     size_t max = s.pid == 0 ? NM_MIN(s.left[i], (size_t)NM_FRAME_MAX) : NM_FRAME_MAX;
@@ -201,7 +202,7 @@ static void pass_on(int i)
     assert(may_send() && max > 0);
     if (n < 0 && (errno == EINTR || (errno == EAGAIN && (s.pid > 0 || s.is_terminal))))
         return;
-    if (n <= 0) { /* EIO: nobody has the terminal any more */
+    if (n <= 0) { /* EIO: no process has the terminal open */
         end_output(i);
         return;
     }
@@ -213,7 +214,7 @@ static void pass_on(int i)
     flush();
 }
 
-/* Who is left of it may write for ever. */
+/* Limits the rest that is read, because remaining processes may write forever. */
 static void begin_rest(void)
 {
     s.rest_usec = nm_now_usec() + LINGER_USEC;
@@ -249,7 +250,7 @@ static int hear_children(int fd)
 
 /* ---- start, loop, end ------------------------------------------------------------------------- */
 
-/* Waits for a client that is slow for as long as that is there. */
+/* Waits for a slow client as long as it is connected. */
 static _Noreturn void end(void)
 {
     while (s.client >= 0 && s.out.len > 0) {
@@ -263,7 +264,7 @@ static _Noreturn void end(void)
 
         nm_frame_make(&s.out, NM_FRAME_END, sizeof body);
         memcpy(s.out.data + NM_FRAME_HEAD, body, sizeof body);
-        flush(); /* a socket that was empty takes so little */
+        flush(); /* little data fits into an empty socket */
     }
     _exit(0);
 }
@@ -301,7 +302,7 @@ static void start_command(struct nm_shim_spec *spec)
 
     if (r == 0)
         io.namespaces = namespaces;
-    else if (r != -ENOENT) /* else it shares the host's, or its shim is of an earlier version: then new ones do */
+    else if (r != -ENOENT) /* no namespaces: shared with the host, or an older shim; then the session gets new ones */
         end_failed(NM_LAUNCH_STAGE_CONFINE, r);
     if (spec->account.error > 0)
         end_failed(NM_LAUNCH_STAGE_USER, spec->account.error);
@@ -349,7 +350,7 @@ static void round_of(int children)
     if (poll(p, N, timeout_msec()) < 0)
         return;
     if (p[CHILDREN].revents && hear_children(children) < 0)
-        end_failed(NM_LAUNCH_STAGE_SHIM, ECHILD); /* can't be: nobody else reaps our child */
+        end_failed(NM_LAUNCH_STAGE_SHIM, ECHILD); /* cannot happen: only this shim reaps its child */
     for (int i = 0; i < 2; i++)
         if (p[OUTPUT + i].revents && s.output[i] >= 0 && may_send())
             pass_on(i);
@@ -366,15 +367,15 @@ static void round_of(int children)
 
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
 {
-    int children = nm_shim_children_open(); /* without it nothing is begun */
+    int children = nm_shim_children_open(); /* without it no command is started */
 
     if (children < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, children);
     start_command(spec);
     nm_shim_spec_done(spec);
     (void)close(NM_SHIM_FD_OWNER);
-    nm_shim_drop_capabilities(1U << CAP_KILL); /* for what the client has to say */
-    (void)hear_children(children); /* who has ended already is not announced */
+    nm_shim_drop_capabilities(1U << CAP_KILL); /* for signals that the client sends */
+    (void)hear_children(children); /* children that have already ended are not announced */
     while (s.pid > 0 || s.output[0] >= 0 || s.output[1] >= 0)
         round_of(children);
     end();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* From the fork of a command to its exec, as its shim sees it. */
+/* Starts a command: the shim's part from the fork to the exec. */
 
 #include "agent/launch/shim.h"
 
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Returns when the command runs; the channel closes itself on exec, so reading nothing is the good news. */
+/* Waits until the command runs. The exec closes the channel, so an end-of-file without a message means success. */
 static int wait_for_exec(const struct nm_shim_spec *spec, int report_fd, pid_t pid, int *ret_error)
 {
     struct nm_shim_failure f = {.stage = NM_LAUNCH_STAGE_COUNT};
@@ -20,7 +20,7 @@ static int wait_for_exec(const struct nm_shim_spec *spec, int report_fd, pid_t p
         n = read(report_fd, &f, sizeof f);
         if (n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE) {
             nm_shim_namespaces_hold(pid, spec->terms.private_ipc);
-            if (nm_shim_confine_child(report_fd, pid) < 0) /* it must not wait for ever */
+            if (nm_shim_confine_child(report_fd, pid) < 0) /* the child must not wait forever */
                 (void)shutdown(report_fd, SHUT_WR);
         }
     } while (n < 0 ? errno == EINTR : n == sizeof f && f.stage == NM_LAUNCH_STAGE_NONE);
@@ -65,7 +65,7 @@ int nm_shim_start(const struct nm_shim_spec *spec, const struct nm_shim_stdio *i
     return stage;
 }
 
-/* From here on nothing is needed but waiting and writing. */
+/* Drops all other capabilities; from here on the shim only waits and writes. */
 void nm_shim_drop_capabilities(uint32_t keep)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

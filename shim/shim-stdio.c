@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a shim has at the other side of its command's first descriptors, pipes or a terminal; and who of its children
- * has ended. */
+/* The shim's ends of the command's first descriptors, pipes or a terminal, and the reaping of its children. */
 
 #include "agent/launch/shim.h"
 
@@ -15,7 +14,7 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* A pipe or terminal that the command opens once more by its name (/dev/stdout) must be its user's. */
+/* Gives a pipe or terminal to the command's user, because the command may open it again by its name (/dev/stdout). */
 static int give(const struct nm_shim_spec *spec, int fd)
 {
     if (geteuid() == spec->uid && getegid() == spec->gid)
@@ -43,7 +42,7 @@ int nm_shim_pipe_open(const struct nm_shim_spec *spec, int ours, int *ret_ours, 
     return 0;
 }
 
-/* The user's side is had by way of the other and not by a name in /dev/pts, which may be another instance's. */
+/* Opens the user's side through the other side and not by its name in /dev/pts, which may be another instance's. */
 int nm_shim_terminal_open(const struct nm_shim_spec *spec, int *ret_master, int *ret_slave)
 {
     _cleanup_close_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK), slave = -EBADF;
@@ -92,11 +91,11 @@ int nm_shim_children_open(void)
     sigset_t mask;
 
     (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGCHLD); /* blocked, like all others */
+    (void)sigaddset(&mask, SIGCHLD); /* already blocked, like all other signals */
     return RET_NERRNO(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/* The signal says that somebody has ended, not how many: it only has to be taken away. */
+/* Consumes the signal. It does not tell how many children have ended. */
 void nm_shim_children_heard(int fd)
 {
     struct signalfd_siginfo si;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash; a
- * process has one parent that can learn its exit status, so that parent is this small program,
- * which does that and passes the command's output on (shim-output.c), and nothing else. See shim.h
- * for what it is given and launch.h for what it promises.
+ * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash, but only a process's parent
+ * can learn its exit status. So that parent is this small program, which records the status, copies the command's
+ * output (shim-output.c), and does nothing else. See shim.h for its descriptors and launch.h for its files.
  *
- * It lives in the container's cgroup: frozen and killed with it, and its memory is the container's.
- * It stays root with no capability left, so that the container's user can neither signal nor trace
- * it; all signals are blocked for its whole life (SIGKILL ends it, and then its command too), and
- * as leader of its own session it never hears a terminal. OOM score -1000 spares it even when the
- * kernel kills a whole group (memory.oom.group), so the end is recorded.
+ * The shim lives in the container's cgroup: it is frozen and killed with the container, and its memory is charged to
+ * the container. It stays root without capabilities, so that the container's user can neither signal nor trace it. All
+ * signals are blocked (SIGKILL ends the shim and thus also its command), and as leader of its own session it gets no
+ * signals from a terminal. OOM score -1000 spares it even if the kernel kills a whole group (memory.oom.group), so the
+ * end is recorded.
  *
- * The container ends when its command ends. Descendants that stay behind are not waited for: nmd
- * kills them with the cgroup. Orphans are reaped here meanwhile, since not every host's PID 1 does
- * so.
+ * The container ends when its command ends. The shim does not wait for remaining descendants: nmd kills them with the
+ * cgroup. Until then it reaps orphans, since not every host's PID 1 does so.
  */
 
 #include "agent/launch/shim.h"
@@ -36,8 +34,8 @@
 static struct nm_launch_record record;
 static int spare_fd = -EBADF, cgroup_fd = -EBADF;
 
-/* A second file of a record's size, made while there is room, so that a disk which fills up later
- * can't swallow the end. */
+/* Makes a second file of a record's size while there is room, so that the end can be recorded even if the disk fills up
+ * later. */
 static void reserve_record(void)
 {
     char blank[NM_LAUNCH_RECORD_SIZE];
@@ -68,7 +66,8 @@ static int write_record(const char *text)
     return nm_write_file_atomic_at(NM_SHIM_FD_DIR, NM_LAUNCH_RECORD_FILE, text, 0600);
 }
 
-/* For whoever comes later, then for the nmd that is there now. Fails when it is not written; *ret_told: nmd has it. */
+/* Writes the record for a later nmd, then sends it to the present nmd. Fails if the file is not written; *ret_told: the
+ * present nmd has received it. */
 static int publish(bool *ret_told)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
@@ -84,8 +83,8 @@ static int publish(bool *ret_told)
 }
 
 /*
- * The last thing a shim does. With no nmd there and no room on the disk it stays until one of them is back: an exit
- * status is kept in a living process rather than lost. A directory that was removed means that nobody wants it.
+ * Records the end and exits. Without an nmd and without room on the disk the shim keeps running until it has either, so
+ * that the exit status is not lost. If the directory was removed, the record is no longer needed.
  */
 static _Noreturn void end(void)
 {
@@ -120,20 +119,20 @@ static void set_up_self(void)
     for (int fd = NM_SHIM_FD_SOCKET; fd < NM_SHIM_FD_END; fd++)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     (void)sigfillset(&all);
-    /* beside those that nmd's child has blocked: each libc leaves out of "all" what it keeps for itself */
+    /* nmd's child has blocked signals, too, but each libc excludes its internal signals from "all" */
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
-    (void)setsid(); /* nmd's child has done it already */
+    (void)setsid(); /* nmd's child has already done it */
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    /* who is executed by descriptor is named after its number */
+    /* a program executed by descriptor is named after the descriptor's number */
     (void)prctl(PR_SET_NAME, NM_SHIM_NAME);
-    /* nmd's raised priority is nmd's. Its own reset-on-fork is refused by systemd's
-     * RestrictRealtime=, whose filter takes the flag for a policy. */
+    /* Resets nmd's raised priority. SCHED_RESET_ON_FORK cannot do it, because systemd's RestrictRealtime= takes the
+     * flag for a policy and refuses it. */
     errno = 0;
     if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
         (void)setpriority(PRIO_PROCESS, 0, 0);
-    /* may be refused to an unprivileged nmd: then the shim is as good a victim as its command */
+    /* an unprivileged nmd may be refused: the shim is then as likely an OOM victim as its command */
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000");
 }
 
@@ -180,10 +179,10 @@ static void wait_at_gate(void)
 }
 
 /*
- * Blocks until nmd says go. Anything else is its end, before anything has run, and that leaves no
- * word: the directory may be the same container's next shim's by now. Once through, a file says so,
- * before anything is done that must not be done twice: an nmd that finds neither shim nor file may
- * start the container again. The word is the file's name; it was made under another beforehand.
+ * Blocks until nmd opens the gate. Anything else ends the shim before it has run a command, without a record, since a
+ * new shim of the container may already use the directory. After the gate it creates a file before it does anything
+ * that must not be done twice: if neither shim nor file exists, nmd may start the container again. Only the file's name
+ * matters; the file was made beforehand under another name.
  */
 static int pass_gate(void)
 {
@@ -223,7 +222,7 @@ static void wait_for_end(void)
     int status = 0, r = nm_shim_output_pump(record.pid, &status, &usage);
 
     record.output_lost_bytes = nm_shim_output_lost();
-    if (r < 0) /* can't be: nobody else reaps our child */
+    if (r < 0) /* cannot happen: only this shim reaps its child */
         end_failed(NM_LAUNCH_STAGE_SHIM, r);
     NM_FAULT("shim-command-ended");
     record.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
@@ -231,8 +230,8 @@ static void wait_for_end(void)
     record.exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* All that is needed before the gate opens is done before: beside nmd's own preparations, and not in the command's
- * way. What has failed is told when it would have been needed. */
+/* Prepares everything before the gate opens: in parallel to nmd's preparations, and without delay for the command.
+ * Failures are reported when the command would start. */
 static enum nm_launch_stage get_ready(int spec_error, const struct nm_shim_spec *spec, int log_fd[2], int *ret_error)
 {
     *ret_error = spec_error ?: make_gate();
@@ -269,7 +268,7 @@ int main(void)
         end_failed(NM_LAUNCH_STAGE_SHIM, r);
     start_command(&spec, log_fd);
     cgroup_fd = nm_shim_cgroup_open();
-    (void)publish(&told); /* a failure here is made up for by the end's record */
+    (void)publish(&told); /* if this fails, the record of the end replaces it */
     reserve_record();
     nm_shim_spec_done(&spec);
     free(text);
