@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One container's cgroup. cpu.stat is in every cgroup2 cgroup, with or without the cpu controller;
- * what memory it uses comes from memory.stat, or, without the memory controller, from its processes
- * (procmem.c).
+ * Samples one container's cgroup. Every cgroup2 cgroup has cpu.stat, with or without the cpu controller. The memory use
+ * comes from memory.stat or, without the memory controller, from the processes (procmem.c).
  *
- * Every file is opened once. A read then costs one system call, and can't be led to another cgroup
- * that got the same path later: after a removal the kernel answers ENODEV.
+ * Every file is opened once. A read then costs one system call, and cannot reach another cgroup that gets the same path
+ * later: after a removal the kernel returns ENODEV.
  *
- * memory.current includes page cache that can be dropped, which policy must not take for use; but
- * it is one number, where the kernel has to collect memory.stat from all CPUs and print fifty
- * lines. If it is what it was, and no CPU time was used since, then nothing was allocated and
- * nothing reclaimed, and the other files aren't read.
+ * memory.current includes page cache that can be dropped, which the policy must not count as use. But it is a single
+ * number, whereas for memory.stat the kernel collects data from all CPUs and prints fifty lines. If memory.current is
+ * unchanged and no CPU time was used, then no memory was allocated or reclaimed, and the other files are not read.
  *
- * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a leap of
- * memory.current: swapping out and the OOM killer make it fall, a new peak makes it rise. So they
- * are read after a leap, else now and then. Nobody decides by the first and the last: nmd hears of
- * the OOM killer from a watch on memory.events, and of the last peak from the shim. What is in swap
- * counts when a paused container is to go on, and is followed closely while there is any: a
- * container at its limit takes pages back for others that it gives up, and its total stands still.
+ * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a large change of
+ * memory.current: swapping out and the OOM killer lower it, a new peak raises it. So they are read after a large
+ * change, and else every few seconds. No decision uses peak and events from here: a watch on memory.events reports OOM
+ * kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused container is to be
+ * resumed. While it is above 0 it is read each time, because a container at its limit swaps pages in and others out,
+ * and its total stays constant.
  *
- * The kernel keeps what changed as lists of cgroups, one per CPU, and takes a cgroup out of its
- * parent's list when the cgroup's statistics are read. The list is singly linked and walked from
- * its head, so that reading a thousand active siblings one after the other costs half a million
- * steps, a third of all that sampling costs. nm_cgroup_collect() reads the parent first, which
- * empties the lists in one go.
+ * The kernel keeps changed cgroups in lists, one per CPU, and removes a cgroup from its parent's list when the cgroup's
+ * statistics are read. The list is singly linked and searched from its head. Reading a thousand active siblings one
+ * after the other thus costs half a million steps, a third of all sampling. nm_cgroup_collect() reads the parent first,
+ * which empties the lists in one pass.
  */
 
 #include "monitor/monitor.h"
@@ -42,32 +39,32 @@
 
 #define BUF_SIZE ((size_t)8 << 10) /* memory.stat has 1.5 to 3 KiB */
 
-/* How long to believe that nothing has changed: page cache can become locked, say, without a change
- * in total. */
+/* Maximum time to assume that nothing has changed: page cache can become locked, for example, without a change of the
+ * total. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
-/* What memory.current may move by without a look at those files that change seldom. No kernel's
- * counters are more exact: it charges by the batch, per CPU. */
+/* Change of memory.current below which the seldom changing files are not read. The kernel's counters are not more
+ * exact: it charges in batches, per CPU. */
 #define LEAP_BYTES ((uint64_t)256 << 10)
 
-/* A single delay of some milliseconds is a large part of less. */
+/* Over a shorter time a single delay of some milliseconds would be a large share. */
 #define STALL_MIN_USEC (250 * NM_USEC_PER_MSEC)
 
 struct nm_cgroup_sampler {
     int cpu_stat_fd;
-    int memory_stat_fd; /* -EBADF: procs is used instead */
+    int memory_stat_fd; /* -EBADF: procs is used instead of this file */
     /* -EBADF: this kernel has no such file */
     int memory_current_fd, memory_peak_fd, memory_events_fd, memory_swap_fd;
     struct nm_procmem *procs;
-    /* What memory.stat said when it was read last, and memory.current just before. */
+    /* The last reading of memory.stat, and of memory.current just before it. */
     bool read_before;
     struct nm_cgroup_sample last;
     uint64_t last_current_bytes;
-    /* The same for the files that change seldom. */
+    /* The same for the seldom changing files. */
     bool seldom_read_before;
     uint64_t seldom_usec, seldom_current_bytes;
     struct nm_rate cpu;
-    int cpu_pressure_fd; /* -EBADF: nobody wants to know */
+    int cpu_pressure_fd; /* -EBADF: the stall is not watched */
     struct nm_rate stall;
     uint64_t highest_bytes;
 };
@@ -77,7 +74,7 @@ int nm_cgroup_collect(int stat_fd)
     char byte;
 
     assert(stat_fd >= 0);
-    /* All of it is made up for the first byte. */
+    /* The kernel collects all statistics to return the first byte. */
     if (pread(stat_fd, &byte, 1, 0) >= 0)
         return 0;
     return errno == ENODEV ? -ENOENT : -errno;
@@ -123,7 +120,7 @@ static int open_file(const struct nm_cgroup *cg, const char *name, int *ret_fd)
     return 0;
 }
 
-/* A file that depends on the kernel's version and configuration. */
+/* Opens a file that only some kernel versions and configurations have. */
 static int open_optional(const struct nm_cgroup *cg, const char *name, int *ret_fd)
 {
     int r = open_file(cg, name, ret_fd);
@@ -169,7 +166,7 @@ int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, co
         if (r < 0)
             return r;
     }
-    /* The mount may have the controller while this one cgroup's parent hasn't enabled it. */
+    /* The mount may have the controller while the parent of this cgroup has not enabled it. */
     if (s->memory_stat_fd < 0) {
         r = nm_procmem_new(cg->dir_fd, proc_root, &s->procs);
         if (r < 0)
@@ -200,7 +197,7 @@ int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_c
     return r == -ENOENT ? -EOPNOTSUPP : r;
 }
 
-/* One number, or 0 where the file is missing. */
+/* Reads one number, or returns 0 if the file is missing. */
 static int read_counter(int fd, uint64_t *ret)
 {
     char buf[32];
@@ -290,8 +287,8 @@ static bool is_unchanged(const struct nm_cgroup_sampler *s, const struct nm_cgro
            now->at_usec - s->last.at_usec < IDLE_MAX_AGE_USEC;
 }
 
-/* CPU use is in out already, and was read before any memory file: what it misses, the next sample
- * sees. */
+/* Reads the memory files. CPU use is already in out, and was read first: use after that reading shows in the next
+ * sample. */
 static int sample_memory_files(struct nm_cgroup_sampler *s, struct nm_cgroup_sample *out)
 {
     uint64_t current_bytes;
@@ -355,9 +352,8 @@ static int sample_cpu(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_
     return 0;
 }
 
-/* The kernel brings the total up to date when it is read; its averages are of no use here. A file that
- * can't be read (pressure may be switched off by cgroup: EOPNOTSUPP) says nothing, and is no reason to
- * do without the rest. */
+/* The kernel updates the total when it is read; its averages are too coarse here. A file that cannot be read (pressure
+ * may be disabled per cgroup: EOPNOTSUPP) makes the stall unknown, but the other figures are still sampled. */
 static void sample_stall(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *out)
 {
     struct nm_psi psi;
@@ -366,7 +362,7 @@ static void sample_stall(struct nm_cgroup_sampler *s, uint64_t now_usec, struct 
     if (s->cpu_pressure_fd < 0 || nm_monitor_read(s->cpu_pressure_fd, buf, sizeof buf) < 0 ||
         nm_psi_parse(buf, &psi) < 0)
         return;
-    /* A look between two samples may have been but a moment ago: then what it found is what is known. */
+    /* If a look between two samples came only a moment ago, its rate is kept. */
     (void)nm_rate_update_over(&s->stall, now_usec, psi.some.total_usec, STALL_MIN_USEC);
     out->stall_known = s->stall.valid;
     out->stall_permille = (uint32_t)NM_MIN(s->stall.per_sec / 1000, UINT64_C(1000));
@@ -376,7 +372,7 @@ int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec,
                              struct nm_cgroup_sample *ret)
 {
     struct nm_cgroup_sample out = {.at_usec = now_usec};
-    int r = sample_cpu(s, now_usec, &out); /* first: see nm_procmem_sample */
+    int r = sample_cpu(s, now_usec, &out); /* must be first: see nm_procmem_sample() */
 
     if (r >= 0)
         r = s->procs ? sample_processes(s, now_usec, &out) : sample_memory_files(s, &out);

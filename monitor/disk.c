@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Space and inodes of a file system. statvfs may block on a network file system whose server is
- * away: give it paths of local ones.
+ * Reads space and inodes of a file system. statvfs may block on a network file system whose server does not respond:
+ * pass only paths of local ones.
  */
 
 #include "monitor/monitor.h"
@@ -26,8 +26,8 @@ int nm_disk_sample(const char *path, struct nm_disk_sample *ret)
     while (statvfs(path, &fs) < 0)
         if (errno != EINTR)
             return -errno;
-    /* f_bavail and f_favail, not f_bfree and f_ffree: nmd runs as root, but what it starts can't
-     * use root's reserve. */
+    /* f_bavail and f_favail are used, not f_bfree and f_ffree: nmd runs as root, but its containers cannot use root's
+     * reserve. */
     *ret = (struct nm_disk_sample){
         .total_bytes = bytes(fs.f_blocks, fs.f_frsize),
         .available_bytes = bytes(fs.f_bavail, fs.f_frsize),

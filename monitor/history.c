@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A ring of points, allocated once, each of which stands for a step of time: as many as one can tell apart on a
- * screen. What is sampled within a step is one point, whose amounts are the mean. So the ring covers its span however
- * often samples come, and what is older than that falls out however seldom they do.
+ * A ring of points, allocated once. Each point stands for a step of time, so that a screen can show all of them. The
+ * samples within a step become one point with the mean of their amounts. So the ring covers its span however often
+ * samples come. Older points are dropped however seldom samples come.
  */
 
 #include "monitor/monitor.h"
@@ -13,13 +13,14 @@
 #include <stdlib.h>
 
 #define STEPS 600u
-/* A span that begins and ends within steps touches one more; one more yet, so that a whole span is always there. */
+/* A span that begins and ends within steps touches one more step. One more point ensures that a whole span is always
+ * kept. */
 #define POINTS (STEPS + 2)
 
 struct nm_history {
     uint64_t span_usec, step_usec;
     unsigned first, n;
-    struct nm_history_use sum[NM_HISTORY_PARTS]; /* of the n_sum samples that the newest point is made of */
+    struct nm_history_use sum[NM_HISTORY_PARTS]; /* sums over the n_sum samples of the newest point */
     unsigned n_sum;
     struct nm_history_point points[POINTS];
 };
@@ -57,9 +58,9 @@ static void drop_oldest(struct nm_history *h)
     h->n--;
 }
 
-/* A sum of the samples, so that the mean doesn't drift with its roundings. What is counted is as the newest sample has
- * it: there is no half of a container. Of pressure, as of the cost of a sample, the highest counts: a mean would hide
- * it. */
+/* Merges a sample into the newest point. The sum is kept, so that rounding does not shift the mean. Counts are taken
+ * from the newest sample, since a mean could be a fraction of a container. Pressure and cost of a sample are the
+ * highest values, which a mean would hide. */
 static void merge(struct nm_history *h, struct nm_history_point *to, const struct nm_history_point *from)
 {
     const struct nm_history_point was = *to;
@@ -111,7 +112,7 @@ const struct nm_history_point *nm_history_get(const struct nm_history *h, unsign
     return i < h->n ? &h->points[(h->first + i) % POINTS] : NULL;
 }
 
-/* By halves: points are in the order of their times. */
+/* Uses a binary search: points are sorted by time. */
 unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
 {
     unsigned from = 0, to = h->n;
@@ -127,7 +128,7 @@ unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
     return from;
 }
 
-/* What the newest one is made of isn't known any more: it goes on as one sample. */
+/* The samples of the last remaining point are no longer known: it counts as one sample. */
 void nm_history_cut(struct nm_history *h, uint64_t at_usec)
 {
     unsigned n = h->n;

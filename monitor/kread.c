@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See kread.h. A seq_file keeps what it has made up between two reads that follow each other, so that the pieces of one
- * pass are of one moment as long as nobody else reads through the same descriptor. */
+/* See kread.h. A seq_file keeps its generated text between consecutive reads. So the pieces of one pass are consistent
+ * as long as no other reader uses the same descriptor. */
 
 #include "monitor/kread.h"
 
@@ -16,7 +16,7 @@ struct lines {
     size_t n_words;
     char *buf;
     size_t size, len;
-    /* The present line: its beginning until it is clear whether it is wanted, and then that. */
+    /* The beginning of the current line, and whether the line is wanted, once this is decided. */
     char head[NM_MONITOR_WORD_MAX + 1];
     size_t head_len;
     bool decided, wanted;
@@ -40,7 +40,7 @@ static int keep(struct lines *l, const char *text, size_t n)
     return 0;
 }
 
-/* As much of a line as there is; `ends`: with its newline. */
+/* Takes a part of a line. `ends`: the part includes the newline. */
 static int take(struct lines *l, const char *text, size_t n, bool ends)
 {
     size_t head = NM_MONITOR_WORD_MAX - l->head_len;

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Reading a kernel file again and again through a descriptor that stays open. This is the innermost
- * loop of all sampling, so it makes one system call where util/fileio.h, which can't know what it
- * reads, makes two.
+ * Reads a kernel file repeatedly through a descriptor that stays open. This is the innermost loop of all sampling, so
+ * it makes one system call. util/fileio.h, which handles any file, needs two.
  */
 
 #include <errno.h>
@@ -12,12 +11,12 @@
 #include <unistd.h>
 
 /*
- * Reads the file from offset `at` into buf, NUL-terminated. Returns the number of bytes (size - 1: there
- * may be more), -ENOENT when what it describes has gone, or -errno.
+ * Reads the file from offset `at` into buf, NUL-terminated. Returns the number of bytes (size - 1: there may be more),
+ * -ENOENT if the object of the file has gone, or -errno.
  *
- * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't
- * fit (or, for files that are one record, never): a read well short of a page is the end, and a
- * second read to see 0 is not needed.
+ * A seq_file fills a page-sized buffer per read and returns early only if the next record doesn't fit (or, for files
+ * that are one record, never): a read well short of a page is therefore complete, and a second read that returns 0 is
+ * not needed.
  */
 static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
 {
@@ -30,8 +29,7 @@ static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
         if (n < 0) {
             if (errno == EINTR)
                 continue;
-            /* kernfs says ENODEV for a removed cgroup, procfs ESRCH for a process that was
-             * reaped. */
+            /* kernfs returns ENODEV for a removed cgroup, procfs ESRCH for a reaped process. */
             return errno == ENODEV || errno == ESRCH ? -ENOENT : -errno;
         }
         len += (size_t)n;
@@ -42,7 +40,8 @@ static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
     return (int)len;
 }
 
-/* The whole file, as above, or -E2BIG: a figure that was cut off must not be taken for one that is missing. */
+/* Reads the whole file as above. Returns -E2BIG for a longer one, because a figure that was cut off must not count as
+ * missing. */
 static inline int nm_monitor_read(int fd, char *buf, size_t size)
 {
     int r = nm_monitor_read_at(fd, 0, buf, size);
@@ -51,9 +50,9 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
 }
 
 /*
- * Of a file of any length up to NM_MONITOR_LINES_MAX, the lines that begin with one of the words, NUL-terminated and
- * in the file's order. Returns their length, -E2BIG when they or the file are longer, -ENOENT, or -errno. For files of
- * which a part grows with what a user has or does, such as the groups in /proc/PID/status.
+ * Reads the lines that begin with one of the words from a file of up to NM_MONITOR_LINES_MAX bytes. The text is
+ * NUL-terminated and in the file's order. Returns its length, -E2BIG if the lines or the file are longer, -ENOENT, or
+ * -errno. It serves files of which a part grows with the user's data, such as the groups in /proc/PID/status.
  */
 #define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */
 #define NM_MONITOR_WORD_MAX 16

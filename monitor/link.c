@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Network links over routing netlink. libnl opens and configures the socket and takes messages
- * apart; the dump itself is received into a buffer of our own, for libnl's cache builds an object
- * with some twenty allocations per link each time. The kernel renders answers while we ask for
- * them, so nothing here waits.
+ * Samples network links over routing netlink. libnl opens and configures the socket and parses messages. The dump
+ * itself is received into this file's own buffer, because libnl's cache allocates an object with some twenty
+ * allocations per link each time. The kernel generates answers within the request, so reading them does not block.
  *
- * The uplink is found by asking the kernel which route leads to an address in the documentation
- * ranges, which only a default route covers. That costs the same on a host with a full Internet
- * routing table, whose dump would take seconds, and obeys policy routing.
+ * The uplink is found by a route lookup for an address in the documentation ranges, which only a default route covers.
+ * The lookup has the same cost on a host with a full Internet routing table, whose dump would take seconds, and follows
+ * policy routing.
  */
 
 #include "monitor/monitor.h"
@@ -51,7 +50,7 @@ struct nm_link_sampler {
     char *buf;
 };
 
-/* libnl's error codes as this project has them. */
+/* Converts libnl's error codes to -errno. */
 static int nle_to_errno(int nle)
 {
     assert(nle < 0);
@@ -112,7 +111,7 @@ int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler *
     return 0;
 }
 
-/* ---- asking the kernel ----------------------------------------------------------------------- */
+/* ---- requests to the kernel ------------------------------------------------------------------ */
 
 /* Called for each message of the answer. */
 typedef void (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
@@ -146,7 +145,7 @@ static int receive(struct nm_link_sampler *s, size_t *ret_len)
             return -EIO;
         if ((size_t)n > BUF_SIZE)
             return -E2BIG;
-        if (from.nl_pid != 0) /* any process may write to our port; only the kernel is 0 */
+        if (from.nl_pid != 0) /* any process may send to this port; only the kernel has pid 0 */
             continue;
         *ret_len = (size_t)n;
         return 0;
@@ -162,7 +161,7 @@ static int error_of(const struct nlmsghdr *nlh)
     return err->error;
 }
 
-/* One received buffer. Returns 1 when the answer is complete, 0 when more is to come, or -errno. */
+/* Handles one received buffer. Returns 1 if the answer is complete, 0 if more will follow, or -errno. */
 static int handle_buffer(struct nm_link_sampler *s, size_t len, message_cb_t cb, void *userdata)
 {
     int remaining = (int)len;
@@ -171,7 +170,7 @@ static int handle_buffer(struct nm_link_sampler *s, size_t len, message_cb_t cb,
     for (struct nlmsghdr *nlh = (struct nlmsghdr *)s->buf; nlmsg_ok(nlh, remaining);
          nlh = nlmsg_next(nlh, &remaining)) {
         if (nlh->nlmsg_seq != s->seq)
-            continue; /* what was left of an earlier request that ended with an error */
+            continue; /* rest of an earlier request that ended with an error */
         if (nlh->nlmsg_type == NLMSG_DONE)
             return 1;
         if (nlh->nlmsg_type == NLMSG_ERROR) {
@@ -224,8 +223,7 @@ static void lookup_route(struct nm_link_sampler *s, unsigned char family, const 
         unsigned char address[16];
     } req = {
         .nlh = {.nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
-        /* FIB_MATCH: the route itself with all its next hops, not the one hop that a packet would
-         * take. */
+        /* FIB_MATCH returns the route with all its next hops, not the single hop that a packet would take. */
         .rtm = {.rtm_family = family,
                 .rtm_dst_len = (unsigned char)(len * 8),
                 .rtm_flags = RTM_F_FIB_MATCH},
@@ -234,7 +232,7 @@ static void lookup_route(struct nm_link_sampler *s, unsigned char family, const 
 
     req.nlh.nlmsg_len = (uint32_t)(offsetof(typeof(req), address) + len);
     (void)inet_pton(family, address, req.address);
-    /* ENETUNREACH or EAFNOSUPPORT: there is no default route of this family. */
+    /* ENETUNREACH or EAFNOSUPPORT: this family has no default route. */
     (void)request(s, &req.nlh, on_route, NULL);
 }
 
@@ -255,7 +253,7 @@ static bool is_uplink(const struct nm_link_sampler *s, int ifindex)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* sysfs says "-1" or fails with EINVAL for links that have no speed. */
+/* sysfs returns "-1" or fails with EINVAL for links without a speed. */
 static uint64_t read_speed(const char *name)
 {
     char path[64], buf[32];
@@ -268,8 +266,7 @@ static uint64_t read_speed(const char *name)
     return v;
 }
 
-/* The state of a link between samples; a free one for a link that wasn't there before. An uplink
- * always gets one. */
+/* Returns the state of a link between samples, or a free one for a new link. An uplink always gets one. */
 static struct link *find_link(struct nm_link_sampler *s, int ifindex, bool uplink)
 {
     struct link *available = NULL;
@@ -308,8 +305,8 @@ struct dump {
     unsigned n;
 };
 
-/* Room for one more. Hosts with many virtual links have more than fit; the uplink must be among
- * those that do. */
+/* Returns room for one more link. Hosts with many virtual links may have too many; the uplink must always be
+ * included. */
 static struct nm_link_sample *next_sample(struct dump *d, bool uplink)
 {
     if (d->n < NM_LINKS_MAX)
@@ -329,7 +326,7 @@ static void on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_
     struct link *l;
     bool uplink;
 
-    /* A link whose message can't be read is left out; the others still count. */
+    /* A link whose message cannot be parsed is left out; the others still count. */
     if (nm_monitor_parse_link(nlh, size, &m) < 0 || m.loopback)
         return;
     uplink = is_uplink(s, m.ifindex);
@@ -341,7 +338,7 @@ static void on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_
     memcpy(out->name, m.name, sizeof out->name);
     l = find_link(s, m.ifindex, uplink);
     if (!l)
-        return; /* no room to remember it: no rate */
+        return; /* no room for its state: no rate */
     l->fresh = true;
     update_speed(s, l, &m, d->now_usec);
     nm_rate_update(&l->rx, d->now_usec, m.rx_bytes);

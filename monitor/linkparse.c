@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Routing netlink messages, see parse.h. The lengths in a message are the sender's: libnl's
- * nlmsg_parse checks each attribute against the message, and here the message is checked against
- * what was really received.
+ * Parses routing netlink messages, see parse.h. The sender chose the lengths in a message. libnl's nlmsg_parse checks
+ * each attribute against the message, and this file checks the message against the received bytes.
  */
 
 #include "monitor/parse.h"
@@ -19,21 +18,21 @@
 
 #include "util/macros.h"
 
-/* Is nlh a whole message of this type with a family header of hdr_size bytes? */
+/* Returns whether nlh is a whole message of this type with a family header of hdr_size bytes. */
 static bool is_whole(const struct nlmsghdr *nlh, size_t size, uint16_t type, size_t hdr_size)
 {
     return size >= sizeof *nlh && nlh->nlmsg_len <= size && nlh->nlmsg_type == type &&
            nlh->nlmsg_len >= NLMSG_HDRLEN + NLMSG_ALIGN(hdr_size);
 }
 
-/* libnl doesn't write through this pointer, and would take a const one if it were written today. */
+/* libnl does not write through this pointer; its type merely lacks the const. */
 static int parse_attributes(const struct nlmsghdr *nlh, size_t hdr_size, struct nlattr **tb,
                             int max, const struct nla_policy *policy)
 {
     return nlmsg_parse((struct nlmsghdr *)nlh, (int)hdr_size, tb, max, policy) < 0 ? -EBADMSG : 0;
 }
 
-/* The kernel's own rule. It matters because the name becomes part of a path in /sys. */
+/* Applies the kernel's own rule, because the name becomes part of a path in /sys. */
 static bool name_is_valid(const char *name)
 {
     return *name && !strchr(name, '/') && !nm_streq(name, ".") && !nm_streq(name, "..");
@@ -43,7 +42,7 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
 {
     static const struct nla_policy policy[IFLA_MAX + 1] = {
         [IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 2, .maxlen = IFNAMSIZ},
-        /* As much of it as is read here: newer kernels append counters. */
+        /* Only the part that is read is required: newer kernels append counters. */
         [IFLA_STATS64] = {.minlen = offsetof(struct rtnl_link_stats64, rx_errors)},
     };
     struct nm_link_message m = {0};
@@ -64,10 +63,10 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
     if (!name_is_valid(m.name))
         return -EBADMSG;
     m.ifindex = ifi->ifi_index;
-    /* IFF_RUNNING is the operational state; IFF_UP alone only says that it isn't shut down. */
+    /* IFF_RUNNING is the operational state; IFF_UP alone only means that the link is administratively up. */
     m.up = (ifi->ifi_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
     m.loopback = (ifi->ifi_flags & IFF_LOOPBACK) != 0;
-    /* Copied out: attributes are aligned to 4 bytes, these numbers need 8. */
+    /* Copied because attributes are aligned to 4 bytes, and these numbers need 8. */
     memcpy(&m.rx_bytes,
            (const char *)nla_data(tb[IFLA_STATS64]) + offsetof(struct rtnl_link_stats64, rx_bytes),
            sizeof m.rx_bytes);
@@ -84,8 +83,7 @@ static void add_link(struct nm_route_message *m, int ifindex)
         m->ifindex[m->n++] = ifindex;
 }
 
-/* The next hops of a route over several links, an array of variable-sized structs within one
- * attribute. */
+/* Adds the next hops of a route over several links, an array of variable-sized structs within one attribute. */
 static void add_next_hops(struct nm_route_message *m, const struct nlattr *attr)
 {
     const char *p = nla_data(attr);
@@ -122,7 +120,7 @@ int nm_monitor_parse_route(const struct nlmsghdr *nlh, size_t size, struct nm_ro
     if (r < 0)
         return r;
     rtm = nlmsg_data(nlh);
-    if (rtm->rtm_type == RTN_UNICAST) { /* blackhole and unreachable routes lead nowhere */
+    if (rtm->rtm_type == RTN_UNICAST) { /* blackhole and unreachable routes use no link */
         if (tb[RTA_OIF])
             add_link(&m, (int)nla_get_u32(tb[RTA_OIF]));
         if (tb[RTA_MULTIPATH])

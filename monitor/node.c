@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files, opened once.
- * Pressure files may be missing (CONFIG_PSI=n) or refuse to be read (booted with psi=0): pressure
- * is then reported as zero, for policy takes it as a hint only. Without meminfo or stat there is no
- * sample.
+ * Samples the node as a whole: /proc/meminfo, /proc/stat and /proc/pressure. Five small files are opened once. Pressure
+ * files may be missing (CONFIG_PSI=n) or unreadable (booted with psi=0): pressure is then reported as zero, because the
+ * policy uses it only as a hint. Without meminfo or stat there is no sample.
  */
 
 #include "monitor/monitor.h"
@@ -20,14 +19,14 @@
 #include "monitor/rate.h"
 #include "util/error.h"
 
-/* The cpu lines of the 8192 CPUs that a kernel can have; the interrupt counts that follow them may be cut off. */
+/* Large enough for the cpu lines of 8192 CPUs, the kernel's maximum; the interrupt counts after them may be cut off. */
 #define BUF_SIZE ((size_t)1 << 20)
 
 struct nm_node_sampler {
     int meminfo_fd, stat_fd;
     int memory_pressure_fd, cpu_pressure_fd;
     uint64_t cpu_at_usec;
-    struct nm_cpu_ticks ticks; /* of cpu_at_usec */
+    struct nm_cpu_ticks ticks; /* at cpu_at_usec */
     uint32_t cpu_busy_millicores;
     bool primed, cpu_valid;
     char buf[BUF_SIZE];
@@ -58,7 +57,7 @@ int nm_node_sampler_new(const char *proc_root, struct nm_node_sampler **ret)
     assert(proc_root && ret);
     if (!s)
         return -ENOMEM;
-    /* Not the buffer: its pages are touched only as far as the kernel has something to say. */
+    /* Leaves out the buffer, whose pages are touched only as far as the kernel writes text. */
     memset(s, 0, offsetof(struct nm_node_sampler, buf));
     s->meminfo_fd = s->stat_fd = s->memory_pressure_fd = s->cpu_pressure_fd = -EBADF;
 
@@ -88,8 +87,8 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
         r = nm_monitor_parse_meminfo(s->buf, &m);
     if (r < 0)
         return r;
-    /* A page in a pool of huge pages is nobody else's, though no process uses it, and neither
-     * MemAvailable nor any container's figure has it. MemTotal does. */
+    /* Pages in a pool of huge pages cannot be used otherwise, even if no process uses them. MemTotal includes them, but
+     * neither MemAvailable nor any container's figures do. */
     out->hugetlb_bytes = NM_MIN(m.hugetlb_bytes, m.memory_total_bytes);
     out->memory_total_bytes = m.memory_total_bytes - out->hugetlb_bytes;
     out->memory_available_bytes = m.memory_available_bytes;
@@ -100,11 +99,11 @@ static int sample_memory(struct nm_node_sampler *s, struct nm_node_sample *out)
 }
 
 /*
- * Busy share of the ticks that passed, times the CPUs: unlike ticks per elapsed time it can't
- * exceed the machine. Idle ticks may go back by a few, for the kernel computes them anew for CPUs
- * in a tickless sleep (and documents iowait as unreliable); that is zero. Any other step back is a
- * reset, after which there is no rate; so is a CPU that comes or goes, whose idle time the kernel
- * reckons in another way as long as it is offline.
+ * Computes the busy share of the elapsed ticks, times the CPUs; unlike ticks per elapsed time it cannot exceed the
+ * machine. Idle ticks may decrease by a few, because the kernel recomputes them for CPUs in a tickless sleep (and
+ * documents iowait as unreliable); this counts as zero. Any other decrease is a reset, after which there is no rate. A
+ * CPU that goes online or offline is also a reset, because the kernel computes the idle time of offline CPUs in another
+ * way.
  */
 static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_ticks *now,
                             uint32_t *ret)
@@ -117,7 +116,7 @@ static bool busy_millicores(const struct nm_cpu_ticks *old, const struct nm_cpu_
     if (now->idle > old->idle)
         idle = now->idle - old->idle;
     if (busy + idle == 0) {
-        /* Not a tick of any kind: the kernel hasn't brought a sleeping machine's counters up to date. */
+        /* No ticks at all: the kernel has not yet updated a sleeping machine's counters. */
         *ret = 0;
         return true;
     }
@@ -132,12 +131,12 @@ static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_no
     int r = nm_monitor_read_at(s->stat_fd, 0, s->buf, sizeof s->buf);
 
     if (r == (int)sizeof s->buf - 1 && !strstr(s->buf, "\nintr "))
-        r = -E2BIG; /* it may have been cut among the CPUs */
+        r = -E2BIG; /* the cpu lines may have been cut off */
     if (r >= 0)
         r = nm_monitor_parse_stat(s->buf, &t);
     if (r < 0)
         return r;
-    /* Ticks are 10 ms: over less than a few of them a share says nothing, and the previous one is kept. */
+    /* Ticks are 10 ms: over less than a few ticks a share is meaningless, and the previous one is kept. */
     if (!s->primed || now_usec < s->cpu_at_usec || now_usec - s->cpu_at_usec >= NM_RATE_MIN_USEC) {
         s->cpu_valid = s->primed && now_usec > s->cpu_at_usec &&
                        busy_millicores(&s->ticks, &t, &s->cpu_busy_millicores);

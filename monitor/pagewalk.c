@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * smaps_rollup takes the lock of the target's address space. Others can hold that for long: a fork
- * of a large process under memory pressure, or, on purpose, a process whose page fault waits for a
- * FUSE server of its own. Whoever reads the file waits as long, and nmd, whose only thread watches
- * over everybody else, must not. So a short-lived child does it. The wait is killable, and the
- * child dies with nmd.
+ * Reads smaps_rollup, which takes the lock of the target's address space. Other processes can hold this lock for long:
+ * a fork of a large process under memory pressure, or deliberately a process whose page fault waits for its own FUSE
+ * server. A reader of the file waits as long, which nmd must not, because its only thread serves all containers. So a
+ * short-lived child reads the file. Its wait is killable, and it dies with nmd.
  */
 
 #include "monitor/pagewalk.h"
@@ -21,8 +20,8 @@
 #include "monitor/parse.h"
 #include "util/inherited.h"
 
-/* Proportional share of one process; its resident bytes if the kernel won't tell (too old, or not
- * allowed). */
+/* Returns the proportional share of one process, or its resident bytes if the kernel does not provide the share (too
+ * old, or not permitted). */
 static uint64_t proportional_bytes(const char *proc_root, pid_t pid, uint64_t resident_bytes)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -37,14 +36,14 @@ static uint64_t proportional_bytes(const char *proc_root, pid_t pid, uint64_t re
     return m.anon_bytes + m.shmem_bytes;
 }
 
-/* The child. Allocates nothing. */
+/* Runs in the child and allocates no memory. */
 static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t *pids, const uint64_t *bytes,
                            unsigned n, uint64_t max_bytes)
 {
     struct nm_pagewalk_result result = {0};
 
     nm_inherited_end_with(nmd);
-    /* nmd's descriptors must not live on in here: sockets, locks, pipes to containers. */
+    /* The child must not keep nmd's descriptors open: sockets, locks, pipes to containers. */
     if (dup2(fd, 0) < 0 || close_range(1, ~0U, 0) < 0)
         _exit(1);
     for (unsigned i = 0; i < n && result.resident_bytes < max_bytes; i++) {
@@ -57,9 +56,9 @@ static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t
 }
 
 /*
- * Children that were killed and are not yet dead. That may take a while: if the target has died
- * meanwhile, the child holds its address space last and gives gigabytes of pages back on its
- * behalf. They are nobody's any more, hence not in a struct.
+ * Killed children that have not yet ended. Their end may take a while: if the target has died meanwhile, the child is
+ * the last user of its address space and frees gigabytes of pages. They belong to no sampler any more, so the list is
+ * global.
  */
 static pid_t dying[32];
 
@@ -105,7 +104,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     int fds[2];
     pid_t pid;
 
-    assert(w->pid == 0); /* one at a time: its result is asked for first */
+    assert(w->pid == 0); /* one walk at a time: collect its result first */
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     read_fd = fds[0];

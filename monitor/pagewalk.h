@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Finds out how much memory processes share, in a process of its own. Internal to monitor/.
+ * Measures how much memory processes share, in a process of its own. Internal to monitor/.
  */
 
 #include <errno.h>
@@ -12,21 +12,21 @@
 #include "util/macros.h"
 
 struct nm_pagewalk {
-    pid_t pid; /* 0: none is running */
-    int fd;    /* its answer comes from here */
+    pid_t pid; /* 0: no walk is running */
+    int fd;    /* read end for the result */
 };
 
 #define NM_PAGEWALK_NULL ((struct nm_pagewalk){.fd = -EBADF})
 
-/* Of resident_bytes, summed over processes, only unique_bytes are there. */
+/* The walked processes together have resident_bytes, but only unique_bytes of distinct memory. */
 struct nm_pagewalk_result {
     uint64_t resident_bytes, unique_bytes;
 };
 
-/* Starts a walk over the n processes of which bytes[i] are resident, up to max_bytes of them. */
+/* Starts a walk over the n processes, of which bytes[i] are resident, up to max_bytes in total. */
 int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids,
                       const uint64_t *bytes, unsigned n, uint64_t max_bytes);
-/* Waits at most so long. 0: done; -EAGAIN: it goes on; else it has failed. */
+/* Waits at most this long. Returns 0 if done, -EAGAIN if the walk is still running, else its error. */
 int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagewalk_result *ret);
-/* Ends it if it is running. */
+/* Ends a running walk. */
 void nm_pagewalk_done(struct nm_pagewalk *w);

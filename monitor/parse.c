@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or
- * "key:  value kB" (/proc), so one table-driven scanner reads them: a table names the keys that are
- * wanted and the member that each goes to. It runs a thousand times per sampling round, so it looks
- * at each byte once or twice, copies nothing, and reads the number only behind a wanted key.
+ * Parses kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or "key:  value kB"
+ * (/proc), so one table-driven scanner reads them: a table has the wanted keys and the member for each. The scanner
+ * runs a thousand times per sampling round. So it reads each byte once or twice, copies nothing, and parses only the
+ * numbers of wanted keys.
  */
 
 #include "monitor/parse.h"
@@ -19,14 +19,14 @@
 struct field {
     const char *key;
     size_t key_len;
-    size_t offset; /* of a uint64_t in the output */
+    size_t offset; /* of a uint64_t in the output struct */
     bool required;
 };
 
 #define FIELD(key, type, member, required) {key, sizeof(key) - 1, offsetof(type, member), required}
 
-/* Unsigned decimal number at *p, moved past it. Unlike strtoull: no sign, no leading space, no
- * base, no errno. */
+/* Parses an unsigned decimal number at *p and moves *p past it. Unlike strtoull it accepts no sign, leading space or
+ * base, and does not use errno. */
 static int take_number(const char **p, uint64_t *ret)
 {
     const char *s = *p;
@@ -43,7 +43,7 @@ static int take_number(const char **p, uint64_t *ret)
     return 0;
 }
 
-/* The value behind a key up to the end of its line, "1234" or "1234 kB". */
+/* Parses the value after a key up to the end of its line, "1234" or "1234 kB". */
 static int take_value(const char *s, uint64_t *ret)
 {
     uint64_t v;
@@ -74,7 +74,7 @@ static const struct field *find_field(const struct field *fields, size_t n, cons
     return NULL;
 }
 
-/* Scans text for the fields. Absent optional ones keep what out had. */
+/* Scans text for the fields. Missing optional fields keep their value in out. */
 static int parse_fields(const char *text, const struct field *fields, size_t n, void *out)
 {
     unsigned found = 0;
@@ -111,7 +111,7 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
         FIELD("MemAvailable", struct nm_meminfo, memory_available_bytes, true),
         FIELD("AnonPages", struct nm_meminfo, anon_bytes, false),
         FIELD("Shmem", struct nm_meminfo, shmem_bytes, false),
-        /* without CONFIG_SWAP there are no such lines */
+        /* without CONFIG_SWAP these lines are missing */
         FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false),
         FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),
         FIELD("Hugetlb", struct nm_meminfo, hugetlb_bytes, false), /* of all sizes */
@@ -126,8 +126,7 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
     return 0;
 }
 
-/* user nice system idle iowait irq softirq steal, then guest times, which user and nice contain
- * already. */
+/* user nice system idle iowait irq softirq steal, then guest times, which user and nice include. */
 static int take_cpu_line(const char *s, struct nm_cpu_ticks *t)
 {
     enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
@@ -161,7 +160,7 @@ int nm_monitor_parse_stat(const char *text, struct nm_cpu_ticks *ret)
     r = take_cpu_line(text + 4, &t);
     if (r < 0)
         return r;
-    /* One "cpuN" line for each CPU that is online follows at once. */
+    /* One "cpuN" line for each online CPU follows immediately. */
     while ((text = strchr(text, '\n'))) {
         text++;
         if (strncmp(text, "cpu", 3) != 0 || text[3] < '0' || text[3] > '9')
@@ -189,7 +188,7 @@ int nm_monitor_parse_cpu_stat(const char *text, struct nm_cpu_stat *ret)
     return 0;
 }
 
-/* What memory.stat has: "kernel" came with Linux 5.18; before that its parts are summed. */
+/* The fields of memory.stat. "kernel" came with Linux 5.18; before that its parts are summed. */
 struct memory_stat_fields {
     struct nm_memory_stat stat;
     uint64_t kernel_stack, pagetables, percpu, slab_unreclaimable;
@@ -232,18 +231,17 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
 }
 
 /*
- * The "unevictable" list holds whatever is mlocked, anonymous memory and tmpfs as well as page
- * cache. The first two are in anon and shmem already, and adding the whole list would count them
- * twice: a JVM or database that locks its heap would seem twice its size and be taken for the worst
- * offender.
+ * The "unevictable" list has all mlocked pages: anonymous memory and tmpfs as well as page cache. anon and shmem
+ * include the first two, so adding the whole list would count them twice: a JVM or database that locks its heap would
+ * appear twice as large, and be chosen as a victim.
  *
- * How much of the list they are isn't told, but the other lists tell it: all swap-backed pages
- * (anon + shmem) are on inactive_anon, active_anon or unevictable, so what the first two lack is on
- * the third. The counters are updated in batches and not at one instant, hence the clamps.
+ * The kernel does not report their part of the list, but it follows from the other lists: all swap-backed pages (anon +
+ * shmem) are on inactive_anon, active_anon or unevictable, so those missing on the first two are on the third. The
+ * counters are updated in batches and not at one instant, hence the clamps.
  *
- * Pages on their way to swap have left anon, but they are on the lists and in memory until they are
- * written, which a slow disk can make a minute; those are held. Others in the swap cache, read ahead
- * or written already, are as good as free.
+ * Pages being written to swap have left anon, but they stay on the lists and in memory until they are written, which
+ * takes up to a minute on a slow disk, so they count as used. Other pages in the swap cache, read ahead or already
+ * written, are nearly free.
  */
 uint64_t nm_memory_stat_used_bytes(const struct nm_memory_stat *s)
 {
@@ -298,9 +296,9 @@ struct status_fields {
 
 #define STATUS_FIELD(key, member, required) FIELD(key, struct status_fields, member, required)
 
-/* The number of threads follows what there is about memory, in each process's file: with it, what is missing is
- * missing because the thread has no memory, and not because it was not read. The first thread, whose file the
- * process's is, may end before the others: pthread_exit() in main(). */
+/* The number of threads follows the memory lines in each process's file. If it is present and the memory lines are
+ * missing, the thread has no memory, and the text was not cut off. The first thread, whose file is also the process's,
+ * may end before the others: pthread_exit() in main(). */
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 {
     static const struct field of_all[] = {
@@ -327,7 +325,7 @@ int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 
 int nm_monitor_parse_smaps_rollup(const char *text, struct nm_proc_memory *ret)
 {
-    /* Split by kind since Linux 5.4; without the split the file is of no use here. */
+    /* Split by kind since Linux 5.4; without the split the file cannot be used here. */
     static const struct field fields[] = {
         FIELD("Pss_Anon", struct nm_proc_memory, anon_bytes, true),
         FIELD("Pss_Shmem", struct nm_proc_memory, shmem_bytes, true),

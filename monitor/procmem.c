@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory of a cgroup's processes without a memory controller. Three files of /proc/PID know
- * something:
+ * Sums the memory of a cgroup's processes without a memory controller. Three files of /proc/PID are useful:
  *
  *   statm         cheapest by far, but its "shared" lumps page cache and shared memory together;
- *   status        tells anonymous, file and shared memory apart, and swap; formats 60 lines for it;
- *   smaps_rollup  alone knows what is shared between processes, but walks every page table, some
- *                 milliseconds per GiB, under a lock (pagewalk.c says what follows from that).
+ *   status        separates anonymous, file and shared memory, and swap, but has 60 lines to format;
+ *   smaps_rollup  only this file accounts for sharing between processes, but walks every page table,
+ *                 some milliseconds per GiB, under a lock (pagewalk.c explains the consequences).
  *
- * So statm is read each time, through a descriptor that stays open, and tells whether the others
- * need to be: status when "shared" has moved, anonymous memory has shrunk (it may have been swapped
- * out) or something is in swap (and may come back); smaps_rollup only where processes may share a
- * lot. Forked workers do: copy-on-write pages are resident in each of them and would be counted once
- * per worker. What sharing can hide is at most the sum without the largest process, so that a
- * container with one large process and a few helpers, the usual case, never pays for it.
+ * So statm is read each time, through a descriptor that stays open, and determines whether the others must be read.
+ * status is read if "shared" has changed, if anonymous memory has shrunk (it may have been swapped out) or if swap is
+ * in use (pages may come back). smaps_rollup is read only if processes may share much memory. Forked workers do:
+ * copy-on-write pages are resident in each of them and would be counted once per worker. Sharing can affect at most the
+ * sum without the largest process, so a container with one large process and a few helpers, the usual case, needs no
+ * walk.
  *
- * Best of all is to read nothing: where no CPU time was used since the last sample, nothing ran
- * that could have taken memory. Of a thousand containers most are idle or paused most of the time.
+ * If no CPU time was used since the last sample, no process can have allocated memory, and no file is read. Of a
+ * thousand containers most are idle or paused most of the time.
  *
- * A container's shim is nmd's own program and stays as it is, so that its figures are believed for as
- * long as those of a container that doesn't run, once two looks at it were the same.
+ * A container's shim is nmd's own program and does not grow. Once two readings of it were equal, its figures are kept
+ * for as long as those of an idle container.
  *
- * Each descriptor that is kept costs a page of kernel memory (a seq_file holds on to its buffer),
- * and saves half of what opening, reading and closing costs.
+ * Each open descriptor costs a page of kernel memory (a seq_file keeps its buffer), and saves half of the cost of
+ * opening, reading and closing.
  *
- * What one can't see from here: tmpfs pages that no process maps, kernel memory, mlocked page
- * cache.
+ * This method does not count tmpfs pages that no process maps, kernel memory, and mlocked page cache.
  */
 
 #include "monitor/procmem.h"
@@ -46,44 +44,43 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Processes whose statm stays open. A container can start as many as it likes, so that this must
- * have a bound. */
+/* Maximum number of processes whose statm stays open, because a container can start any number of them. */
 #define CACHE_MAX 64u
-/* Processes that are looked at; a fork bomb's others are taken to be alike. Bounds the time of one
- * sample. */
+/* Maximum number of processes that are read, which limits the time of one sample; further processes of a fork bomb are
+ * estimated from these. */
 #define PROCESSES_MAX 1024u
-/* Of a list as long as this the rest isn't read: it is taken to have no more. */
+/* Maximum number of listed processes that are counted; the rest of a longer list is not read. */
 #define LISTED_MAX 65536u
-/* Threads that are looked at where a process's first one has ended. A process can keep ended ones listed: by tracing
- * them from another. */
+/* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
+ * tracing them from another. */
 #define THREADS_MAX 32u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
-/* Page table walks: how old a result may get, how much one walk covers (the rest by extrapolation),
- * and from how much possible sharing on it is worth it. */
+/* Page table walks: maximum age of a result, maximum memory per walk (the rest is extrapolated), and the amount of
+ * possible sharing that justifies a walk. */
 #define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 #define WALK_MAX_BYTES (2048 * NM_MIB)
 #define SHARING_MIN_BYTES (16 * NM_MIB)
-/* Most walks end within this. One that doesn't is asked for its result at the next sample. */
+/* Most walks end within this time. The result of a longer one is collected at the next sample. */
 #define WALK_WAIT_MSEC 5
 
-/* How long figures of a container that used no CPU are taken to hold. Others may still change them:
- * the kernel swaps out, and a process may be moved in. */
+/* How long the figures of a container that used no CPU are kept. They may still change: the kernel swaps out, and a
+ * process may be moved in. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
-/* Within this many pages shared memory may grow unseen by us: the kernel's own counters, which it
- * updates in batches per thread or CPU, are no more exact. */
+/* Shared memory may grow by this many pages without a new reading: the kernel's own counters, which it updates in
+ * batches per thread or CPU, are not more exact. */
 #define SLACK_PAGES 64u
 
 struct process {
     pid_t pid;
     int statm_fd;
-    struct nm_proc_statm statm;   /* when status was read last */
-    struct nm_proc_memory memory; /* the present figures */
+    struct nm_proc_statm statm;   /* at the last reading of status */
+    struct nm_proc_memory memory; /* the current figures */
     bool known;
     struct nm_proc_statm latest; /* at read_usec */
     uint64_t read_usec;
-    bool at_rest; /* and the same as before */
+    bool at_rest; /* latest equals the reading before */
 };
 
 struct nm_procmem {
@@ -92,17 +89,17 @@ struct nm_procmem {
     uint64_t page_bytes;
     pid_t shim; /* 0: none */
 
-    /* The latest result, and the CPU time that the cgroup had used before it was taken. */
+    /* The latest result, and the cgroup's CPU time read just before. */
     bool measured;
     uint64_t measured_usec, cpu_usage_usec;
     struct nm_proc_memory memory;
 
-    /* The first processes of cgroup.procs, in its order as far as possible. */
+    /* The first processes of cgroup.procs, as far as possible in the same order. */
     struct process *cache;
     unsigned n_cached, cache_size;
 
-    /* The page table walk that was started last, and what one has found: of resident_bytes,
-     * overcount_bytes are there more than once. */
+    /* The walk started last, and the result of the newest complete one: of resident_bytes, overcount_bytes are counted
+     * more than once. */
     struct nm_pagewalk walk;
     bool walked, overcount_known;
     uint64_t walked_usec, resident_bytes, overcount_bytes;
@@ -112,7 +109,7 @@ struct nm_procmem {
 struct census {
     pid_t pid[PROCESSES_MAX];
     unsigned n, total;
-    uint64_t bytes[PROCESSES_MAX]; /* anonymous and shared memory, resident */
+    uint64_t bytes[PROCESSES_MAX]; /* resident anonymous and shared memory */
 };
 
 struct nm_procmem *nm_procmem_free(struct nm_procmem *p)
@@ -168,11 +165,10 @@ static int open_proc(const struct nm_procmem *p, pid_t pid, const char *name)
     return RET_NERRNO(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-/* ---- which processes there are --------------------------------------------------------------- */
+/* ---- listing the processes ------------------------------------------------------------------- */
 
-/* A container that may (run as root, or delegated) can hide processes in cgroups of its own;
- * cgroup.procs lists only those of one cgroup. kernfs keeps the link count of directories, which
- * makes "none below" one fstat. */
+/* A privileged container (root, or delegated) can hide processes in cgroups of its own; cgroup.procs lists only those
+ * of one cgroup. kernfs maintains the link count of directories, so one fstat shows that there are no cgroups below. */
 static bool has_children(int cgroup_fd)
 {
     struct stat st;
@@ -202,7 +198,7 @@ static int add_to_census(struct census *c, const char *text)
     return 0;
 }
 
-/* By pieces, each of which ends with a whole number. */
+/* Reads the list in pieces, each of which ends with a whole number. */
 static int list_flat(int procs_fd, struct census *c)
 {
     char text[PROCS_TEXT_SIZE];
@@ -227,7 +223,7 @@ static int list_flat(int procs_fd, struct census *c)
     return 0;
 }
 
-/* Where cgroups below are so many that they aren't all looked into, what is in them is unknown, which isn't nothing. */
+/* If there are too many cgroups below to read all of them, the memory is unknown, and not 0. */
 static int list_processes(const struct nm_procmem *p, struct census *c)
 {
     int r;
@@ -241,7 +237,7 @@ static int list_processes(const struct nm_procmem *p, struct census *c)
 
 /* ---- one process ----------------------------------------------------------------------------- */
 
-/* Of a process or a thread, or NM_MONITOR_THREAD_ENDED. */
+/* Reads the status of a process or a thread. Returns NM_MONITOR_THREAD_ENDED if this thread has ended. */
 static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *name, struct nm_proc_memory *ret)
 {
     _cleanup_close_ int fd = open_proc(p, pid, name);
@@ -252,8 +248,9 @@ static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *n
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }
 
-/* The first thread has ended and its file no longer knows of the memory, which is all there: any thread that lives
- * tells. -EBADMSG: none was found among the first; the memory is unknown then, and not nothing. */
+/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. Any live
+ * thread has them. Returns -EBADMSG if the first threads of the list have all ended; the memory is then unknown, and
+ * not 0. */
 static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -272,7 +269,7 @@ static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_p
         if (r != NM_MONITOR_THREAD_ENDED && r != -ENOENT)
             return r;
     }
-    /* All may have ended meanwhile: then the process is gone, or a zombie that uses nothing. */
+    /* All threads may have ended meanwhile: then the process is gone, or a zombie without memory. */
     r = read_status_file(p, pid, "status", ret);
     return r == NM_MONITOR_THREAD_ENDED ? -EBADMSG : r;
 }
@@ -284,8 +281,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
     return r == NM_MONITOR_THREAD_ENDED ? read_thread_status(p, pid, ret) : r;
 }
 
-/* Must status be read, or does what it said last go on being true? statm is all zero where the first thread has
- * ended, whatever the others use. */
+/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the others
+ * use. */
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
@@ -297,7 +294,7 @@ static bool status_is_stale(const struct process *q, const struct nm_proc_statm 
            old_shared > shared + SLACK_PAGES || old_anon > anon + SLACK_PAGES;
 }
 
-/* Need not be looked at. */
+/* Returns whether the shim's figures can be kept without a new reading. */
 static bool is_shim_at_rest(const struct nm_procmem *p, const struct process *q, uint64_t now_usec)
 {
     return q->pid == p->shim && q->at_rest && now_usec >= q->read_usec &&
@@ -364,7 +361,7 @@ static bool make_room(struct nm_procmem *p)
     return true;
 }
 
-/* An entry for pid at place i, where it was last time unless processes before it have ended. */
+/* Returns the entry for pid at index i, where it was last time unless processes before it have ended. */
 static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
 {
     assert(i < CACHE_MAX && p->n_cached <= p->cache_size);
@@ -377,7 +374,7 @@ static struct process *cache_entry(struct nm_procmem *p, unsigned i, pid_t pid)
             return &p->cache[i];
         }
     }
-    if (i < p->n_cached && p->n_cached == CACHE_MAX) { /* one must go; if it lives, it comes back */
+    if (i < p->n_cached && p->n_cached == CACHE_MAX) { /* drops one entry; its process is added again if alive */
         process_reset(&p->cache[i], pid);
         return &p->cache[i];
     }
@@ -395,7 +392,7 @@ static void cache_truncate(struct nm_procmem *p, unsigned n)
         process_reset(&p->cache[--p->n_cached], 0);
 }
 
-/* -ENOENT: it has ended. */
+/* Returns -ENOENT if the process has ended. */
 static int measure_cached(struct nm_procmem *p, struct process *q, uint64_t now_usec)
 {
     bool was_open = q->statm_fd >= 0;
@@ -404,7 +401,7 @@ static int measure_cached(struct nm_procmem *p, struct process *q, uint64_t now_
     if (is_shim_at_rest(p, q, now_usec))
         return 0;
     r = measure(p, q, now_usec);
-    /* The number may belong to a new process by now, which the old descriptor never shows. */
+    /* A new process may have the same pid now, which the old descriptor never shows. */
     if (r == -ENOENT && was_open) {
         process_reset(q, q->pid);
         r = measure(p, q, now_usec);
@@ -414,7 +411,7 @@ static int measure_cached(struct nm_procmem *p, struct process *q, uint64_t now_
     return r;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all processes --------------------------------------------------------------------------- */
 
 static int measure_all(struct nm_procmem *p, struct census *c, uint64_t now_usec,
                        struct nm_proc_memory *sum)
@@ -454,13 +451,13 @@ static void walk_finish(struct nm_procmem *p, const struct nm_pagewalk_result *r
     uint64_t unique = NM_MIN(result->unique_bytes, result->resident_bytes);
     unsigned __int128 sum = p->resident_bytes;
 
-    if (result->resident_bytes > 0) /* the walk may have covered only a part */
+    if (result->resident_bytes > 0) /* the walk may have covered only a part of the memory */
         unique = (uint64_t)(sum * unique / result->resident_bytes);
     p->overcount_bytes = p->resident_bytes - NM_MIN(unique, p->resident_bytes);
     p->overcount_known = true;
 }
 
-/* Takes the result of a walk, if there is one by now. */
+/* Collects the result of a walk, if it has one by now. */
 static void walk_poll(struct nm_procmem *p, int timeout_msec)
 {
     struct nm_pagewalk_result result;
@@ -482,8 +479,8 @@ static bool walk_is_due(const struct nm_procmem *p, uint64_t now_usec, uint64_t 
 
     if (p->walk.pid != 0)
         return false;
-    /* By age too: when a worker writes to a shared page, memory is used up but no resident figure
-     * moves. */
+    /* Age matters, too: when a worker writes to a shared page, memory is used up without a change of any resident
+     * figure. */
     return !p->walked || now_usec < p->walked_usec ||
            now_usec - p->walked_usec >= WALK_MAX_AGE_USEC ||
            change > NM_MAX(old / 8, SHARING_MIN_BYTES);
@@ -506,10 +503,9 @@ static void walk_start(struct nm_procmem *p, const struct census *c, uint64_t no
 }
 
 /*
- * Bytes of sum_bytes that are counted more than once. While the first walk goes on, all that may be
- * shared is taken to be: the node's own figures still show what is really used, and nobody should
- * be killed for a fork. But a walk that doesn't end (its target can see to that) must not hide
- * anything for long.
+ * Returns the bytes of sum_bytes that are counted more than once. During the first walk all memory that may be shared
+ * counts as shared: the node's own figures still include all use, and a fork should not cause a kill. But a walk that
+ * does not end (its target can cause that) must not hide memory for long.
  */
 static uint64_t overcount(struct nm_procmem *p, const struct census *c, uint64_t now_usec,
                           uint64_t sum_bytes)
@@ -551,7 +547,7 @@ static int sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory
     if (r < 0)
         return r;
     twice = overcount(p, &c, now_usec, sum.anon_bytes + sum.shmem_bytes);
-    /* Which of the two is shared doesn't matter to anyone. */
+    /* It does not matter which of the two is reduced. */
     from_anon = NM_MIN(twice, sum.anon_bytes);
     sum.anon_bytes -= from_anon;
     sum.shmem_bytes -= NM_MIN(twice - from_anon, sum.shmem_bytes);

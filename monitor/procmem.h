@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Memory of a cgroup's processes from /proc, for hosts whose cgroup2 mount has no memory
- * controller. Internal to monitor/.
+ * Sums the memory of a cgroup's processes from /proc, for hosts whose cgroup2 mount has no memory controller. Internal
+ * to monitor/.
  */
 
 #include <stdint.h>
@@ -12,14 +12,13 @@
 #include "util/macros.h"
 
 struct nm_procmem;
-/* Opens cgroup.procs below cgroup_fd, of which it keeps a duplicate. -ENOENT: the cgroup has
- * gone. */
+/* Opens cgroup.procs below cgroup_fd, which it duplicates. Returns -ENOENT if the cgroup has gone. */
 int nm_procmem_new(int cgroup_fd, const char *proc_root, struct nm_procmem **ret);
 struct nm_procmem *nm_procmem_free(struct nm_procmem *p);
 NM_DEFINE_CLEANUP(struct nm_procmem *, nm_procmem_free)
-/* A process that is known to be the container's shim; 0: none. */
+/* Sets the process that is the container's shim; 0: none. */
 void nm_procmem_set_shim(struct nm_procmem *p, pid_t shim);
-/* Sums up the processes that are there now, below it too; all zero if there are none.
- * cpu_usage_usec: what cpu.stat said just before. -ENOENT: the cgroup has gone. */
+/* Sums up the present processes, including those in cgroups below; all zero if there are none. cpu_usage_usec: value of
+ * cpu.stat, read just before. Returns -ENOENT if the cgroup has gone. */
 int nm_procmem_sample(struct nm_procmem *p, uint64_t now_usec, uint64_t cpu_usage_usec,
                       struct nm_proc_memory *ret);

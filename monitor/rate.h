@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * From a counter that only grows to a rate. Samples come at odd times: a pressure event may ask for
- * one a moment after the periodic one. Over so short a time a rate is noise (the kernel accounts in
- * ticks of up to 10 ms), so the previous one is kept, and its base too, until at least
- * NM_RATE_MIN_USEC have passed.
+ * Converts an increasing counter to a rate. Samples come at irregular times: a pressure event may request one just
+ * after the periodic one. Over so short a time a rate is noise (the kernel accounts in ticks of up to 10 ms). So the
+ * previous rate and its base are kept until at least NM_RATE_MIN_USEC have passed.
  */
 
 #include <stdbool.h>
@@ -16,15 +15,14 @@
 #define NM_RATE_MIN_USEC (50 * NM_USEC_PER_MSEC) /* half of the shortest sampling period */
 
 struct nm_rate {
-    uint64_t at_usec, count; /* where the next difference is taken from */
+    uint64_t at_usec, count; /* base of the next difference */
     uint64_t per_sec;        /* the latest rate */
     bool primed, valid;
 };
 
 /*
- * Takes a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went
- * backwards was reset: there is no rate then, rather than a wrong one, until the next reading.
- * Returns whether there is a new rate.
+ * Adds a reading. Afterwards per_sec is the rate, if valid. A counter (or clock) that went backwards was reset: the
+ * rate is then invalid until the next reading. Returns whether there is a new rate.
  */
 static inline bool nm_rate_update_over(struct nm_rate *r, uint64_t now_usec, uint64_t count,
                                        uint64_t least_usec)

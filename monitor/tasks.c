@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How many tasks (processes and threads) the kernel takes on this node, all together. */
+/* Reads the kernel's limit of tasks (processes and threads) on this node. */
 
 #include "monitor/monitor.h"
 
@@ -19,7 +19,7 @@ static int read_number(int dir_fd, const char *name, uint64_t *ret)
     return r < 0 ? r : nm_monitor_parse_counter(text, ret);
 }
 
-/* threads-max follows the memory: some 8 per MiB. The identifiers may be fewer. */
+/* threads-max depends on the memory: some 8 per MiB. The limit of process ids may be lower. */
 int nm_tasks_max(const char *proc_root, uint64_t *ret)
 {
     _cleanup_close_ int fd = open(proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
