@@ -15,25 +15,26 @@
 #include "util/error.h"
 #include "util/fnv1a.h"
 
-/* What ShuffleHandler says by default: reducers plan with it. */
+/* The default of ShuffleHandler, which reducers expect. */
 #define KEEP_ALIVE_SEC 5
-/* Of a file, between two looks at the clock. */
+/* Bytes of a file sent between two checks of the time. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* Who takes less than this in the long run keeps a place that others need. */
+/* A client that reads more slowly in the long run occupies a place that others need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
-/* What a job's account is charged. A request: its head of up to 16 KiB is parsed and signed. Each name in it, though it
- * be the same one: it is compared with those before it, and its file is opened, sent and closed. Each map: what a
- * directory may have of it is opened, and each MB of its index is checked; zlib's crc32() does some 1,700 MB in a
- * second; the records of a range are read at the same price. Each part of a range: its head is made twice and sent,
- * which takes some 0.2 us. Each MiB that is sent: at this price a job may fetch 2.5 GB in a second. */
+/* Prices that a job's account is charged. For a request: its head of up to 16 KiB is parsed and signed. For each name,
+ * even if repeated: it is compared with those before it, and its file is opened, sent and closed. For each map: its
+ * files are opened in each directory, and each MB of its index is checked (zlib's crc32() processes some 1,700 MB per
+ * second); reading the records of a range costs the same. For each part of a range: its head is made twice and sent,
+ * which takes some 0.2 us. For each MiB sent: at this price a job may fetch 2.5 GB per second. */
 #define REQUEST_USEC 40u
 #define NAME_USEC 20u
 #define LOOKUP_USEC 15u
 #define PART_USEC 1u
 #define CHECK_USEC_PER_MB 1000u
 #define SEND_USEC_PER_MIB 100u
-/* What is being sent has been promised: it is tried again where no more can be booked. */
+/* Pause before a new try to book. An answer that has begun must be completed, so its sending waits while no more work
+ * can be booked. */
 #define BUSY_PAUSE_USEC (200 * NM_USEC_PER_MSEC)
 
 static const char *phrase(enum nm_shuffle_status status)
@@ -50,7 +51,7 @@ static const char *phrase(enum nm_shuffle_status status)
     return "Internal Server Error";
 }
 
-/* more: something follows at once, so that a small head doesn't go out as a packet of its own. */
+/* more: further data follows at once, so that a small head is not sent in a packet of its own. */
 static int send_all(int fd, const void *data, size_t size, bool more, uint64_t deadline_usec)
 {
     const char *at = data;
@@ -73,7 +74,7 @@ static int send_all(int fd, const void *data, size_t size, bool more, uint64_t d
 int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why)
 {
     char text[1024];
-    /* Fetcher reads Retry-After as milliseconds, whatever RFC 9110 says. */
+    /* Fetcher reads Retry-After as milliseconds, in spite of RFC 9110. */
     int n =
         snprintf(text, sizeof text,
                  "HTTP/1.1 %d %s\r\nname: mapreduce\r\nversion: 1.0.0\r\nContent-Type: text/plain; charset=UTF-8\r\n"
@@ -87,7 +88,7 @@ int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why)
 
 /* ---- hashes ------------------------------------------------------------------------------- */
 
-/* base64 of the HMAC of some bytes, NUL-terminated. */
+/* Computes the base64 of an HMAC, NUL-terminated. */
 static int sign(const struct nm_shuffle_job *job, struct nm_bytes what, char ret[NM_DIGEST_TEXT_SIZE])
 {
     uint8_t digest[NM_DIGEST_SIZE];
@@ -99,7 +100,7 @@ static int sign(const struct nm_shuffle_job *job, struct nm_bytes what, char ret
     return 0;
 }
 
-/* 0 and the hash for the reply; -EKEYREJECTED: somebody else signed it. */
+/* Returns 0 and the hash for the reply, or -EKEYREJECTED if the signature was made with another key. */
 static int verify(const struct nm_shuffle_service *s, const struct nm_shuffle_job *job,
                   const struct nm_shuffle_request *q, char ret_reply[NM_DIGEST_TEXT_SIZE])
 {
@@ -114,18 +115,18 @@ static int verify(const struct nm_shuffle_service *s, const struct nm_shuffle_jo
     return sign(job, q->url_hash, ret_reply);
 }
 
-/* ---- whom it costs ------------------------------------------------------------------------ */
+/* ---- charging the job --------------------------------------------------------------------- */
 
 struct request {
     struct nm_shuffle_service *service;
     int fd;
     const struct nm_shuffle_job *job;
     const struct nm_shuffle_request *q;
-    uint64_t deadline_usec; /* of the sending */
+    uint64_t deadline_usec; /* for sending */
 };
 
-/* -ECONNRESET: the other side closes, or is cut off, before the time is over. Its bytes may wait: they are the next
- * request. */
+/* Waits until the time is over. Returns -ECONNRESET if the other side closes or the connection is shut down before.
+ * Received bytes are left: they are the next request. */
 static int stay(int fd, uint64_t usec)
 {
     const uint64_t end_usec = nm_now_usec() + usec;
@@ -144,8 +145,8 @@ static int stay(int fd, uint64_t usec)
     }
 }
 
-/* Work is booked before it is done and waits until the job's share has room for it: a user could else have this
- * process, which runs outside of any container's limits, work without end. */
+/* Books work before it is done and waits until the job's share permits it. Otherwise a user could make this process,
+ * which runs outside of any container's limits, work without end. */
 static int spend(const struct request *t, uint64_t work_usec)
 {
     uint64_t wait_usec;
@@ -180,18 +181,18 @@ static int spend_check_on_sending(uint64_t index_bytes, void *userdata)
     return spend_on_sending(userdata, index_bytes * CHECK_USEC_PER_MB / 1000000);
 }
 
-/* ---- what is to be sent ------------------------------------------------------------------- */
+/* ---- planning the answer ------------------------------------------------------------------ */
 
-/* A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: to know their length, and to be sent.
- * Where there is no room for the lengths of all maps' parts, those of a map are looked up a second time ahead of its
- * sending: what a request holds doesn't grow with what it asks for. */
+/* The plan of an answer. A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: first for their
+ * length, then to be sent. If there is no room for the lengths of all maps' parts, those of a map are looked up again
+ * before it is sent: so a request's memory does not grow with its size. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
-    unsigned first[NM_SHUFFLE_MAPS_MAX];       /* which map it is: the first of the same name */
-    uint64_t head_bytes[NM_SHUFFLE_MAPS_MAX];  /* of all parts of the map */
-    uint64_t fingerprint[NM_SHUFFLE_MAPS_MAX]; /* of their lengths: what was promised */
-    struct nm_shuffle_lengths *lengths;        /* in n_slots slots of as many as the request has reducers */
-    unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX]; /* whose lengths are there; NM_SHUFFLE_MAPS_MAX: nobody's */
+    unsigned first[NM_SHUFFLE_MAPS_MAX];       /* index of the first map of the same name */
+    uint64_t head_bytes[NM_SHUFFLE_MAPS_MAX];  /* sum over all parts of the map */
+    uint64_t fingerprint[NM_SHUFFLE_MAPS_MAX]; /* hash of the planned lengths */
+    struct nm_shuffle_lengths *lengths;        /* n_slots slots, each with an entry per reducer of the request */
+    unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX]; /* map whose lengths are in the slot; NM_SHUFFLE_MAPS_MAX: none */
     struct nm_writer heads;
     uint64_t length_bytes;
 };
@@ -218,7 +219,7 @@ static struct nm_shuffle_lengths *lengths_of(const struct plan *p, const struct 
     return p->lengths + (size_t)(p->first[i] % p->n_slots) * q->n_reduces;
 }
 
-/* Fills the slot of the map, which is the first of its name. */
+/* Fills the slot of the map, which must be the first of its name. */
 static int look_up(const struct request *t, unsigned i, const struct nm_shuffle_payer *payer, struct plan *p,
                    struct nm_shuffle_output *ret)
 {
@@ -234,7 +235,7 @@ static uint64_t fingerprint_of(const struct plan *p, const struct nm_shuffle_req
     return nm_fnv1a_64_more(NM_FNV1A_64_BASIS, lengths_of(p, q, i), q->n_reduces * sizeof *p->lengths);
 }
 
-/* The heads of a map's parts, from the one at this place in the range on. */
+/* Makes the heads of a map's parts, starting at this position in the range. */
 static int make_heads(struct plan *p, const struct nm_shuffle_request *q, unsigned i, uint32_t from)
 {
     const struct nm_shuffle_lengths *lengths = lengths_of(p, q, i);
@@ -275,8 +276,8 @@ static uint64_t parts_usec(const struct nm_shuffle_request *q)
     return q->is_range ? (uint64_t)q->n_reduces * PART_USEC : 0;
 }
 
-/* The whole answer's length has to be said before its first byte; the data are looked at again when they are sent. A
- * map that is named again is what it was the first time. */
+/* Plans a map. The length of the whole answer must be sent before its first byte; the data are checked again when they
+ * are sent. A map that is named again uses the first one's plan. */
 static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_request *q = t->q;
@@ -296,7 +297,7 @@ static int plan_map(struct request *t, unsigned i, struct plan *p)
     return 0;
 }
 
-/* No path is named: a reducer's log is read by others than the node's administrator. */
+/* The text names no path, because a reducer's log is not only read by the node's administrator. */
 static const char *describe(int error)
 {
     switch (error) {
@@ -309,7 +310,7 @@ static const char *describe(int error)
     }
 }
 
-/* The sentence is the client's: it has shown that it is of this job. */
+/* The client may see the sentence, because it has proved that it belongs to this job. */
 static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuffle_request *q, unsigned i, int error)
 {
     const char *what = error == -ERANGE && q->n_reduces > 1 ? "it has no parts for all of them" : describe(error);
@@ -329,7 +330,7 @@ static int refuse_map(struct nm_shuffle_service *s, int fd, const struct nm_shuf
 
 /* ---- sending ------------------------------------------------------------------------------ */
 
-/* MSG_MORE: the first map's head follows, and both fit into one packet. */
+/* MSG_MORE: the first map's head follows, so that both fit into one packet. */
 static int send_head(const struct request *t, const struct plan *p, const char *reply_hash)
 {
     char text[512], lasting[64];
@@ -343,7 +344,7 @@ static int send_head(const struct request *t, const struct plan *p, const char *
     return send_all(t->fd, text, (size_t)n, true, t->deadline_usec);
 }
 
-/* Sends some of the file, and moves *at: by sendfile() where it is to be had. */
+/* Sends a part of the file and advances *at, with sendfile() if the file system supports it. */
 static ssize_t send_some(const struct request *t, int file, off_t *at, size_t size)
 {
     char buf[64U << 10];
@@ -360,7 +361,7 @@ static ssize_t send_some(const struct request *t, int file, off_t *at, size_t si
     return n;
 }
 
-/* Each piece is paid for before it is sent. */
+/* Sends a part; each piece is paid for before it is sent. */
 static int send_part(const struct request *t, int file, const struct nm_shuffle_part *part)
 {
     off_t at = (off_t)part->start_bytes, paid = at, end = at + (off_t)part->part_bytes;
@@ -379,18 +380,18 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (n < 0)
             return (int)n;
         if (n == 0)
-            return -EBADMSG; /* the file became shorter: the length was promised, so only breaking off is left */
+            return -EBADMSG; /* the file was truncated: as its length was promised, the connection must break */
         atomic_fetch_add(&t->service->count.sent_bytes, (uint_fast64_t)n);
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;
     }
-    /* It is fetched once, as a rule: the cache is of more use to others. */
+    /* The data are fetched once, as a rule, so the page cache is more useful for other data. */
     (void)posix_fadvise(file, (off_t)part->start_bytes, (off_t)part->part_bytes, POSIX_FADV_DONTNEED);
     return 0;
 }
 
-/* Has the lengths of a map's parts where they were planned. -EBADMSG: they are others now. Only breaking off is left
- * then, since the answer's length was promised. */
+/* Ensures that the lengths of a map's parts are loaded. Returns -EBADMSG if they differ from the plan. The connection
+ * must break then, because the answer's length was promised. */
 static int hold_lengths(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_payer payer = {spend_check_on_sending, t};
@@ -411,11 +412,12 @@ static int hold_lengths(struct request *t, unsigned i, struct plan *p)
     return 0;
 }
 
-/* more: of this map or another one, something follows behind its heads. */
+/* more: further data of this map or another one follows the heads. */
 static int send_heads(const struct request *t, unsigned i, struct plan *p, bool more)
 {
     for (uint32_t from = 0; from < t->q->n_reduces; from += HEADS_AT_ONCE) {
-        /* A row that fits the socket's buffer is sent however slowly the reducer reads. */
+        /* A row that fits into the socket's buffer is sent however slowly the reducer reads, so the deadline is checked
+         * here. */
         int r = nm_now_usec() > t->deadline_usec ? -ETIMEDOUT : make_heads(p, t->q, i, from);
 
         if (r < 0 || (r = send_all(t->fd, p->heads.data, p->heads.size,
@@ -425,14 +427,13 @@ static int send_heads(const struct request *t, unsigned i, struct plan *p, bool 
     return 0;
 }
 
-/* The file is opened by the same checks as before: between the plan and now it may have been replaced by another
- * user's. */
+/* Opens the file with the same checks again, because another user's file may have replaced it since the plan. */
 static int send_map(struct request *t, unsigned i, struct plan *p)
 {
     _cleanup_close_ int file = -EBADF;
     int r;
 
-    /* opened one at a time: a request has up to 256 */
+    /* files are opened one at a time: a request has up to 256 */
     if ((r = stay(t->fd, 0)) < 0 || (r = hold_lengths(t, i, p)) < 0 ||
         (r = nm_shuffle_output_open(&t->service->dirs, t->job, t->q->maps[i], &p->outputs[i], &file)) < 0 ||
         (r = send_heads(t, i, p, p->outputs[i].part.part_bytes > 0 || i + 1 < t->q->n_maps)) < 0)
@@ -440,8 +441,8 @@ static int send_map(struct request *t, unsigned i, struct plan *p)
     return send_part(t, file, &p->outputs[i].part);
 }
 
-/* Either all maps of a request or none: once the head is out a failure can only be shown by breaking off, and the
- * reducer isn't told which map it was. */
+/* Sends either all maps of a request or none: after the head a failure can only be shown by breaking the connection,
+ * and the reducer does not learn which map failed. */
 static int send_maps(struct request *t, const char *reply_hash)
 {
     _cleanup_(plan_done) struct plan p = {0};
@@ -485,7 +486,7 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
         r = verify(s, &job, &q, reply_hash);
         explicit_bzero(job.key, sizeof job.key);
     }
-    /* one answer for both, so that nobody can ask which jobs there are */
+    /* the same answer for both cases, so that clients cannot find out which jobs exist */
     if (r < 0)
         return nm_shuffle_refuse(fd, NM_SHUFFLE_UNAUTHORIZED,
                                  "The job is unknown here, or the request isn't signed with its key\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Becomes the user, for good, and keeps of root's powers the one to read all files (CAP_DAC_READ_SEARCH): outputs are
- * for their users' eyes only. Only the thread that calls has it so, and what it makes; call it first. -EINVAL: no such
- * user. */
+/* Becomes the user permanently and keeps one capability of root, CAP_DAC_READ_SEARCH (read all files), because only
+ * their users can read the outputs. Applies only to the calling thread and the threads that it starts later, so call it
+ * first. Returns -EINVAL if the user does not exist. */
 int nm_shuffle_drop_powers(const char *user, char **ret_message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See checked.h. A table in which each file has one place, and takes it from whichever file had it. */
+/* See checked.h. The table has one slot for each file, which replaces the file that was in the slot before. */
 
 #include "shuffle/checked.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without padding, so that it can be compared as bytes. */
+/* Has no padding, so that it can be compared bytewise. */
 struct file {
     uint64_t dev, ino, size;
     int64_t modified[2], changed[2];
@@ -41,7 +41,7 @@ struct nm_shuffle_checked *nm_shuffle_checked_free(struct nm_shuffle_checked *c)
     return NULL;
 }
 
-/* The time of the inode's change is the kernel's own: utimensat() can't set it back. */
+/* The kernel itself sets the inode's change time: utimensat() cannot set it back. */
 static struct file file_of(const struct stat *st)
 {
     return (struct file){
@@ -53,7 +53,7 @@ static struct file file_of(const struct stat *st)
     };
 }
 
-/* Inodes of one directory are neighbours, and so are their places. */
+/* Inodes of one directory are often consecutive, and so are their slots. */
 static struct file *place_of(struct nm_shuffle_checked *c, const struct file *f)
 {
     return &c->at[(f->ino + f->dev * 1021) % NM_SHUFFLE_CHECKED_MAX];

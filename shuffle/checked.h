@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Which index files have been read as a whole and had the right checksum. A file is known by its device, inode, size
- * and times: one that was written since is another one. There is room for a fixed number; what was checked last stays.
- * May be used by several threads.
+ * Remembers which index files have been read completely and had the right checksum. A file is identified by its device,
+ * inode, size and times, so a modified file counts as a new one. The number of files is fixed; newer ones replace older
+ * ones. Several threads may use it.
  */
 
 #include <stdbool.h>
@@ -19,6 +19,6 @@ struct nm_shuffle_checked;
 int nm_shuffle_checked_new(struct nm_shuffle_checked **ret);
 struct nm_shuffle_checked *nm_shuffle_checked_free(struct nm_shuffle_checked *c);
 
-/* c may be NULL: nothing is known, and nothing is remembered. */
+/* With c NULL no file is known or remembered. */
 bool nm_shuffle_checked_has(struct nm_shuffle_checked *c, const struct stat *st);
 void nm_shuffle_checked_add(struct nm_shuffle_checked *c, const struct stat *st);

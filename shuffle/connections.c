@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See connections.h. A place is freed and its descriptor closed under the lock, so that whoever cuts all connections
- * never shuts one down that has another meaning by then. */
+/* See connections.h. A place is freed and its descriptor closed under the lock. So the shutdown of all connections
+ * never hits a descriptor that was reused. */
 
 #include "shuffle/connections.h"
 
@@ -17,7 +17,7 @@ struct place {
     int fd; /* -EBADF: free */
     bool known, spare;
     uid_t uid;
-    uint64_t host, job; /* hashes of their names; two with the same hash have one share together */
+    uint64_t host, job; /* hashes of the names; names with the same hash share a limit */
 };
 
 struct nm_shuffle_connections {
@@ -58,7 +58,7 @@ struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_con
 }
 
 struct held {
-    unsigned spare, host, host_spare; /* spare places in use; of this host without a signed request: usual, spare */
+    unsigned spare, host, host_spare; /* spare places in use; the host's unsigned places: regular, spare */
 };
 
 static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t host)
@@ -104,7 +104,8 @@ int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const
     return r;
 }
 
-/* Counted anew each time: there are some hundred places, and a request is rare beside what it sends. */
+/* Counts the places anew each time: there are some hundred places, and a request costs little compared to its
+ * answer. */
 bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned place, uid_t uid, const char *job)
 {
     const uint64_t number = nm_fnv1a_64(job);

@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* A member that is a string and fits; what isn't so is an empty one, which nothing takes. */
+/* Copies a member that is a string and fits; otherwise copies an empty string, which later checks reject. */
 static void copy_string(const json_t *from, const char *name, char *ret, size_t size)
 {
     const char *text = json_string_value(json_object_get(from, name));
@@ -23,13 +23,14 @@ static void copy_string(const json_t *from, const char *name, char *ret, size_t 
         *(char *)mempcpy(ret, text, length) = '\0';
 }
 
-/* It becomes a part of a path. Users may have names that nm_name_is_valid() wouldn't have: "_x$". */
+/* Checks a user's name, because it becomes a part of a path. Some users' names are not accepted by nm_name_is_valid():
+ * "_x$". */
 static bool is_user(const char *user)
 {
     return *user && !strchr(user, '/') && !nm_streq(user, ".") && !nm_streq(user, "..");
 }
 
-/* Nothing else than hexadecimal, and at least one byte that fits. */
+/* Accepts only hexadecimal of at least one byte that fits. */
 static int parse_key(const char *text, struct nm_shuffle_job *job)
 {
     struct base16_decode_ctx context;
@@ -137,17 +138,17 @@ void nm_shuffle_control(struct nm_shuffle_service *s, const char *line, size_t s
         *ret_reply = strdup("{\"ok\": {}}");
 }
 
-/* An answer to each line, so that who starts a container knows that the key is there before a reducer asks. */
+/* Answers each line, so that the caller knows that the key is stored before a reducer needs it. */
 int nm_shuffle_control_run(struct nm_shuffle_service *s, FILE *in, FILE *out)
 {
     char line[NM_SHUFFLE_LINE_MAX];
 
-    /* A line that is longer comes in pieces, each of which is answered as what it isn't. */
+    /* A longer line is read in pieces, each of which is answered as an invalid line. */
     while (fgets(line, sizeof line, in)) {
         _cleanup_free_ char *reply = NULL;
 
         nm_shuffle_control(s, line, strlen(line), &reply);
-        explicit_bzero(line, sizeof line); /* it may have had a key */
+        explicit_bzero(line, sizeof line); /* it may have contained a key */
         if (fprintf(out, "%s\n", reply ? reply : "{\"error\": \"no memory\"}") < 0 || fflush(out) != 0)
             return -errno;
     }

@@ -15,10 +15,10 @@
 #include "util/error.h"
 
 #define CHECKSUM_BYTES 8u
-/* A million reducers. Whoever writes a longer index wants to keep us reading. */
+/* A million reducers. A longer index would only serve to keep this process reading. */
 #define INDEX_MAX_BYTES (1000000u * NM_SHUFFLE_RECORD_BYTES + CHECKSUM_BYTES)
 
-/* pread, since the file's position is of no use to anybody: several places of it are read. */
+/* Uses pread, because several places of the file are read. */
 static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
 {
     while (size > 0) {
@@ -29,7 +29,7 @@ static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
         if (n < 0)
             return -errno;
         if (n == 0)
-            return -EBADMSG; /* it became shorter meanwhile */
+            return -EBADMSG; /* the file was truncated meanwhile */
         to += n;
         size -= (size_t)n;
         from += (uint64_t)n;
@@ -37,7 +37,7 @@ static int read_all(int fd, uint8_t *to, size_t size, uint64_t from)
     return 0;
 }
 
-/* In blocks of the stack: an index of a million reducers would be 24 MB for each request that is open. */
+/* Reads blocks into the stack: an index of a million reducers would take 24 MB for each open request. */
 static int checksum(int fd, uint64_t size_bytes, uint64_t *ret)
 {
     uint8_t block[16384];
@@ -55,7 +55,7 @@ static int checksum(int fd, uint64_t size_bytes, uint64_t *ret)
     return 0;
 }
 
-/* Java's numbers are signed. What its user wrote may be anything, whatever the checksum says. */
+/* Java's numbers are signed. The user wrote the file, so it may contain any number, whatever the checksum says. */
 static bool is_length(uint64_t n)
 {
     return n <= INT64_MAX;
@@ -86,8 +86,8 @@ int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range ra
     return 0;
 }
 
-/* Puts a record's part behind those before it. Whoever writes an index writes the parts in their order, without
- * anything between them; where an empty one would be doesn't matter. */
+/* Appends a record's part to those before it. MapReduce writes the parts in order and without gaps; the position of an
+ * empty part does not matter. */
 static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *part)
 {
     if (!is_length(part->start_bytes) || !is_length(part->raw_bytes) || !is_length(part->part_bytes) ||
@@ -97,7 +97,7 @@ static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *p
         return -EBADMSG;
     if (whole->part_bytes == 0)
         whole->start_bytes = part->start_bytes;
-    whole->part_bytes += part->part_bytes; /* it still ends where this one does, which is a length */
+    whole->part_bytes += part->part_bytes; /* cannot overflow: it ends where this valid part ends */
     whole->raw_bytes = nm_add_u64(whole->raw_bytes, part->raw_bytes);
     return 0;
 }
@@ -129,9 +129,9 @@ static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle
     return 0;
 }
 
-/* The checksum is gone through before a record is believed, as Hadoop does it: a disk that returns rubbish is found
- * here and not by the reducer, which would take it for the network's fault. Each reducer asks for another record of
- * the same file, so the file is remembered. */
+/* Checks the checksum before a record is used, as Hadoop does. So this node detects a disk that returns wrong data;
+ * otherwise the reducer would, and blame the network. Each reducer requests another record of the same file, so checked
+ * files are remembered. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
                           struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The index beside a map's output (file.out.index, MapReduce's SpillRecord): for each reducer three big-endian int64,
- * where its part of file.out begins, how long it is once it is decompressed, and how long it is there. After the last
- * one comes the CRC-32 of all that, as another int64.
+ * The index beside a map's output (file.out.index, MapReduce's SpillRecord). For each reducer it has three big-endian
+ * int64: the start of its part in file.out, the part's uncompressed length, and its length in file.out. The CRC-32 of
+ * these records follows as another int64.
  */
 
 #include <stdint.h>
@@ -14,12 +14,12 @@
 
 #define NM_SHUFFLE_RECORD_BYTES 24u
 
-/* Reducers, one at least. */
+/* A range of at least one reducer. */
 struct nm_shuffle_range {
     uint32_t first, n;
 };
 
-/* Of several reducers: their parts one behind the other, and the sums of their lengths. */
+/* The part of one reducer, or of several: their parts are contiguous, and their lengths are summed. */
 struct nm_shuffle_part {
     uint64_t start_bytes, raw_bytes, part_bytes;
 };
@@ -28,15 +28,15 @@ struct nm_shuffle_lengths {
     uint64_t raw_bytes, part_bytes;
 };
 
-/* How many bytes must be read before a record of the file may be believed: all, or 0 if that was done already.
- * -EBADMSG: it is no index; -ERANGE: it lacks one of these reducers. */
+/* Returns the number of bytes to read before a record of the file may be used: the whole file, or 0 if it was checked
+ * already. Returns -EBADMSG if the file is not an index, -ERANGE if it lacks one of these reducers. */
 int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range, struct nm_shuffle_checked *checked,
                                uint64_t *ret_bytes);
 
-/* The parts of some reducers, from a file that is open for reading. -EBADMSG: it is no index, or a byte of it is wrong,
- * or the parts don't lie one behind the other; -ERANGE: it lacks one of these reducers; or what reading came to.
- * checked may be NULL: nothing is remembered. ret_lengths may be NULL, and has else room for as many as the range has
- * reducers; what is in it after an error means nothing. */
+/* Reads the parts of some reducers from a file that is open for reading. Returns -EBADMSG if the file is not an index,
+ * is corrupt, or its parts are not contiguous; -ERANGE if it lacks one of these reducers; or a read error. With checked
+ * NULL nothing is remembered. ret_lengths may be NULL; else it has room for the reducers of the range, and its content
+ * after an error is undefined. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
                           struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See jobs.h. A tree of libc's: jobs come and go some times a minute, and are looked up for each request. */
+/* See jobs.h. Uses libc's binary tree: jobs come and go some times a minute, and each request looks one up. */
 
 #include "shuffle/jobs.h"
 
@@ -9,10 +9,10 @@
 
 #include "util/error.h"
 
-/* What is in the tree; compared by its first member. */
+/* An entry of the tree; compared by its first member. */
 struct known {
     struct nm_shuffle_job job;
-    uint64_t booked_usec; /* until when the job's share is taken */
+    uint64_t booked_usec; /* time until which the job's share is used */
 };
 
 struct nm_shuffle_jobs {
@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
 
 static void forget(void *known)
 {
-    explicit_bzero(known, sizeof(struct known)); /* the key */
+    explicit_bzero(known, sizeof(struct known)); /* erases the key */
     free(known);
 }
 
@@ -55,7 +55,7 @@ struct nm_shuffle_jobs *nm_shuffle_jobs_free(struct nm_shuffle_jobs *jobs)
     return NULL;
 }
 
-/* A job that is there already is written over in place: threads have copies, never pointers into the tree. */
+/* Overwrites an existing job in place: threads have copies, never pointers into the tree. */
 static int add_locked(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_job *job)
 {
     struct known **found = tfind(job, &jobs->tree, compare), *copy;
@@ -87,7 +87,7 @@ int nm_shuffle_jobs_add(struct nm_shuffle_jobs *jobs, const struct nm_shuffle_jo
     return r;
 }
 
-/* The id is a stranger's and not NUL-terminated; one that is too long for a job's is none. */
+/* Finds a job. The id comes from the network and is not NUL-terminated; an id that is too long is not found. */
 static struct known *find_locked(struct nm_shuffle_jobs *jobs, struct nm_bytes id)
 {
     struct nm_shuffle_job key;
@@ -115,7 +115,7 @@ int nm_shuffle_jobs_remove(struct nm_shuffle_jobs *jobs, const char *id)
     return known ? 0 : -ENOENT;
 }
 
-/* A copy, so that the lock is held for no longer than the look: an answer may take minutes. */
+/* Returns a copy, so that the lock is held only during the lookup: an answer may take minutes. */
 int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struct nm_shuffle_job *ret)
 {
     const struct known *known;
@@ -128,8 +128,7 @@ int nm_shuffle_jobs_find(struct nm_shuffle_jobs *jobs, struct nm_bytes id, struc
     return known ? 0 : -ENOENT;
 }
 
-/* A leaky bucket: each piece of work takes the share for four times as long as it lasts, and may begin a burst
- * early. */
+/* A leaky bucket: each piece of work uses the share for four times its duration, and may start a burst early. */
 static int book_locked(struct nm_shuffle_jobs *jobs, const char *id, uint64_t work_usec, uint64_t now_usec,
                        uint64_t *ret_wait_usec)
 {

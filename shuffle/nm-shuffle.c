@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nm-shuffle: serves map outputs to reducers. A process of its own, since it waits for disks and speaks with the whole
- * network: nmd does neither. */
+/* nm-shuffle: serves map outputs to reducers. It is a process of its own because it blocks on disks and accepts
+ * connections from the whole network, which nmd does not. */
 
 #include <signal.h>
 
@@ -14,6 +14,6 @@ int main(int argc, char **argv)
 
     if (r != 0)
         return r < 0 ? 2 : 0;
-    signal(SIGPIPE, SIG_IGN); /* sendfile(2) has no flag for it */
+    signal(SIGPIPE, SIG_IGN); /* sendfile(2) has no flag to suppress it */
     return nm_shuffle_run(&o, stdin, stdout) < 0 ? 1 : 0;
 }

@@ -46,7 +46,7 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
     struct nm_shuffle_options o = {.listen = "13562", .max_connections = 1024};
     int c, r = 0;
 
-    /* no short options but -h: a daemon starts it, and is to be read */
+    /* no short options except -h: a daemon starts this program, and long ones are readable */
     while (r == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
         switch (c) {
         case 'l': o.listen = optarg; break;
@@ -54,7 +54,7 @@ int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
         case 'u': o.user = optarg; break;
         case 'h': fputs(help, stdout); return 1;
         case 'V': puts("nm-shuffle " NM_VERSION); return 1;
-        default: return -EINVAL; /* getopt has said it */
+        default: return -EINVAL; /* getopt has printed the error */
         }
     if (r < 0)
         return r;

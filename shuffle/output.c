@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 /* Opens a local directory anew each time: a disk may be mounted, repaired or replaced while the process runs, and an
- * open descriptor would keep it from being unmounted. */
+ * open descriptor would prevent its unmounting. */
 static int open_dir(const char *name)
 {
     int fd = RET_NERRNO(open(name, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -23,10 +23,10 @@ static int open_dir(const char *name)
     return fd == -ENOTDIR ? -ENOENT : fd;
 }
 
-/* O_NONBLOCK: a FIFO in its place would have us wait for whoever writes. Beneath the local directory and through no
- * link at all: what is on the way belongs to the job's user, who could otherwise have us, with our rights, read
- * another's file to a reducer of his. The owner is checked of the open file, since a hard link is no link to
- * openat2(). */
+/* Opens a file of a map. With O_NONBLOCK a FIFO does not block the open. The path is resolved beneath the local
+ * directory without following links: the job's user controls it, and could otherwise make this process, with its
+ * capability, read another user's file. The owner of the open file is checked, because openat2() does not detect hard
+ * links. */
 static int open_file(int dir, const struct nm_shuffle_job *job, struct nm_bytes map, const char *name,
                      struct stat *ret_st, int *ret_fd)
 {
@@ -61,14 +61,14 @@ struct search {
     const struct nm_shuffle_payer *payer;
 };
 
-/* What one local directory has of a map's output: 0 and its value, or why it has none. */
+/* A local directory's part of a map's output: 0 and its value, or the error. */
 struct found {
     int index_result, data_result;
     struct nm_shuffle_part part;
     uint64_t data_bytes;
 };
 
-/* One record is a part of what a lookup costs. */
+/* Reads an index. Reading one record is included in the price of a lookup. */
 static int read_index(const struct search *s, int fd, const struct stat *st, struct nm_shuffle_lengths *ret_lengths,
                       struct nm_shuffle_part *ret)
 {
@@ -100,20 +100,20 @@ static void look_in(const struct search *s, unsigned i, struct nm_shuffle_length
         ret->index_result = read_index(s, index, &index_st, ret_lengths, &ret->part);
 }
 
-/* An index without its data is what a map leaves that is still writing. */
+/* Returns whether the files match. A map that is still writing may have an index without data. */
 static bool agree(const struct found *index, const struct found *data)
 {
     return index->index_result == 0 && data->data_result == 0 &&
            index->part.start_bytes + index->part.part_bytes <= data->data_bytes;
 }
 
-/* The first result that says more than that the file is missing. */
+/* Returns the first result that says more than that the file is missing. */
 static int prefer(int a, int b)
 {
     return a == 0 || a == -ENOENT ? b : a;
 }
 
-/* Pairs files of different directories. An error of one directory counts only if no other one has the file. */
+/* Pairs files of different directories. An error of one directory counts only if no other directory has the file. */
 static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, struct nm_shuffle_output *ret)
 {
     int index = -ENOENT, data = -ENOENT;
@@ -131,13 +131,13 @@ static int pair(const struct found *found, unsigned n, unsigned *ret_index_dir, 
     return index == 0 && data == 0 ? -EBADMSG : prefer(index, data);
 }
 
-/* It can't pay, or left. */
+/* Returns whether the error is that of spend(): the account is used up, or the client has gone. */
 static bool is_of_payer(int result)
 {
     return result == -EBUSY || result == -ECONNRESET;
 }
 
-/* There is room for the lengths of one index, which were the first good one's. Another one is read once more. */
+/* Reads another index again, because there is room only for the lengths of the first valid one. */
 static int read_again(const struct search *s, unsigned index_dir, struct nm_shuffle_lengths *ret_lengths,
                       const struct nm_shuffle_part *expected)
 {
@@ -150,9 +150,9 @@ static int read_again(const struct search *s, unsigned index_dir, struct nm_shuf
                                                                                                            : -EBADMSG;
 }
 
-/* MapReduce asks its allocator of local directories once for each of the two files, and takes them in turn: on a node
- * with several disks they are in different directories whenever a map spills more than once. A directory that has both
- * comes first, because the remains of a full disk could agree with another's file by chance. */
+/* Searches all directories. MapReduce allocates a local directory separately for each of the two files, in rotation: on
+ * a node with several disks they are in different directories whenever a map spills more than once. A directory that
+ * has both takes precedence, because files left on a full disk could match another's file by chance. */
 int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_shuffle_job *job, struct nm_bytes map,
                            struct nm_shuffle_range range, const struct nm_shuffle_payer *payer,
                            struct nm_shuffle_lengths *ret_lengths, struct nm_shuffle_output *ret)
@@ -191,7 +191,7 @@ int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_s
     if (r < 0)
         return r;
     if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
-        return -EBADMSG; /* it became shorter since it was found */
+        return -EBADMSG; /* the file was truncated since it was found */
     *ret_fd = STEAL_FD(fd);
     return 0;
 }

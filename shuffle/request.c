@@ -30,7 +30,7 @@ static bool is_header(struct nm_bytes b, const char *name)
     return b.size == strlen(name) && strncasecmp((const char *)b.data, name, b.size) == 0;
 }
 
-/* What stands before the first `stop`, which is taken too; all of it where there is none. */
+/* Takes the text before the first `stop` and also removes the `stop`; takes all text if there is none. */
 static struct nm_bytes take_until(struct nm_bytes *from, char stop)
 {
     const uint8_t *end = from->size > 0 ? memchr(from->data, stop, from->size) : NULL;
@@ -57,7 +57,7 @@ size_t nm_shuffle_head_size(struct nm_bytes come)
     return end ? (size_t)(end - come.data) + 4 : 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------- */
+/* ---- parsing words ------------------------------------------------------------------------ */
 
 static bool is_digit(uint8_t c)
 {
@@ -69,8 +69,8 @@ static bool is_word(uint8_t c)
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* A pattern's '#' stands for digits and its '*' for letters, digits and '_', one at least of each. Files are named by
- * such words, so nothing else is let through: no dot, no slash, no percent sign. */
+/* Returns whether a word matches. In a pattern '#' stands for digits and '*' for letters, digits and '_', at least one
+ * each. Files are named by such words, so all other characters are refused: dots, slashes, percent signs. */
 static bool matches(struct nm_bytes word, const char *pattern)
 {
     if (word.size > WORD_MAX)
@@ -101,7 +101,7 @@ void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size)
     snprintf(ret, size, "application%.*s", (int)(job.size - strlen("job")), job.data + strlen("job"));
 }
 
-/* As Java's Integer.parseInt() has it, which takes a plus sign and any number of zeros. */
+/* Accepts what Java's Integer.parseInt() does, including a plus sign and leading zeros. */
 static bool parse_number(struct nm_bytes word, uint32_t *ret)
 {
     uint64_t n = 0;
@@ -130,8 +130,8 @@ static int hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes the percent-encoded characters of words, lists and ranges, as Hadoop's handler does, for which a plus sign
- * that isn't encoded is a blank. Others stay as they are, since no name or value that is served has them. */
+/* Decodes the percent-encoded characters of words, lists and ranges. A plus sign that is not encoded becomes a blank,
+ * as in Hadoop's handler. Other encoded characters stay, since no valid name or value contains them. */
 static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
 {
     size_t n = 0;
@@ -152,10 +152,10 @@ static struct nm_bytes decode(struct nm_bytes query, uint8_t *to)
     return (struct nm_bytes){to, n};
 }
 
-/* May be given several times, each with several, as Java has it. Their number is bounded, for each costs an index.
- * MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names an output of a task
- * attempt_1410901177871_0001_1_00_000000_0_10003: a DAG, a vertex, a task, an attempt and an output; a pipelined one
- * has the number of its spill behind it. Hadoop's handler doesn't look into such a name at all. */
+/* Parses maps, which may be given several times, each time as a list, as in Java's handler. Their number is limited,
+ * because each requires an index. MapReduce names a map attempt_1410901177871_0001_m_000000_0. Tez names a task's
+ * output attempt_1410901177871_0001_1_00_000000_0_10003: DAG, vertex, task, attempt and output; a pipelined output is
+ * followed by the number of its spill. Hadoop's handler does not check such names. */
 static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
 {
     while (list.size > 0) {
@@ -170,7 +170,7 @@ static bool parse_maps(struct nm_bytes list, struct nm_shuffle_request *q)
     return true;
 }
 
-/* N, or N-M with both ends. */
+/* Parses N, or N-M, which includes both ends. */
 static bool parse_reduces(struct nm_bytes last, struct nm_shuffle_request *q)
 {
     const bool is_range = last.size > 0 && memchr(last.data, '-', last.size);
@@ -204,7 +204,7 @@ static int parse_parameter(struct nm_bytes name, struct nm_bytes value, struct n
     return 0;
 }
 
-/* Both characters separate parameters for Hadoop's handler. */
+/* Hadoop's handler accepts both characters as separators. */
 static struct nm_bytes take_parameter(struct nm_bytes *query)
 {
     size_t n = 0;
@@ -219,7 +219,7 @@ static int parse_target(struct nm_shuffle_request *q, uint8_t *decoded, const ch
     struct nm_bytes query = q->target;
     bool seen_reduce = false;
 
-    /* Hadoop's handler serves any path and ignores parameters that it doesn't know, such as Tez' dag. */
+    /* Hadoop's handler serves any path and ignores unknown parameters, such as Tez' dag. */
     (void)take_until(&query, '?');
     query = take_until(&query, '#');
     query = decode(query, decoded);
@@ -278,7 +278,7 @@ int nm_shuffle_request_parse(struct nm_bytes head, uint8_t decoded[static NM_SHU
     parse_headers(head, &h);
     if (!is(h.name, EXPECTED_NAME) || !is(h.version, EXPECTED_VERSION))
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Incompatible shuffle request version", ret_why);
-    /* a body would be taken for the next request */
+    /* a body would be parsed as the next request */
     if (h.body)
         return refuse(NM_SHUFFLE_BAD_REQUEST, "Bad request: it has a body", ret_why);
     if ((r = parse_target(&q, decoded, ret_why)) > 0)

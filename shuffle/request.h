@@ -2,19 +2,19 @@
 #pragma once
 
 /*
- * What a reducer asks for, as the fetchers of MapReduce and Tez say it over HTTP:
+ * The request of a reducer, in the format of the fetchers of MapReduce and Tez:
  *
  *   GET /mapOutput?job=job_TS_N[&dag=N]&reduce=N&map=attempt_...,attempt_...[&keepAlive=true] HTTP/1.1
  *   name: mapreduce
  *   version: 1.0.0
- *   UrlHash: base64(HMAC-SHA1(the job's key, "<port>" and the target as it stands above))
+ *   UrlHash: base64(HMAC-SHA1(the job's key, "<port>" and the target as above))
  *
- * Tez' own handler, the service tez_shuffle, also takes a range of reducers (reduce=0-5, with both ends). To
- * mapreduce_shuffle Tez speaks as MapReduce does, but a range is taken here as well.
+ * Tez' own handler, the service tez_shuffle, also takes a range of reducers (reduce=0-5, with both ends). Tez uses
+ * MapReduce's format for mapreduce_shuffle, but this parser also accepts a range.
  *
- * Names and values may be percent-encoded. Everything points into the head that was parsed, or into its decoded query.
- * No server of a library fits: the answer is put together of pieces of many files, by sendfile, which waits for the
- * disk; and it is so little of HTTP.
+ * Names and values may be percent-encoded. All fields point into the parsed head, or into its decoded query. No HTTP
+ * library is used, because the answer consists of pieces of many files, sent with sendfile, which blocks on the disk;
+ * and only a small part of HTTP is needed.
  */
 
 #include <stdbool.h>
@@ -22,14 +22,14 @@
 
 #include "rpc/hadoop/bytes.h"
 
-/* A head, with its empty line, is no longer than this. Fetcher asks for 20 maps at once, of some 40 characters. */
+/* Maximum length of a head, with its empty line. Fetcher requests 20 maps at once, with names of some 40 characters. */
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
-/* Reducers in a request's range. The lengths of so many parts are kept while it is answered, 16 bytes for each: of all
- * its maps where they fit, else of some maps at a time. */
+/* Maximum number of reducers in a request's range. The lengths of this many parts, 16 bytes each, are kept while it is
+ * answered: of all its maps if they fit, else of some maps at a time. */
 #define NM_SHUFFLE_PARTS_MAX 4096u
 
-/* Positive outcomes: the status of HTTP that the client is to have. */
+/* Positive outcomes: the HTTP status for the client. */
 enum nm_shuffle_status {
     NM_SHUFFLE_OK = 200,
     NM_SHUFFLE_BAD_REQUEST = 400,
@@ -41,24 +41,24 @@ enum nm_shuffle_status {
 };
 
 struct nm_shuffle_request {
-    struct nm_bytes target, url_hash; /* as they came */
+    struct nm_bytes target, url_hash; /* as received */
     struct nm_bytes job;              /* job_<digits>_<digits> */
     struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<letters, digits and '_'>: safe as file names */
     unsigned n_maps;
-    uint32_t reduce, n_reduces; /* the first one, and how many from there on */
-    bool is_range;              /* it was written as one, though it be of one reducer */
+    uint32_t reduce, n_reduces; /* the first one, and their number */
+    bool is_range;              /* written as a range, even if of one reducer */
     bool keep_alive;
 };
 
-/* The length of the head at the front of what has come, with its empty line; 0: it isn't all there yet. */
+/* Returns the length of the head at the front of the received bytes, with its empty line; 0: it is not complete yet. */
 size_t nm_shuffle_head_size(struct nm_bytes come);
 
-/* 0, or a status, with a sentence in *ret_why. A head is what nm_shuffle_head_size() found, of at most
- * NM_SHUFFLE_HEAD_MAX bytes. decoded: room for its query, which must last as long as the request. */
+/* Parses a head that nm_shuffle_head_size() found, of at most NM_SHUFFLE_HEAD_MAX bytes. Returns 0, or a status with a
+ * sentence in *ret_why. decoded: room for the query, which must exist as long as the request. */
 int nm_shuffle_request_parse(struct nm_bytes head, uint8_t decoded[static NM_SHUFFLE_HEAD_MAX],
                              struct nm_shuffle_request *ret, const char **ret_why);
 
-/* The application that a job belongs to: application_<digits>_<digits>. The job must be a request's. */
+/* Writes the application of a job: application_<digits>_<digits>. The job must come from a parsed request. */
 void nm_shuffle_application_of(struct nm_bytes job, char *ret, size_t size);
 
 bool nm_shuffle_is_job(struct nm_bytes word);

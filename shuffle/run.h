@@ -5,6 +5,6 @@
 
 #include "shuffle/options.h"
 
-/* Serves until `in` ends, and says on `out` first, as {"listening": PORT}, that it does. 0 or -errno; what was wrong is
+/* Serves until `in` ends; first writes {"listening": PORT} to `out`. Returns 0 or -errno, after the error was printed
  * on stderr. */
 int nm_shuffle_run(const struct nm_shuffle_options *o, FILE *in, FILE *out);

@@ -17,13 +17,13 @@
 #include "util/parse.h"
 #include "util/peer.h"
 
-/* Hadoop's own time for the next request of a connection. */
+/* Hadoop's timeout for the next request of a connection. */
 #define IDLE_USEC (5 * NM_USEC_PER_SEC)
 #define SEND_TIMEOUT_SEC 60
-/* A request's plan and head are some 70 KiB of it. */
+/* A request's plan and head use some 70 KiB of the stack. */
 #define STACK_BYTES (256u << 10)
 #define BACKLOG 512
-/* So long nothing is accepted when there is no descriptor or memory for it: it would fail over and over. */
+/* Pause of accepting when descriptors or memory are used up, because the next accept would fail again. */
 #define EXHAUSTED_PAUSE_MSEC 100
 
 struct nm_shuffle_server {
@@ -33,7 +33,7 @@ struct nm_shuffle_server {
     pthread_attr_t connection_attr;
 };
 
-/* All that a connection costs besides its stack: the buffer is a head's greatest size, and a body there is none. */
+/* All memory of a connection beside its stack. The buffer fits the longest head; requests have no body. */
 struct connection {
     struct nm_shuffle_service *service;
     int fd;
@@ -43,10 +43,10 @@ struct connection {
     uint8_t buffer[NM_SHUFFLE_HEAD_MAX];
 };
 
-/* ---- a connection ------------------------------------------------------------------------- */
+/* ---- serving a connection ----------------------------------------------------------------- */
 
-/* Reads until there is a whole head. 0: the other side closed; -EMSGSIZE: it is too long. The time is for the whole
- * head: a client that sends one byte a second is as slow as one that sends nothing. */
+/* Reads until the head is complete. Returns 0 if the other side closed, -EMSGSIZE if the head is too long. The timeout
+ * applies to the whole head, so that a client cannot extend it with one byte a second. */
 static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
 {
     uint64_t deadline = nm_now_usec() + wait_usec;
@@ -65,7 +65,7 @@ static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
         if (now >= deadline || (r = poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1)) == 0)
             return -ETIMEDOUT;
         if (r < 0 && errno != EINTR)
-            return -errno; /* to go on would be to spin */
+            return -errno; /* to continue would be a busy loop */
         n = recv(c->fd, c->buffer + c->come, sizeof c->buffer - c->come, MSG_DONTWAIT);
         if (n == 0)
             return 0;
@@ -91,8 +91,8 @@ static int answer_head(struct connection *c, size_t size)
     return r;
 }
 
-/* Lets the other side have the last answer: closing with bytes unread would reset the connection, and what was sent be
- * thrown away over there. */
+/* Lets the other side receive the last answer: closing with unread bytes would reset the connection, and the other side
+ * would discard the answer. */
 static void linger(struct connection *c)
 {
     shutdown(c->fd, SHUT_WR);
@@ -104,7 +104,8 @@ static void linger(struct connection *c)
     }
 }
 
-/* The first request has a time of its own; between two the other side is told how long it may take. */
+/* Serves a connection. The first request has a timeout of its own; the timeout between requests was announced to the
+ * client. */
 static void *serve(void *arg)
 {
     struct connection *c = arg;
@@ -121,13 +122,14 @@ static void *serve(void *arg)
     if (r > 0)
         linger(c);
     free(c);
-    nm_shuffle_connections_leave(places, place); /* whoever waits for that may free all the rest */
+    nm_shuffle_connections_leave(places, place); /* a thread that waits for this may free everything else */
     return NULL;
 }
 
-/* ---- taking them -------------------------------------------------------------------------- */
+/* ---- accepting connections ---------------------------------------------------------------- */
 
-/* Takes fd in any case. No thread is made for one that has no place: that is the bound on what strangers cost. */
+/* Takes fd in all cases. No thread is started for a connection without a place, which limits the cost of
+ * unauthenticated clients. */
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
@@ -149,7 +151,7 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
         return r;
     }
     c->service = s;
-    c->fd = STEAL_FD(fd); /* the place's from here on */
+    c->fd = STEAL_FD(fd); /* owned by the place from here on */
     c->place = place;
     c->spare = r == NM_SHUFFLE_PLACES_E_SPARE;
     c->come = 0;
@@ -163,8 +165,8 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     return 0;
 }
 
-/* What accept() says of the connection that it took out of the queue (accept(2) lists what Linux passes on), or of a
- * queue that is empty. After anything else the connection still waits, and poll() says so at once. */
+/* Returns whether the error of accept() concerns the connection that it took from the queue (accept(2) lists those that
+ * Linux passes on), or an empty queue. After any other error the connection still waits, and poll() returns at once. */
 static bool is_of_the_connection(int error)
 {
     static const int all[] = {EAGAIN,  EINTR,        ECONNABORTED, EPERM,      EPROTO,    ENETDOWN,
@@ -176,8 +178,8 @@ static bool is_of_the_connection(int error)
     return false;
 }
 
-/* Without descriptors or memory the loop would turn as fast as it can, since the waiting connection stays where it
- * is: so it pauses, and looks whether it is to end meanwhile. */
+/* Accepts connections. Without descriptors or memory the loop would spin, because the waiting connection stays in the
+ * queue. So it pauses and meanwhile checks whether to end. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;
@@ -192,7 +194,7 @@ static void *accept_all(void *arg)
 
         if (poll(p, NM_ARRAY_SIZE(p), -1) < 0) {
             if (errno != EINTR)
-                (void)nanosleep(&pause, NULL); /* no memory: to end here would be to listen without ever accepting */
+                (void)nanosleep(&pause, NULL); /* no memory: an exit would leave the socket unserved */
             if (read(server->stop[0], &byte, 1) == 0)
                 return NULL;
             continue;
@@ -211,7 +213,7 @@ static void *accept_all(void *arg)
 
 /* ---- listening ---------------------------------------------------------------------------- */
 
-/* "[::1]:13562" into its halves; without a host it is all addresses. */
+/* Splits "[::1]:13562" into host and port; without a host it means all addresses. */
 static int split(const char *address, char *host, size_t host_size, const char **ret_port)
 {
     const char *colon = strrchr(address, ':'), *begin = address, *end = colon ? colon : address;
@@ -222,14 +224,14 @@ static int split(const char *address, char *host, size_t host_size, const char *
         begin++;
         end--;
     }
-    /* getaddrinfo() would take the lower 16 bits of a larger one */
+    /* getaddrinfo() would use the lower 16 bits of a larger number */
     if ((size_t)(end - begin) >= host_size || nm_parse_u64(*ret_port, &number) < 0 || number > UINT16_MAX)
         return -EINVAL;
     *(char *)mempcpy(host, begin, (size_t)(end - begin)) = '\0';
     return 0;
 }
 
-/* IPv6 with IPv4 mapped into it, so that one socket is enough for "all addresses". */
+/* Listens on IPv6 with mapped IPv4, so that one socket serves "all addresses". */
 static int listen_at(const struct addrinfo *ai)
 {
     _cleanup_close_ int fd = RET_NERRNO(socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -237,7 +239,7 @@ static int listen_at(const struct addrinfo *ai)
 
     if (fd < 0)
         return fd;
-    /* a restart must not wait for the old connections' last packets */
+    /* a restart must not wait for the last packets of old connections */
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (ai->ai_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
@@ -268,7 +270,7 @@ static int open_listener(const char *address, int *ret_fd, char **ret_message)
     return 0;
 }
 
-/* The port is a part of what reducers sign, so port 0 must be known as what it became. */
+/* Returns the actual port, which port 0 leaves to the kernel: reducers sign the port. */
 static uint16_t port_of(int fd)
 {
     union {
@@ -317,7 +319,7 @@ struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *serve
 {
     if (!server)
         return NULL;
-    nm_close(server->stop[1]); /* the acceptor sees the end of the pipe */
+    nm_close(server->stop[1]); /* the acceptor sees end-of-file on the pipe */
     pthread_join(server->acceptor, NULL);
     nm_shuffle_connections_close(server->service->places);
     nm_close(server->stop[0]);
