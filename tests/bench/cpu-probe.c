@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a guaranteed container feels: wakes up every PERIOD ms, does the same piece of work each time, and notes how
- * late it woke up and when the work was done. The piece is cut at the start so that it takes WORK ms of CPU time;
- * later it is counted in turns and not in time, so that a slower CPU shows (caches, SMT, a busy host).
+ * Measures CPU latency as a guaranteed container experiences it. The program wakes up every PERIOD ms, does the same
+ * piece of work each time, and records how late it woke up and how long the work took. The piece is calibrated at the
+ * start to take WORK ms of CPU time. Later it is measured in iterations and not in time, so that a slower CPU shows
+ * (caches, SMT, a busy host).
  *
- * cpu-probe PERIOD-MS WORK-MS SECONDS FILE: then one line for each period, "when-ns late-us took-us".
+ * cpu-probe PERIOD-MS WORK-MS SECONDS FILE: writes one line for each period, "when-ns late-us took-us".
  */
 
 #include <errno.h>
@@ -52,8 +53,8 @@ static int compare(const void *a, const void *b)
 
 #define TRIES 7
 
-/* By CPU time, which nobody else can lengthen by being on the CPU (but an emulator's host can): one of the quicker
- * tries, each of them long against a tick, which is as fine as a clock may be there. */
+/* Calibrates by CPU time, which other processes cannot lengthen (but an emulator's host can). Uses one of the faster
+ * tries. Each is long compared to a tick, the resolution of the clock on some hosts. */
 static uint64_t turns_for(uint64_t work_nsec)
 {
     const uint64_t turns = 10000000;
@@ -74,7 +75,7 @@ struct note {
     uint32_t late_usec, took_usec;
 };
 
-/* Periods that were over before their turn came are left out: the next one begins in time again. */
+/* Runs the periods. A period that ended before its turn is left out; the next one starts on time again. */
 static size_t probe(uint64_t period_nsec, uint64_t turns, struct note *notes, size_t max)
 {
     uint64_t due = now_nsec(CLOCK_MONOTONIC) + period_nsec, end = due + max * period_nsec;
@@ -106,7 +107,7 @@ int main(int argc, char **argv)
     period_nsec = strtoull(argv[1], NULL, 10) * 1000000;
     work_nsec = strtoull(argv[2], NULL, 10) * 1000000;
     max = period_nsec ? strtoull(argv[3], NULL, 10) * NSEC_PER_SEC / period_nsec : 0;
-    notes = calloc(max + 1, sizeof *notes); /* all of it now: a page fault later would look like a late wake-up */
+    notes = calloc(max + 1, sizeof *notes); /* allocated now: a later fault would look like a late wake-up */
     f = fopen(argv[4], "w");
     if (!notes || !f || max == 0)
         return 1;

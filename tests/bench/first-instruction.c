@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Says when it began, in ns of CLOCK_MONOTONIC: what a launch is measured by. With a command, it
- * starts that after having said so, as a shell would, and waits for it: what the measuring script
- * itself needs to start a process is in neither of two such times.
+ * Prints when it started, in ns of CLOCK_MONOTONIC, to measure launches. With a command, it then starts the command, as
+ * a shell would, and waits for it: so the difference of two such times does not include what the measuring script needs
+ * to start a process.
  *
- * The time is taken at the very first instruction, before the C library sets itself up: that asks
- * the processor what it can do (CPUID), which costs half a millisecond where a hypervisor has to answer.
+ * The time is taken at the first instruction, before the C library initializes: the library queries the processor's
+ * features (CPUID), which costs half a millisecond if a hypervisor must answer.
  */
 
 #include <spawn.h>
@@ -16,15 +16,15 @@
 
 extern char **environ;
 
-/* Written before the C library runs, and by name from below. */
+/* The assembler code below writes this variable by name, before the C library runs. */
 static volatile struct timespec first_instruction __attribute__((used)) = {.tv_sec = -1};
 
 #ifdef __x86_64__
-/* Where the kernel enters: the linker's -e names it. The C library's own _start finds the stack and rdx
- * as the kernel left them. */
+/* The entry point, which the linker's -e names. The C library's own _start gets the stack and rdx as the kernel left
+ * them. */
 __asm__(".globl nm_first_instruction\n"
         "nm_first_instruction:\n"
-        "    mov %rdx, %r12\n" /* what _start is given there */
+        "    mov %rdx, %r12\n" /* the kernel's rdx for _start */
         "    mov $228, %eax\n" /* clock_gettime */
         "    mov $1, %edi\n"   /* CLOCK_MONOTONIC */
         "    lea first_instruction(%rip), %rsi\n"
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     int status;
     pid_t pid;
 
-    if (argc > 1 || first_instruction.tv_sec < 0) /* not the measured one, or no way to know it there */
+    if (argc > 1 || first_instruction.tv_sec < 0) /* not the measured process, or the time is not available */
         take_time();
     printf("%lld\n",
            (long long)first_instruction.tv_sec * 1000000000 + first_instruction.tv_nsec);

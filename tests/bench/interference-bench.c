@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How much slower is work on one CPU while all others are busy? What nmsim is told with --interference: neither the
- * scheduler's part of it (the work's own CPU is its own, the neighbours are SCHED_IDLE and elsewhere, and CPU time is
- * what counts) nor memory pressure, but caches, memory bandwidth, clock rates and CPUs that share a core. Alone and
- * beside the neighbours in turns, each stretch against the one before it; the middle of so many pairs, and the range
- * of the middle half. Wants a quiet host of two CPUs or more; needs no root.
+ * Measures how much slower work on one CPU is while all other CPUs are busy. The result is the value for nmsim's
+ * --interference. It includes caches, memory bandwidth, clock rates and CPUs that share a core. It includes neither the
+ * scheduler (the work has its own CPU, the neighbours are SCHED_IDLE on others, and CPU time is measured) nor memory
+ * pressure. The program measures alone and beside the neighbours in turns and compares each stretch with the one before
+ * it. It prints the median of the pairs, and the range of the middle half. It needs a quiet host of two CPUs or more,
+ * but not root.
  *
  *   interference-bench [PAIRS]      default: 21
  */
@@ -25,9 +26,9 @@
 #define PAIRS_MAX 999
 #define STRETCH_USEC (60 * NM_USEC_PER_MSEC)
 
-/* ---- kinds of work: each does a piece, the same each time --------------------------------------- */
+/* ---- kinds of work: each function does the same piece at every call ----------------------------- */
 
-static volatile uint64_t sink; /* so that no work is left out */
+static volatile uint64_t sink; /* keeps the compiler from removing the work */
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -54,7 +55,7 @@ static void do_arithmetic(void)
     sink = x;
 }
 
-/* Each step waits for the one before it: the latency of wherever `bytes` of memory fit. */
+/* Each step depends on the one before, so it measures the latency of the memory level that holds `bytes`. */
 static void walk(uint32_t **cells, size_t bytes, unsigned steps)
 {
     size_t n = bytes / sizeof **cells;
@@ -66,7 +67,7 @@ static void walk(uint32_t **cells, size_t bytes, unsigned steps)
         *cells = area(bytes);
         for (uint32_t i = 0; i < n; i++)
             (*cells)[i] = i;
-        for (size_t i = n - 1; i > 0; i--) { /* one circle through all (Sattolo) */
+        for (size_t i = n - 1; i > 0; i--) { /* a single cycle through all cells (Sattolo) */
             size_t k = random_next(&state) % i;
             uint32_t cell = (*cells)[i];
 
@@ -100,7 +101,7 @@ static int compare_words(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What programs do most: compare, branch and copy. */
+/* Mixes the most common operations of programs: compare, branch and copy. */
 static void do_sort(void)
 {
     static uint32_t *words;
@@ -209,7 +210,7 @@ static void end_neighbours(void)
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
 
-/* CPU time of one piece; the first is left out, since it finds its memory elsewhere. */
+/* Returns the CPU time of one piece; the first one is left out, since it fills the caches. */
 static double piece_usec(void (*piece)(void))
 {
     uint64_t end = nm_clock_usec(CLOCK_MONOTONIC) + STRETCH_USEC, cpu;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What does a launch cost? Starts this very program through real shims, one after the other, and
- * prints the time from nm_launch_new() to the command's first instruction next to that of a plain
- * posix_spawn() of the same program, in turns; then a shim's memory, and the cost of journalling a
- * change of state. Cgroups are left out: their cost is the backend's.
+ * Measures the cost of a launch. Starts this program through real shims, one after the other, and prints the time from
+ * nm_launch_new() to the command's first instruction beside that of a plain posix_spawn() of the same program, in
+ * turns. Then prints a shim's memory, and the cost of journalling a change of state. Cgroups are not included: their
+ * cost depends on the backend.
  *
  *   launch-bench [ROUNDS]   default: 200
  *
- * NMD_SHIM names the shim (default: ./nm-shim). Files are on /dev/shm where it is there: an ext4
- * that has just seen many files deleted is slow in making new ones, which is not ours to measure.
+ * NMD_SHIM names the shim (default: ./nm-shim). Files are in /dev/shm if it exists: an ext4 in which many files were
+ * just deleted is slow to create new ones, which would distort the figures.
  */
 
 #include <errno.h>
@@ -108,7 +108,7 @@ static int run_until(struct bench *b, const bool *flag)
     return 0;
 }
 
-/* The command has written the time of its first instruction. */
+/* Reads the time of its first instruction, which the command has written. */
 static int read_first_instruction(const struct bench *b, unsigned i, uint64_t *ret)
 {
     char path[128], text[32];
@@ -136,7 +136,7 @@ static int launch_once(struct bench *b, unsigned i, uint64_t *ret_usec)
     return r;
 }
 
-/* The reference: no shim, no user, no directories, no records. */
+/* The reference without shim, user, directories and records. */
 static int spawn_once(char *const *argv, uint64_t *ret_usec)
 {
     char *env[] = {NULL}, text[32] = "";
@@ -204,7 +204,7 @@ static uint64_t private_kib(pid_t pid)
     return sum;
 }
 
-/* Two, so that what shims share is not charged to one. */
+/* Measures two shims, so that memory which shims share is not charged to one. */
 static int measure_memory(struct bench *b)
 {
     _cleanup_(nm_launch_freep) struct nm_launch *one = NULL, *two = NULL;
@@ -225,7 +225,7 @@ static int measure_memory(struct bench *b)
     b->command.argv = saved;
     if (r < 0)
         return r;
-    (void)usleep(50000); /* until what it needed for the start is given back */
+    (void)usleep(50000); /* until memory needed only for the start is freed */
     kib = private_kib(nm_launch_shim_pid(one));
     printf("memory\n  %-44s %10" PRIu64 " KiB\n", "a shim's own", kib);
     printf("  %-44s %10s (at most %d KiB)\n", "goal", kib <= GOAL_SHIM_KIB ? "reached" : "missed",

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What one policy decision costs on nodes of 10 to 10,000 containers: nanoseconds, and the same
- * divided by n log2 n, which must not grow. Three rounds, from the usual to the worst:
+ * Measures the cost of a policy decision on nodes of 10 to 10,000 containers: in nanoseconds, and divided by n log2 n,
+ * which must not grow. There are three kinds of rounds, from the usual to the worst:
  *
- *   quiet   everything runs, nothing is short: a sum over all
+ *   quiet   all containers run without shortage: a sum over all
  *   queue   half of the containers wait in an order that has to be sorted
- *   kill    memory is over beta and victims are chosen (app-fair, the dearest order)
+ *   kill    memory is over beta and victims are chosen (app-fair, the most expensive order)
  *
- * Small nodes take turns, 20,000 containers in all, or the processor would learn their order by
- * heart.
+ * Small nodes are measured in turns, 20,000 containers in all; otherwise the branch predictor would learn their order.
  *
- * The reference in the last column is the C library's qsort() of as many records of a view's size
- * by one number, measured in the same run.
+ * The reference in the last column is the C library's qsort() for as many records of a view's size, sorted by one
+ * number, measured in the same run.
  */
 
 #include <inttypes.h>
@@ -34,7 +33,7 @@ struct bench {
     struct nm_policy_settings settings;
     struct nm_policy *policy;
     struct nm_policy_container *views, **list;
-    struct nm_resources *used; /* by node */
+    struct nm_resources *used; /* per node */
     struct nm_policy_app apps[N_APPS];
     struct nm_policy_input in;
 };
@@ -103,7 +102,7 @@ static int bench_init(struct bench *b, size_t n, enum scene scene)
         .sample_max_age_usec = 6 * NM_USEC_PER_SEC,
         .can_freeze = true,
     };
-    if (scene == KILL) /* half of the opportunistic ones would have to go */
+    if (scene == KILL) /* half of the opportunistic containers must be removed */
         b->settings.capacity.memory_bytes = b->used[0].memory_bytes / 2;
     b->in = (struct nm_policy_input){
         .now_usec = 1000 * NM_USEC_PER_SEC,
@@ -112,7 +111,7 @@ static int bench_init(struct bench *b, size_t n, enum scene scene)
         .apps = b->apps,
         .n_apps = N_APPS,
         .shed_to = UINT32_MAX,
-        /* What is to be measured is the sorting, not how many start. */
+        /* Draining excludes admissions, so that only the sorting is measured. */
         .draining = scene == QUEUE,
     };
     return 0;
@@ -126,8 +125,7 @@ static void bench_done(struct bench *b)
     free(b->views);
 }
 
-/* Two minutes pass between rounds, so that neither settling nor the budget makes a later one
- * cheaper. */
+/* Advances the time by two minutes, so that neither settling nor the kill budget makes a later round cheaper. */
 static void next_round(struct bench *b, struct nm_policy_verdict *v)
 {
     struct nm_policy_memory forget = {0};
@@ -150,7 +148,7 @@ static double measure(struct bench *b, enum scene scene)
         struct nm_policy_verdict v;
         uint64_t start;
 
-        /* Until what was taken in the round before has settled; not measured. */
+        /* Lets the actions of the previous round settle; not measured. */
         for (int i = 0; scene == KILL && i < 3; i++) {
             b->settings.capacity.memory_bytes *= 4;
             next_round(b, &v);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What does a sampling round cost? Makes real cgroups with live processes in them, samples them
- * all, and prints CPU and wall-clock time per round, next to the straightforward way of doing the
- * same (open, read and close each file, and /proc/PID/status of every process) measured on the same
- * cgroups, the two in turns, each after a new spell of activity: a reading leaves the kernel less to
- * do for the next one. Needs root and a cgroup2 mount; leaves nothing behind.
+ * Measures the cost of a sampling round. Makes real cgroups with live processes, samples them all, and prints CPU and
+ * wall-clock time per round. The reference is the simple way on the same cgroups: open, read and close each file, and
+ * /proc/PID/status of every process. The two run in turns, each after new activity, because a reading reduces the
+ * kernel's work for the next one. Needs root and a cgroup2 mount; removes everything that it makes.
  *
  *   sampling-bench [--rounds N] [--per-container N] [CONTAINERS...]
  *                  default: 30 rounds, 2 processes, 100 and 1000 containers
  *
- * Two processes per container, since the shim is one. Between two rounds one process of each active
- * container runs and takes another page; once with one container in ten active, once with all.
+ * Containers have two processes, since one is the shim. Between two rounds one process of each active container runs
+ * and touches another page; first with one container in ten active, then with all.
  */
 
 #include <errno.h>
@@ -43,7 +42,7 @@ struct bench {
     unsigned n, per_container, rounds;
     struct nm_cgroup **cgroups;
     struct nm_cgroup_sampler **samplers;
-    int cpu_stat_fd, memory_stat_fd; /* of dir, as the manager keeps those of its slice */
+    int cpu_stat_fd, memory_stat_fd; /* of dir, kept open as the manager does for its slice */
     pid_t *pids;
     unsigned n_pids;
     struct shared *shared;
@@ -51,7 +50,7 @@ struct bench {
 
 /* Shared with the processes of the containers. */
 struct shared {
-    _Atomic unsigned round; /* a futex: they wake up when it changes */
+    _Atomic unsigned round; /* a futex: processes wake up when it changes */
     _Atomic unsigned done;  /* processes that have seen this round */
 };
 
@@ -71,7 +70,7 @@ static bool make_top(struct bench *b)
         (void)snprintf(file, sizeof file, "%s/cgroup.subtree_control", roots[i]);
         if (access(file, W_OK) < 0)
             continue;
-        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu"); /* where there are any */
+        (void)nm_write_file_at(AT_FDCWD, file, "+memory +cpu"); /* as far as the controllers exist */
         (void)snprintf(b->dir, sizeof b->dir, "%s/nm-bench-%d", roots[i], (int)getpid());
         if (mkdir(b->dir, 0755) < 0)
             continue;
@@ -82,7 +81,7 @@ static bool make_top(struct bench *b)
     return false;
 }
 
-/* The one process of container i that becomes active. Its mapping has room for a page per round. */
+/* Runs the process of container i that becomes active. Its mapping has room for a page per round. */
 static _Noreturn void live_active(const struct bench *b, unsigned i)
 {
     const size_t pages = (size_t)b->rounds * 4;
@@ -113,7 +112,7 @@ static _Noreturn void live(const struct bench *b, unsigned i, bool active)
         pause();
 }
 
-/* Lets the active ones run once, and waits until they have. */
+/* Lets the active processes run once, and waits until they have. */
 static void next_round(struct bench *b, unsigned every)
 {
     const unsigned n = (b->n + every - 1) / every;
@@ -147,13 +146,14 @@ static int fill(struct bench *b, unsigned container)
     return 0;
 }
 
-/* The one that doesn't run. */
+/* Returns the process that does not become active. */
 static pid_t shim_of(const struct bench *b, unsigned container)
 {
     return b->per_container > 1 ? b->pids[container * b->per_container + 1] : 0;
 }
 
-/* Every second one is guaranteed. Where there is cpu.idle, the guard of stall has nmd read their cpu.pressure. */
+/* Returns whether a container's cpu.pressure is read. Every second container is guaranteed; with cpu.idle, nmd's stall
+ * guard reads cpu.pressure of guaranteed containers. */
 static bool watches_stall(const struct bench *b, unsigned container)
 {
     return container % 2 == 0 && faccessat(b->cgroups[container]->dir_fd, "cpu.idle", F_OK, 0) == 0;
@@ -222,7 +222,7 @@ static void remove_containers(struct bench *b)
         perror(b->dir);
 }
 
-/* ---- the two ways ---------------------------------------------------------------------------- */
+/* ---- the two methods ------------------------------------------------------------------------- */
 
 static uint64_t sample_all(struct bench *b)
 {
@@ -320,7 +320,7 @@ static void print_row(const struct bench *b, const char *what, struct cost *cost
            (double)sum / (double)NM_MIB);
 }
 
-/* every: one container in so many is active (1 or 10). */
+/* every: one container out of this number is active (1 or 10). */
 static void compare(struct bench *b, unsigned every)
 {
     _cleanup_free_ struct cost *ours = calloc(b->rounds, sizeof *ours);
@@ -329,7 +329,7 @@ static void compare(struct bench *b, unsigned every)
 
     if (!ours || !naive)
         return;
-    (void)measure(b, sample_all, &first); /* what the first sample opens is not steady state */
+    (void)measure(b, sample_all, &first); /* the first sample opens files, so it is not representative */
     for (unsigned i = 0; i < b->rounds; i++) {
         next_round(b, every);
         ours[i] = measure(b, sample_all, &our_sum);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * An application master that does nothing but ask for containers, and notes how long that takes: for bench.sh, which
- * has nodes start it as the master of an application. Whoever it talks to, it does the same on one connection, with the
- * token that it was started with.
+ * An application master that only requests containers and measures how long that takes. bench.sh makes nodes start it
+ * as the master of an application. It behaves the same with any server, on one connection, with the token with which it
+ * was started.
  *
  *   master-probe HOST PORT measure WARM ROUNDS ASKS INTERVAL-MS   prints a line for each figure, in microseconds
- *   master-probe HOST PORT hold INTERVAL-MS FILE                  prints how long it waited for its very first
- *                                     container, then "holds", and is there until there is such a file
+ *   master-probe HOST PORT hold INTERVAL-MS FILE                  prints the wait for its first
+ *                                     container, then "holds", and ends when FILE exists
  *
- * A round asks for ASKS opportunistic containers anywhere, in one heartbeat, and goes on with heartbeats until it has
- * all of them. They are given back with the next one, and a heartbeat without anything follows. WARM rounds go before
- * the others, four times as fast, and nothing is said of them. Printed are
- *   first T, last T    from the ask's being sent to the answer with the round's first and last container
- *   ask T, rest T      what that heartbeat took, which asked, and every other one
+ * A round requests ASKS opportunistic containers on any node, in one heartbeat, and sends further heartbeats until it
+ * has all of them. The next heartbeat releases them, and an empty heartbeat follows. WARM rounds precede the others,
+ * four times as fast, and are not printed. The figures are
+ *   first T, last T    from the request to the answer with the round's first and last container
+ *   ask T, rest T      duration of the requesting heartbeat, and of every other one
  */
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #include "yarn/message-ids.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
-#define MANY 4096u /* containers of one answer */
+#define MANY 4096u /* in one answer */
 #define PATIENCE_USEC (20 * NM_USEC_PER_SEC)
 #define OPPORTUNISTIC 2
 #define SUCCEEDED 1
@@ -40,7 +40,7 @@ struct probe {
     uint64_t interval_usec, sent_usec, heard_usec;
     bool heard;
     int32_t response_id;
-    struct nm_yarn_container_id got[MANY]; /* of the last answer, and not given back yet */
+    struct nm_yarn_container_id got[MANY]; /* of the last answer, and not released yet */
     size_t n_got;
 };
 
@@ -69,7 +69,7 @@ static void on_answer(void *userdata, int error, const ProtobufCMessage *answer,
         p->got[p->n_got] = nm_yarn_container_of(m->containers[p->n_got]->id);
 }
 
-/* What it took. */
+/* Makes a call and returns its duration. */
 static uint64_t call(struct probe *p, const char *method, const ProtobufCMessage *request,
                      const ProtobufCMessageDescriptor *answer)
 {
@@ -93,7 +93,8 @@ static void wait_until(uint64_t usec)
         ;
 }
 
-/* A heartbeat, an interval after the one before; it gives back what that one brought. count: -1 asks for nothing. */
+/* Sends a heartbeat an interval after the previous one and releases the containers that the previous one returned.
+ * count: -1 requests nothing. */
 static uint64_t beat(struct probe *p, int32_t count)
 {
     Hadoop__Priority priority = {PROTOBUF_C_MESSAGE_INIT(&hadoop__priority__descriptor), 1, 1};
@@ -125,7 +126,7 @@ static uint64_t beat(struct probe *p, int32_t count)
     return call(p, "allocate", &m.base, &bench__allocated__descriptor);
 }
 
-/* ---- what it does ------------------------------------------------------------------------------- */
+/* ---- the measurements --------------------------------------------------------------------------- */
 
 static void print(const char *what, uint64_t usec, bool quiet)
 {
@@ -133,7 +134,7 @@ static void print(const char *what, uint64_t usec, bool quiet)
         printf("%s %llu\n", what, (unsigned long long)usec);
 }
 
-/* Until its first container was there. */
+/* Runs a round and returns the time to its first container. */
 static uint64_t allocation_pass(struct probe *p, int32_t asks, bool quiet)
 {
     uint64_t took_usec = beat(p, asks), begun_usec = p->sent_usec, first_usec = 0;
@@ -151,7 +152,7 @@ static uint64_t allocation_pass(struct probe *p, int32_t asks, bool quiet)
         print("rest", beat(p, -1), quiet);
     }
     print("last", p->heard_usec - begun_usec, quiet);
-    (void)beat(p, -1); /* gives back */
+    (void)beat(p, -1); /* releases */
     print("rest", beat(p, -1), quiet);
     return first_usec;
 }
