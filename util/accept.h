@@ -7,12 +7,12 @@
 
 #include "util/macros.h"
 
-/* How long a listener rests when accept4(2) fails for want of memory or descriptors: the waiting client keeps the
- * socket readable, so that the loop would otherwise turn without end. */
+/* Pause of a listener after accept4(2) has failed for lack of memory or descriptors. The waiting client keeps the
+ * socket readable, so without a pause the event loop would spin. */
 #define NM_ACCEPT_PAUSE_USEC (100 * NM_USEC_PER_MSEC)
 
-/* Closes a listening socket of our own, also for a child that has not executed its program yet and has a copy of the
- * descriptor: the address is free from now on. Always -EBADF. */
+/* Closes a listening socket of this process and frees its address. shutdown() does so even if a child that hasn't
+ * executed its program yet holds a copy of the descriptor. Always returns -EBADF. */
 static inline int nm_close_listener(int fd)
 {
     if (fd >= 0)
@@ -20,8 +20,8 @@ static inline int nm_close_listener(int fd)
     return nm_close(fd);
 }
 
-/* Does this error of accept4(2) belong to one connection, so that the next one may succeed at once? The kernel passes
- * pending network errors of the new connection on, see accept(2). */
+/* Returns whether this error of accept4(2) concerns one connection only, so that the next call may succeed at once.
+ * The kernel passes pending network errors of the new connection on, see accept(2). */
 static inline bool nm_accept_lost_one(int error)
 {
     switch (error) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Arrays that grow. The pointer is assigned with its own type: a function that took its address as void ** would store
- * through a type that the object doesn't have.
+ * Growing arrays. The macros assign the pointer with its own type. A function with a void ** parameter would write the
+ * object through a wrong type, which is undefined behaviour.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "util/macros.h"
 
-/* Makes the array `p` one of n > 0 elements. 0, or -ENOMEM, and then it stays as it was. */
+/* Resizes the array `p` to n > 0 elements. Returns 0, or -ENOMEM, which leaves the array unchanged. */
 #define NM_ARRAY_RESIZE(p, n) \
     ({ \
         __typeof__(p) _resized = reallocarray((p), (n), sizeof *(p)); \
@@ -21,8 +21,8 @@
         _resized ? 0 : -ENOMEM; \
     })
 
-/* Makes room for one more element behind the n that the array `p` holds; `size`: of how many elements the array is, an
- * lvalue. 0, or -ENOMEM, and then both stay as they were. */
+/* Makes room for one more element after the n elements of the array `p`. `size` is an lvalue with the allocated number
+ * of elements. Returns 0, or -ENOMEM, which leaves both unchanged. */
 #define NM_ARRAY_ROOM(p, n, size) \
     ({ \
         size_t _wanted = NM_MAX(2 * (size_t)(size), (size_t)8); \

@@ -14,8 +14,8 @@
 
 #define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
 
-/* Nothing that is executed later can get back what isn't in the bounding set. Without CAP_SETPCAP it stays, and
- * no_new_privs alone has to do. */
+/* Empties the bounding set, so that a later execve() can't regain dropped capabilities. Without CAP_SETPCAP the set
+ * stays as it is, and only no_new_privs prevents that. */
 static void empty_bounding_set(void)
 {
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -23,8 +23,8 @@ static void empty_bounding_set(void)
             return;
 }
 
-/* Root keeps its permitted set, since the kernel would give it back on the next exec anyway. Inheritable and ambient
- * sets are emptied for everybody: an exec must not bring anything of nmd's back. */
+/* Keeps root's permitted set, because the kernel would restore it on the next execve() anyway. The inheritable and
+ * ambient sets are emptied for all users, so that an execve() doesn't pass on nmd's capabilities. */
 static int limit_capabilities(uid_t uid, uint64_t kept)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -46,7 +46,7 @@ static int limit_capabilities(uid_t uid, uint64_t kept)
     return RET_NERRNO(syscall(SYS_capset, &head, caps));
 }
 
-/* Groups first and the user last, since the right to change the others goes with the user. */
+/* Changes the user last, because the right to change the groups is lost with root's uid. */
 static int change_ids(const struct nm_identity *who)
 {
     uid_t r, e, s;
@@ -59,10 +59,10 @@ static int change_ids(const struct nm_identity *who)
     return 0;
 }
 
-/* What a user's processes keep in their session keyring is not for those of others that nmd has started. It is made
- * while this still is root, whose quota it then counts for: a user's own (200 keys) would be used up by containers,
- * and the next login be without. Where there is none to be had (a kernel without keys, a filter of system calls) nmd's
- * stays, which is empty unless somebody uses it. */
+/* Joins a new session keyring, so that the keys of one user's processes aren't visible to processes of other users
+ * that nmd started. This happens while the process is still root, so that the keyring counts for root's quota:
+ * containers would use up a user's own quota (200 keys), and the user's next login would get no keyring. On failure (a
+ * kernel without keys, a system call filter) nmd's keyring stays, which is normally empty. */
 static void join_own_keyring(void)
 {
     (void)syscall(SYS_keyctl, JOIN_SESSION_KEYRING, NULL);
@@ -75,7 +75,7 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
     join_own_keyring();
     if (who->uid != 0 && t->no_new_privs)
         empty_bounding_set();
-    /* the change of user would drop the permitted set */
+    /* setresuid() would clear the permitted set */
     if (t->kept_capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1L, 0, 0, 0) < 0)
         return -errno;
     r = change_ids(who);
@@ -83,14 +83,14 @@ static int become_other(const struct nm_identity *who, const struct nm_become_te
         return r;
     if (limit_capabilities(who->uid, t->kept_capabilities) < 0)
         return -EPERM;
-    /* only an execve() would clear it, which not everybody does after this */
+    /* otherwise only an execve() clears the flag, and not every caller executes a program */
     if (t->kept_capabilities != 0 && prctl(PR_SET_KEEPCAPS, 0L, 0, 0, 0) < 0)
         return -errno;
-    /* the way back must be shut */
+    /* fail if the process can become root again */
     return who->uid != 0 && setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
 }
 
-/* The groups that nmd was started with stay: only root can change them. */
+/* Checks that the process already has this identity. Its groups stay, because only root can change them. */
 static int stay_self(const struct nm_identity *who, const struct nm_become_terms *t)
 {
     if (geteuid() != who->uid || getegid() != who->gid)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The one way in which a process of ours becomes a user. Every program uses it, so that a container's command, the
- * fetch of its resources and its shuffle have the same rights: user, group and supplementary groups. become.c needs
- * nothing but the C library, since nm-shim links it, too; groups.c asks the name services, which may block.
+ * Changes the identity of a process of nmd to a user. Every program uses this function, so that a container's command,
+ * the fetch of its resources and its shuffle run with the same user, group and supplementary groups. become.c needs
+ * only the C library, because nm-shim links it too. groups.c queries the name services, which may block.
  */
 
 #include <stdbool.h>
@@ -14,25 +14,25 @@
 struct nm_identity {
     uid_t uid;
     gid_t gid;
-    const gid_t *groups; /* supplementary ones, as many as n_groups */
+    const gid_t *groups; /* n_groups supplementary groups */
     size_t n_groups;
 };
 
 struct nm_become_terms {
-    uint64_t kept_capabilities; /* bits of those that stay permitted and effective; 0: none */
-    bool no_new_privs;          /* nothing that is executed later gains rights */
+    uint64_t kept_capabilities; /* bit mask of capabilities that stay permitted and effective; 0: none */
+    bool no_new_privs;          /* a later execve() can't gain rights */
 };
 
 /*
- * Makes the whole process that user for good: groups, ids and capabilities. Root's own process keeps its permitted
- * capabilities. Where the kernel lets it, root's process gets an empty session keyring of its own first. A process that
- * isn't root can be itself only. -EPERM: it may not, or a capability that is to be kept is missing; after a failure the
- * process must not go on.
+ * Changes groups, ids and capabilities of the whole process irrevocably. A process that stays root keeps its permitted
+ * capabilities. A root process first joins a new, empty session keyring if the kernel allows it. A process that isn't
+ * root can only keep its own identity. Returns -EPERM if the change isn't permitted or a capability to be kept is
+ * missing. After a failure the process must exit.
  */
 int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms);
 
-/* Returns all groups of an account, gid among them; the caller frees *ret. It asks the name services, which may block.
- * -E2BIG: more than the kernel takes. -ENOMEM. */
+/* Returns all groups of an account, including gid; the caller frees *ret. Queries the name services, which may block.
+ * Returns -E2BIG if there are more groups than the kernel accepts, or -ENOMEM. */
 int nm_groups_find(const char *account, gid_t gid, gid_t **ret, size_t *ret_n);
-/* The same for the first account with that uid. Without any the result is gid alone, since a uid needs no account. */
+/* Does the same for the first account with that uid. If no account has the uid, the result is gid alone. */
 int nm_groups_find_uid(uid_t uid, gid_t gid, gid_t **ret, size_t *ret_n);

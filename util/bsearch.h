@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Where in a list that is in order by strcmp() the item of that name is, or where it belongs. Of each item, of `size`
- * bytes, the first member is the name, a char *.
+ * Finds the index of an item with that name in a list sorted by strcmp(), or the index at which to insert it. Each
+ * item has `size` bytes, and its first member is the name, a char *.
  */
 static inline size_t nm_place_of_name(const void *list, size_t n, size_t size, const char *name, bool *ret_there)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Decisions, deadlines and the journal use CLOCK_BOOTTIME in microseconds: it never steps, and it goes on across a
- * restart of nmd within one boot. What a person reads (submitted_usec and the like) is CLOCK_REALTIME.
+ * Decisions, deadlines and the journal use CLOCK_BOOTTIME in microseconds, because it never steps and continues across
+ * restarts of nmd within one boot. Times for people (submitted_usec and the like) use CLOCK_REALTIME.
  */
 
 #include <stdint.h>
@@ -27,7 +27,7 @@ static inline uint64_t nm_realtime_usec(void)
     return nm_clock_usec(CLOCK_REALTIME);
 }
 
-/* As Hadoop's messages have it. */
+/* Returns CLOCK_REALTIME in milliseconds, the unit of Hadoop's messages. */
 static inline int64_t nm_realtime_msec(void)
 {
     return (int64_t)(nm_realtime_usec() / 1000);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What something costs those who wait for this thread, by which its user is charged (quota.h): time, but not that in
- * which the kernel gave the CPU to others though the thread would have gone on. On a busy host that is most of it, and
- * a user who had asked for next to nothing would wait NM_RATION_PAUSE times as long for what isn't his.
+ * Measures the time for which a piece of work occupies this thread. The user who caused the work is charged for it
+ * (quota.h). Time in which the runnable thread had lost the CPU to other processes doesn't count: on a busy host this
+ * is most of the time, and users would wait NM_RATION_PAUSE times as long for load that they didn't cause.
  */
 
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 struct nm_spent {
     uint64_t wall_usec, cpu_usec;
-    long waits; /* of the thread's own accord: for a disk, for instance */
+    long waits; /* voluntary context switches, such as waits for a disk */
 };
 
 static inline struct nm_spent nm_spent_now(void)
@@ -29,7 +29,7 @@ static inline struct nm_spent nm_spent_now(void)
     };
 }
 
-/* From one to the other. */
+/* Returns the time to charge between two measurements. */
 static inline uint64_t nm_spent_usec(const struct nm_spent *from, const struct nm_spent *to)
 {
     uint64_t wall_usec = to->wall_usec - from->wall_usec, cpu_usec = to->cpu_usec - from->cpu_usec;

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* Each option is checked: one that this curl doesn't know would be a promise that isn't kept. No signals: the time
- * limit of a name look-up is by alarm() otherwise. */
+/* Checks the result of each option, because an ignored option would break the guarantees of curl.h. NOSIGNAL is set
+ * because libcurl otherwise limits name look-ups with alarm(). */
 int nm_curl_new(const char *agent, char reason[CURL_ERROR_SIZE], CURL **ret)
 {
     CURL *curl;
@@ -22,7 +22,7 @@ int nm_curl_new(const char *agent, char reason[CURL_ERROR_SIZE], CURL **ret)
     ok = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-         curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK && /* nor any of the environment's */
+         curl_easy_setopt(curl, CURLOPT_PROXY, "") == CURLE_OK && /* no proxy from the environment either */
          curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason) == CURLE_OK &&
          curl_easy_setopt(curl, CURLOPT_USERAGENT, agent) == CURLE_OK;

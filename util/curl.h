@@ -2,23 +2,24 @@
 #pragma once
 
 /*
- * What all requests over HTTP and HTTPS with libcurl have in common: where they go is what their caller says and
- * nothing else, neither a proxy of the environment nor .netrc nor another scheme. A library of its own (libnm-curl),
- * so that only who fetches something links libcurl.
+ * Common part of all HTTP and HTTPS requests with libcurl. Requests go only to the URL that the caller gives: proxies
+ * of the environment, .netrc and other schemes are not used. The code is a library of its own (libnm-curl), so that
+ * only programs that fetch something link libcurl.
  */
 
 #include <curl/curl.h>
 
-/* agent: what we call ourselves. reason: where curl writes why a request failed, for as long as the handle lives. 0,
- * -ENOMEM, or -ENOTSUP: this libcurl doesn't know an option that is a promise here. */
+/* Creates a handle. agent: the User-Agent header. reason: buffer for curl's error messages, which must outlive the
+ * handle. Returns 0, -ENOMEM, or -ENOTSUP if this libcurl lacks an option that this library depends on. */
 int nm_curl_new(const char *agent, char reason[CURL_ERROR_SIZE], CURL **ret);
-/* What is received goes to `take` and what is under way to `progress`, both with `userdata`. 0 or -ENOTSUP. */
+/* Sets the callbacks for received data (`take`) and for progress, both called with `userdata`. Returns 0 or
+ * -ENOTSUP. */
 int nm_curl_set_callbacks(CURL *curl, curl_write_callback take, curl_xferinfo_callback progress, void *userdata);
 
-/* A CURLcode that isn't CURLE_OK as a negative errno:
- *   -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EIO  the server, or the way to it
+/* Converts a CURLcode other than CURLE_OK to a negative errno:
+ *   -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -EIO  error of the server or the network
  *   -ELOOP      too many redirects
- *   -EINVAL     no such URL
- *   -ECANCELED  a callback wanted it
+ *   -EINVAL     invalid URL
+ *   -ECANCELED  a callback aborted the transfer
  *   -ENOMEM */
 int nm_curl_errno(CURLcode code);

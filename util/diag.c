@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See diag.h. The name is the one that the program was called by: a link to it may have another. */
+/* See diag.h. The name printed is the one by which the program was called, which differs from its own for a symlink. */
 
 #include "util/diag.h"
 

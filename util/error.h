@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * The one error contract
- * ----------------------
- * Every function that can fail returns an int:
  *
- *    0              done;
- *   -Exxx           a failure that the caller can't repair: forward it, or log it once and go on;
- *   NM_<MODULE>_E_* (positive) a named, expected outcome that the *direct* caller must branch on. It never
- *                   travels further up as a number.
+ * The error contract: every function that can fail returns an int:
  *
- * Outputs are called ret_something and are untouched unless the function says success. Codes of other
- * libraries (libcgroup's ECG*, libnl's NLE_*, SQLite's, libmicrohttpd's) are turned into this contract where
- * they are called and nowhere else. sd-event and sd-bus already return -errno: use that value, never errno.
+ *   0              success
+ *   -Exxx           a failure that the caller can't repair: return it, or log it once and continue
+ *   NM_<MODULE>_E_* (positive) a named, expected outcome on which the *direct* caller must branch. The number is
+ *                   not passed further up.
+ *
+ * Outputs are called ret_something and are unchanged unless the function returns success. Error codes of other
+ * libraries (libcgroup's ECG*, libnl's NLE_*, SQLite's, libmicrohttpd's) are converted to this contract by the code
+ * that calls the library. sd-event and sd-bus already return -errno: use the returned value, not errno.
  */
 
 #include <errno.h>
@@ -21,7 +20,7 @@
 
 #include "util/macros.h"
 
-/* The result of a libc call that returns -1 and sets errno, as this contract has it. */
+/* Converts the result of a libc call that returns -1 and sets errno to this contract. */
 #define RET_NERRNO(expr) \
     ({ \
         int _r = (int)(expr); \
@@ -29,14 +28,13 @@
     })
 
 /*
- * For failures that a person is told of: *ret_message = the sentence, which the caller frees, unless
- * ret_message is NULL. NULL where there is no memory for it: whoever shows it has strerror() then.
- * Returns r.
+ * Formats the message for a failure that is shown to a person. *ret_message is a sentence that the caller frees, or
+ * NULL if memory ran out; the caller then shows strerror(). ret_message may be NULL. Returns r.
  */
 nm_printf(3, 4) int nm_fail(char **ret_message, int r, const char *format, ...);
 
-/* Whether errno tells that a file system doesn't have a call or a flag of it, or that what filters calls to the kernel
- * doesn't let it through: whoever can do without it goes on so. */
+/* Returns whether errno means that a file system or a system call filter (seccomp) doesn't support a call or one of
+ * its flags. Callers with a fallback use the fallback then. */
 static inline bool nm_error_is_not_supported(int error)
 {
     return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;

@@ -6,7 +6,8 @@
 
 /* ---- rings -------------------------------------------------------------------------------- */
 
-/* Puts t ahead of that one, which is last in a ring that begins there. before NULL: it is a ring of its own. */
+/* Inserts t ahead of `before`, so that t is the last item of the ring that starts there. If before is NULL, t forms a
+ * new ring. */
 static void join(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *before)
 {
     struct nm_fair_item *next = before ?: t, *prev = before ? before->in[ring].prev : t;
@@ -16,7 +17,7 @@ static void join(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_
     prev->in[ring].next = next->in[ring].prev = t;
 }
 
-/* Takes t out. heir: has its place then; may be NULL. */
+/* Removes t from its ring. An heir that isn't NULL takes t's place. */
 static void part_with(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_fair_item *heir)
 {
     if (heir)
@@ -26,7 +27,7 @@ static void part_with(enum nm_fair_ring ring, struct nm_fair_item *t, struct nm_
     t->in[ring].next = t->in[ring].prev = NULL;
 }
 
-/* NULL: it is alone. */
+/* Returns the next item of the ring, or NULL if t is alone. */
 static struct nm_fair_item *other_than(enum nm_fair_ring ring, const struct nm_fair_item *t)
 {
     return t->in[ring].next != t ? t->in[ring].next : NULL;
@@ -73,7 +74,7 @@ void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t k
         queue->first = t;
 }
 
-/* heir: is the key's next one; NULL: the key has no more. */
+/* Gives t's place among the keys to heir, the key's next item. If heir is NULL, the key leaves the ring. */
 static void pass_key_on(struct nm_fair_queue *queue, struct nm_fair_item *t, struct nm_fair_item *heir)
 {
     if (queue->first == t)
@@ -86,7 +87,7 @@ void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t)
     struct nm_fair_item *heir = other_than(NM_FAIR_ITEMS, t);
 
     assert(nm_fair_waits(t));
-    /* the places of its key and of its part are the next item's, or go with the last one */
+    /* the next item takes t's places in the rings of keys and parts; with the last item the places go */
     if (t->in[NM_FAIR_KEYS].next)
         pass_key_on(queue, t, heir ?: other_than(NM_FAIR_PARTS, t));
     if (t->in[NM_FAIR_PARTS].next)
@@ -101,7 +102,7 @@ struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue)
 
     if (!t)
         return NULL;
-    /* the key's other parts, and then all other keys, have their turns ahead of the next item */
+    /* the other parts of the key, and then all other keys, have their turns before the next item */
     of_part = other_than(NM_FAIR_PARTS, t);
     queue->first = t->in[NM_FAIR_KEYS].next;
     if (of_part) {

@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Whose turn it is: items of work wait, each for somebody (a key), and everybody has one turn after another. So one who
- * has hundreds of items delays another one's first item by one of them. What one has may be in parts, an application
- * each for instance: the parts take turns among the turns of their key, so that parts bring no more turns. Items of one
- * part keep their order. Pure, and without memory of its own: the lists are in the items.
+ * Fair queue of work items. Each item belongs to a key (for instance a user), and keys take turns, so that a key with
+ * hundreds of items delays the first item of another key by one item only. The items of a key may be divided into
+ * parts (for instance one per application). Parts take turns within the turns of their key, so more parts don't give a
+ * key more turns. Items of one part keep their order. The queue does no I/O and allocates nothing: the list pointers
+ * are members of the items.
  *
- * nm_fair_put() walks the keys that wait and the parts of its own key, not the items. All else takes the same time
- * however many wait.
+ * nm_fair_put() walks the waiting keys and the parts of its own key, not the items. All other functions take constant
+ * time.
  */
 
 #include <stdbool.h>
@@ -16,13 +17,14 @@
 #include <stdint.h>
 
 enum nm_fair_ring {
-    NM_FAIR_ITEMS, /* of one part */
-    NM_FAIR_PARTS, /* of one key: the first item of each */
-    NM_FAIR_KEYS,  /* the item of each key whose turn is next among its parts */
+    NM_FAIR_ITEMS, /* the items of one part */
+    NM_FAIR_PARTS, /* the first item of each part of one key */
+    NM_FAIR_KEYS,  /* for each key, the item whose turn is next among its parts */
     NM_FAIR_RINGS,
 };
 
-/* Embedded into what waits; zeroes while it is in no nm_fair_queue. NULL: it isn't in that ring. */
+/* Embedded into the waiting object. All pointers are NULL while it is in no nm_fair_queue. A NULL pointer means that
+ * the item isn't linked into that ring. */
 struct nm_fair_item {
     struct {
         struct nm_fair_item *next, *prev;
@@ -30,9 +32,9 @@ struct nm_fair_item {
     uint64_t key, part;
 };
 
-/* Zeroes: nobody waits. */
+/* A zeroed queue is empty. */
 struct nm_fair_queue {
-    struct nm_fair_item *first; /* whose turn is next */
+    struct nm_fair_item *first; /* the item whose turn is next */
 };
 
 static inline bool nm_fair_waits(const struct nm_fair_item *t)
@@ -40,10 +42,10 @@ static inline bool nm_fair_waits(const struct nm_fair_item *t)
     return t->in[NM_FAIR_ITEMS].next;
 }
 
-/* Puts it behind the other items of its part. The first item of a part has its turn after one of each other part of the
- * key, and the first item of a key after one of each other key. */
+/* Appends the item to its part. The first item of a part waits for one item of each other part of the key, and the
+ * first item of a key waits for one item of each other key. */
 void nm_fair_put(struct nm_fair_queue *queue, struct nm_fair_item *t, uint64_t key, uint64_t part);
-/* Takes the next one out. NULL: nobody waits. */
+/* Removes the next item and returns it. Returns NULL if the queue is empty. */
 struct nm_fair_item *nm_fair_take(struct nm_fair_queue *queue);
-/* Takes this one out, whose turn has not come. */
+/* Removes this item before its turn. */
 void nm_fair_leave(struct nm_fair_queue *queue, struct nm_fair_item *t);

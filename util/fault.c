@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fault.h. SIGKILL to ourselves: no destructor, no atexit, no flush runs, just as in a real crash. */
+/* See fault.h. The process kills itself with SIGKILL, so that, as in a real crash, no destructor, atexit handler or
+ * flush runs. */
 
 #include "util/fault.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See fileio.h. The kernel's attribute files have two habits that everything here respects: a read must be done in
- * one go from offset 0, or two halves may come from two moments; and a write must be a single write(2), because
- * each one is parsed as a whole command.
+ * See fileio.h. The kernel's attribute files impose two rules. A read must fetch the whole file at once from offset 0,
+ * because two reads may return values of different times. A write must be a single write(2), because the kernel parses
+ * each write as a complete command.
  */
 
 #include "util/fileio.h"
@@ -208,7 +208,7 @@ int nm_mkdir_p(const char *path, mode_t mode)
         return 0;
     if (errno != EEXIST)
         return -errno;
-    /* Whatever is there already must be a directory, or a symlink to one. */
+    /* An existing path must be a directory, or a symlink to one. */
     if (stat(copy, &st) < 0)
         return -errno;
     return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
@@ -225,8 +225,8 @@ int nm_check_mkdir_p(const char *path)
     if (stat(path, &st) == 0)
         return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
     if (errno != ENOENT || !*path || lstat(path, &st) == 0)
-        return -errno; /* a symlink to nowhere stays one */
-    /* something is made in the first that is there, from below */
+        return -errno; /* a dangling symlink exists, so mkdir() would fail with the same error */
+    /* find the nearest existing parent, in which the first directory would be created */
     for (dir = dirname(copy); stat(dir, &st) < 0; dir = dirname(dir))
         if (errno != ENOENT || !dir[1])
             return -errno;
@@ -237,7 +237,7 @@ static int open_how(int root_fd, const char *path, const struct open_how *how)
 {
     for (int tries = 0;; tries++) {
         int r = RET_NERRNO(syscall(SYS_openat2, root_fd, path, how, sizeof *how));
-        /* EAGAIN: something was renamed or mounted while a ".." was walked; openat2(2) says to try again. */
+        /* EAGAIN: a rename or mount happened while the kernel resolved ".."; openat2(2) recommends to retry. */
         if (r != -EINTR && (r != -EAGAIN || tries >= 8))
             return r;
     }
@@ -302,7 +302,8 @@ int nm_check_private_dir(int fd)
 
 #define DEPTH_MAX 64
 
-/* Written to by others only where those can't rename what isn't theirs. */
+/* Returns whether only the owner can replace entries of other users: the owner is root or this user, and others can't
+ * write, or the sticky bit is set. */
 static bool is_safe_dir(const struct stat *st)
 {
     return S_ISDIR(st->st_mode) && (st->st_uid == 0 || st->st_uid == geteuid()) &&
@@ -342,7 +343,7 @@ void nm_closefrom(int fd)
     assert(fd > STDERR_FILENO);
     if (syscall(SYS_close_range, (unsigned)fd, ~0U, 0) == 0)
         return;
-    /* refused by a filter */
+    /* close_range(2) failed, for instance because of a system call filter */
     for (int end = (int)sysconf(_SC_OPEN_MAX); fd < end; fd++)
         (void)close(fd);
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Small files, mostly the kernel's. Paths are relative to a directory descriptor (or AT_FDCWD), so that fake
- * trees serve in tests and a recycled path can't be mistaken for the one that was opened.
+ * Small files, mostly the kernel's attribute files. Paths are relative to a directory descriptor (or AT_FDCWD), so
+ * that tests can use fake trees and a reused path isn't mistaken for the directory that was opened.
  */
 
 #include <dirent.h>
@@ -11,69 +11,71 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads a whole small file into buf, NUL-terminated. Returns 0 (and the length), -E2BIG if it does not fit, or
- * -errno. -ENOENT and -ENODEV mean that the cgroup or process has gone: a normal result. */
+/* Reads a whole small file into buf and terminates it with NUL. Returns 0 and the length, -E2BIG if the file doesn't
+ * fit, or -errno. -ENOENT and -ENODEV mean that the cgroup or process no longer exists, which is a normal result. */
 int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
 
-/* The same from a descriptor that stays open, from offset 0 (pread: kernfs renders the file anew). */
+/* Does the same with an open descriptor, from offset 0: pread() at offset 0 makes kernfs generate the content again. */
 int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
 
-/* Reads a regular file of at most max bytes, of whatever size, into memory that the caller frees. -EBADMSG: it isn't
- * regular, or larger. */
+/* Reads a regular file of at most max bytes into memory that the caller frees. Returns -EBADMSG if the file isn't
+ * regular or is larger. */
 int nm_read_regular_at(int dir_fd, const char *name, size_t max, uint8_t **ret, size_t *ret_size);
 
-/* A regular file to be read and written, made where there is none. No link is followed, no pipe's other end waited for.
- * Returns a descriptor that the caller owns, -EBADMSG: what has the name isn't regular, or -errno. */
+/* Opens a regular file for reading and writing, and creates it if it doesn't exist. Doesn't follow symlinks or wait
+ * for the other end of a pipe. Returns a descriptor that the caller owns, -EBADMSG if the file isn't regular, or
+ * -errno. */
 int nm_open_regular_at(int dir_fd, const char *name);
 
-/* Writes the text with one write(2), as the kernel's attribute files want it. */
+/* Writes the text with a single write(2), as the kernel's attribute files require. */
 int nm_write_file_at(int dir_fd, const char *name, const char *text);
 
-/* Writes all of it, in as many turns as it takes. */
+/* Writes all data with as many write(2) calls as necessary. */
 int nm_write_all(int fd, const char *data, size_t size);
-/* Likewise at this offset. What stopped a write that was cut short is known by the next one: no space, or EFBIG. */
+/* Does the same at an offset. If a write was short, the next write returns the reason, such as ENOSPC or EFBIG. */
 int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset);
 
-/* Writes a regular file so that a reader sees the old or the new content, never a part: temporary name, rename.
- * It isn't synced: a crash of the host may leave either, or an empty one. */
+/* Replaces a regular file atomically through a temporary file and rename(2): readers see the old or the new content.
+ * The file isn't synced, so after a crash of the host it may have the old, the new or no content. */
 int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode);
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
 
-/* Opens a stream of what is in the directory. It has a descriptor of its own, since streams that share one share their
- * position. The caller closes it. */
+/* Opens a directory stream. It gets a descriptor of its own, because streams that share a descriptor share their
+ * position. The caller closes the stream. */
 int nm_opendir_at(int dir_fd, DIR **ret);
 
-/* Opens a stream on fd, which it takes over, also on failure. A negative fd is returned as the error that it is. */
+/* Opens a stream on fd and takes fd over, also on failure. A negative fd is returned as the error. */
 int nm_fdopendir(int fd, DIR **ret);
 
-/* mkdir -p; existing directories are fine. */
+/* Creates a directory and its parents as mkdir -p does. Succeeds if they exist. */
 int nm_mkdir_p(const char *path, mode_t mode);
 
-/* What nm_mkdir_p() would return, as far as that can be known without making anything. */
+/* Predicts the result of nm_mkdir_p() as far as possible without creating anything. */
 int nm_check_mkdir_p(const char *path);
 
-/* Opens what there is at path beneath root_fd: no "..", no absolute path, no symlink or mount crossing that leads out
- * of it (openat2 with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: led outside). */
+/* Opens path beneath root_fd. The path can't leave root_fd through "..", absolute paths, symlinks or mounts
+ * (openat2(2) with RESOLVE_BENEATH). Returns a descriptor that the caller owns, or -errno (-EXDEV: the path leaves
+ * root_fd). */
 int nm_open_beneath(int root_fd, const char *path, int flags);
 
-/* The same without any symlink or mount crossing on the way (-ELOOP, -EXDEV): a look into what a user may have arranged
- * leads to no other file system, which could keep us waiting. */
+/* Does the same, but fails on any symlink (-ELOOP) or mount crossing (-EXDEV). A path that a user prepared then can't
+ * lead to another file system, which might block. */
 int nm_open_plain_beneath(int root_fd, const char *path, int flags);
 
-/* The same where path is as seen by somebody whose root directory is root_fd: absolute paths and symlinks begin
- * there, ".." ends there, and the links of /proc to descriptors, roots and working directories lead nowhere
- * (-ELOOP). */
+/* Opens path as a process with the root directory root_fd would: absolute paths and symlinks start there, ".." stops
+ * there, and the magic links of /proc to descriptors, roots and working directories fail (-ELOOP). */
 int nm_open_in_root(int root_fd, const char *path, int flags);
 
-/* An absolute path of which no part is a symlink (-ELOOP): whoever may write in one of its directories can't lead
- * elsewhere with it. */
+/* Opens an absolute path without any symlink in it (-ELOOP). A user who may write to one of its directories then can't
+ * redirect the path. */
 int nm_open_no_links(const char *path, int flags);
 
-/* Is the open directory nmd's, or root's, and can nobody else put anything into it? -EPERM: no. */
+/* Checks that the open directory belongs to nmd's user or root and that only its owner can write to it. Returns 0 or
+ * -EPERM. */
 int nm_check_private_dir(int fd);
-/* Can nobody but root and nmd put something else into this directory, or another in its place or that of one above it?
- * Where others may write, the sticky bit must keep them from what isn't theirs. -EPERM: somebody can. */
+/* Checks that only root and nmd's user can replace entries of this directory, the directory itself or one of its
+ * parents. A directory that others may write to is accepted if it has the sticky bit. Returns 0 or -EPERM. */
 int nm_check_way(int dir_fd);
 
-/* Closes this descriptor and all above it, whatever libc there is. */
+/* Closes this descriptor and all higher ones. Doesn't depend on closefrom() of the C library. */
 void nm_closefrom(int fd);

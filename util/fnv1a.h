@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FNV-1a hashes. They detect accidental damage and spread keys, but anybody can construct collisions. */
+/* FNV-1a hashes. They detect accidental damage and distribute keys over buckets. They aren't cryptographic: collisions
+ * are easy to construct. */
 
 static inline uint32_t nm_fnv1a_32(const void *bytes, size_t n)
 {
@@ -18,7 +19,7 @@ static inline uint32_t nm_fnv1a_32(const void *bytes, size_t n)
 
 #define NM_FNV1A_64_BASIS UINT64_C(14695981039346656037)
 
-/* Continues a hash that begins with the basis, which a secret seed may have changed. */
+/* Continues a hash. The initial value is the FNV basis, optionally mixed with a secret seed. */
 static inline uint64_t nm_fnv1a_64_more(uint64_t hash, const void *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)

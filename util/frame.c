@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See frame.h. Both ends read what a stranger may have sent: a shim is root, and what nmctl talks to may be anybody. */
+/* See frame.h. Both ends treat received frames as untrusted: nm-shim runs as root, and nmctl may be connected to any
+ * process. */
 
 #include "util/frame.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See become.h. A file of its own, since nm-shim has no name services. */
+/* See become.h. This file is separate because nm-shim doesn't link the name services. */
 
 #include <grp.h>
 #include <pwd.h>
@@ -12,7 +12,7 @@
 #define GROUPS_MAX 65536 /* the kernel's NGROUPS_MAX */
 #define GROUPS_USUAL 32
 
-/* The size doubles at least, since the account may get groups between two calls. */
+/* Retries with at least double the size, because the account may get more groups between two calls. */
 int nm_groups_find(const char *account, gid_t gid, gid_t **ret, size_t *ret_n)
 {
     _cleanup_free_ gid_t *groups = NULL;
@@ -23,7 +23,7 @@ int nm_groups_find(const char *account, gid_t gid, gid_t **ret, size_t *ret_n)
         if (!larger)
             return -ENOMEM;
         groups = larger;
-        if (getgrouplist(account, gid, groups, &n) >= 0) { /* else n says how many there are */
+        if (getgrouplist(account, gid, groups, &n) >= 0) { /* on failure, n is the required number */
             *ret = STEAL_PTR(groups);
             *ret_n = (size_t)n;
             return 0;

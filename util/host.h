@@ -8,10 +8,10 @@
 
 #define NM_HOST_IPV6_SIZE 50 /* in brackets, with its NUL */
 
-/* Prints an address of IPv6, the first `size` bytes of text, in the one way in which all of us write it: several
- * texts name the same address. The zone behind a '%' is left out: it is this node's and not a part of the address.
- * False: it is none. */
+/* Prints the IPv6 address in the first `size` bytes of text in its canonical form, because one address can be written
+ * in several ways. Omits a zone after '%', because it is only valid on this node. Returns false if the text isn't an
+ * IPv6 address. */
 bool nm_host_print_ipv6(const char *text, size_t size, char ret[static NM_HOST_IPV6_SIZE]);
 
-/* Returns whether key is HOST:PORT with that host, in any case. */
+/* Returns whether key has the form HOST:PORT with that host, ignoring case. */
 bool nm_host_is_in(const char *key, const char *host, unsigned *ret_port);

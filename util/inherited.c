@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See inherited.h. System calls are made directly where the C library has no function or changes what it is asked. */
+/* See inherited.h. Uses raw system calls where the C library has no function or modifies the arguments. */
 
 #include "util/inherited.h"
 
@@ -24,11 +24,11 @@
 #define SET_MEMORY_MERGE 67 /* PR_SET_MEMORY_MERGE of Linux 6.4 */
 #define JOIN_SESSION_KEYRING 1 /* KEYCTL_JOIN_SESSION_KEYRING */
 
-/* By system call: sigaction() refuses libc's own signals (32 and 33), which posix_spawn() of some parents leaves
- * ignored. */
+/* Uses the raw system call because sigaction() rejects libc's internal signals (32 and 33), which some parents that
+ * use posix_spawn() leave ignored. */
 static void reset_dispositions(void)
 {
-    /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
+    /* all zero and at least as large as any kernel's struct sigaction: SIG_DFL, no flags, empty mask */
     const unsigned long usual[8] = {0};
 
     for (int i = 1; i < _NSIG; i++)
@@ -79,7 +79,7 @@ void nm_inherited_end_with(pid_t parent)
         _exit(EXIT_FAILURE);
 }
 
-/* The kernel takes out of it what the cpuset cgroup doesn't have. */
+/* Sets all CPUs; the kernel removes those that the cpuset cgroup doesn't include. */
 static void reset_affinity(void)
 {
     unsigned char all[CPUS_MAX / 8];
@@ -98,7 +98,7 @@ static void reset_io_class(void)
     (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
 }
 
-/* As sched_setattr(2) has it; <linux/sched/types.h> can't be included beside <sched.h>. */
+/* The struct of sched_setattr(2), defined here because <linux/sched/types.h> conflicts with <sched.h>. */
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;
@@ -107,7 +107,8 @@ struct attributes {
     uint64_t runtime_nsec, deadline_nsec, period_nsec;
 };
 
-/* A runtime of 0 is the kernel's own time slice (Linux 6.12); older ones don't look at it. */
+/* Sets the default policy. A runtime of 0 selects the kernel's default time slice (Linux 6.12); older kernels ignore
+ * it. */
 static void reset_policy(void)
 {
     struct attributes usual = {
@@ -152,7 +153,7 @@ static void reset_personality(void)
     (void)personality(PER_LINUX);
 }
 
-/* Zero would mean what this thread was born with. */
+/* Sets the slack explicitly, because 0 would restore the value that this thread was created with. */
 static void reset_slack(void)
 {
     (void)prctl(PR_SET_TIMERSLACK, USUAL_SLACK_NSEC, 0, 0, 0);
@@ -168,7 +169,8 @@ static void reset_huge_pages(void)
     (void)prctl(PR_SET_THP_DISABLE, 0UL, 0, 0, 0);
 }
 
-/* Pages of all that is started would be compared with others', and shared with them. */
+/* Disables KSM for this process and its children, whose pages would otherwise be compared and shared with those of
+ * other processes. */
 static void reset_merging(void)
 {
     (void)prctl(SET_MEMORY_MERGE, 0UL, 0, 0, 0);
@@ -189,12 +191,13 @@ static void reset_dump_filter(void)
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/coredump_filter", USUAL_DUMP_FILTER);
 }
 
-/* Else the first files that are opened would be taken for standard input, output and error. */
+/* Opens the missing standard descriptors, because the first files opened would otherwise get their numbers. */
 static void fill_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY); /* it gets the lowest number */
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY); /* open() returns the lowest free
+                                                                                  number */
 }
 
 #define AS_NMD "as nmd"
@@ -257,7 +260,7 @@ void nm_inherited_reset(void)
             nm_inherited_table[i].reset();
 }
 
-/* A dash would be a hyphen. */
+/* Prints text with escaped dashes, because roff prints a plain '-' as a hyphen. */
 static void print_text(FILE *f, const char *text)
 {
     for (; *text; text++)

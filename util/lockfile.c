@@ -18,7 +18,7 @@
 
 static const struct flock whole_file = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-/* Whoever holds the lock may end between the refusal and the question. */
+/* Finds the lock's holder. The holder may end between the failed lock attempt and this query. */
 static int ask_holder(int fd, const struct flock *what, pid_t *ret)
 {
     struct flock lock = *what;
@@ -29,7 +29,8 @@ static int ask_holder(int fd, const struct flock *what, pid_t *ret)
     return 0;
 }
 
-/* A lock on a file that was removed meanwhile excludes nobody who comes later. */
+/* Returns whether fd still is the file at path. A lock on a removed file doesn't exclude processes that create the
+ * file anew. */
 static bool is_at_path(int fd, const char *path)
 {
     struct stat open_file, named;
@@ -59,7 +60,7 @@ static int try_lock(const char *path, pid_t *ret_holder)
         return r;
     if (!is_at_path(fd, path))
         return -EAGAIN;
-    (void)STEAL_FD(fd); /* open until the process ends */
+    (void)STEAL_FD(fd); /* stays open until the process ends, since closing it would release the lock */
     return 0;
 }
 
@@ -132,7 +133,7 @@ const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SI
     return buf;
 }
 
-/* ---- where locks are that depend on the user alone ---------------------------------------------- */
+/* ---- directory of locks that depend on the user alone ------------------------------------------- */
 
 static bool is_own_dir(const char *path)
 {
@@ -167,7 +168,7 @@ int nm_lockfile_dir(char buf[PATH_MAX])
     int r;
 
     name_dir(buf);
-    mask = umask(022); /* root's may hold the socket, through which others come */
+    mask = umask(022); /* root's directory must be accessible to others, because it may contain the socket */
     r = nm_mkdir_p(buf, 0755);
     (void)umask(mask);
     return r < 0 ? r : check_own(buf);

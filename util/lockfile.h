@@ -2,35 +2,35 @@
 #pragma once
 
 /*
- * Lock files: one process at a time. The lock is a record lock of fcntl(2), which belongs to the process: the kernel
- * knows who holds it, children don't inherit it, and it ends with the process, however that ends. The price is
- * that closing any descriptor of the file gives the lock up, so nothing else may open the file.
+ * Lock files that exclude other processes. The lock is a record lock of fcntl(2) because the kernel reports its
+ * holder's pid, children don't inherit it, and it ends with the process. Record locks have one drawback: closing any
+ * descriptor of the file releases the lock. Therefore no other code of the process may open the file.
  */
 
 #include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Makes the file where there is none, as 0600, and locks it until the process ends: the descriptor stays open. The
- * kernel takes its time to end a killed process, so it waits up to wait_usec for a holder. Returns 0, also where this
- * process holds the lock already. -EBUSY: *ret_holder is the holder's pid, 0 if that is in another PID namespace.
- * Other -errno: the file can't be used. */
+/* Creates the file with mode 0600 if necessary and locks it until the process ends; the descriptor stays open. Waits
+ * up to wait_usec for another holder, because the kernel needs time to end a killed process. Returns 0, also if this
+ * process already holds the lock. -EBUSY: *ret_holder is the holder's pid, or 0 if the holder is in another PID
+ * namespace. Other -errno: the file can't be used. */
 int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
 
-/* The same for one byte of a file, for things that may have no open file in them, such as file systems that are to be
- * unmounted: byte `place` stands for one of these. All bytes of a file are taken through one descriptor. */
+/* Does the same for one byte of a file. The byte `place` represents an object that must not contain an open file, such
+ * as a file system that is going to be unmounted. All bytes of a file must be locked through one descriptor. */
 int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder);
-/* Gives the byte back, if this process has it. */
+/* Unlocks the byte if this process holds its lock. */
 void nm_lockfile_drop_byte(int fd, int64_t place);
 
-/* Makes the directory for locks that depend on the user alone, not on any option: /run/nmd for root. The path is in
- * buf. -EPERM: it belongs to somebody else, or others may write to it. */
+/* Creates the directory for locks that depend only on the user and not on an option (/run/nmd for root), and stores
+ * its path in buf. Returns -EPERM if it belongs to another user, or if others may write to it. */
 int nm_lockfile_dir(char buf[PATH_MAX]);
 
-/* Returns the pid of another process that holds the lock, 0 where there is none or no file, or -errno. It takes no
- * lock. -EBUSY: the holder is in another PID namespace. */
+/* Returns the pid of another process that holds the lock, 0 if it isn't locked or doesn't exist, or -errno. -EBUSY:
+ * the holder is in another PID namespace. Takes no lock. */
 pid_t nm_lockfile_holder(const char *path);
 
-/* "pid 123", or words for a holder that has no pid here. Returns buf. */
+/* Formats the holder as "pid 123", or as a text if its pid isn't visible in this PID namespace. Returns buf. */
 #define NM_LOCKFILE_HOLDER_SIZE 64
 const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SIZE]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The journal is spoken to directly only when our own stderr already is the journal ($JOURNAL_STREAM names the
- * device and inode of that socket); anything else, such as a terminal or a file, gets plain lines. So the same
- * binary is right under systemd, in a shell and in a test.
+ * Writes to the journal directly only if stderr is already connected to it ($JOURNAL_STREAM contains the device and
+ * inode of that socket). Otherwise, for instance on a terminal or in a file, lines are plain text. One binary thus
+ * works under systemd, in a shell and in tests.
  */
 
 #include "util/log.h"
@@ -76,7 +76,8 @@ static const char *level_name(int level)
     return "log";
 }
 
-/* Text may quote what a user sent; a terminal must not obey it, and a line must stay one line. */
+/* Replaces control characters, because the text may quote user input: a terminal would interpret them, and a newline
+ * would split the log line. */
 static void mask_control(char *text)
 {
     for (; *text; text++)

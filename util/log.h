@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Logging. One line per happening, to the journal when started by systemd (with fields), else to
- * stderr. Only agent/ logs above debug: library folders return what went wrong and let the caller
- * say it, once.
+ * Logging, one line per event. If systemd started the process, lines go to the journal with fields, else to stderr.
+ * Only agent/ logs above debug level: functions of libraries return errors, and the caller logs each of them once.
  */
 
 #include <stdbool.h>
@@ -18,11 +17,10 @@ enum nm_log_target {
     NM_LOG_JOURNAL,
 };
 
-/* Chooses where lines go. Call once, before the first line. */
+/* Sets the destination of log lines. Call it once before the first line. */
 void nm_log_init(enum nm_log_target target);
 
-/* Lines less important than this syslog level (LOG_ERR .. LOG_DEBUG) are dropped. Default LOG_INFO.
- */
+/* Sets the highest syslog level (LOG_ERR .. LOG_DEBUG) that is logged. Default: LOG_INFO. */
 void nm_log_set_level(int level);
 int nm_log_level(void);
 
@@ -31,9 +29,8 @@ int nm_log_level_from_string(const char *s, int *ret_level);
 
 void nm_log(int level, const char *format, ...) nm_printf(2, 3);
 
-/* A structured line about one container (NULL: the node) and, unless NULL, one decision: the
- * journal gets NM_CONTAINER=, NM_DECISION= and MESSAGE_ID= (a 32-digit id from packaging's catalog,
- * or NULL) beside the text. */
+/* Logs a line about one container (NULL: the node) and optionally one decision. The journal entry has the fields
+ * NM_CONTAINER=, NM_DECISION= and MESSAGE_ID= (NULL, or a 32-digit id from packaging's catalog) besides the text. */
 void nm_log_container(int level, const char *container_id, const char *decision,
                       const char *message_id, const char *format, ...) nm_printf(5, 6);
 

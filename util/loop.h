@@ -2,24 +2,26 @@
 #pragma once
 
 /*
- * The order in which the event loop's sources get their turns. All priorities are here; a lower number goes first,
- * and nothing of a higher number happens while something of a lower one is due. From the first to the last:
  *
- *   NM_LOOP_URGENT  a round that wants a fresh sample, because something grows or presses
- *   NM_LOOP_WATCH   the samples in turn, and the glances between two of them
- *   (the default)   what kernel, shims and systemd tell of containers, ends, kills, deadlines; the upstream's answers;
- *                   signals. Each is short, and there are no more of them than things that happen
- *   NM_LOOP_LATE    a child's end, behind what it has written before
- *   NM_LOOP_WORK    what others can make much of: requests of the local interface and of other nodes' RPC, starts of
- *                   containers, preparing and localizing what they need, and the round that follows from a mere change
+ * Priorities of the event loop's sources. A lower number is dispatched first: sd-event dispatches a source only if no
+ * source with a lower number is pending. From the first to the last:
  *
- * So whatever keeps the node in bounds waits for one turn of work at most, and a turn has to be short: who has many
- * things to do does as many as go into NM_LOOP_TURN_USEC, and then wants another turn.
+ *   NM_LOOP_URGENT  rounds that need a fresh sample, because memory use grows or pressure rises
+ *   NM_LOOP_WATCH   periodic samples, and the growth probe's glances between them
+ *   (the default)   events of the kernel, shims and systemd about containers; kills; deadlines; answers of the
+ *                   upstream; signals. Each handler is short, and their number is bounded by what happens on the node
+ *   NM_LOOP_LATE    the end of a child process, after the output that it wrote before
+ *   NM_LOOP_WORK    work of which clients can cause any amount: requests of the local interface and of other nodes'
+ *                   RPC, container starts, preparation and localization, and rounds that follow a mere change
  *
- * Work is done in the order in which it became due. That holds for descriptors and timers. A deferred source counts as
- * due since it was made, and so is ahead of all others of its priority each time: one that wants turn after turn keeps
- * all of them waiting. nm_loop_add_work() makes a source that goes to the end of the line. And as each source has a
- * place in the line, many things of one kind (one for each container) share a source that takes them one by one.
+ * The sources that keep the node within its limits therefore wait for at most one turn of work, and a turn must be
+ * short. A handler with many items processes as many as fit into NM_LOOP_TURN_USEC and then requests another turn.
+ *
+ * sd-event dispatches sources of one priority in the order in which they became pending. This order holds for
+ * descriptors and timers. A deferred source counts as pending since its creation and always precedes the others of its
+ * priority, so one that is enabled in every turn would starve them. nmd therefore uses nm_loop_add_work(), whose
+ * source moves to the end of the line. Because each source has its own place in the line, many objects of one kind
+ * (for instance containers) share one source that processes them one by one.
  */
 
 #include <systemd/sd-event.h>
@@ -33,7 +35,7 @@
 
 #define NM_LOOP_TURN_USEC (10 * NM_USEC_PER_MSEC)
 
-/* A source of NM_LOOP_WORK for what there is to do. It rests until nm_loop_want(), and again after each turn. */
+/* Adds a work source with the priority NM_LOOP_WORK. It is disabled until nm_loop_want(), and again after each turn. */
 int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_handler_t handler, void *userdata,
                      sd_event_source **ret);
 int nm_loop_want(sd_event_source *work);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Ownership in C: a resource is built in a local with a cleanup attribute and stolen into its final place on the
- * last line, so that every early return releases it. Declare such locals in the innermost block that needs them.
+ * Ownership: a resource is created in a local variable with a cleanup attribute and moved to its destination with
+ * STEAL_PTR() on the last line, so that every early return releases it. Declare such variables in the innermost block
+ * that needs them.
  */
 
 #include <dirent.h>
@@ -36,7 +37,7 @@
 #define NM_NSEC_PER_USEC UINT64_C(1000)
 #define NM_MIB (UINT64_C(1) << 20)
 
-/* Sums and differences that stop where the numbers do. */
+/* Saturating sums and differences. */
 static inline uint64_t nm_add_u64(uint64_t a, uint64_t b)
 {
     uint64_t sum;
@@ -49,7 +50,7 @@ static inline uint64_t nm_sub_u64(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Takes the pointer (or descriptor) out of a variable that would otherwise clean it up. */
+/* Moves the pointer (or descriptor) out of a variable with a cleanup attribute, which then doesn't release it. */
 #define STEAL_PTR(p) \
     ({ \
         __typeof__(p) _stolen = (p); \
@@ -68,12 +69,12 @@ static inline void nm_freep(void *p)
     free(*(void **)p);
 }
 
-/* Closes fd if it is open; always answers -EBADF, which is what a closed descriptor is set to. */
+/* Closes fd if it isn't negative. Always returns -EBADF, the value of a closed descriptor. */
 static inline int nm_close(int fd)
 {
     if (fd >= 0)
         (void)close(fd);
-    return -9; /* -EBADF, spelled out so that errno.h need not be included everywhere */
+    return -9; /* -EBADF as a number, so that this header needn't include errno.h */
 }
 
 static inline void nm_closep(int *fd)
@@ -99,10 +100,10 @@ static inline void nm_closedirp(DIR **d)
 #define _cleanup_fclose_ _cleanup_(nm_fclosep)
 #define _cleanup_closedir_ _cleanup_(nm_closedirp)
 
-/* The struct of which the pointer shows a member. */
+/* Returns the struct that contains the member to which ptr points. */
 #define NM_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 
-/* Makes a cleanup function for a type's own destructor: NM_DEFINE_CLEANUP(struct nm_x *, nm_x_free). */
+/* Defines a cleanup function from a destructor: NM_DEFINE_CLEANUP(struct nm_x *, nm_x_free). */
 #define NM_DEFINE_CLEANUP(type, func) \
     static inline void func##p(type *p) \
     { \

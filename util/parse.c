@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See parse.h. A decimal number is parsed by hand as whole part and up to nine decimals instead of with strtod, so
- * that the result is exact, the locale doesn't matter, and "inf", "nan" and "0x10" are not numbers.
+ * See parse.h. Decimal numbers are parsed by hand as a whole part and up to nine decimals instead of with strtod(), so
+ * that the result is exact and independent of the locale, and "inf", "nan" and "0x10" are rejected.
  */
 
 #include "util/parse.h"
@@ -36,7 +36,7 @@ static const struct suffix duration_suffixes[] = {
     {"d", 86400 * NM_USEC_PER_SEC},
 };
 
-/* Digits from *s into *ret, moving *s past them. -EINVAL when there are none. */
+/* Parses digits at *s into *ret and advances *s. Returns -EINVAL if there are none. */
 static int take_digits(const char **s, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -53,7 +53,7 @@ static int take_digits(const char **s, uint64_t *ret)
     return 0;
 }
 
-/* "12.34" into a whole part and billionths. */
+/* Splits "12.34" into a whole part and billionths. */
 static int take_decimal(const char **s, uint64_t *ret_whole, uint64_t *ret_nano)
 {
     uint64_t whole, nano = 0, unit = 100000000;
@@ -88,7 +88,7 @@ static int parse_scaled(const char *s, const struct suffix *suffixes, size_t n, 
             continue;
         if (__builtin_mul_overflow(whole, suffixes[i].factor, &v))
             return -ERANGE;
-        /* 128 bits: a fraction of 1 TiB times a billion doesn't fit in 64. */
+        /* 128 bits are necessary: a fraction of 1 TiB in billionths doesn't fit in 64 bits. */
         if (__builtin_add_overflow(v, (uint64_t)((unsigned __int128)nano * suffixes[i].factor / 1000000000u), &v))
             return -ERANGE;
         *ret = v;
@@ -130,7 +130,7 @@ int nm_parse_size(const char *s, uint64_t *ret_bytes)
 
     if (r < 0)
         return r;
-    if (v == 0 || v > INT64_MAX) /* the kernel's and JSON's integers are signed */
+    if (v == 0 || v > INT64_MAX) /* larger values don't fit into the signed integers of the kernel and of JSON */
         return -ERANGE;
     *ret_bytes = v;
     return 0;
@@ -243,10 +243,10 @@ const char *nm_format_duration(uint64_t usec, char *buf, size_t size)
 
 const char *nm_plural(double n)
 {
-    return n > 0.9999 && n < 1.0001 ? "" : "s"; /* thousandths may have become a double */
+    return n > 0.9999 && n < 1.0001 ? "" : "s"; /* tolerance, since n may be a double computed from thousandths */
 }
 
-/* "95.0" is "95": figures in sentences have no column to stand in. */
+/* Prints "95.0" as "95", because numbers in sentences needn't align in columns. */
 static void print_percent(double fraction, int decimals, char *buf, size_t size)
 {
     size_t n = (size_t)snprintf(buf, size, "%.*f", decimals, fraction * 100);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Words from people and programs into numbers. All return 0, -EINVAL (not such a word) or -ERANGE (too large or
- * too small to hold), and leave the output untouched on failure. Trailing junk is never accepted.
+ * Conversion of text from people and programs to numbers. All functions return 0, -EINVAL (invalid text) or -ERANGE
+ * (too large or too small), and leave the output unchanged on failure. Trailing characters are an error.
  */
 
 #include <stdbool.h>
@@ -13,31 +13,35 @@
 int nm_parse_u64(const char *s, uint64_t *ret);
 int nm_parse_bool(const char *s, bool *ret); /* yes/no, true/false, on/off, 1/0 */
 
-/* "512M", "2GiB", "1.5G", "1048576": powers of 1024 whatever the spelling (K, KB, KiB). Zero is -ERANGE. */
+/* Parses a size such as "512M", "2GiB", "1.5G" or "1048576". All units (K, KB, KiB) are powers of 1024. Zero is
+ * -ERANGE. */
 int nm_parse_size(const char *s, uint64_t *ret_bytes);
 
-/* "250ms", "3s", "2min", "1h", "1d", "500us"; a bare number is seconds. Decimals are allowed. */
+/* Parses a duration such as "250ms", "3s", "2min", "1h", "1d" or "500us". A bare number is seconds. Decimals are
+ * allowed. */
 int nm_parse_duration(const char *s, uint64_t *ret_usec);
 
-/* A share as "80%" or "0.8"; 0 .. 1 inclusive. */
+/* Parses a share such as "80%" or "0.8", from 0 to 1 inclusive. */
 int nm_parse_fraction(const char *s, double *ret);
 
-/* CPU as vcores with at most three decimals: "2", "0.5". Zero is -ERANGE. Result in thousandths of a vcore. */
+/* Parses CPU in vcores with at most three decimals, such as "2" or "0.5". Zero is -ERANGE. The result is in
+ * thousandths of a vcore. */
 int nm_parse_vcores(const char *s, uint32_t *ret_vcores_milli);
 
-/* A name that goes into file and unit names and onto terminals: 1 to 63 of [A-Za-z0-9._-], not beginning with
- * '.' or '-'. */
+/* Returns whether s may be used in file names, unit names and on terminals: 1 to 63 of [A-Za-z0-9._-], not beginning
+ * with '.' or '-'. */
 bool nm_name_is_valid(const char *s);
 
-/* A login name as directories of accounts have them, and as Hadoop takes them: "alice@corp.example", "_svc", "a$".
- * 1 to 63 of [A-Za-z0-9._@-], not beginning with '@' or '-', the last perhaps a '$'. It is one part of a path. */
+/* Returns whether s is a login name as account directories and Hadoop accept it, such as "alice@corp.example", "_svc"
+ * or "a$": 1 to 63 of [A-Za-z0-9._@-], not beginning with '@' or '-', optionally ending with '$'. Such a name is a
+ * single path component. */
 bool nm_user_name_is_valid(const char *s);
 
-/* The other way, for people: "1.5 GiB", "3s", "250ms". The buffer is returned. */
+/* Format a value for people: "1.5 GiB", "3s", "250ms". Return buf. */
 const char *nm_format_size(uint64_t bytes, char *buf, size_t size);
 const char *nm_format_duration(uint64_t usec, char *buf, size_t size);
-/* The end of a noun behind a figure: "" behind exactly 1, else "s". */
+/* Returns the plural ending of a noun after a number: "" for exactly 1, else "s". */
 const char *nm_plural(double n);
-/* A share, "95 %" or "81.2 %", with up to three decimals if it would otherwise read as another one, `beside`, which it
- * is not: "95.04 %", where the limit is 95 %. */
+/* Formats a share as "95 %" or "81.2 %". Uses up to three decimals if the text would otherwise equal that of a
+ * different share `beside`: 95.04 % next to a limit of 95 % becomes "95.04 %". Returns buf. */
 const char *nm_format_percent(double fraction, double beside, char *buf, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See quota.h. Accounts are few (one per party that is connected): a list will do. */
+/* See quota.h. Accounts are in a list, because they are few: one per connected client. */
 
 #include "util/quota.h"
 
@@ -18,15 +18,15 @@ struct nm_quota_account {
     bool privileged;
     uint64_t bytes;
     uint64_t pause_until_usec;
-    struct nm_turn *first, **end;     /* who waits, oldest first */
-    struct nm_quota_account *next_in_round; /* while somebody waits */
+    struct nm_turn *first, **end;     /* waiting requests, oldest first */
+    struct nm_quota_account *next_in_round; /* valid while requests wait */
 };
 
 struct nm_quota {
     struct nm_quota_account *accounts;
     uint64_t bytes_max;
-    uint64_t bytes[2];                        /* of others, of administrators */
-    struct nm_quota_account *round, **end_of_round; /* accounts in whose line somebody waits */
+    uint64_t bytes[2];                        /* bytes in use by [0] other accounts, [1] administrators */
+    struct nm_quota_account *round, **end_of_round; /* accounts with waiting requests */
 };
 
 int nm_quota_new(uint64_t bytes, struct nm_quota **ret)
@@ -208,7 +208,7 @@ bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_use
     return !a->first && a->pause_until_usec <= now_usec;
 }
 
-/* To the end of the round first, so that the next one is another's. */
+/* Moves the account to the end of the round first, so that the next turn belongs to another account. */
 bool nm_quota_next_turn(struct nm_quota *r, uint64_t now_usec)
 {
     struct nm_quota_account *a = r->round;

@@ -2,20 +2,20 @@
 #pragma once
 
 /*
- * Everything that is wrong, and not the first thing alone: sentences of one line each, collected while checks go on
- * after one that has failed. {} is empty.
+ * Collects all errors of a series of checks, instead of the first one only. Each error is one sentence on one line. {}
+ * is empty.
  */
 
 #include "util/error.h"
 
 struct nm_refusals {
-    char *text; /* the sentences, with a newline between two; NULL: there are none */
-    int error;  /* the first check's */
+    char *text; /* sentences separated by newlines; NULL: none */
+    int error;  /* error of the first failed check */
 };
 
-/* What a check returned, with its message, which may be several lines or NULL and is taken over. Not negative: nothing
- * is refused. A sentence that is there already isn't added again. Returns -ENOMEM, or 0. */
+/* Adds the result r of a check and its message, which may be NULL or have several lines, and takes the message over. r
+ * >= 0 adds nothing. A sentence that is already present isn't added again. Returns 0 or -ENOMEM. */
 int nm_refusals_add(struct nm_refusals *all, int r, char *message);
-/* The error of the first with all sentences in *ret_message, or 0. Leaves `all` empty. */
+/* Returns the first error, with all sentences in *ret_message, or 0. Leaves `all` empty. */
 int nm_refusals_take(struct nm_refusals *all, char **ret_message);
 void nm_refusals_done(struct nm_refusals *all);

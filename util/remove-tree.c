@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See remove-tree.h. Each level of the walk holds a descriptor. What lies deeper than MAX_DEPTH is moved up to the top,
- * where the walk comes upon it again: so any depth is removed with that many descriptors. */
+/* See remove-tree.h. Each level of the walk holds a descriptor. Directories deeper than MAX_DEPTH are moved up to the
+ * top, where the walk finds them again. A tree of any depth is thus removed with at most that many descriptors. */
 
 #include "util/remove-tree.h"
 
@@ -16,17 +16,18 @@
 #define MAX_DEPTH 32
 
 struct walk {
-    int top_fd;     /* the tree's own directory */
-    dev_t device;   /* which it is on */
-    uint64_t moved; /* up to the top, so far */
+    int top_fd;     /* the root directory of the tree */
+    dev_t device;   /* device of the tree */
+    uint64_t moved; /* number of entries moved up to the top so far */
     void (*progress)(void *userdata);
     void *userdata;
 };
 
-/* unlink says for a directory EISDIR, or EPERM where it follows POSIX to the letter. */
+/* Removes one entry. For a directory, unlink() fails with EISDIR on Linux or EPERM on file systems that follow POSIX
+ * strictly. */
 static int remove_in(struct walk *w, int dir_fd, const char *name, unsigned depth);
 
-/* A directory without its owner's rights is opened up: whoever removes it is its owner. */
+/* Opens a directory and gives its owner full rights if they are missing. A caller that may do so is the owner. */
 static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -37,15 +38,15 @@ static int open_dir(int dir_fd, const char *name, dev_t *ret_device)
         fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0)
         return -errno;
-    /* entries can be taken out of a directory only by whoever may write and search it; if it can't be changed, unlink
-     * will say so */
+    /* entries can be removed only with write and search permission; if chmod fails, the later unlink reports the
+     * error */
     if ((st.st_mode & 0700) != 0700)
         (void)fchmod(fd, 0700);
     *ret_device = st.st_dev;
     return STEAL_FD(fd);
 }
 
-/* Takes fd over. Removes all that is in it. */
+/* Removes everything in the directory fd, and takes fd over. */
 static int empty_dir(struct walk *w, int fd, unsigned depth)
 {
     _cleanup_closedir_ DIR *d = NULL;
@@ -108,14 +109,14 @@ int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *
     assert(name[0] && !strchr(name, '/'));
     if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
-    /* EACCES: who may not take it out of where it stands may still be its owner, and empties it */
+    /* EACCES: a user who can't remove the tree's root from its parent may still own it, so empty it */
     if (errno != EISDIR && errno != EPERM && errno != EACCES)
         return -errno;
     top = open_dir(dir_fd, name, &w.device);
     if (top < 0)
         return top;
     w.top_fd = top;
-    /* what was moved up in one round is there for the next */
+    /* repeat, because a round may have moved entries up to the top */
     do {
         uint64_t before = w.moved;
         int fd = RET_NERRNO(openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

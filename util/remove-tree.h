@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Removes what stands at name in the directory, with all that is in it; nothing there is no error. Symlinks are
- * removed and not followed, mounts are not entered (-EXDEV), directories that their owner may not write are made so.
- * It is deep or wide at the will of whoever filled it: memory and descriptors that this takes are bounded, time
- * isn't.
+ * Removes the file or directory tree `name` in the directory. Succeeds if it doesn't exist. Symlinks are removed and
+ * not followed. Mount points are not entered (-EXDEV). Directories without write permission for their owner get it.
+ * Because the user who filled the tree controls its depth and width, memory and descriptors are bounded, but time is
+ * not.
  */
 int nm_remove_tree_at(int dir_fd, const char *name);
-/* The same; calls `progress` for each entry that it looks at. */
+/* Does the same, and calls `progress` for each entry. */
 int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Text that goes where only UTF-8 may: JSON, protobuf strings. It may come from anywhere, or have been cut short. */
+/* Checks text for outputs that require UTF-8, such as JSON and protobuf strings. The text may come from any source or
+ * may have been truncated. */
 
 #include <stddef.h>
 
-/* Bytes of the character at the front of s, which ends with a NUL; 0: it isn't one. Overlong forms, surrogates and what
- * lies beyond U+10FFFF aren't. */
+/* Returns the number of bytes of the character at the start of the NUL-terminated s, or 0 if it isn't valid UTF-8.
+ * Overlong forms, surrogates and values above U+10FFFF are invalid. */
 size_t nm_utf8_size(const char *s);
 
-/* Bytes at the front of s that are whole characters. */
+/* Returns the number of bytes at the start of s that form whole characters. */
 size_t nm_utf8_prefix(const char *s);
