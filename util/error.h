@@ -2,7 +2,6 @@
 #pragma once
 
 /*
- *
  * The error contract: every function that can fail returns an int:
  *
  *   0              success

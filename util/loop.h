@@ -2,7 +2,6 @@
 #pragma once
 
 /*
- *
  * Priorities of the event loop's sources. A lower number is dispatched first: sd-event dispatches a source only if no
  * source with a lower number is pending. From the first to the last:
  *

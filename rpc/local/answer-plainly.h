@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Answers without the library, which has no place for this client or no whole request of it. What the socket doesn't
- * take at once is lost: nobody waits here. */
+/* Write an answer without libmicrohttpd, because it has no connection for this client or hasn't received a complete
+ * request. Bytes that the socket doesn't accept at once are dropped, because the event loop must not block. */
 
-/* An error's answer. The words stand in JSON as they are. */
+/* Writes an error answer. The strings are inserted into JSON without escaping. */
 void nm_answer_plainly(int fd, const char *status, const char *code, const char *thing, const char *message);
 
-/* 503, and the end of it. */
+/* Writes an answer with status 503. */
 void nm_answer_busy(int fd);

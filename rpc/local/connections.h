@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The connections of a server: who gets a place, and who has had it for too long.
+ * The connections of a server: their number is limited, and slow ones are closed.
  */
 
 #include <sys/socket.h>
@@ -16,11 +16,12 @@ struct nm_connections {
     struct nm_connection *first;
 };
 
-/* Who is at the other end of an accepted socket. On failure the client has gone already, or is told
- * that there is no place (-EUSERS); the socket stays the caller's in any case. */
+/* Creates a connection for an accepted socket and identifies its client. Fails if the client has already disconnected
+ * or if there is no place, in which case the client receives an answer (-EUSERS). The socket stays the caller's in any
+ * case. */
 int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,
                        struct nm_connection **ret);
 void nm_connections_remove(struct nm_connections *all, struct nm_connection *c);
 
-/* Shuts those down whose time is over. */
+/* Shuts down connections whose deadline has passed. */
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Files that nmd serves and carries in itself; embed.sh turns them into embedded.c. */
+/* Static files that nmd serves. embed.sh converts them to embedded.c. */
 
 #include <stddef.h>
 

@@ -2,20 +2,22 @@
 #pragma once
 
 /*
- * Where a connection over TCP waits until the head of its request is there and was judged (head.h), before the HTTP
- * library hears of it. The bytes are only looked at, and stay in the socket for the library. A client that sends half a
- * request so holds a place and nothing else, until its deadline (connections.h).
+ * Holds a TCP connection until the head of its first request is complete and has been judged (head.h), before
+ * libmicrohttpd gets the connection. The bytes are only peeked at and stay in the socket for libmicrohttpd. A client
+ * that sends half a request thus uses one place and no other resource, until its deadline (connections.h).
  */
 
 #include "rpc/local/host.h"
 
-/* 0: the connection is the library's from now on; negative: it has gone, or was refused and told so. The caller has the
- * connection again, and closes its socket in the second case. */
+/* Reports the end of the wait. r 0: libmicrohttpd gets the connection now. r negative: the client has disconnected, or
+ * was refused and has been sent the reason. The callback takes over the connection, and closes its socket if r is
+ * negative. */
 typedef void (*nm_gate_cb_t)(struct nm_connection *c, int r);
 
-/* As the callback's, at once; or -EINPROGRESS: the callback will be called from the loop. */
+/* Starts the wait. Returns the value that the callback would get if the result is known at once, or -EINPROGRESS; the
+ * callback is then called from the event loop. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb);
-/* Tells who waits at the gate that there is no place, and calls the callback. */
+/* Answers a waiting client that there is no place, and calls the callback. */
 void nm_gate_turn_away(struct nm_connection *c);
-/* The callback won't be called any more. */
+/* Ends the wait without calling the callback. */
 void nm_gate_leave(struct nm_connection *c);

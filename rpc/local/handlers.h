@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The table of routes, and what it points to; see call.h for what a handler returns. */
+/* The table of routes and its handlers. See call.h for the return values of handlers. */
 
 #include "rpc/local/call.h"
 
@@ -22,14 +22,15 @@ int nm_handle_remove(struct nm_call *call);
 int nm_handle_decisions(struct nm_call *call);
 int nm_handle_applications(struct nm_call *call);
 
-/* Answers with the container as it now stands; `id` as the manager knows it. */
+/* Answers with the current state of the container. `id` is the manager's id, not a name. */
 int nm_handle_answer_container(struct nm_call *call, unsigned status, const char *id);
 
 /* exec.c */
 int nm_handle_exec(struct nm_call *call);
-/* Does the client want its connection to be a session's? */
+/* Returns whether the client asks to switch the connection to a session. */
 bool nm_exec_wants_upgrade(struct nm_call *call);
-/* Answers that it is, of a container's standard input: whoever has taken its descriptor reads from it. */
+/* Answers that the connection is switched and now carries a container's standard input. The process that holds a copy
+ * of the descriptor reads from it. */
 int nm_exec_answer_input(struct nm_call *call);
 
 /* streams.c */

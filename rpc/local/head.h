@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The head of an HTTP/1 request as it came, judged before the HTTP library reads it: pure. The library accepts what
- * two readers understand differently (two lengths of a body, a folded header, a NUL that ends a value), and behind a
- * proxy such a difference lets one client's request become part of another's. Such requests are refused here.
+ * Checks the head of an HTTP/1 request before libmicrohttpd parses it. Does no I/O. libmicrohttpd accepts heads that
+ * two parsers may understand differently (two lengths of a body, a folded header, a NUL that ends a value). Behind a
+ * proxy, such a difference allows request smuggling, so these requests are refused.
  */
 
 #include "util/macros.h"
@@ -12,15 +12,15 @@
 #include <stddef.h>
 
 enum {
-    NM_HEAD_E_PARTIAL = 1, /* nothing is wrong so far, and there is more to come */
+    NM_HEAD_E_PARTIAL = 1, /* valid so far, but incomplete */
     NM_HEAD_E_BAD = 2,
 };
 
 struct nm_head {
-    const char *host; /* the value of Host, in the bytes that were judged; NULL: there is none */
+    const char *host; /* the value of Host, a pointer into the data; NULL: missing */
     size_t host_size;
-    const char *why; /* a sentence, if the head is bad */
+    const char *why; /* the error as a sentence, if the head is invalid */
 };
 
-/* 0: the head is whole, and good; or a positive outcome. */
+/* Returns 0 if the head is complete and valid, or a positive outcome. */
 int nm_head_judge(const char *data, size_t size, struct nm_head *ret);

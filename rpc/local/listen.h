@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Listening sockets, and who is at the other end of an accepted one. */
+/* Listening sockets, and the identity of clients. */
 
 #include <sys/socket.h>
 
@@ -9,30 +9,30 @@
 
 #define NM_LISTEN_NO_GROUP ((gid_t)-1)
 
-/* Makes a listening UNIX socket at path. A path where nobody answers any more is replaced; one
- * where somebody does is -EADDRINUSE; one that is no socket is -EEXIST. On failure *ret_message is
- * a sentence that the caller frees. */
+/* Creates a listening UNIX socket at path. Replaces a socket on which no process listens. Returns -EADDRINUSE if a
+ * process listens on it, or -EEXIST if path isn't a socket. On failure *ret_message is a sentence that the caller
+ * frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
 
-/* Does somebody listen there? -EADDRINUSE and the same sentence then; nothing is made or removed. */
+/* Returns -EADDRINUSE and the same sentence if a process listens on the socket. Creates and removes nothing. */
 int nm_listen_look_unix(const char *path, char **ret_message);
 
-/* Makes a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback); numeric,
- * or "localhost". */
+/* Creates a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback). ADDRESS is numeric or
+ * "localhost". */
 int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 
-/* Reads an address as nm_listen_tcp() takes it. -EINVAL: the text is not such an address. */
+/* Parses an address in the format of nm_listen_tcp(). Returns 0, or -EINVAL if it is invalid. */
 int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret);
 
-/* Would that be possible? Nothing is made, and nobody is disturbed: whether a nmd answers at the path isn't asked, and
- * that a port is taken is no obstacle where nmd itself may have it. `dirs`: those that nmd makes before, NULL at the
- * end. */
+/* Check whether these sockets could be created, without creating anything. They don't check whether an nmd answers at
+ * the path. A port in use is accepted if nmd itself may be using it (may_be_ours). `dirs`: directories that nmd will
+ * create before, ending with NULL. */
 int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_message);
 int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_message);
 
-/* The gid of a group, or NM_LISTEN_NO_GROUP when there is none of that name. */
+/* Returns the gid of a group, or NM_LISTEN_NO_GROUP if the group doesn't exist. */
 gid_t nm_listen_group(const char *name);
 
-/* Fills in who connected (SO_PEERCRED): admin is root, our own uid, or a member of admin_gid, be it
- * as primary or as supplementary group (SO_PEERGROUPS). */
+/* Fills in the identity of the client (SO_PEERCRED). admin is true for root, nmd's own uid, and members of admin_gid
+ * as primary or supplementary group (SO_PEERGROUPS). */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret);

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * The messages of the local interface: structs <-> JSON, in one place, so that daemon and client
- * can't disagree. Nothing here knows HTTP's library, a socket or the manager. What the members mean
- * is told to the world in openapi.json; a test holds the two against each other.
+ * The messages of the local interface: conversion between structs and JSON, in one place, so that daemon and client
+ * agree. The code doesn't depend on libmicrohttpd, sockets or the manager. openapi.json documents the members; a test
+ * compares both.
  *
- * Functions that return json_t * return a new reference, or NULL when memory ran out. Text that
- * isn't valid UTF-8 (a program's output, a value cut short) is made valid on the way out, never
- * dropped.
+ * Functions that return json_t * return a new reference, or NULL when memory ran out. Invalid UTF-8 (a program's
+ * output, a truncated value) is made valid in the output, not dropped.
  */
 
 #include <jansson.h>
@@ -16,42 +15,41 @@
 #include "agent/agent.h"
 #include "agent/status.h"
 
-/* How answers are written: numbers that people can read (0.1, not 0.10000000000000001). */
+/* Flags for writing answers: numbers with 12 digits, so that 0.1 isn't written as 0.10000000000000001. */
 #define NM_MESSAGES_DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(12))
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-/* HTTP status and the word in error.code of an outcome; anything that isn't one is 500, "internal". */
+/* Return the HTTP status and error.code of an outcome. Other values give 500 and "internal". */
 unsigned nm_messages_http_status(int outcome);
 const char *nm_messages_error_code(int outcome);
 
-/* Fills a problem in. `value` is shortened and its control characters are replaced. Returns the
- * outcome. */
+/* Fills in a problem. `value` is shortened, and its control characters are replaced. Returns the outcome. */
 int nm_messages_problem(struct nm_problem *ret, enum nm_agent_outcome outcome, const char *thing,
                         const char *value, const char *format, ...) nm_printf(5, 6);
 
-/* {"error":{"code","thing","value","message"}}. `code` NULL: the outcome's. */
+/* Returns {"error":{"code","thing","value","message"}}. If `code` is NULL, the outcome's code is used. */
 json_t *nm_messages_error(const struct nm_problem *p, const char *code);
-/* The same as Hadoop's web services have it. */
+/* Returns the same error in the format of Hadoop's web services. */
 json_t *nm_messages_remote_exception(const struct nm_problem *p);
-/* The other way, for the client. Returns 0, or -EBADMSG when j has not this shape. An unknown code,
- * such as "internal", becomes outcome 0. */
+/* Parses an error for the client. Returns 0, or -EBADMSG if j doesn't have this form. An unknown code, such as
+ * "internal", becomes outcome 0. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret);
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-/* All nm_messages_parse_*: 0, NM_AGENT_E_INVALID with *ret_problem filled, or -ENOMEM. */
+/* All nm_messages_parse_*() return 0, NM_AGENT_E_INVALID with *ret_problem filled in, or -ENOMEM. */
 
-/* What a body's tree would take, at most; to be asked before it is parsed. A body that has more in it
- * than any request needs is refused. */
+/* Returns an upper bound of the memory that a body needs after parsing. Called before parsing, for the quota. Refuses
+ * a body with more values than any request needs. */
 int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_bytes,
                              struct nm_problem *ret_problem);
-/* A request's body into an object. An empty body is an empty object. Syntax errors are told with
- * line and column. */
+/* Parses a body into an object. An empty body gives an empty object. Syntax errors are reported with line and
+ * column. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                            struct nm_problem *ret_problem);
 
-/* A submit request; its strings live as long as this struct. */
+/* A submit request. Its strings live as long as this struct. */
 struct nm_messages_submit {
     struct nm_submit submit;
     json_t *body;
@@ -63,7 +61,7 @@ int nm_messages_parse_submit(json_t *body, struct nm_messages_submit *ret,
 void nm_messages_submit_done(struct nm_messages_submit *s);
 json_t *nm_messages_submit(const struct nm_submit *s);
 
-/* A command for a container that runs; its strings are the body's, or live as long as this struct. */
+/* A command for a running container. Its strings belong to the body or to this struct. */
 struct nm_messages_exec {
     struct nm_exec exec;
     const char **argv;
@@ -73,8 +71,8 @@ int nm_messages_parse_exec(json_t *body, struct nm_messages_exec *ret, struct nm
 void nm_messages_exec_done(struct nm_messages_exec *e);
 
 struct nm_messages_update {
-    uint64_t memory_bytes; /* 0: leave */
-    uint32_t vcores_milli; /* 0: leave */
+    uint64_t memory_bytes; /* 0: unchanged */
+    uint32_t vcores_milli; /* 0: unchanged */
 };
 int nm_messages_parse_update(json_t *body, struct nm_messages_update *ret,
                              struct nm_problem *ret_problem);
@@ -87,44 +85,44 @@ int nm_messages_parse_kill(json_t *body, struct nm_messages_kill *ret,
 
 int nm_messages_parse_drain(json_t *body, struct nm_drain_order *ret, struct nm_problem *ret_problem);
 
-/* For requests that take nothing: any member is an error. */
+/* Checks the body of a request without members: any member is an error. */
 int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem);
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* What a container's message needs beside the container. */
+/* Data that the message of a container needs besides the container. */
 struct nm_messages_container_extra {
     uint32_t queue_position;        /* 0: not queued */
-    enum nm_reason hold;            /* why it waits; NM_REASON_NONE: it does not */
+    enum nm_reason hold;            /* why the container waits; NM_REASON_NONE: it doesn't wait */
     uint64_t boot_to_realtime_usec; /* add to a CLOCK_BOOTTIME to get CLOCK_REALTIME */
-    bool redacted; /* for TCP readers: without command, users, pid, cgroup and message */
-    bool listed;   /* one of many: its command's beginning instead of all of it */
+    bool redacted; /* for TCP clients: without command, users, pid, cgroup and message */
+    bool listed;   /* part of a list: only the beginning of the command */
 };
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);
 
-/* `redacted`: without the id of the container that waits, which may be somebody else's. pipelines: the list of
+/* `redacted` omits the id of the waiting container, which may belong to another user. pipelines: the list of
  * nm_manager_pipelines(), whose reference is taken over. */
 json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted,
                            json_t *pipelines);
-/* A record with "summary" and "explanation" beside it. `redacted`: without who asked. */
+/* Returns a decision record with the members "summary" and "explanation" added. `redacted` omits the user who asked
+ * for it. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
 json_t *nm_messages_event(const struct nm_event_record *e);
-/* `redacted`: without whose it was. */
+/* `redacted` omits the user of the application. */
 json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted);
 json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
 const char *nm_messages_master_call_name(enum nm_master_call c);
 
-/* Copies text to be shown: shortened with "..." to fit, and without control characters. size is at
- * least 5. */
+/* Copies text for display: truncates it with "..." to fit and replaces control characters. size is at least 5. */
 void nm_messages_shorten(char *to, size_t size, const char *from);
-/* CPU twice: as it is asked for, and what that comes to in CPUs, which is what use is measured in. */
+/* Returns CPU in two units: vcores, as requested, and the corresponding CPUs, in which use is measured. */
 json_t *nm_messages_amount(const struct nm_resources *r, uint64_t vcores_milli);
 json_t *nm_messages_resources(const struct nm_resources *r);
 json_t *nm_messages_fractions(const struct nm_fractions *f);
-/* A JSON string of any bytes. */
+/* Returns a JSON string from bytes that may be invalid UTF-8. */
 json_t *nm_messages_string(const char *s);
-/* Thousandths of a vcore as a number of vcores: 2, 0.5. */
+/* Returns thousandths of a vcore as a number of vcores, such as 2 or 0.5. */
 json_t *nm_messages_vcores(uint64_t milli);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What a table of routes (table.c) looks like, and how one is found in it. */
+/* The format of the table of routes (table.c), and the search in it. */
 
 #include "rpc/local/target.h"
 
@@ -10,12 +10,12 @@ typedef int (*nm_handler_t)(struct nm_call *call);
 
 enum nm_route_flag {
     NM_ROUTE_ADMIN =
-        1 << 0, /* administrators only; else anyone, and the manager decides by container */
+        1 << 0, /* administrators only; else every user, and the manager checks access to the container */
     NM_ROUTE_TCP = 1 << 1,  /* also served on the read-only TCP address */
     NM_ROUTE_BODY = 1 << 2, /* takes a JSON body */
-    NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call, and needs the body once more then */
-    /* An interface of the upstream's: ids are its to judge, and what else is in the query doesn't matter, nor does a
-     * '/' at the end. */
+    NM_ROUTE_AGAIN = 1 << 3, /* the handler may suspend the call and then needs the body again */
+    /* Part of the upstream's interface: the upstream checks ids, unknown query parameters are ignored, and a trailing
+     * '/' is allowed. */
     NM_ROUTE_UPSTREAM = 1 << 4,
 };
 
@@ -32,12 +32,11 @@ enum nm_routes_outcome {
     NM_ROUTES_E_NO_METHOD = 2, /* 405 */
 };
 
-/* Finds the route for a method (HEAD counts as GET). On 0 *ret and *ret_id (or NULL: the pattern
- * has none) are set. With NO_METHOD, allow holds the methods that the path has, for the Allow
- * header. */
+/* Finds the route for a method (HEAD counts as GET). Returns 0 and sets *ret and *ret_id (NULL if the pattern has no
+ * {id}). With NO_METHOD, allow contains the methods of the path for the Allow header. */
 int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
                    const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
                    char *allow, size_t size);
 
-/* Is this one of the route's query parameters? */
+/* Returns whether the route has a query parameter of this name. */
 bool nm_routes_takes_query(const struct nm_route *r, const char *name);

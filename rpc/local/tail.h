@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How far back the last lines are looked for, so that a huge file can't hold up the event loop. */
+/* Maximum distance from the end of the file in which the last lines are searched, so that a huge file can't block the
+ * event loop. */
 #define NM_TAIL_MAX_BYTES (INT64_C(4) << 20)
 
-/* Offset between `begin` and `end` of a file at which its last *lines lines begin, which are taken off *lines as they
- * are found; a last line without its newline counts. followed: more comes behind `end`, in another file, so that a
- * newline there begins a line. Never more than NM_TAIL_MAX_BYTES before the end. Where reading fails, `end` itself. */
+/* Returns the offset between `begin` and `end` at which the last *lines lines of the file begin, and subtracts the
+ * lines found from *lines. A last line without newline counts. followed: another file continues after `end`, so a
+ * newline just before `end` begins a line. Searches at most NM_TAIL_MAX_BYTES before the end. Returns `end` if reading
+ * fails. */
 off_t nm_tail_offset(int fd, off_t begin, off_t end, bool followed, uint64_t *lines);

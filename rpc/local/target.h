@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The target of a request: "/v1/containers/web/logs?stream=stderr" in pieces. Parsed by our own
- * code from the raw line, because libmicrohttpd decodes leniently: "%00" would cut a name short
- * unseen.
+ * Parser of a request's target, such as "/v1/containers/web/logs?stream=stderr". It works on the raw request line,
+ * because libmicrohttpd decodes leniently: "%00" would silently truncate a name.
  */
 
 #include "agent/caller.h"
@@ -14,8 +13,8 @@
 #define NM_TARGET_QUERY_MAX 8
 
 struct nm_target {
-    char *path; /* as it was sent, for messages */
-    char *text; /* what the pointers below point into */
+    char *path; /* the raw path, for messages */
+    char *text; /* buffer into which the pointers below point */
     const char *segments[NM_TARGET_SEGMENTS_MAX];
     unsigned n_segments; /* 0: "/" */
     struct {
@@ -24,10 +23,10 @@ struct nm_target {
     unsigned n_query;
 };
 
-/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled (bad escape, control character, too long,
- * a parameter given twice), or -ENOMEM. */
+/* Returns 0, NM_AGENT_E_INVALID with *ret_problem filled in (invalid escape, control character, too long, duplicate
+ * parameter), or -ENOMEM. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem);
 void nm_target_done(struct nm_target *t);
 
-/* Value of a query parameter, or NULL. */
+/* Returns the value of a query parameter, or NULL. */
 const char *nm_target_query(const struct nm_target *t, const char *name);

@@ -2,22 +2,22 @@
 #pragma once
 
 /*
- * An HTTP client for nmd's UNIX socket: one connection per call, several calls pollable side by
- * side. See client.c.
+ * An HTTP client for nmd's UNIX socket. Each call has its own connection, and several calls can be polled at the same
+ * time. See client.c.
  */
 
 #include "rpc/local/client/reply.h"
 #include "util/macros.h"
 
-#define NM_CLIENT_ANSWER_MAX (UINT64_C(64) << 20) /* bytes of an answer that is kept whole */
+#define NM_CLIENT_ANSWER_MAX (UINT64_C(64) << 20) /* maximum size of an answer that is kept in memory */
 
 /* Positive outcomes of nm_client_process(). */
 enum {
     NM_CLIENT_E_DONE = 1, /* the reply is complete */
-    NM_CLIENT_E_SWITCHED, /* of nm_client_new_upgrade(): the connection speaks the other protocol now */
+    NM_CLIENT_E_SWITCHED, /* nm_client_new_upgrade() only: the connection now uses the other protocol */
 };
 
-/* Strings are read during nm_client_new() only. */
+/* The strings must be valid during nm_client_new() only. */
 struct nm_client_request {
     const char *socket_path;
     const char *method;
@@ -25,47 +25,47 @@ struct nm_client_request {
     const char *body;   /* JSON, or NULL for none */
 };
 
-/* One call under way. */
+/* A call in progress. */
 struct nm_client;
 
 /*
- * Connects and queues the request; body_cb hears the body's bytes, whatever the status. Returns 0,
- * or: -ENOENT (no such socket), -ECONNREFUSED (nobody listens), -EACCES, -ENAMETOOLONG (over 107
- * bytes), -ETIMEDOUT (the daemon's backlog stayed full), or another -errno.
+ * Connects and queues the request. body_cb receives the body of the answer, whatever its status. Returns 0, -ENOENT
+ * (the socket doesn't exist), -ECONNREFUSED (no process listens), -EACCES, -ENAMETOOLONG (path over 107 bytes),
+ * -ETIMEDOUT (the daemon's backlog stayed full), or another -errno.
  */
 int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
                   struct nm_client **ret);
-/* The same, waiting at most so long for room in the daemon's backlog. */
+/* Does the same, and waits at most timeout_usec for room in the daemon's backlog. */
 int nm_client_new_within(const struct nm_client_request *q, uint64_t timeout_usec, nm_reply_body_cb_t body_cb,
                          void *userdata, struct nm_client **ret);
-/* The same, for a connection that is to speak `protocol` after an answer with status 101. */
+/* Does the same for a connection that switches to `protocol` after an answer with status 101. */
 int nm_client_new_upgrade(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
                           void *userdata, struct nm_client **ret);
 struct nm_client *nm_client_free(struct nm_client *c);
 NM_DEFINE_CLEANUP(struct nm_client *, nm_client_free)
 
-/* For poll(2). The descriptor is the call's and doesn't block. */
+/* Return the arguments for poll(2). The descriptor is non-blocking and belongs to the call. */
 int nm_client_fd(const struct nm_client *c);
 short nm_client_events(const struct nm_client *c);
 
-/* Does what can be done without waiting: sends, or reads one bufferful. Returns 0 (poll again),
- * NM_CLIENT_E_DONE, NM_CLIENT_E_SWITCHED, -ECONNRESET (the connection ended first), -EBADMSG or -E2BIG (not an HTTP
- * reply), or what body_cb returned. */
+/* Sends, or reads one buffer of data, without blocking. Returns 0 (poll again), NM_CLIENT_E_DONE,
+ * NM_CLIENT_E_SWITCHED, -ECONNRESET (the connection ended early), -EBADMSG or -E2BIG (not an HTTP reply), or the error
+ * of body_cb. */
 int nm_client_process(struct nm_client *c);
 
-/* HTTP status; 0 until the headers have arrived. */
+/* Returns the HTTP status, or 0 until the headers have arrived. */
 unsigned nm_client_status(const struct nm_client *c);
 
 #define NM_CLIENT_LOCATION_SIZE 128
-/* After NM_CLIENT_E_SWITCHED, once: the connection, the caller's, which doesn't block and of which nothing has been
- * read beyond the answer's head. ret_location: what its header Location says, "" if it has none. */
+/* Returns the non-blocking connection after NM_CLIENT_E_SWITCHED; the caller owns it. Call it once. Only the head of
+ * the answer has been read from it. ret_location: value of the header Location, "" if it is missing. */
 int nm_client_switched(struct nm_client *c, char ret_location[NM_CLIENT_LOCATION_SIZE]);
 
-/* The byte of its output with which an answer of a container's log begins, once the headers have arrived. -ENODATA: it
- * doesn't say. */
+/* Gets the position in the container's output at which an answer with a log begins, in bytes. Valid once the headers
+ * have arrived. Returns 0, or -ENODATA if the answer has no such header. */
 int nm_client_log_position(const struct nm_client *c, uint64_t *ret);
 
-/* An answer kept whole. body is NUL-terminated and never NULL after success. */
+/* A complete answer. After success body isn't NULL and ends with NUL. */
 struct nm_client_answer {
     unsigned status;
     char *body;
@@ -73,18 +73,18 @@ struct nm_client_answer {
 };
 
 void nm_client_answer_done(struct nm_client_answer *a);
-/* A body_cb that gathers into a struct nm_client_answer (userdata), which starts zeroed. -E2BIG
- * beyond the bound. */
+/* A body_cb that collects the body in the struct nm_client_answer `userdata`, which starts zeroed. Returns -E2BIG if
+ * the body exceeds NM_CLIENT_ANSWER_MAX. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata);
 
-/* Positive outcome of nm_client_upgrade(): the answer is another than 101. */
+/* Positive outcome of nm_client_upgrade(): the status isn't 101. */
 enum { NM_CLIENT_E_REFUSED = 1 };
-/* All of a call for another protocol, waiting as nm_client_fetch() does. Returns 0 and *ret_fd, the caller's, as above;
- * NM_CLIENT_E_REFUSED and *ret_answer; or an error as above. */
+/* Runs a complete call that switches to another protocol. Blocks as nm_client_fetch() does. Returns 0 and the
+ * connection in *ret_fd, which the caller owns; NM_CLIENT_E_REFUSED and *ret_answer; or an error as above. */
 int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret_answer);
 
-/* The whole call, waiting at most timeout_usec between two signs of life (UINT64_MAX: for ever).
- * Errors as above, and -ETIMEDOUT. Signals don't interrupt it. */
+/* Runs a complete call. Waits at most timeout_usec for each next piece of data (UINT64_MAX: no limit). Returns the
+ * errors above, and -ETIMEDOUT. Signals don't interrupt it. */
 int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
                     struct nm_client_answer *ret);

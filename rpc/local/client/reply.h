@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The parser of HTTP/1.1 replies: bytes in, in pieces of any size, body bytes out. It does no I/O
- * and allocates nothing, so that it can be fuzzed and tested at every split. See reply.c for what
- * it refuses.
+ * Parser of HTTP/1.1 replies. It takes input in pieces of any size and passes on the body. It does no I/O and
+ * allocates nothing, so that it can be fuzzed and tested with every split of the input. See reply.c for what it
+ * rejects.
  */
 
 #include <stdbool.h>
@@ -15,20 +15,21 @@
 #define NM_REPLY_LINES_MAX 128 /* of all headers and trailers of one reply, interim ones included  \
                                 */
 
-/* The byte of a container's output with which the answer begins. */
+/* Header with the position in a container's output at which the answer begins, in bytes. */
 #define NM_REPLY_LOG_POSITION "Nmd-Log-Position"
 
-/* Positive outcome: the reply is complete; bytes after its end were not looked at. */
+/* Positive outcome: the reply is complete. Bytes after its end are ignored. */
 enum { NM_REPLY_E_DONE = 1 };
 
-/* A piece of the body. 0, or a negative errno that stops the parser and is handed to the feeder. */
+/* Receives a piece of the body. Returns 0, or a negative errno that stops the parser and that nm_reply_feed()
+ * returns. */
 typedef int (*nm_reply_body_cb_t)(const char *data, size_t n, void *userdata);
 
 enum nm_reply_state {
     NM_REPLY_STATUS_LINE,
     NM_REPLY_HEADER,
     NM_REPLY_BODY_LENGTH, /* Content-Length */
-    NM_REPLY_BODY_EOF,    /* neither length nor chunks: ends with the connection */
+    NM_REPLY_BODY_EOF,    /* neither length nor chunks: the body ends with the connection */
     NM_REPLY_CHUNK_SIZE,
     NM_REPLY_CHUNK,
     NM_REPLY_CHUNK_END,   /* the CRLF after a chunk's bytes */
@@ -36,16 +37,16 @@ enum nm_reply_state {
     NM_REPLY_DONE,
 };
 
-/* Members are the parser's own, except status (0 before the status line; valid once the headers are
- * done). */
+/* All members except status are private to the parser. status is 0 before the status line and valid once the headers
+ * are complete. */
 struct nm_reply {
     unsigned status;
     enum nm_reply_state state;
     int failed;      /* the error that stopped it: it stays stopped */
     bool has_length, chunked;
     bool has_log_position;
-    uint64_t log_position; /* what the header NM_REPLY_LOG_POSITION says */
-    uint64_t left;   /* of the body or of the current chunk */
+    uint64_t log_position; /* value of the header NM_REPLY_LOG_POSITION */
+    uint64_t left;   /* remaining bytes of the body or the current chunk */
     unsigned n_lines;
     size_t line_len;
     char line[NM_REPLY_LINE_MAX + 2];
@@ -55,14 +56,14 @@ struct nm_reply {
 
 void nm_reply_init(struct nm_reply *r, nm_reply_body_cb_t body_cb, void *userdata);
 
-/* Takes the next n bytes. Returns 0 (more is wanted), NM_REPLY_E_DONE, -EBADMSG (not an HTTP
- * reply), -E2BIG (a line or the headers are too long), or what body_cb returned. */
+/* Parses the next n bytes. Returns 0 (incomplete), NM_REPLY_E_DONE, -EBADMSG (not an HTTP reply), -E2BIG (a line or
+ * the headers are too long), or the error of body_cb. */
 int nm_reply_feed(struct nm_reply *r, const char *data, size_t n);
 
-/* The connection has ended. NM_REPLY_E_DONE if the reply may end here, else -ECONNRESET. */
+/* Handles the end of the connection. Returns NM_REPLY_E_DONE if the reply may end here, else -ECONNRESET. */
 int nm_reply_feed_eof(struct nm_reply *r);
 
-/* True once status is known and body bytes may follow. */
+/* Returns true once status is known and the body may follow. */
 static inline bool nm_reply_in_body(const struct nm_reply *r)
 {
     return r->state > NM_REPLY_HEADER;
