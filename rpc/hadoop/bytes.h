@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Bytes that are somebody else's: a part of a frame, of a file, of an arena. Parsers take them from the front of a
- * larger part, and so copy nothing.
+ * A reference to bytes that it doesn't own, such as a part of a frame, file or arena. Parsers remove bytes from the
+ * front of a larger range, without copying.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ static inline bool nm_bytes_have_nul(struct nm_bytes bytes)
     return bytes.size > 0 && memchr(bytes.data, '\0', bytes.size);
 }
 
-/* The first size bytes of from, which must have them. */
+/* Removes the first size bytes of from and returns them. from must have that many. */
 static inline struct nm_bytes nm_bytes_take(struct nm_bytes *from, size_t size)
 {
     struct nm_bytes taken = {from->data, size};

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A client of Hadoop's RPC: one connection to one protocol of one server. It connects when it is made; calls may be
- * made at once, and go out when the server has let us in. Nothing waits. When the connection ends, for whatever reason,
- * it stays ended: whoever wants another one makes another client, after a while that he chooses.
+ * A client of Hadoop's RPC: one connection to one protocol of one server. The client connects when it is created.
+ * Calls can be made at once and are sent after the server has accepted the client. No function blocks. A closed
+ * connection isn't reopened: the owner creates a new client, after a delay of its choice.
  */
 
 #include <sys/socket.h>
@@ -17,17 +17,18 @@
 
 struct nm_hadoop_client;
 
-/* How a call went. error is 0, and answer the answer; or
- *   -EREMOTEIO    the server refuses the call, for *why
- *   -EACCES       the server refuses the connection, or we the server, for *why
- *   -ETIMEDOUT    there was no answer in time; the connection goes on
- *   -EBADMSG      what came is no answer to this; the connection has ended
- *   -ECONNREFUSED, -ECONNRESET, ...  the connection has ended
- * why is NULL where there is nothing to say. answer and why last until the function returns. It may make more calls,
- * and may free the client. */
+/* Reports the result of a call. error 0: answer is the server's answer. Otherwise error is
+ *   -EREMOTEIO    the server refuses the call; *why is the reason
+ *   -EACCES       the server refuses the connection, or the client refuses the server; *why is the reason
+ *   -ETIMEDOUT    no answer in time; the connection stays open
+ *   -EBADMSG      the answer is invalid; the connection is closed
+ *   -ECONNREFUSED, -ECONNRESET, ...  the connection is closed
+ * why is NULL if there is no reason. answer and why are valid until the function returns. The function may make more
+ * calls and may free the client. */
 typedef void (*nm_hadoop_reply)(void *userdata, int error, const ProtobufCMessage *answer,
                                 const struct nm_exception *why);
-/* The connection has ended; all calls have heard of it before. 0: the server closed it, and no call was under way. */
+/* Reports the end of the connection, after the results of all calls. error 0: the server closed it while no call was
+ * in progress. */
 typedef void (*nm_hadoop_closed)(void *userdata, int error, const struct nm_exception *why);
 
 struct nm_hadoop_client_options {
@@ -35,36 +36,38 @@ struct nm_hadoop_client_options {
     socklen_t address_size;
     const char *protocol; /* "org.apache.hadoop....PB" */
     uint64_t version;
-    const char *user;             /* who we say we are, with no token: must not be NULL then */
-    const struct nm_token *token; /* or NULL: no SASL */
-    bool simple_will_do;          /* with a token: for a server that asks for none */
-    /* NULL: random. One who connects again and calls anew may want to be known as the same. */
+    const char *user;             /* user name to send; must not be NULL without a token */
+    const struct nm_token *token; /* NULL: no SASL */
+    bool simple_will_do;          /* with a token: accept a server that doesn't require one */
+    /* Client id; NULL: random. A client that reconnects and repeats calls may reuse its id, so that the server
+     * recognizes the repetition. */
     const uint8_t *client_id;
     nm_hadoop_closed closed;
-    void *userdata;   /* of closed */
+    void *userdata;   /* event loop priority of the client's sources */
     int64_t priority; /* of its event sources */
-    /* 0: the default. */
-    uint64_t connect_usec; /* from now to being let in: 20 s */
-    uint64_t ping_usec;    /* so long after the last packet, a waiting client shows that it is there: 60 s */
+    /* Limits; 0 selects the default. */
+    uint64_t connect_usec; /* time until the server has accepted the client: 20 s */
+    uint64_t ping_usec;    /* interval after the last packet after which a client with calls in progress sends a ping:
+                              60 s */
     size_t frame_max;      /* 64 MiB */
 };
 
-/* What options point to is copied. A connection that fails is heard of from the loop. */
+/* Creates a client. Copies the data to which options points. A failed connection is reported from the event loop. */
 int nm_hadoop_client_new(sd_event *event, const struct nm_hadoop_client_options *options,
                          struct nm_hadoop_client **ret);
-/* Nothing is heard of it any more. */
+/* Frees the client. No callback is called afterwards. */
 struct nm_hadoop_client *nm_hadoop_client_free(struct nm_hadoop_client *c);
 NM_DEFINE_CLEANUP(struct nm_hadoop_client *, nm_hadoop_client_free)
 
-/* Has the server let us in? */
+/* Returns whether the server has accepted the client. */
 bool nm_hadoop_client_is_open(const struct nm_hadoop_client *c);
 
-/* 0: reply will be called, once, unless the client is freed before. -ENOTCONN: the connection has ended. retry: how
- * often this very request was sent before. */
+/* Makes a call. Returns 0; reply is then called once, unless the client is freed first. Returns -ENOTCONN if the
+ * connection is closed. retry: how many times the same request was sent before. */
 int nm_hadoop_client_call(struct nm_hadoop_client *c, const char *method, const ProtobufCMessage *request,
                           const ProtobufCMessageDescriptor *answer, int retry, uint64_t timeout_usec,
                           nm_hadoop_reply reply, void *userdata);
-/* A call in somebody's stead: with his context, as nm_hadoop_call_context() has it. */
+/* Makes a call on behalf of another caller, whose context comes from nm_hadoop_call_context(). */
 int nm_hadoop_client_call_for(struct nm_hadoop_client *c, struct nm_bytes context, const char *method,
                               const ProtobufCMessage *request, const ProtobufCMessageDescriptor *answer, int retry,
                               uint64_t timeout_usec, nm_hadoop_reply reply, void *userdata);

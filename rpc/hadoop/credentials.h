@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * A bag of tokens and secrets, as it stands in container_tokens and in launch contexts (Credentials of 3.4.2):
+ * Collection of tokens and secrets, as in container_tokens and in launch contexts (Credentials of Hadoop 3.4.2):
  *
  *   "HDTS" | byte 0 | vint n | n x (Text alias | token as in token.h) | vint m | m x (Text alias | bytes secret)
- *   "HDTS" | byte 1 | Credentials of security.proto behind its length as a varint
+ *   "HDTS" | byte 1 | Credentials of security.proto, preceded by its length as a varint
  *
- * Both are read; the first is written.
+ * nmd reads both formats and writes the first.
  */
 
 #include "rpc/hadoop/token.h"
@@ -28,7 +28,7 @@ struct nm_credentials {
     size_t n_secrets;
 };
 
-/* The lists are in the arena, what they point to there or in data. -EBADMSG: this isn't one; -ENOMEM: it is too large
- * for the arena. */
+/* Parses credentials. The lists are in the arena; their pointers refer to the arena or to data. Returns -EBADMSG if
+ * data is invalid, or -ENOMEM if the result doesn't fit into the arena. */
 int nm_credentials_parse(struct nm_arena *a, struct nm_bytes data, struct nm_credentials *ret);
 void nm_credentials_write(const struct nm_credentials *c, struct nm_writer *w);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What went wrong on the other side, or is to be said to it: the name of a Java class, which the other side makes an
- * object of, and a sentence. Both are cut to what fits here; of a message that comes with a Java stack trace the trace
- * is left out.
+ * An error that the peer sent or that is sent to it: the name of a Java class, from which the peer creates an
+ * exception, and a message. Both are truncated to fit here. If a received message contains a Java stack trace, the
+ * trace is removed.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include "util/macros.h"
 
-/* Classes that RPC itself speaks of. */
+/* Exception classes of the RPC layer. */
 #define NM_EXCEPTION_ACCESS "org.apache.hadoop.security.AccessControlException"
 #define NM_EXCEPTION_INVALID_TOKEN "org.apache.hadoop.security.token.SecretManager$InvalidToken"
 #define NM_EXCEPTION_NO_METHOD "org.apache.hadoop.ipc.RpcNoSuchMethodException"
@@ -22,7 +22,7 @@
 #define NM_EXCEPTION_RETRY "org.apache.hadoop.ipc.RetriableException"
 #define NM_EXCEPTION_VERSION "org.apache.hadoop.ipc.RPC$VersionMismatch"
 
-/* RpcErrorCodeProto. From FATAL_UNKNOWN on the connection ends. */
+/* Values of RpcErrorCodeProto. FATAL_UNKNOWN and higher values end the connection. */
 enum nm_exception_detail {
     NM_EXCEPTION_APPLICATION = 1,
     NM_EXCEPTION_DETAIL_NO_METHOD = 2,
@@ -39,16 +39,17 @@ enum nm_exception_detail {
 };
 
 struct nm_exception {
-    int detail; /* enum nm_exception_detail, or what else came; 0: none was given */
+    int detail; /* enum nm_exception_detail, or another received value; 0: none received */
     char class_name[160];
     char message[1024];
 };
 
-/* The message is formatted; it is cut between two characters. */
+/* Formats the message, and truncates it between two characters. */
 nm_printf(4, 5) void nm_exception_set(struct nm_exception *e, int detail, const char *class_name,
                                       const char *format, ...);
 
-/* As it came: NULL for what didn't. Control characters become blanks, what isn't UTF-8 becomes '?'. */
+/* Stores a received exception; missing parts are NULL. Control characters become blanks, and invalid UTF-8 becomes
+ * '?'. */
 void nm_exception_receive(struct nm_exception *e, int detail, const char *class_name, const char *message);
 
 static inline bool nm_exception_is(const struct nm_exception *e, const char *class_name)

@@ -2,25 +2,24 @@
 #pragma once
 
 /*
- * Two properties of protobuf-c that its users must not have to remember. It makes C strings of string fields, so that a
- * NUL inside one cuts it silently; and the data of a bytes field without bytes is NULL, which strdup() and many
- * libraries do not take. nm_arena_unpack() uses both functions for each message.
+ * Works around two properties of protobuf-c. It stores string fields as C strings, so that a NUL in one silently
+ * truncates it. The data of an empty bytes field is NULL, which strdup() and many libraries don't accept.
+ * nm_arena_unpack() applies these functions to each message.
  */
 
 #include <protobuf-c/protobuf-c.h>
 
 #include "rpc/hadoop/bytes.h"
 
-/* Returns whether a string field of the packed message, or of one inside it, contains NUL, other than what
- * nm_fields_blank() is for; *ret_path is then that
- * field's path, such as "context.environment.value", of which the end fits into size. A message that is not well-formed
- * is searched up to there. */
+/* Returns whether a string field of the packed message or of a nested one contains NUL, except in the fields that
+ * nm_fields_blank() handles. *ret_path is then the path of the field, such as "context.environment.value", shortened
+ * at the front to fit into size. A malformed message is searched up to its error. */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size);
 
-/* Finds NULs in the fields "diagnostics" of the packed message and of those inside it, and replaces them by blanks in
- * `copy`, which has the same bytes, unless that is NULL. Returns how many there are. Only people read these texts, so a
- * NUL in one is no reason to refuse the rest of the message. */
+/* Replaces NULs in fields named "diagnostics" of the packed message and of nested ones by blanks in `copy`, a copy of
+ * the message. `copy` may be NULL. Returns the number of NULs. Because only people read these texts, a NUL in one
+ * needn't invalidate the whole message. */
 size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes message, uint8_t *copy);
 
-/* Gives each bytes field of the message, and of those inside it, data that is not NULL. */
+/* Sets the data of empty bytes fields of the message and of nested ones to a pointer that isn't NULL. */
 void nm_fields_fill_empty(ProtobufCMessage *message);

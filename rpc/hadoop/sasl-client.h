@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The client's side of what sasl-server.h describes. A server may also send its challenge later, in a CHALLENGE that is
- * answered by a RESPONSE; and one that doesn't want to know who its clients are says SUCCESS at once, or offers SIMPLE.
+ * The client's side of SASL; see sasl-server.h. A server may also send its challenge in a separate CHALLENGE message,
+ * which the client answers with RESPONSE. A server that doesn't authenticate clients sends SUCCESS at once, or offers
+ * SIMPLE.
  */
 
 #include "rpc/hadoop/sasl-server.h"
@@ -11,7 +12,7 @@
 
 struct nm_sasl_client;
 
-/* library and token must outlive it. */
+/* Creates a session. library and token must outlive it. */
 int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
                        struct nm_sasl_client **ret);
 struct nm_sasl_client *nm_sasl_client_free(struct nm_sasl_client *c);
@@ -20,7 +21,8 @@ NM_DEFINE_CLEANUP(struct nm_sasl_client *, nm_sasl_client_free)
 /* What begins it all. */
 const Hadoop__RpcSasl *nm_sasl_client_begin(struct nm_sasl_client *c);
 
-/* 0: send *ret_out; NM_SASL_E_DONE or _SIMPLE: send *ret_out unless it is NULL, and then the context. -EACCES: the
- * server refuses us, or we refuse it; *why says which. */
+/* Processes a message of the server. Returns 0: send *ret_out. Returns NM_SASL_E_DONE or _SIMPLE: send *ret_out unless
+ * it is NULL, and then the context. Returns -EACCES: the server refuses the client, or the client refuses the server;
+ * *why is the reason. */
 int nm_sasl_client_step(struct nm_sasl_client *c, const Hadoop__RpcSasl *in, const Hadoop__RpcSasl **ret_out,
                         struct nm_exception *why);

@@ -2,15 +2,16 @@
 #pragma once
 
 /*
- * The server's side of SASL, message by message and without a socket. Clients have a token: DIGEST-MD5 (RFC 2831, by
- * libgsasl) with the token's identifier in base64 for a user, and its password in base64 for a password.
+ * The server's side of SASL, message by message, without I/O. Clients authenticate with a token through DIGEST-MD5
+ * (RFC 2831, by libgsasl). The user name is the token's identifier in base64, and the password is the token's password
+ * in base64.
  *
  *   client  NEGOTIATE
  *   server  NEGOTIATE, auths {TOKEN, DIGEST-MD5, "", "default", the challenge}
  *   client  INITIATE, the same entry without its challenge, and the response to it
- *   server  SUCCESS, and the proof that it knows the password, too
+ *   server  SUCCESS, and the proof that the server knows the password too
  *
- * Only authentication (qop=auth): nothing is wrapped afterwards.
+ * Only authentication is supported (qop=auth): packets aren't wrapped afterwards.
  */
 
 #include <gsasl.h>
@@ -24,41 +25,40 @@
 #define NM_SASL_REALM "default"
 
 enum {
-    NM_SASL_E_DONE = 1,   /* who it is has been settled; what there is to be sent is the last */
-    NM_SASL_E_SIMPLE = 2, /* of clients: the server doesn't want to know, and takes their word */
+    NM_SASL_E_DONE = 1,   /* the client is authenticated; *ret_out is the last message */
+    NM_SASL_E_SIMPLE = 2, /* clients only: the server doesn't authenticate clients */
 };
 
-/* Returns whether libgsasl can be given this token. libgsasl copies a token as text: an empty one, whose data
- * protobuf-c leaves NULL, would crash it, and one with a NUL inside would be cut there. No message of DIGEST-MD5 is
- * empty. */
+/* Returns whether the token is safe for libgsasl, which copies it as text: an empty token, whose data is NULL in
+ * protobuf-c, would crash it, and a NUL would truncate the token. DIGEST-MD5 has no empty messages. */
 static inline bool nm_sasl_is_text(const ProtobufCBinaryData *token)
 {
     return token->data && token->len > 0 && !memchr(token->data, '\0', token->len);
 }
 
-/* What is known of who bears a token. */
+/* Properties of the bearer of a token. */
 struct nm_sasl_bearer {
     uint8_t password[64];
     size_t password_size;
-    char user[256]; /* what a connection context may say; "": nothing */
+    char user[256]; /* user name allowed in a connection context; "": none */
 };
 
-/* Finds the password of the identifier that a client names. -EKEYREJECTED: there is none, and why says so. */
+/* Finds the password for the identifier that a client sent. Returns -EKEYREJECTED and *why if there is none. */
 typedef int (*nm_sasl_lookup)(void *userdata, struct nm_bytes identifier, struct nm_sasl_bearer *ret,
                               struct nm_exception *why);
 
 struct nm_sasl_server;
 
-/* library must outlive it. */
+/* Creates a session. library must outlive it. */
 int nm_sasl_server_new(Gsasl *library, nm_sasl_lookup lookup, void *userdata, struct nm_sasl_server **ret);
 struct nm_sasl_server *nm_sasl_server_free(struct nm_sasl_server *s);
 NM_DEFINE_CLEANUP(struct nm_sasl_server *, nm_sasl_server_free)
 
-/* 0 or NM_SASL_E_DONE, and what is to be sent, which stays the session's until its next step; -EACCES: refused, for
- * *why, and the session is over. */
+/* Processes a client's message. Returns 0 or NM_SASL_E_DONE, and in *ret_out the message to send, which the session
+ * owns until its next step. Returns -EACCES if the client is refused; *why is the reason, and the session has ended. */
 int nm_sasl_server_step(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, const Hadoop__RpcSasl **ret_out,
                         struct nm_exception *why);
 
-/* Once it is done. */
+/* Valid after NM_SASL_E_DONE. */
 struct nm_bytes nm_sasl_server_identifier(const struct nm_sasl_server *s);
 const char *nm_sasl_server_user(const struct nm_sasl_server *s);

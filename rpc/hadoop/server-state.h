@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * What the files of the server share. server.c has the listening socket and the clocks; greeting.c takes a connection
- * from its first byte to its context; call.c has its calls.
+ * State shared by the files of the server. server.c handles the listening socket and time limits, greeting.c handles a
+ * connection from its first byte to its context, and call.c handles calls.
  */
 
 #include "rpc/hadoop/protocol.h"
 #include "rpc/hadoop/server.h"
 #include "rpc/hadoop/wire.h"
 
-/* So many calls of one connection may wait for their answers; then nothing more is read from it. */
+/* Maximum number of unanswered calls of a connection. Above it, the server stops reading from the connection. */
 #define NM_SERVER_CALLS_MAX 32u
 
 enum nm_server_phase {
@@ -18,7 +18,7 @@ enum nm_server_phase {
     NM_SERVER_SASL,
     NM_SERVER_CONTEXT,
     NM_SERVER_OPEN,
-    NM_SERVER_ENDING, /* it has been told why, and reads no more */
+    NM_SERVER_ENDING, /* the client has been sent the reason; the server no longer reads */
 };
 
 struct nm_hadoop_server {
@@ -33,30 +33,31 @@ struct nm_hadoop_server {
 };
 
 struct nm_server_connection {
-    struct nm_wire wire; /* first */
+    struct nm_wire wire; /* must be the first member */
     struct nm_hadoop_server *server;
     struct nm_server_connection *next, **prev_next;
     enum nm_server_phase phase;
     bool stranger;
-    struct nm_sasl_server *sasl; /* NULL: taken at its word */
+    struct nm_sasl_server *sasl; /* NULL: the client isn't authenticated */
     char *user;
-    struct nm_turn turn; /* of the frame that the wire keeps */
+    struct nm_turn turn; /* turn for the frame that the wire keeps */
     struct nm_hadoop_call *calls;
     unsigned n_calls;
-    uint64_t since_usec; /* the connection; or the last call's coming or answer; or the frame's begin */
+    uint64_t since_usec; /* start of the connection, of the last call or answer, or of the frame */
 };
 
-/* greeting.c: preamble and packets until the connection is open. */
+/* greeting.c: handle the preamble and packets until the connection is open. */
 int nm_greeting_preamble(struct nm_server_connection *c, struct nm_bytes start);
 int nm_greeting_packet(struct nm_server_connection *c, struct nm_bytes packet);
-/* Says why, and ends it. */
+/* Sends the reason to the client and ends the connection. */
 void nm_greeting_refuse(struct nm_server_connection *c, const struct nm_exception *why);
 
-/* call.c: packets of an open connection. */
+/* call.c: handles packets of an open connection. */
 int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet);
-/* The connection goes; its calls stay with their methods. */
+/* Detaches the calls from a connection that ends. Their methods still own them. */
 void nm_server_orphan_calls(struct nm_server_connection *c);
 
-/* The first message of a client's packet, which *ret_id points into, and what follows it; -EBADMSG. */
+/* Parses the first message of a client's packet, to which *ret_id points, and removes it from the packet. Returns
+ * -EBADMSG if it is invalid. */
 int nm_server_header(struct nm_arena *a, struct nm_bytes *packet, const Hadoop__RpcRequest **ret,
                      struct nm_protocol_id *ret_id, struct nm_exception *why);

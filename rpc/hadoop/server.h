@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * A server of Hadoop's RPC. Its owner says which protocols it has, each a table of methods with the messages that they
- * take and give, and who bears which token. What doesn't fit (an unknown protocol, version or method, a message that is
- * none) is answered here, as Java does. A method answers at once or later; calls of one connection may be answered in
- * any order.
+ * A server of Hadoop's RPC. Its owner provides the protocols, each a table of methods with their request and answer
+ * messages, and the look-up of tokens. The server itself answers invalid requests (an unknown protocol, version or
+ * method, a malformed message), as Java does. A method answers at once or later. Calls of one connection may be
+ * answered in any order.
  *
- * What clients may cost is bounded. Places and bytes are rationed (util/quota.h): by the client's address until it is
- * known, and from then on by its token, so that who bears one isn't in the way of others and finds room however many
- * strangers there are. Time, too: a client's next call waits while it has had more than its share. A connection is
- * closed when its greeting, a frame or the fetching of an answer takes too long, and when nothing is asked for long.
+ * The resources of clients are limited. Places and bytes are counted (util/quota.h) per address until the client is
+ * authenticated, and per token afterwards, so that unauthenticated clients can't exhaust the resources of clients with
+ * a token. Time is limited too: after a client has used more than its share, its next call waits. The server closes a
+ * connection whose greeting, frame or reading of an answer takes too long, and an idle connection.
  */
 
 #include <systemd/sd-event.h>
@@ -24,7 +24,7 @@ struct nm_hadoop_call;
 struct nm_hadoop_method {
     const char *name;
     const ProtobufCMessageDescriptor *request;
-    /* Must see to it that the call is answered or refused, now or later. */
+    /* Must answer or refuse the call, now or later. */
     void (*handle)(struct nm_hadoop_call *call, void *userdata);
 };
 
@@ -38,23 +38,24 @@ struct nm_hadoop_protocol {
 struct nm_hadoop_server_options {
     const struct nm_hadoop_protocol *protocols;
     size_t n_protocols;
-    nm_sasl_lookup lookup; /* NULL: clients are taken at their word, without SASL */
-    void *userdata;        /* of lookup and the methods */
-    int64_t priority;      /* of its event sources */
-    /* 0: the default. */
+    nm_sasl_lookup lookup; /* NULL: clients aren't authenticated, and SASL isn't used */
+    void *userdata;        /* argument of lookup and the methods */
+    int64_t priority;      /* event loop priority of the server's sources */
+    /* Limits; 0 selects the default. */
     unsigned connections_max;     /* 1024 */
-    uint64_t bytes_max;           /* of all of them together: 32 MiB */
-    size_t frame_max;             /* a request of somebody known: 4 MiB */
-    uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it if many have none */
+    uint64_t bytes_max;           /* all connections together: 32 MiB */
+    size_t frame_max;             /* request of an authenticated client: 4 MiB */
+    uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it while many connections
+                                     have no context */
     uint64_t frame_usec;          /* from a frame's first byte to its last: 30 s */
-    uint64_t stall_usec;          /* without anything of an answer being fetched: 30 s */
-    uint64_t idle_usec;           /* without a call: 2 min; Java's clients close after 10 s */
+    uint64_t stall_usec;          /* time without progress in sending an answer: 30 s */
+    uint64_t idle_usec;           /* time without a call: 2 min; Java's clients close after 10 s */
 };
 
-/* listen_fd is bound and listening, and the server's from now on, also on failure. The tables must outlive it. */
+/* Creates a server on a listening socket, which it takes over, also on failure. The tables must outlive the server. */
 int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_server_options *options,
                          struct nm_hadoop_server **ret);
-/* Not from within a method, and only when every call has been answered or refused. */
+/* Frees the server. Must not be called from a method. All calls must have been answered or refused. */
 struct nm_hadoop_server *nm_hadoop_server_free(struct nm_hadoop_server *s);
 NM_DEFINE_CLEANUP(struct nm_hadoop_server *, nm_hadoop_server_free)
 
@@ -62,16 +63,18 @@ unsigned nm_hadoop_server_connections(const struct nm_hadoop_server *s);
 
 /* ---- for methods -------------------------------------------------------------------------- */
 
-/* All of it lives as long as the call. */
+/* Return properties of a call. They are valid as long as the call. */
 const ProtobufCMessage *nm_hadoop_call_request(const struct nm_hadoop_call *call);
-struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* of the token; empty without SASL */
+struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* identifier of the token; empty without
+                                                                                 SASL */
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
-struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's, packed; empty: none */
-/* Who pays for what is kept for the call elsewhere; with a reference of its own it may live longer. */
+struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's context, packed; empty:
+                                                                              none */
+/* Returns the account to charge for data that is kept for the call elsewhere. A new reference may outlive the call. */
 struct nm_quota_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
-/* For what the answer is made of. */
+/* Returns the arena for building the answer. */
 struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call);
 
-/* Both end the call. If the client has gone, nobody hears it. */
+/* End the call. If the client has disconnected, the answer is dropped. */
 void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *answer);
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why);

@@ -2,31 +2,32 @@
 #pragma once
 
 /*
- * Hadoop's older way of writing things down, Writable (WritableUtils and Text of 3.4.2): tokens and files of tokens
- * use it still.
+ * Writable, Hadoop's older serialization (WritableUtils and Text of Hadoop 3.4.2), which tokens and token files still
+ * use.
  *
- *   vint   one byte -112 ... 127 is itself. Else the first byte says how many follow, the highest first:
- *          -113 ... -120 for 1 ... 8 of a number, -121 ... -128 for 1 ... 8 of its complement, a negative number
- *   bytes  a vint that is their number, and they
- *   Text   the same, UTF-8
+ *   vint   one byte -112 ... 127 is the value itself. Otherwise the first byte gives the number of bytes that follow,
+ *          big endian: -113 ... -120 for 1 ... 8 bytes of the number, -121 ... -128 for 1 ... 8 bytes of the
+ *          complement of a negative number
+ *   bytes  a vint with the length, and the bytes
+ *   Text   the same, in UTF-8
  */
 
 #include "rpc/hadoop/bytes.h"
 
-/* Readers take from the front of from; on failure (-EBADMSG) nothing is taken. */
+/* Readers remove a value from the front of from. On failure (-EBADMSG) they leave from unchanged. */
 int nm_writable_vint(struct nm_bytes *from, int64_t *ret);
 int nm_writable_bytes(struct nm_bytes *from, struct nm_bytes *ret);
 
-/* Writers append. Zeroed at first; done with nm_writer_done(). A writer without memory goes on writing nothing, and
- * says so at the end. */
+/* Writers append values. A writer starts zeroed and ends with nm_writer_done(). After an allocation failure it ignores
+ * further values, and nm_writer_result() returns the error. */
 struct nm_writer {
     uint8_t *data;
     size_t size, room;
     bool failed;
 };
 
-void nm_writer_done(struct nm_writer *w); /* may hold passwords: wiped */
+void nm_writer_done(struct nm_writer *w); /* wipes the data, which may contain passwords */
 int nm_writer_result(const struct nm_writer *w, struct nm_bytes *ret);
-void nm_writer_put(struct nm_writer *w, struct nm_bytes bytes); /* as they are */
+void nm_writer_put(struct nm_writer *w, struct nm_bytes bytes); /* appends the bytes without their length */
 void nm_writer_vint(struct nm_writer *w, int64_t value);
 void nm_writer_bytes(struct nm_writer *w, struct nm_bytes bytes);

@@ -42,7 +42,7 @@ enum nm_reply_state {
 struct nm_reply {
     unsigned status;
     enum nm_reply_state state;
-    int failed;      /* the error that stopped it: it stays stopped */
+    int failed;      /* the error that stopped the parser; it stays stopped */
     bool has_length, chunked;
     bool has_log_position;
     uint64_t log_position; /* value of the header NM_REPLY_LOG_POSITION */
