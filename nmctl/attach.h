@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Following a container: its output to ours, until it has ended. */
+/* Follows a container: copies its output to nmctl's own until the container has ended. */
 
 #include <jansson.h>
 
@@ -10,25 +10,27 @@
 struct nm_attach_params {
     const char *id;
     bool want_stdout, want_stderr;
-    bool want_end;       /* learn how it ended */
-    bool follow;         /* else: what was written so far */
-    uint64_t since_usec; /* CLOCK_REALTIME: no lines from before; 0: all */
-    bool timestamps;     /* each line with when it was written */
+    bool want_end;       /* find out how it ended */
+    bool follow;         /* false: print only the output written so far */
+    uint64_t since_usec; /* CLOCK_REALTIME; omits older lines; 0: all */
+    bool timestamps;     /* print the time at which each line was written */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
-    bool narrate;        /* print on stderr that it is queued, started, paused, resumed */
-    int signal_fd; /* the container is ours: a signal here, or a reader of its output that goes,
-                      kills it (the second signal: at once). -EBADF: it is not */
-    int signal;          /* one that has come already, or 0 */
-    int until_fd;        /* the connection of its terminal: come back as soon as something is said there. Without a word
-                            it has none: then its output is wanted. 0: there is no such connection */
+    bool narrate;        /* print on stderr when it is queued, started, paused or resumed */
+    int signal_fd; /* signalfd; nmctl started the container, so a signal, or a closed reader of its output, kills it
+                      (the second signal: at once). -EBADF: nmctl didn't start it */
+    int signal;          /* a signal received before, or 0 */
+    int until_fd;        /* connection of the container's terminal: return as soon as it is readable. If the connection
+                            ends without data, the container has no terminal, and its output is followed. 0: no
+                            connection */
 };
 
 struct nm_attach_result {
-    json_t *container; /* want_end: as it ended, the caller's reference; NULL: that isn't known, or not in time */
-    int signal;        /* the last signal that came, or 0 */
-    bool until;        /* something is said at until_fd, and nothing else has ended this */
+    json_t *container; /* want_end: the ended container, a reference that the caller owns; NULL: unknown, or not known
+                          in time */
+    int signal;        /* the last signal received, or 0 */
+    bool until;        /* until_fd is readable, which ended the call */
 };
 
-/* Returns NM_CTL_OK, or another exit status after having said why. *ret is set in any case. */
+/* Returns NM_CTL_OK, or another exit status after printing the reason. Sets *ret in any case. */
 int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
                   struct nm_attach_result *ret);

@@ -12,13 +12,13 @@ enum nm_bar_part { NM_BAR_GUARANTEED, NM_BAR_OPPORTUNISTIC, NM_BAR_RESERVED, NM_
 struct nm_bar {
     double parts[NM_BAR_PARTS]; /* shares of capacity, drawn one after the other */
     double alpha, beta;         /* shares of capacity; 0: no mark */
-    double top;                 /* share of capacity at the right end, 1 or more */
+    double top;                 /* share of capacity that the right end represents, 1 or more */
     unsigned width;             /* columns */
 };
 
 void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term);
-/* The line above bars that says where the marks are: "a" and "b" (alpha and beta), and capacity if
- * it isn't the end. */
+/* Prints the line above bars that labels the marks: "a" and "b" (alpha and beta), and capacity if it isn't the right
+ * end. */
 void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term);
-/* What the parts look like. */
+/* Prints a legend of the bar's parts. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term);

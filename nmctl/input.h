@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Standard input on its way to a container, in a process of its own beside the one that follows its output. */
+/* Copies standard input to a container, in a child process, while the parent follows the container's output. */
 
 #include <sys/types.h>
 
-/* Starts it; `fd`, the connection, stays the caller's. Its pid, or -errno. */
+/* Starts the child process. `fd` is the connection, which stays the caller's. Returns the child's pid or -errno. */
 pid_t nm_input_start(int fd);
 void nm_input_stop(pid_t pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Messages of nmctl: "nmctl: <message>" on stderr. A message is one line; for a terminal it is broken between words. */
+/* Messages of nmctl: "nmctl: <message>" on stderr. A message is one line. On a terminal it is wrapped between words. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,25 +9,25 @@
 
 #include "util/macros.h"
 
-/* Control characters (a name may come from anywhere) are replaced before they reach the terminal.
- */
+/* Prints a message. Control characters, which a container's name may contain, are replaced. */
 void nm_message(const char *format, ...) nm_printf(1, 2);
 
-/* As nm_message(), in place of the last one that was said so, if nothing was said since: for a terminal that may be
- * rewritten. */
+/* Prints a message that replaces the previous one printed by this function, unless another message has been printed
+ * since. For terminals that nm_message_can_rewrite() accepts. */
 void nm_message_again(const char *format, ...) nm_printf(1, 2);
-/* Takes what was said so from the terminal. */
+/* Erases the message of nm_message_again() from the terminal. */
 void nm_message_no_more(void);
-/* Is stderr a terminal with a cursor that moves, and ours now? Another program in the foreground writes there, too. */
+/* Returns whether stderr is a terminal that can move the cursor and nmctl is in the foreground. Otherwise another
+ * program may write there too. */
 bool nm_message_can_rewrite(void);
 
-/* Sets the stream for messages, and its width (0: not limited). NULL: stderr. While a full-screen picture is drawn,
+/* Sets the stream for messages and its width (0: unlimited). NULL: stderr. While a full-screen picture is shown,
  * messages are part of the picture. */
 void nm_message_to(FILE *f, unsigned width);
 
 _Noreturn void nm_message_oom(void);
-/* Returns the formatted text, which the caller frees. Ends the program where there is no memory for it. */
+/* Returns the formatted text, which the caller frees. Ends the program if memory runs out. */
 nm_printf(1, 0) char *nm_xvasprintf(const char *format, va_list ap);
 
-/* The nearest word to `given` if it is near enough to be meant, else NULL. */
+/* Returns the word most similar to `given`, or NULL if none is similar enough. */
 const char *nm_message_nearest(const char *given, const char *const *words, size_t n);

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Telling the person before a terminal what happens to the container that they wait for. */
+/* Messages for a user who waits for a container, about its changes of state. */
 
 #include <jansson.h>
 
 #include "nmctl/nmctl.h"
 
 struct nm_progress {
-    uint64_t next_usec;      /* CLOCK_BOOTTIME of the next look */
-    uint64_t said_usec;      /* and of the last message */
-    char said_of[128];       /* the state, position and reason that it told; "": nothing has been told */
+    uint64_t next_usec;      /* CLOCK_BOOTTIME of the next query */
+    uint64_t said_usec;      /* CLOCK_BOOTTIME of the last message */
+    char said_of[128];       /* state, position and reason in the last message; "": no message yet */
     bool told_waiting, started, paused;
-    bool waits;              /* the container existed before: tell which one it is, its state, and that it lasts */
+    bool waits;              /* the container existed before, so messages name it, its state, and the continued wait */
     bool tty;
-    unsigned others;         /* waits: so many more containers are waited for */
-    uint64_t deadline_usec;  /* CLOCK_BOOTTIME: no look lasts longer; UINT64_MAX: none */
-    uint64_t answered_usec;  /* when nmd answered last */
-    bool silent;             /* it has been said that nmd doesn't answer */
-    char title[160];         /* of the container; "": not known yet */
+    unsigned others;         /* waits: number of other containers that nmctl waits for */
+    uint64_t deadline_usec;  /* CLOCK_BOOTTIME at which a query ends at the latest; UINT64_MAX: none */
+    uint64_t answered_usec;  /* time of nmd's last answer */
+    bool silent;             /* a message has reported that nmd doesn't answer */
+    char title[160];         /* name of the container; "": not known yet */
 };
 
 void nm_progress_init(struct nm_progress *n, bool waits);
-/* When to look again; UINT64_MAX: no need. */
+/* Returns the time of the next query; UINT64_MAX: none is needed. */
 uint64_t nm_progress_next(const struct nm_progress *n);
-/* Asks nmd and tells what is new. */
+/* Queries nmd and prints what has changed. */
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id);
-/* nmd has been away and is back, which has been said. */
+/* Resumes after nmd was unreachable. The caller has printed a message about that. */
 void nm_progress_resume(struct nm_progress *n);
-/* Nothing more is to be told: a line that was kept up to date goes. */
+/* Erases the message that was being updated, because no more messages follow. */
 void nm_progress_done(void);
-/* How it ended, unless it simply exited. */
+/* Prints how the container ended, unless it exited normally. */
 void nm_progress_end(const json_t *container);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A picture that is redrawn in place. */
+/* A picture on the terminal that is redrawn in place. */
 
 #include <stdio.h>
 
@@ -10,13 +10,13 @@
 
 #define NM_SCREEN_PERIOD_USEC NM_USEC_PER_SEC
 
-/* Draws one picture; errors said meanwhile land in it. Returns an exit status. */
+/* Draws one picture, which also contains the error messages printed meanwhile. Returns an exit status. */
 typedef int (*nm_screen_draw_t)(struct nm_ctl *ctl, FILE *f, const struct nm_term *term,
                                 void *userdata);
 
-/* A key is the byte that the terminal sends, or one of these, for which it sends several. */
+/* A key is the byte that the terminal sends, or one of these values for a key with an escape sequence. */
 enum nm_key {
-    NM_KEY_FIRST = 256, /* above every byte */
+    NM_KEY_FIRST = 256, /* greater than every byte */
     NM_KEY_UP = NM_KEY_FIRST,
     NM_KEY_DOWN,
     NM_KEY_LEFT,
@@ -28,16 +28,16 @@ enum nm_key {
     NM_KEY_ESCAPE, /* the Escape key itself */
     NM_KEY_OTHER,  /* an unknown escape sequence */
 };
-/* Returns the first key of the data, which has at least one byte. *ret_used: how many bytes that key takes. */
+/* Returns the first key in the data, which has at least one byte. *ret_used: number of bytes of that key. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used);
 
-/* Handles a key, and returns whether it has a meaning. A q without one ends the picture. */
+/* Handles a key and returns whether it has a meaning. The key q ends the picture if it has no other meaning. */
 typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*
- * Draws until q, Ctrl-C or SIGTERM, on a terminal's alternate screen, which is left as it was
- * found. Where stdout is no terminal the pictures simply follow each other, and one that fails ends
- * it. *period_usec: the time between two pictures, which `key` (may be NULL) may change. Returns the exit status.
+ * Draws pictures until q, Ctrl-C or SIGTERM, on the terminal's alternate screen, and restores the terminal at the end.
+ * If stdout isn't a terminal, the pictures are printed one after the other, and a failed one ends the loop.
+ * *period_usec: time between two pictures, which `key` (may be NULL) may change. Returns the exit status.
  */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata);

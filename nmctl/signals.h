@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Signals that are read in a loop, and interrupt nothing. */
+/* Receives signals through a descriptor, so that they don't interrupt system calls. */
 
 #include <stddef.h>
 
-/* These come to a descriptor (signalfd), which is returned, from now on; what is ignored (nohup) stays ignored. A
- * reader that has gone is no longer told by SIGPIPE either, but by write(). Or -errno. */
+/* Blocks the signals and returns a signalfd for them, or -errno. Signals that are ignored (nohup) stay ignored. Also
+ * ignores SIGPIPE: write() then fails with EPIPE if the reader has gone. */
 int nm_signals_hold(const int *signals, size_t n);

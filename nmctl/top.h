@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The view of `nmctl top` on a list of containers: filter, order and scroll position, and how keys change them. This
- * neither draws nor talks to nmd. */
+/* The view of `nmctl top` on a list of containers: filter, order and scroll position, and the effect of keys on them.
+ * The code neither draws nor calls nmd. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,26 +14,26 @@
 struct nm_top {
     const char *sort;                  /* one of nm_sort_keys */
     bool reverse;
-    char filter[NM_TOP_FILTER_SIZE];   /* words, all of which must match: nm_top_matches(); "": all containers */
-    char before[NM_TOP_FILTER_SIZE];   /* while the filter is edited: the former one, to which Escape returns */
+    char filter[NM_TOP_FILTER_SIZE];   /* words that must all match, see nm_top_matches(); "": all containers */
+    char before[NM_TOP_FILTER_SIZE];   /* while the filter is edited: the previous filter, which Escape restores */
     bool editing, help;
-    uint64_t period_usec;              /* between two pictures */
-    size_t first, page;                /* the first row that is shown, and how many rows fit (0: all) */
-    size_t n_all;                      /* containers in the list */
-    size_t n;                          /* those that match the filter */
-    const json_t **containers;         /* these n, in order; borrowed from the list */
+    uint64_t period_usec;              /* time between two pictures */
+    size_t first, page;                /* first row shown, and number of rows that fit (0: all) */
+    size_t n_all;                      /* number of containers in the list */
+    size_t n;                          /* number of containers that match the filter */
+    const json_t **containers;         /* the n matching containers, in order; borrowed from the list */
 };
 
-/* Returns whether each word of the filter is the container's number or a part of its id, name, application, user, type,
- * state or command, in letters of any case. A word with '!' before it must match none of them. */
+/* Returns whether each word of the filter equals the container's number or is part of its id, name, application, user,
+ * type, state or command, ignoring case. A word after '!' must match none of them. */
 bool nm_top_matches(const json_t *container, const char *filter);
 
-/* Filters and sorts the containers of the list, which must outlive the view. nm_top_done() drops them, but keeps their
- * number, since keys that scroll need it. */
+/* Filters and sorts the containers of the list, which must outlive the view. nm_top_done() releases the array, but
+ * keeps the number of containers for keys that scroll. */
 void nm_top_take(struct nm_top *t, const json_t *list);
 void nm_top_done(struct nm_top *t);
-/* Sets how many rows fit, and moves `first` so that no room stays empty that a container could fill. */
+/* Sets how many rows fit, and adjusts `first` so that no row stays empty that a container could fill. */
 void nm_top_fit(struct nm_top *t, size_t page);
 
-/* Handles a key (screen.h). Returns false if it has no meaning here. */
+/* Handles a key (screen.h). Returns false if the key has no meaning. */
 bool nm_top_key(struct nm_top *t, int key);
