@@ -11,10 +11,10 @@
 #include "rpc/local/messages.h"
 #include "util/macros.h"
 
-/* What is refused for want of memory is answered with a short text that must still get through. */
+/* Size up to which a text needs no quota, so that a refusal for lack of memory can still be sent. */
 #define FREE_BYTES 4096
 
-/* The text's bytes, and whom to tell when they have been sent. */
+/* A text that is being sent, and the account to which its bytes return afterwards. */
 struct sent {
     struct nm_quota_account *account;
     char *text;
@@ -35,7 +35,7 @@ void nm_answer_done(struct nm_answer *a)
     *a = (struct nm_answer){};
 }
 
-/* The ration is asked before the allocator: that one says yes to everybody. */
+/* Reserves the quota before it allocates, because the allocator itself doesn't limit users. */
 static int resize(struct nm_answer *a, size_t size)
 {
     size_t rationed = size > FREE_BYTES ? size : 0;
@@ -99,7 +99,7 @@ int nm_answer_end(struct nm_answer *a, struct MHD_Response **ret)
     struct sent *s;
 
     if (a->error == 0)
-        a->error = resize(a, NM_MAX(a->len, (size_t)1)); /* to what it needs */
+        a->error = resize(a, NM_MAX(a->len, (size_t)1)); /* shrink to the used size */
     if (a->error != 0)
         return a->error;
     s = malloc(sizeof *s);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* "null", as of a page in a sandbox, is none of nmd's either. */
+/* Returns whether the origin is nmd's own page. "null", the origin of a sandboxed page, isn't. */
 static bool is_own(const char *origin, const char *host)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -22,7 +22,8 @@ static bool is_own(const char *origin, const char *host)
     return false;
 }
 
-/* An address is where the page itself came from, and a name without a dot is nobody's to register. */
+/* Returns whether DNS rebinding can't produce this host. With an address the page itself came from this host, and a
+ * name without a dot can't be registered in DNS. */
 static bool is_safe(struct nm_names *names, const char *host)
 {
     struct in6_addr address;

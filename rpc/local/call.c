@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A request from its first line to its answer. libmicrohttpd calls in three steps: headers are
- * there (begin), a piece of the body came (take_body), the request is complete (finish). What is
- * wrong with it is mostly clear at the first step, but an answer given there makes the library
- * close the connection, so it waits for the last one. Only a body that is announced too large is
- * refused before it is read.
+ * Processes a request from its first line to its answer. libmicrohttpd calls in three steps: the headers have arrived
+ * (begin), a piece of the body has arrived (take_body), the request is complete (finish). Most errors are known in the
+ * first step. An answer in that step would make libmicrohttpd close the connection, so the answer is sent in the last
+ * step. Only a body whose announced length is too large is refused at once.
  */
 
 #include "rpc/local/call.h"
@@ -18,9 +17,9 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-#define HADOOPS "/ws/" /* all below is Hadoop's own interface, and its errors look like Hadoop's */
+#define HADOOPS "/ws/" /* prefix of Hadoop's own interface, which uses Hadoop's error format */
 
-/* ---- its turn ----------------------------------------------------------------------------- */
+/* ---- turns --------------------------------------------------------------------------- */
 
 static void resume(struct nm_turn *t)
 {
@@ -67,10 +66,10 @@ void nm_call_went(struct nm_call *call)
     nm_quota_account_charge(call->account, nm_sub_u64(now, call->went_usec), now);
 }
 
-/* ---- birth and death ---------------------------------------------------------------------- */
+/* ---- construction and destruction --------------------------------------------------------------------------- */
 
-/* Only the target is known yet. What is wrong with it waits in `early`, as all that is found before
- * the last step does. */
+/* Creates a call. Only its target is known yet. `early` keeps an error in the target, as all errors found before the
+ * last step, until that step. */
 struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
 {
     struct nm_call *call = calloc(1, sizeof *call);
@@ -86,7 +85,7 @@ struct nm_call *nm_call_new(struct nm_host *host, const char *raw_target)
     return call;
 }
 
-/* What came, once it is no longer needed: the answer may be under way for minutes. */
+/* Frees the received body as soon as it isn't needed, because sending the answer may take minutes. */
 static void drop_data(struct nm_call *call)
 {
     if (call->data_size > 0)
@@ -121,7 +120,7 @@ int nm_call_answer(struct nm_call *call, unsigned status, const char *content_ty
         return -ENOMEM;
     call->answer = response;
     call->answer_status = status;
-    /* Short of memory a header may be missing; the answer is still right. */
+    /* If memory is short, a header may be missing; the answer is still correct. */
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -158,7 +157,7 @@ int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j)
 
     nm_answer_begin(&a, call->account);
     nm_answer_add_json(&a, j);
-    nm_answer_add(&a, "\n", 1); /* so that a shell's prompt comes on its own line */
+    nm_answer_add(&a, "\n", 1); /* puts a shell's prompt on its own line */
     return nm_call_answer_text(call, status, "application/json", &a);
 }
 
@@ -177,7 +176,7 @@ void nm_call_done_to(struct nm_call *call, const char *what)
     (void)snprintf(call->done_to, sizeof call->done_to, "%s", what);
 }
 
-/* A failure that is nobody's fault at the other end. */
+/* Returns the message for an internal failure, which the client didn't cause. */
 static const char *failure(struct nm_call *call, int r)
 {
     if (*call->done_to) {
@@ -196,7 +195,7 @@ static const char *failure(struct nm_call *call, int r)
     return "internal";
 }
 
-/* Turns what a handler (or begin) returned into an error answer. */
+/* Converts the return value of a handler (or of begin) to an error answer. */
 static int answer_error(struct nm_call *call, int r)
 {
     const char *code = NULL;
@@ -206,8 +205,7 @@ static int answer_error(struct nm_call *call, int r)
         code = failure(call, r);
         status = code ? 500 : 503;
     }
-    /* A container that is too large for the node is 422; to those who read the code it is the same
-     * word. */
+    /* 422 (a container is too large for the node) and 413 have the same error code. */
     if (status == 413)
         code = "too-large";
     call->problem.outcome = r > 0 ? (enum nm_agent_outcome)r : call->problem.outcome;
@@ -220,8 +218,7 @@ static int answer_error(struct nm_call *call, int r)
     return r;
 }
 
-/* Gives the answer to libmicrohttpd. A stream may take as long as it likes; any other answer must
- * be fetched. */
+/* Queues the answer in libmicrohttpd. A stream has no time limit. The client must read any other answer in time. */
 static enum MHD_Result send_answer(struct nm_call *call)
 {
     struct nm_connection *c = nm_host_connection(call->connection);
@@ -231,7 +228,7 @@ static enum MHD_Result send_answer(struct nm_call *call)
     c->deadline_usec = call->stream ? UINT64_MAX : nm_now_usec() + 4 * call->host->timeout_usec;
     if (call->endless)
         (void)MHD_set_connection_option(call->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-    if (call->tcp) /* the gate looks at a connection's first request only */
+    if (call->tcp) /* the gate checks only the first request of a connection */
         (void)MHD_add_response_header(call->answer, MHD_HTTP_HEADER_CONNECTION, "close");
     r = MHD_queue_response(call->connection, call->answer_status, call->answer);
     MHD_destroy_response(call->answer);
@@ -244,15 +241,15 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
     if (r != 0)
         r = answer_error(call, r);
     if (r != 0)
-        return MHD_NO; /* not even memory for an error: the connection is closed */
+        return MHD_NO; /* no memory for an error answer either: the connection is closed */
     if (!call->answer)
-        return MHD_YES; /* suspended: comes again */
+        return MHD_YES; /* suspended: this function is called again */
     return send_answer(call);
 }
 
-/* ---- the steps ---------------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------------------- */
 
-/* Keeps a status that no outcome of the manager stands for: 405, 413, 415. */
+/* Keeps a status for which the manager has no outcome: 405, 413 or 415. */
 static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)
 {
     call->early_status = status;
@@ -299,8 +296,8 @@ static int check_query(struct nm_call *call)
     return 0;
 }
 
-/* The route as a whole. Whose container it is about is the manager's to judge, and so is what a
- * user may see of it. */
+/* Checks the rights for the route. The manager checks the rights for the container and decides what a user may see of
+ * it. */
 static int check_right(struct nm_call *call)
 {
     if (call->tcp && !(call->route->flags & NM_ROUTE_TCP))
@@ -314,7 +311,7 @@ static int check_right(struct nm_call *call)
     return 0;
 }
 
-/* Media type and announced length. Nothing is read of a body that is announced too large. */
+/* Checks the media type and announced length. A body that is announced too large isn't read. */
 static int check_body_headers(struct nm_call *call)
 {
     const char *type = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND,
@@ -349,8 +346,8 @@ static enum MHD_Result count_framing(void *userdata, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* The library takes the first of two lengths, and ignores one beside chunks; where the next request begins would be a
- * guess. Over TCP the gate has seen to that already (head.h). */
+/* Refuses ambiguous framing. Of two lengths libmicrohttpd uses the first one, and it ignores a length in a chunked
+ * request, so the start of the next request would be ambiguous. Over TCP the gate has checked this already (head.h). */
 static int check_framing(struct nm_call *call)
 {
     unsigned n[2] = {};
@@ -370,7 +367,7 @@ static const char *header(struct nm_call *call, const char *name)
     return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-/* Over TCP the gate has looked at the name, and there is nothing that a page could do. */
+/* Refuses requests of foreign pages. Over TCP the gate has checked the name, and the interface is read-only. */
 static int check_browser(struct nm_call *call)
 {
     const char *origin = header(call, MHD_HTTP_HEADER_ORIGIN), *host = header(call, MHD_HTTP_HEADER_HOST);
@@ -388,8 +385,8 @@ static int check_browser(struct nm_call *call)
     return wrong(call, 421, NM_AGENT_E_INVALID);
 }
 
-/* All that the head of a request gives away, in the order in which it helps to be told: a path that
- * does not exist ahead of a right that is lacking, that ahead of a wrong parameter. */
+/* Checks everything that the head of a request reveals. The order of errors is the one most helpful to the user: a
+ * path that doesn't exist, then a missing right, then an invalid parameter. */
 enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *connection,
                               const char *method)
 {
@@ -426,8 +423,8 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
     return MHD_YES;
 }
 
-/* Doubled, so that a body in small pieces is not copied with each of them. The ration is asked
- * before the allocator: that one says yes to everybody. */
+/* Doubles the buffer, so that a body in small pieces isn't copied for each piece. Reserves the quota before it
+ * allocates, because the allocator itself doesn't limit users. */
 static int grow_data(struct nm_call *call, size_t wanted)
 {
     size_t doubled = NM_MAX(call->data_size * 2, (size_t)1024), size = NM_MAX(wanted, doubled);
@@ -446,7 +443,8 @@ static int grow_data(struct nm_call *call, size_t wanted)
     return 0;
 }
 
-/* A body that turns out wrong is read to its end, unkept: the library takes no answer in between. */
+/* Stores a piece of the body. After an error the rest of the body is read and discarded, because libmicrohttpd accepts
+ * no answer before its end. */
 enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len)
 {
     if (call->early != 0)
@@ -467,7 +465,7 @@ enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t
     return MHD_YES;
 }
 
-/* Comes when the body is complete: a piece of JSON can't be judged. */
+/* Parses the complete body. Incomplete JSON can't be checked. */
 static int parse_body(struct nm_call *call)
 {
     if (!(call->route->flags & NM_ROUTE_BODY))
@@ -477,8 +475,8 @@ static int parse_body(struct nm_call *call)
     return nm_messages_parse_body(call->data, call->data_len, &call->body, &call->problem);
 }
 
-/* Parsed, judged and answered in one go, so that there is one tree at a time, however many send
- * one. What it may take while it is there is the user's nevertheless. */
+/* Parses, checks and answers without returning to the loop, so that only one tree exists at a time, regardless of the
+ * number of clients. The tree is still charged to the user's quota while it exists. */
 static int handle(struct nm_call *call)
 {
     size_t tree = 0;
@@ -500,7 +498,7 @@ static int handle(struct nm_call *call)
     return r;
 }
 
-/* Comes once more after each suspension. */
+/* Handles the complete request. Called again after each suspension. */
 enum MHD_Result nm_call_finish(struct nm_call *call)
 {
     enum MHD_Result r;
@@ -515,7 +513,7 @@ enum MHD_Result nm_call_finish(struct nm_call *call)
 
 /* ---- query parameters --------------------------------------------------------------------- */
 
-/* A parameter that was not given leaves *ret alone: its default is there already. */
+/* Parses a boolean. If the parameter is missing, *ret keeps the default that the caller has stored. */
 int nm_call_query_bool(struct nm_call *call, const char *name, bool *ret)
 {
     const char *value = nm_target_query(&call->target, name);

@@ -23,8 +23,9 @@ static unsigned host_share(const struct nm_connections *all)
     return NM_MAX(tcp_max(all) / 4, 1u);
 }
 
-/* One user must not take all the places, and an administrator must always find one. Of those for TCP one host has a
- * quarter: a stranger that holds its own open is in nobody else's way. */
+/* Returns whether a new connection may be accepted. One user may not use all places, and some are reserved for
+ * administrators. One host may use a quarter of the places for TCP, so that idle connections of one host can't exclude
+ * others. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
 {
     unsigned same = nm_quota_account_places(new->account);
@@ -38,7 +39,7 @@ static bool has_place(const struct nm_connections *all, const struct nm_connecti
     return new->tcp ? all->n_tcp < tcp_max(all) && same < host_share(all) : same < all->max / 4;
 }
 
-/* The library has it to read, and frees its place as soon as it sees the end. */
+/* Shuts a connection down. libmicrohttpd reads the end of the connection and frees its place immediately. */
 static void cut(struct nm_connection *c)
 {
     c->is_leaving = true;
@@ -46,20 +47,21 @@ static void cut(struct nm_connection *c)
     (void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* A client that is served sends its request at once. One that holds a place with half a request must not keep others
- * out: the oldest of these makes way for a newcomer, of the newcomer's host if that has its share, else of the host
- * that has most places. So a host can only get in its own way, and there only for as long as a request takes to come.
- * Visits all connections, of which there are at most all->max. Returns whether there is a place now. */
+/* Closes the oldest TCP connection that hasn't sent its complete request, because a client sends its request at once
+ * and an incomplete one must not exclude others. If the new client's host has its share of places, only its own
+ * connections are candidates, else those of the host with most places. A host can therefore only displace its own
+ * connections, while their requests are arriving. Visits all connections, at most all->max. Returns whether there is a
+ * place now. */
 static bool make_place(struct nm_connections *all, const struct nm_connection *new)
 {
     const bool has_share = nm_quota_account_places(new->account) >= host_share(all);
     struct nm_connection *oldest = NULL;
     unsigned most = 0;
 
-    /* those that were cut have their places until the library has seen it */
+    /* connections that were shut down count until libmicrohttpd has noticed */
     if (!new->tcp || all->n >= all->max || all->n_tcp >= 2 * tcp_max(all))
         return false;
-    for (struct nm_connection *c = all->first; c; c = c->next) { /* the newest first */
+    for (struct nm_connection *c = all->first; c; c = c->next) { /* newest first */
         const unsigned places = nm_quota_account_places(c->account);
 
         if (!c->tcp || c->heard || c->is_leaving || places < most || (has_share && c->account != new->account))
@@ -76,8 +78,8 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     return true;
 }
 
-/* Who comes over TCP is nobody in particular: routes and messages decide what everyone may read. It sees what
- * administrators see, and has no part in their share; what it costs is its host's. */
+/* Identifies the client. A TCP client has no user: routes and messages decide what every client may read. It sees what
+ * administrators see, but doesn't use their quota; its host's account is charged. */
 static int identify(struct nm_connections *all, struct nm_connection *c, const struct sockaddr_storage *sa)
 {
     char who[NM_PEER_NAME_SIZE];
@@ -151,7 +153,7 @@ static void give_up(const struct nm_connections *all, const struct nm_connection
                    (double)all->host->timeout_usec / NM_USEC_PER_SEC);
     if (!c->heard)
         nm_answer_plainly(c->fd, "408 Request Timeout", "invalid", "request", message);
-    (void)shutdown(c->fd, SHUT_RDWR); /* the library sees the end and cleans up */
+    (void)shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd reads the end and releases the connection */
 }
 
 void nm_connections_sweep(struct nm_connections *all, uint64_t now_usec)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers of what concerns containers. Each takes the request apart (messages.h), asks the manager
- * for the operation and answers with the container as it is then, so that a client sees what its request
- * led to without asking again. Who may see and touch which is decided by the manager: here a
- * container of somebody else is one that doesn't exist.
+ * Handlers for containers. Each parses the request (messages.h), calls the manager for the operation, and answers with
+ * the resulting state of the container, so that the client needn't ask again. The manager checks which containers a
+ * user may see and change. Handlers get the same error for a container of another user as for one that doesn't exist.
  *
- * A handler returns 0 with an answer in the call, or what went wrong as util/error.h has it, with
- * call->problem for the sentence; call.c makes the error answer.
+ * A handler returns 0 after setting an answer, or an error as in util/error.h, with call->problem for the message.
+ * call.c makes the error answer.
  */
 
 #include "rpc/local/handlers.h"
@@ -20,16 +19,16 @@
 #include "util/clock.h"
 #include "util/frame.h"
 
-/* What a list has at most, so that none takes long: the next part is another request. */
+/* Maximum number of items in an answer, so that no answer takes long. Clients request the rest separately. */
 #define LIST_MAX 250
 #define DECISIONS_MAX 100
 
-/* While a list is made: each item is written as soon as it is there. */
+/* A list that is being written. Each item is serialized as soon as it is available. */
 struct list {
     struct nm_call *call;
     struct nm_answer answer;
     unsigned n;
-    uint64_t last; /* the arrival number of the last one */
+    uint64_t last; /* arrival number of the last item */
 };
 
 static void begin(struct list *l, const char *text)
@@ -40,7 +39,7 @@ static void begin(struct list *l, const char *text)
 
 static void append(struct list *l, json_t *item)
 {
-    assert(l->answer.account); /* begun, and not ended */
+    assert(l->answer.account); /* between begin() and the end of the list */
     if (l->n++ > 0)
         nm_answer_add(&l->answer, ",", 1);
     nm_answer_add_json(&l->answer, item);
@@ -53,7 +52,7 @@ static int end(struct list *l, const char *text)
     return nm_call_answer_text(l->call, 200, "application/json", &l->answer);
 }
 
-/* The shift between the clocks is worked out each time: somebody may have set the clock. */
+/* Recomputes the difference between the clocks each time, because CLOCK_REALTIME may have been set. */
 static json_t *container_json(struct nm_call *call, const struct nm_container *c, bool listed)
 {
     struct nm_messages_container_extra x = {
@@ -71,12 +70,12 @@ static void list_container(const struct nm_container *c, void *userdata)
 {
     struct list *l = userdata;
 
-    assert(c->view.seq > l->last); /* in order, or the next part would leave some out */
+    assert(c->view.seq > l->last); /* must be in order, or the next part would omit some */
     append(l, container_json(l->call, c, true));
     l->last = c->view.seq;
 }
 
-/* RFC 8288, for those who don't count. */
+/* Adds a Link header to the next part (RFC 8288), for clients that don't count the items. */
 static void link_to_next(const struct list *l, const struct nm_page *page)
 {
     char link[160];
@@ -129,8 +128,9 @@ int nm_handle_show(struct nm_call *call)
     return nm_handle_answer_container(call, 200, call->id);
 }
 
-/* With `replace` the answer waits until the name is free, and the request comes here once more. Meanwhile nobody can
- * have gone, or be about to go, unseen: what nobody waits for isn't started. */
+/* Begins a submission with `replace`: the answer waits until the name is free, and the request is then handled
+ * again. The container isn't started if the client has disconnected or nmd is stopping, because no client would
+ * wait for it. */
 static int replace_begin(struct nm_call *call, const struct nm_submit *s, bool *ret_wait)
 {
     char id[NM_ID_SIZE] = "";
@@ -183,8 +183,8 @@ int nm_handle_submit(struct nm_call *call)
     return r;
 }
 
-/* Does something to the container that call->id names, and answers with it. The id is looked up
- * first: the name may stand for another container, or none, once the operation is done. */
+/* Applies an operation to the container that call->id names, and answers with it. Looks up the id first, because after
+ * the operation the name may belong to another container or to none. */
 static int act(struct nm_call *call, int (*operation)(struct nm_call *call, const char *id))
 {
     const struct nm_container *c;
@@ -281,7 +281,7 @@ int nm_handle_kill(struct nm_call *call)
     return act(call, do_kill);
 }
 
-/* The answer is what it was: there is nothing of it afterwards. */
+/* Answers with the container's state before the removal, because it doesn't exist afterwards. */
 int nm_handle_remove(struct nm_call *call)
 {
     const struct nm_container *c;
@@ -308,7 +308,7 @@ int nm_handle_remove(struct nm_call *call)
 
 /* ---- decisions ---------------------------------------------------------------------------- */
 
-/* A decision compares a container with others, which may be somebody else's: leave those out. */
+/* Removes containers of other users from a decision's candidates. */
 static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
 {
     uint32_t n = 0;
@@ -321,8 +321,7 @@ static void leave_out_foreign(struct nm_call *call, struct nm_decision *d)
         d->on_behalf_of[0] = '\0';
 }
 
-/* Who comes over TCP counts as one who may see all containers (connections.c), but is told no names of
- * users. */
+/* Adds a decision. TCP clients may see all containers (connections.c), but no names of users. */
 static void list_decision(const struct nm_decision *d, void *userdata)
 {
     struct list *l = userdata;
@@ -366,7 +365,7 @@ static void list_application(const struct nm_ended_app *e, void *userdata)
     append(l, nm_messages_ended_app(e, l->call->tcp));
 }
 
-/* As many as there can be are few enough for one answer. */
+/* Lists all ended applications. Their number is bounded, so that one answer suffices. */
 int nm_handle_applications(struct nm_call *call)
 {
     struct list l = {.call = call};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Another command in a container. What it reads and writes is no matter for HTTP: when the request has been found good
- * and a process stands ready, the answer is 101, and the connection is that process's, which has held it since it was
- * forked. So who asks is known, counted and refused as with any other request, there is no second socket to be guarded,
- * and no byte of a session passes through the event loop.
+ * Runs another command in a container. Its input and output don't pass through HTTP. When the request is valid and the
+ * shim's process is ready, nmd answers 101. That process has held the connection since it was forked and then uses it.
+ * The client is therefore identified, counted and refused as for any other request, no second socket needs protection,
+ * and the event loop handles no byte of a session.
  */
 
 #include "rpc/local/handlers.h"
@@ -16,8 +16,9 @@
 #include "rpc/local/messages.h"
 #include "util/frame.h"
 
-/* The answer has been sent. What the client has sent ahead of that is read already, and would be missing: it has to
- * wait for its answer. The connection is closed here, and open there. */
+/* Called when the answer has been sent. Input that the client sent before receiving it has been consumed by
+ * libmicrohttpd and would be lost, so the session is dropped then. nmd closes its descriptor of the connection; the
+ * session's process keeps its own. */
 static void on_upgraded(void *userdata, struct MHD_Connection *connection, void *request, const char *extra,
                         size_t n_extra, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
 {
@@ -41,7 +42,7 @@ static void on_input(void *userdata, struct MHD_Connection *connection, void *re
     struct nm_call *call = userdata;
 
     (void)connection, (void)request, (void)extra;
-    if (n_extra > 0) /* it would be missing */
+    if (n_extra > 0) /* consumed input would be lost */
         (void)shutdown(fd, SHUT_RDWR);
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
     call->host->handed_over = true;
@@ -61,7 +62,7 @@ int nm_exec_answer_input(struct nm_call *call)
 
 /* ---- another command --------------------------------------------------------------------------- */
 
-/* Whoever may see the container is told what else it takes. */
+/* Checks the header Upgrade. A user who may see the container is told which headers are required. */
 static int check_upgrade(struct nm_call *call)
 {
     const char *upgrade = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_UPGRADE);

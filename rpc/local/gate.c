@@ -15,10 +15,11 @@
 #include "rpc/local/names.h"
 #include "util/loop.h"
 
-/* The longest head; the library has no more room for one, either. */
+/* Maximum size of a head. libmicrohttpd has no larger buffer either. */
 #define HEAD_MAX 8192u
 
-/* Who was told something reads it only if nothing of its own is left unread when the socket is closed. */
+/* Sends an error answer. Discards received bytes first, because closing a socket with unread data resets the
+ * connection, and the client would lose the answer. */
 static int refuse(struct nm_connection *c, const char *status, const char *thing, const char *why)
 {
     char waste[HEAD_MAX];
@@ -39,7 +40,7 @@ void nm_gate_turn_away(struct nm_connection *c)
     c->passed(c, -EUSERS);
 }
 
-/* The name by which the cluster knows this node may become known after the start only. */
+/* Returns whether the cluster knows this node by the name. It may become known only after the start. */
 static bool is_upstream_name(const struct nm_host *h, const char *name)
 {
     struct nm_upstream upstream = {};
@@ -52,7 +53,8 @@ static bool is_upstream_name(const struct nm_host *h, const char *name)
     return *upstream.node && strcasecmp(upstream.node, name) == 0;
 }
 
-/* HTTP/1.0 without Host is nobody's browser. */
+/* Returns whether the request addresses this node. HTTP/1.0 without Host is accepted, because browsers always send
+ * Host. */
 static bool is_asked_for(const struct nm_connection *c, const struct nm_head *head)
 {
     char name[256];
@@ -94,7 +96,7 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *use
 
     (void)source, (void)fd;
     if (r == -EINPROGRESS && revents & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-        r = -ECONNRESET; /* nothing more will come */
+        r = -ECONNRESET; /* no more data will come */
     if (r == -EINPROGRESS)
         return 0;
     nm_gate_leave(c);
@@ -102,7 +104,8 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-/* Edge-triggered: what was looked at is still there, and would else wake the loop for ever. */
+/* Adds the socket edge-triggered: the peeked bytes stay in the socket and would otherwise wake the loop
+ * continuously. */
 int nm_gate_enter(struct nm_connection *c, nm_gate_cb_t cb)
 {
     int r = look(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See head.h. RFC 9112, and a little stricter: lines end in CR LF only, and each header that says where the request
- * goes or ends comes once. */
+/* See head.h. Implements RFC 9112 with two stricter rules: lines end only in CR LF, and each header that determines
+ * the destination or end of the request may occur once. */
 
 #include "rpc/local/head.h"
 
@@ -34,7 +34,8 @@ static bool is(const char *s, size_t size, const char *name)
     return size == strlen(name) && strncasecmp(s, name, size) == 0;
 }
 
-/* A number that doesn't fit is another one to each reader; the library answers it twice. */
+/* Parses Content-Length. Refuses a number that overflows, because parsers interpret it differently and libmicrohttpd
+ * would answer twice. */
 static int judge_length(struct judge *j, const char *value, size_t size)
 {
     int64_t length = 0;
@@ -91,8 +92,8 @@ static int judge_header(struct judge *j, const char *line, size_t size)
     return is(line, name_size, "Host") ? judge_host(j, value, size) : 0;
 }
 
-/* The library would pass over empty lines before the first one, and over more spaces than one: what it then reads is
- * not what was judged here. */
+/* Checks the request line. libmicrohttpd would skip empty lines before it and multiple spaces in it, and would parse
+ * something else than was checked here. */
 static int judge_first(struct judge *j, const char *line, size_t size)
 {
     const char *target = memchr(line, ' ', size), *version;
@@ -124,7 +125,7 @@ static int judge_end(struct judge *j)
     return 0;
 }
 
-/* Takes the next line without its end. NUL and its like are refused as soon as they are there. */
+/* Takes the next line without its end. Refuses NUL and other control characters immediately. */
 static int take_line(struct judge *j, const char *data, size_t size, size_t *at, size_t *ret_size)
 {
     for (size_t i = *at; i < size; i++) {

@@ -8,7 +8,7 @@
 
 #include "util/clock.h"
 
-/* What the server attached to the socket; it stays the same over all requests on it. */
+/* Returns the struct that the server attached to the socket. All requests on a connection share it. */
 struct nm_connection *nm_host_connection(struct MHD_Connection *c)
 {
     struct nm_connection *con =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See json-make.h. All text goes through nm_messages_string(), for JSON knows no other than UTF-8. */
+/* See json-make.h. All text passes through nm_messages_string(), because JSON must be UTF-8. */
 
 #include "rpc/local/json-make.h"
 
@@ -13,9 +13,9 @@ json_t *nm_make_object(const struct nm_member *m)
 {
     json_t *o = json_object();
 
-    assert(m->name); /* an object without members is nobody's wish */
+    assert(m->name); /* an object needs at least one member */
     for (; m->name; m++) {
-        /* Takes the value in any case; fails when it or the object is NULL. */
+        /* json_object_set_new_nocheck() always takes over the value, and fails if the value or the object is NULL. */
         if (json_object_set_new_nocheck(o, m->name, m->value) < 0) {
             json_decref(o);
             o = NULL;
@@ -43,7 +43,7 @@ json_t *nm_make_merge(json_t *o, json_t *from)
     return NULL;
 }
 
-/* jansson's integers are signed. */
+/* Saturates at INT64_MAX, because jansson's integers are signed. */
 json_t *nm_make_integer(uint64_t v)
 {
     return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
@@ -54,7 +54,7 @@ json_t *nm_make_integer_or_null(uint64_t v, bool is_null)
     return is_null ? json_null() : nm_make_integer(v);
 }
 
-/* JSON has neither NaN nor infinity, and jansson makes nothing of them. */
+/* Replaces NaN and infinity by 0, because JSON doesn't have them and json_real() would return NULL. */
 json_t *nm_make_real(double v)
 {
     return json_real(isfinite(v) ? v : 0.0);

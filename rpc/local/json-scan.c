@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See json-scan.h. The bytes per value are what jansson and the C library's allocator take for
- * them on 64 bits, a little rounded up; a test counts along.
+ * See json-scan.h. The bytes per value are what jansson and the C library's allocator use on 64-bit systems, slightly
+ * rounded up. A test compares them with real allocations.
  */
 
 #include "rpc/local/json-scan.h"
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SLOT_BYTES 24u /* in an array that is just being enlarged */
+#define SLOT_BYTES 24u /* in an array that is being enlarged */
 #define STRING_BYTES 96u
 #define NUMBER_BYTES 32u
 #define ARRAY_BYTES 128u
 #define OBJECT_BYTES 288u
 #define MEMBER_BYTES 136u
 
-/* From behind the opening quote to behind the closing one. */
+/* Skips from after the opening quote to after the closing one. */
 static size_t skip_string(const char *text, size_t i, size_t len)
 {
     for (; i < len && text[i] != '"'; i++)
@@ -27,7 +27,8 @@ static size_t skip_string(const char *text, size_t i, size_t len)
     return i < len ? i + 1 : len;
 }
 
-/* Asked for every byte of a body: a table is several times as fast as strchr(). */
+/* Characters that end a word. Evaluated for every byte of a body, for which a table is several times as fast as
+ * strchr(). */
 static const bool ends_word[256] = {
     ['\0'] = true, [' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true, [','] = true,
     [':'] = true,  ['['] = true, [']'] = true,  ['{'] = true,  ['}'] = true,  ['"'] = true,
@@ -77,7 +78,7 @@ struct nm_json_size nm_json_scan(const char *text, size_t len)
         case '"':
             end = skip_string(text, end, len);
             longest = end - i > longest ? end - i : longest;
-            count(&s, STRING_BYTES + 2 * (end - i)); /* a name is there twice for a moment */
+            count(&s, STRING_BYTES + 2 * (end - i)); /* the parser temporarily holds two copies of a name */
             break;
         default:
             if (ends_word[(unsigned char)text[i]])
@@ -87,6 +88,6 @@ struct nm_json_size nm_json_scan(const char *text, size_t len)
             count(&s, NUMBER_BYTES);
         }
     }
-    s.tree_bytes += 2 * longest; /* what the parser collects a word in */
+    s.tree_bytes += 2 * longest; /* the parser's buffer for the current word */
     return s;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(): until then
- * nobody can connect, so that there is no moment at which the wrong ones may.
+ * See listen.h. A UNIX socket gets its owner and mode between bind() and listen(). No client can connect before
+ * listen(), so there is no moment with wrong permissions.
  */
 
 #include "rpc/local/listen.h"
@@ -23,12 +23,12 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-/* Who comes behind a flood waits for as many to be let in. When it is full, clients wait in connect(). */
+/* Length of the queue of unaccepted connections. When it is full, clients block in connect(). */
 #define BACKLOG 1024
 #define LEFT_WAIT_USEC (2 * NM_USEC_PER_SEC)
 
-/* Does anybody listen at the path? Then *ret_pid says who, 0 if that can't be known. -errno: that can't be told, as of
- * a socket of another kind, or of one that we may not connect to. */
+/* Returns whether a process listens on the socket, and its pid in *ret_pid, or 0 if unknown. Returns -errno if this
+ * can't be determined, for instance for a socket of another type or without permission to connect. */
 static int is_live(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -37,11 +37,11 @@ static int is_live(const struct sockaddr_un *sa, pid_t *ret_pid)
     socklen_t len = sizeof cred;
 
     *ret_pid = r == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
-    /* EAGAIN: alive, and its queue is full. */
+    /* EAGAIN: a process listens, and its queue is full. */
     return r == 0 || r == -EAGAIN ? true : r == -ECONNREFUSED ? false : r;
 }
 
-/* 0: there is nothing; 1: a socket. */
+/* Returns 0 if path doesn't exist, or 1 if it is a socket. */
 static int look_at(const char *path, char **ret_message)
 {
     struct stat st;
@@ -69,8 +69,8 @@ static int refuse_live(const char *path, pid_t pid, char **ret_message)
                    path, holder);
 }
 
-/* A process that an nmd had just forked has the socket for a moment longer than an nmd that was killed: nobody would
- * ever accept there. */
+/* Waits while the listener is only a child that a killed nmd had just forked. Such a child holds a copy of the socket
+ * for a short time and never accepts a connection. */
 static int wait_while_left(const struct sockaddr_un *sa, pid_t *ret_pid)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
@@ -145,7 +145,7 @@ int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char
     return 0;
 }
 
-/* Will it be there once those are made? */
+/* Returns whether dir will exist after nmd has created dirs. */
 static bool is_made(const char *dir, const char *const *dirs)
 {
     size_t n = strlen(dir);
@@ -174,8 +174,8 @@ int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_m
     return nm_fail(ret_message, r, "socket path %s: %s", path, strerror(-r));
 }
 
-/* "[::1]:8042" into "::1" and "8042", in place. A port alone, or with nothing before its colon, is
- * one on the loopback address: nobody opens a host to the network by leaving something out. */
+/* Splits "[::1]:8042" into "::1" and "8042", in place. A port without address is one on the loopback address, so that
+ * omitting the address doesn't expose the host to the network. */
 static void split_address(char *s, const char **ret_host, const char **ret_port)
 {
     char *colon = strrchr(s, ':');
@@ -206,7 +206,7 @@ static int find_address(const char *address, struct addrinfo **ret, char **ret_m
     if (!copy)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
     split_address(copy, &host, &port);
-    /* getaddrinfo() takes 99999 and keeps its low 16 bits. */
+    /* getaddrinfo() accepts 99999 and truncates it to 16 bits. */
     r = nm_parse_u64(port, &number) < 0 || number > UINT16_MAX
             ? EAI_SERVICE
             : getaddrinfo(host, port, &hints, ret);
@@ -230,7 +230,7 @@ int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret)
     return 0;
 }
 
-/* Bound, but not listening. */
+/* Creates and binds a socket that doesn't listen yet. */
 static int bind_tcp(const char *address, int *ret_fd, char **ret_message)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -274,8 +274,8 @@ int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_messag
     return r;
 }
 
-/* Asked for once, at the start: in the loop nothing may wait for a directory service. A group that
- * doesn't exist has no members, and root administers alone. */
+/* Looks up the group once at the start, because a directory service may block, which isn't allowed in the event loop.
+ * A group that doesn't exist has no members, so only root and nmd's own uid administer. */
 gid_t nm_listen_group(const char *name)
 {
     const struct group *g = name && *name ? getgrnam(name) : NULL;
@@ -283,7 +283,7 @@ gid_t nm_listen_group(const char *name)
     return g ? g->gr_gid : NM_LISTEN_NO_GROUP;
 }
 
-/* Is the group among the supplementary ones that the peer had when it connected? */
+/* Checks whether the group was among the peer's supplementary groups when it connected. */
 static int in_peer_groups(int fd, gid_t gid, bool *ret)
 {
     socklen_t len = 64 * sizeof(gid_t);
@@ -293,7 +293,7 @@ static int in_peer_groups(int fd, gid_t gid, bool *ret)
     if (!groups)
         return -ENOMEM;
     r = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len);
-    if (r < 0 && errno == ERANGE) { /* len now says how much is needed */
+    if (r < 0 && errno == ERANGE) { /* len is now the required size */
         free(groups);
         groups = malloc(len);
         if (!groups)
@@ -309,8 +309,8 @@ static int in_peer_groups(int fd, gid_t gid, bool *ret)
     return 0;
 }
 
-/* What the kernel noted when the client connected. A process that changes its user later, or passes
- * the socket on, stays who it was. */
+/* Returns the identity that the kernel recorded when the client connected. It doesn't change if the process changes
+ * its user later or passes the socket on. */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
 {
     struct ucred cred;

@@ -25,7 +25,7 @@ static int open_piece(struct nm_log_reader *r, uint64_t from, struct nm_output_p
     return nm_manager_open_log(r->manager, &r->caller, r->container_id, r->stream, from, ret, ret_problem);
 }
 
-/* Takes the piece. Its head is for those from whom something was cut. */
+/* Switches to the piece. Its head is shown only if bytes before the piece were cut. */
 static void take(struct nm_log_reader *r, const struct nm_output_piece *p, uint64_t from)
 {
     (void)nm_close(r->piece.fd);
@@ -41,7 +41,7 @@ static uint64_t size_of(const struct nm_output_piece *p)
     return fstat(p->fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* The newest lines may begin in the file before the newest. */
+/* Opens the file in which the newest lines begin, which may be the one before the newest. */
 static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
 {
     struct nm_output_piece p, older;
@@ -61,7 +61,7 @@ static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
     if (k != 0)
         return k;
     size = size_of(&older);
-    if (older.newest || older.base >= p.base) { /* it was cut: there is no such piece */
+    if (older.newest || older.base >= p.base) { /* the older piece was cut and doesn't exist */
         (void)nm_close(older.fd);
         return 0;
     }
@@ -88,7 +88,7 @@ int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem)
     return k == -ENOENT ? 0 : k;
 }
 
-/* In the output, of what is read next. */
+/* Converts the position in the file to one in the output. */
 uint64_t nm_log_reader_position(const struct nm_log_reader *r)
 {
     return r->piece.base + r->next - NM_MIN(r->piece.head, r->next);
@@ -115,7 +115,7 @@ int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool 
     return 0;
 }
 
-/* At the end of a file, or behind it. Returns whether there is more to be read, or -errno. */
+/* Moves on at or after the end of a file. Returns whether there is more to read, or -errno. */
 static int move_on(struct nm_log_reader *r)
 {
     uint64_t at = nm_log_reader_position(r);
@@ -124,14 +124,15 @@ static int move_on(struct nm_log_reader *r)
     struct stat a, b;
     int k;
 
-    if (r->next == 0 && r->piece.base > 0) /* not even its head is written */
+    if (r->next == 0 && r->piece.base > 0) /* its head isn't written yet */
         return false;
     k = open_piece(r, at, &p, &problem);
-    if (k != 0) /* it may have been removed, or forgotten; else there is more, and it can't be had */
+    if (k != 0) /* -ENOENT: the file or the container was removed; a positive outcome: more output exists but can't be
+                   opened */
         return k < 0 && k != -ENOENT ? k : false;
     if (fstat(p.fd, &a) < 0 || fstat(r->piece.fd, &b) < 0 ||
         (a.st_ino == b.st_ino && a.st_dev == b.st_dev && p.base == r->piece.base)) {
-        bool was_cut = size_of(&r->piece) < r->next; /* by another hand: it begins anew */
+        bool was_cut = size_of(&r->piece) < r->next; /* another process truncated the file: start again */
 
         (void)nm_close(p.fd);
         if (was_cut)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What both directions of the messages share: text that is safe to show, and errors. It stands
- * apart from messages.c so that a client which links it doesn't get the daemon with it.
+ * Parts of the messages that both directions use: safe text, and errors. They are separate from messages.c so that
+ * clients needn't link the daemon's code.
  */
 
 #include "rpc/local/messages.h"
@@ -13,8 +13,8 @@
 
 #include "util/utf8.h"
 
-/* json_string() refuses what is no UTF-8, and a command line or a path may be anything: each byte
- * of that kind becomes U+FFFD, three bytes long, as in browsers. */
+/* Replaces each invalid byte by U+FFFD (three bytes), as browsers do, because json_string() rejects invalid UTF-8 and
+ * a command line or path may contain any byte. */
 json_t *nm_messages_string(const char *s)
 {
     const char *p = s;
@@ -36,7 +36,7 @@ json_t *nm_messages_string(const char *s)
     return json_stringn(fixed, out);
 }
 
-/* A whole number as 2, not as 2.0: people read it, too. */
+/* Writes a whole number as 2 instead of 2.0, for readability. */
 json_t *nm_messages_vcores(uint64_t milli)
 {
     return milli % 1000 == 0 ? json_integer((json_int_t)(milli / 1000))
@@ -80,7 +80,7 @@ json_t *nm_messages_error(const struct nm_problem *p, const char *code)
                      nm_messages_string(p->message));
 }
 
-/* Programs that know Hadoop go by the name; its sentences begin with the class that they came from. */
+/* Returns an error in Hadoop's format. Clients of Hadoop's interface evaluate the exception's name. */
 json_t *nm_messages_remote_exception(const struct nm_problem *p)
 {
     const char *name = p->outcome == NM_AGENT_E_NOT_FOUND   ? "NotFoundException"
@@ -95,8 +95,7 @@ json_t *nm_messages_remote_exception(const struct nm_problem *p)
                      nm_messages_string(message), "javaClassName", class);
 }
 
-/* The other direction, for clients. A code that is not known here, of a newer nmd, is outcome 0:
- * its sentence still counts. */
+/* Parses an error. An unknown code, for instance of a newer nmd, becomes outcome 0, and its message is kept. */
 int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
 {
     const char *code, *thing, *value, *message;
@@ -112,14 +111,15 @@ int nm_messages_parse_error(const json_t *j, struct nm_problem *ret)
     return 0;
 }
 
-/* What a client sent is shown in terminals and in the journal: no control characters. */
+/* Shortens text from a client. Replaces control characters, because the text is shown on terminals and in the
+ * journal. */
 void nm_messages_shorten(char *to, size_t size, const char *from)
 {
     size_t n = strlen(from), keep = n < size ? n : size - 4;
 
     assert(size >= 5);
     while (n >= size && keep > 0 && ((unsigned char)from[keep] & 0xc0) == 0x80)
-        keep--; /* not in the middle of a character */
+        keep--; /* don't split a character */
     for (size_t i = 0; i < keep; i++)
         to[i] = iscntrl((unsigned char)from[i]) ? '?' : from[i];
     strcpy(to + keep, n < size ? "" : "...");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is told of the past: decisions, events, and the points of the history. A decision has other clothes in the
- * journal (decision-json.c), where an older nmd must find what it knows; here its members are spelt as everywhere in
- * this interface, its times are times of day, and what it doesn't have is null.
+ * JSON of past events: decisions, events, and points of the history. The journal has another format for decisions
+ * (decision-json.c), which an older nmd must be able to read. In this interface members are spelt as in other
+ * messages, times are CLOCK_REALTIME, and missing values are null.
  */
 
 #include "rpc/local/messages.h"
@@ -14,8 +14,8 @@
 
 /* ---- decisions ------------------------------------------------------------------------------ */
 
-/* Phases are kept in the time since boot, of whichever boot that was; the moment of the decision is known by both
- * clocks. */
+/* Converts a phase's time to CLOCK_REALTIME. Phases are stored as CLOCK_BOOTTIME of the boot in which the decision was
+ * made. The decision's own time is stored in both clocks. */
 static json_t *phase(const struct nm_decision *d, uint64_t at_usec)
 {
     uint64_t shift = nm_sub_u64(d->realtime_usec, d->decided_usec);
@@ -109,8 +109,8 @@ static json_t *decision_course(const struct nm_decision *d)
                      {"candidates", candidates(d)});
 }
 
-/* Redacted: without the user who asked for it, who is named in the texts as well; so they are made
- * from a copy. */
+/* Returns a decision. `redacted` omits the user who asked for it. The generated texts contain the user too, so they
+ * are made from a redacted copy. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted)
 {
     _cleanup_free_ char *explanation = NULL;
@@ -185,7 +185,7 @@ static json_t *pressure(const struct nm_history_point *p, enum nm_history_pressu
     return nm_make_real((double)p->pressure[which] / 10);
 }
 
-/* In the same shape as the status has it. */
+/* Uses the same format as the status. */
 json_t *nm_messages_history_point(const struct nm_history_point *p)
 {
     return NM_OBJECT({"time_usec", nm_make_integer(p->realtime_usec)},

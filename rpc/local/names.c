@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See names.h. Name services are not asked: they may take as long as they like, and strangers have a say in some. */
+/* See names.h. Doesn't use name services, because they may block for any time and outsiders may influence their
+ * answers. */
 
 #include "rpc/local/names.h"
 
@@ -21,13 +22,13 @@
 #define LINES_MAX 10000u
 #define NAMES_MAX 256u
 #define PORT_DIGITS_MAX 5u
-/* The host's addresses are asked for no more often than this, however many ask by others. */
+/* Minimum interval between two reads of the host's addresses, regardless of the number of requests. */
 #define ADDRESSES_USEC NM_USEC_PER_SEC
 
 struct nm_names {
     char *names[NAMES_MAX];
     unsigned n;
-    struct in6_addr *addresses; /* those of IPv4 as mapped ones */
+    struct in6_addr *addresses; /* IPv4 addresses are stored as IPv4-mapped IPv6 addresses */
     size_t n_addresses;
     uint64_t read_usec; /* 0: never */
 };
@@ -61,7 +62,7 @@ static int add(struct nm_names *n, const char *name, size_t size)
         return -ENOMEM;
     if (size > 0 && copy[size - 1] == '.')
         copy[size - 1] = '\0';
-    /* 0.0.0.0 and :: in a configuration mean each address, and are none that a client has business with */
+    /* 0.0.0.0 and :: in a configuration mean all addresses; clients don't address them */
     if (!*copy || nm_streq(copy, "0.0.0.0") || nm_streq(copy, "::") || n->n == NAMES_MAX || has_name(n, copy))
         return 0;
     n->names[n->n++] = STEAL_PTR(copy);
@@ -77,7 +78,7 @@ int nm_names_add(struct nm_names *n, const char *names)
     return r;
 }
 
-/* "ADDRESS NAME ALIAS...": all names of a line that has ours. */
+/* Adds all names of a line "ADDRESS NAME ALIAS..." that contains the host's name. */
 static int add_aliases(struct nm_names *n, const char *line, const char *host)
 {
     const char *names = line + strcspn(line, SEPARATORS);
@@ -88,7 +89,7 @@ static int add_aliases(struct nm_names *n, const char *line, const char *host)
     return 0;
 }
 
-/* "search DOMAIN..." and "domain DOMAIN": our name in each. */
+/* Adds the host's name in each domain of a line "search DOMAIN..." or "domain DOMAIN". */
 static int add_domains(struct nm_names *n, const char *line, const char *host)
 {
     size_t word = strcspn(line, SEPARATORS);
@@ -105,7 +106,7 @@ static int add_domains(struct nm_names *n, const char *line, const char *host)
     return r;
 }
 
-/* A file that isn't there says nothing. */
+/* Adds names from the lines of a file, if it exists. */
 static int add_lines(struct nm_names *n, const char *path, const char *host,
                      int (*add_line)(struct nm_names *n, const char *line, const char *host))
 {
@@ -168,7 +169,7 @@ static bool parse_address(const char *text, struct in6_addr *ret)
     return true;
 }
 
-/* What can't be read now is as it was. */
+/* Reads the addresses. Keeps the old ones if that fails. */
 static void read_addresses(struct nm_names *n)
 {
     struct ifaddrs *first;
@@ -203,7 +204,7 @@ static bool has_address(const struct nm_names *n, const struct in6_addr *address
     return false;
 }
 
-/* All of 127.0.0.0/8 is this host. */
+/* Returns whether the address belongs to this host. All of 127.0.0.0/8 does. */
 static bool is_own(struct nm_names *n, const struct in6_addr *address)
 {
     uint64_t now = nm_now_usec();
@@ -218,9 +219,9 @@ static bool is_own(struct nm_names *n, const struct in6_addr *address)
     return has_address(n, address);
 }
 
-/* ---- what was asked for ------------------------------------------------------------------- */
+/* ---- requested name --------------------------------------------------------------------------- */
 
-/* What a client connected to is one from 1 to 65535; "HOST:" is the scheme's own. */
+/* Returns whether the text is a port from 1 to 65535 or empty: "HOST:" means the default port of the scheme. */
 static bool is_port(const char *text, size_t size)
 {
     unsigned port = 0;

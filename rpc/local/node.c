@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers of what concerns the node and nmd itself. What never changes, the page and the API's
- * description, is compiled in (embed.sh), so that there is no path from which a request could be
- * served a file.
+ * Handlers for the node and nmd itself. The page and the API's description never change and are compiled in
+ * (embed.sh), so that no request can read a file by its path.
  */
 
 #include "agent/problem.h"
@@ -18,7 +17,7 @@
 
 #define NODE "the node" /* for nm_call_done_to() */
 
-/* May the caller know the id of the container that the queue waits for? */
+/* Returns whether the caller may see the id of the container at the head of the queue. */
 static bool may_know(struct nm_call *call, const char *id)
 {
     return call->caller.admin || nm_manager_may_see(call->manager, &call->caller, id);
@@ -36,8 +35,8 @@ int nm_handle_status(struct nm_call *call)
                            nm_manager_pipelines(call->manager, &call->caller, !call->tcp)));
 }
 
-/* Why this node placed a container where it did. Which containers there are elsewhere this node doesn't know, so that
- * "none of that id" is also the answer about one that somebody else has placed. */
+/* Returns why this node placed a container where it did. This node doesn't know the containers of other nodes, so a
+ * container that another node placed is reported as unknown. */
 int nm_handle_placement(struct nm_call *call)
 {
     json_t *placement = nm_manager_placement(call->manager, &call->caller, call->id);
@@ -47,7 +46,7 @@ int nm_handle_placement(struct nm_call *call)
                                       "This node has not placed a container %s, as far as it remembers.", call->id);
 }
 
-/* What the upstream's own nodes answer, for programs that know those. */
+/* Answers requests of the upstream's own node interface, for programs that use it. */
 int nm_handle_upstream(struct nm_call *call)
 {
     const struct nm_upstream_question q = {
@@ -69,7 +68,7 @@ int nm_handle_config(struct nm_call *call)
     return nm_call_answer_json(call, 200, nm_manager_config_to_json(call->manager));
 }
 
-#define DISCARDED_MAX 100 /* that are named; the others are counted */
+#define DISCARDED_MAX 100 /* maximum number of named containers; further ones are counted */
 
 struct discarded {
     uint64_t n;
@@ -86,7 +85,8 @@ static void discard(const struct nm_container *c, void *userdata)
                                                   {"name", nm_make_string_or_null(c->name)}));
 }
 
-/* Who waits now, and in this turn of the loop will be discarded: what is done can't be undone, so it is told. */
+/* Returns the waiting containers that the drain will discard in this turn of the loop. The answer lists them, because
+ * discarding can't be undone. */
 static int find_discarded(struct nm_call *call, json_t **ret)
 {
     struct discarded d = {.named = json_array()};
@@ -114,7 +114,7 @@ static int answer_drain(struct nm_call *call, json_t *discarded)
                       NM_OBJECT({"discarded", discarded})));
 }
 
-/* What changes the node is answered with its status, in which the change can be seen. */
+/* Answers a change of the node with the node's status, which shows the change. */
 int nm_handle_drain(struct nm_call *call)
 {
     struct nm_drain_order d;
@@ -182,8 +182,8 @@ int nm_handle_openapi(struct nm_call *call)
                                  nm_embedded_openapi_len);
 }
 
-/* For who knows no JSON: a load balancer or a watchdog, which look at the status code alone. A node that drains is
- * well. */
+/* Answers health checks of load balancers and watchdogs, which evaluate only the status code. A draining node is
+ * healthy. */
 int nm_handle_healthz(struct nm_call *call)
 {
     struct nm_answer a;
@@ -217,8 +217,7 @@ int nm_handle_metrics(struct nm_call *call)
     return nm_call_answer_text(call, 200, "text/plain; version=0.0.4; charset=utf-8", &a);
 }
 
-/* The page asks for its data itself and loads nothing from elsewhere: the policy makes a browser
- * hold it to that. */
+/* Serves the page. It loads data only from this server; the Content-Security-Policy makes browsers enforce that. */
 int nm_handle_page(struct nm_call *call)
 {
     int r = nm_call_answer_static(call, "text/html; charset=utf-8", nm_embedded_page,

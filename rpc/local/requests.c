@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * JSON into requests. Each kind of request is a table of its members; one loop checks a body
- * against it, so that an unknown member, a wrong type and a number out of range read the same
- * everywhere. Whether a value makes sense here and now (a name in use, a request larger than the
- * node) is the manager's to say.
+ * Conversion of JSON to requests. Each kind of request has a table of its members. One loop checks a body against the
+ * table, so that errors for unknown members, wrong types and numbers out of range are the same everywhere. The manager
+ * checks whether a value is currently possible (a name in use, a request larger than the node).
  */
 
 #include "rpc/local/messages.h"
@@ -33,7 +32,7 @@ struct field {
     size_t offset;
 };
 
-/* What a person may write, for messages. */
+/* Descriptions of allowed values, for messages. */
 static const char *const allowed[] = {
     [FIELD_STRING] = "a string",
     [FIELD_BYTES] = "a whole number of bytes from 1 to 9223372036854775807",
@@ -46,7 +45,7 @@ static const char *const allowed[] = {
     [FIELD_ENV] = "an object of strings: {\"NAME\": \"value\"}",
 };
 
-/* Strings stay those of the body, which is kept together with the result. */
+/* Strings point into the body, which is kept together with the result. */
 static const struct field submit_fields[] = {
     {"command", FIELD_COMMAND, 0},
     {"execution_type", FIELD_TYPE, offsetof(struct nm_submit, type)},
@@ -89,7 +88,7 @@ static const struct field drain_fields[] = {
     {"until_restart", FIELD_BOOL, offsetof(struct nm_drain_order, until_restart)},
 };
 
-/* A JSON value as it was written, for a message. */
+/* Reports an invalid value, formatted as JSON. */
 static int bad_value(struct nm_problem *p, const char *thing, const json_t *v, const char *what)
 {
     _cleanup_free_ char *dump = json_dumps(v, NM_MESSAGES_DUMP_FLAGS | JSON_ENCODE_ANY);
@@ -109,7 +108,7 @@ static int take_vcores(const json_t *v, uint32_t *ret)
     double milli = json_is_number(v) ? json_number_value(v) * 1000.0 : 0.0,
            whole = nearbyint(milli);
 
-    /* 0.001 has no exact binary form: allow for the noise, not for a fourth decimal. */
+    /* 0.001 has no exact binary representation: accept the rounding error, but not a fourth decimal. */
     if (!(whole >= 1.0 && whole <= 1e9) || fabs(milli - whole) > 1e-6 * whole + 1e-9)
         return -EINVAL;
     *ret = (uint32_t)whole;
@@ -124,7 +123,7 @@ static int take_integer(const json_t *v, json_int_t min, uint64_t *ret)
     return 0;
 }
 
-/* Puts v where the field wants it. -EINVAL: not what the field allows. */
+/* Stores v in the field. Returns -EINVAL if the field doesn't allow the value. */
 static int take_field(const struct field *f, const json_t *v, void *to)
 {
     void *at = (char *)to + f->offset;
@@ -203,7 +202,7 @@ static int take_fields(json_t *body, const struct field *fields, size_t n, void 
     return 0;
 }
 
-/* What any request allows for a member of this name; NULL if none knows it. */
+/* Returns what any kind of request allows for a member of this name; NULL if the member is unknown. */
 static const char *allowed_anywhere(const char *name)
 {
     const struct field *f = find_field(submit_fields, NM_ARRAY_SIZE(submit_fields), name);
@@ -213,8 +212,8 @@ static const char *allowed_anywhere(const char *name)
     return f ? allowed[f->kind] : NULL;
 }
 
-/* The parser gives up at a number that fits no type. To whoever sent it that is a bad value of a
- * member like any other: both are found by going back from where the number ends. */
+/* Reports a number that no type can hold, at which the parser stops. The message names member and value as for other
+ * invalid values. Both are found by searching backwards from the end of the number. */
 static int too_large(const char *text, size_t end, struct nm_problem *p)
 {
     size_t start = end, name_end;
@@ -227,7 +226,7 @@ static int too_large(const char *text, size_t end, struct nm_problem *p)
                    text + start);
     while (start > 0 && strchr(" \t\r\n:", text[start - 1]))
         start--;
-    name_end = start > 0 ? start - 1 : 0; /* at the quote */
+    name_end = start > 0 ? start - 1 : 0; /* index of the quote */
     for (start = name_end; start > 0 && text[start - 1] != '"';)
         start--;
     if (name_end - start < sizeof name)
@@ -238,7 +237,7 @@ static int too_large(const char *text, size_t end, struct nm_problem *p)
                                what ? what : "at most 9223372036854775807 if it is whole", number);
 }
 
-/* The end of what could be read: there the mistake is. */
+/* Reports a syntax error with the last text that could be parsed, where the mistake is. */
 static int not_json(const char *text, size_t len, const json_error_t *e, struct nm_problem *p)
 {
     size_t end = e->position > 0 ? NM_MIN((size_t)e->position, len) : 0;
@@ -248,7 +247,7 @@ static int not_json(const char *text, size_t len, const json_error_t *e, struct 
     if (json_error_code(e) == json_error_numeric_overflow)
         return too_large(text, end, p);
     while (from < end && ((unsigned char)text[from] & 0xc0) == 0x80)
-        from++; /* not in the middle of a character */
+        from++; /* don't split a character */
     (void)snprintf(there, sizeof there, "%.*s", (int)(end - from), text + from);
     if (json_error_code(e) == json_error_null_character ||
         json_error_code(e) == json_error_null_byte_in_key)
@@ -284,8 +283,8 @@ int nm_messages_measure_body(const char *text, size_t len, size_t *ret_tree_byte
     return 0;
 }
 
-/* No body is an empty object: `curl -X POST` is enough where nothing has to be said. A member that
- * is there twice is refused, as two readers could take different ones. */
+/* Parses a body. An empty body is an empty object, so that `curl -X POST` suffices for requests without members. A
+ * duplicate member is refused, because two parsers might use different ones. */
 int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
                            struct nm_problem *ret_problem)
 {
@@ -295,7 +294,7 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
     assert(text || len == 0);
     j = len == 0 ? json_object()
                  : json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    /* For want of memory the parser mostly says nothing; for what is wrong with a text it has words. */
+    /* jansson usually sets no error text if memory ran out, but always for a syntax error. */
     if (!j && (len == 0 || !*e.text || json_error_code(&e) == json_error_out_of_memory))
         return -ENOMEM;
     if (!j)
@@ -311,7 +310,7 @@ int nm_messages_parse_body(const char *text, size_t len, json_t **ret,
 
 /* ---- submit ------------------------------------------------------------------------------- */
 
-/* The one member that a request can't do without. */
+/* Parses the command, the only mandatory member. */
 static int take_command(json_t *v, const char ***ret, struct nm_problem *p)
 {
     size_t n = json_is_array(v) ? json_array_size(v) : 0;
@@ -339,10 +338,11 @@ static int take_command(json_t *v, const char ***ret, struct nm_problem *p)
     return 0;
 }
 
-/* Into the form that execve() wants. A name with '=' in it would become another variable. */
+/* Converts the environment to the format of execve(). A name that contains '=' is refused, because it would define
+ * another variable. */
 static int take_env(json_t *v, char ***ret, struct nm_problem *p)
 {
-    char **env; /* whatever has been taken by then is the caller's */
+    char **env; /* the caller frees it, also on failure */
     const char *name;
     size_t i = 0;
     json_t *value;
@@ -434,7 +434,7 @@ static int set_flag(json_t *o, const char *name, bool value)
     return value ? json_object_set_new(o, name, json_true()) : 0;
 }
 
-/* "NAME" without "=" is sent as an empty value. */
+/* Converts the environment to JSON. "NAME" without "=" becomes an empty value. */
 static json_t *submit_env(const char *const *env)
 {
     json_t *o = json_object();
@@ -451,8 +451,8 @@ static json_t *submit_env(const char *const *env)
     return o;
 }
 
-/* The other direction, for clients. What isn't set is left out, so that nmd's defaults hold and not
- * those of the client's version. */
+/* Makes a submit request, for clients. Omits members that aren't set, so that nmd's defaults apply and not those of
+ * the client's version. */
 json_t *nm_messages_submit(const struct nm_submit *s)
 {
     json_t *argv = json_array(), *o;
@@ -554,8 +554,7 @@ int nm_messages_parse_drain(json_t *body, struct nm_drain_order *ret,
     return r;
 }
 
-/* Members in a request that has none are a misunderstanding, which is better told than passed
- * over. */
+/* Refuses any member, because a client that sends members to a request without any has misunderstood the request. */
 int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem)
 {
     return take_fields(body, NULL, 0, NULL, ret_problem);

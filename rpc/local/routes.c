@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A walk along a short table: with some thirty routes nothing cleverer is faster. */
+/* Linear search: with about thirty routes other algorithms aren't faster. */
 
 #include "rpc/local/routes.h"
 
 #include <assert.h>
 
-/* Does the path fit the pattern? *ret_id is set to the segment that stands for {id}. */
+/* Returns whether the path matches the pattern. *ret_id is set to the segment that matches {id}. */
 static bool fits(const struct nm_route *r, const struct nm_target *t, const char **ret_id)
 {
     const char *p = r->pattern + 1;
@@ -36,8 +36,8 @@ static void add_method(char *allow, size_t size, const char *method)
                    nm_streq(method, "GET") ? ", HEAD" : "");
 }
 
-/* HEAD is GET, of whose answer the library sends no body. A path that is there under other methods
- * is told apart, with those methods, for 405 wants to know them. */
+/* Finds a route. HEAD uses the route of GET; libmicrohttpd omits the body. If a path has only other methods, their
+ * names are returned, because a 405 answer must list them. */
 int nm_routes_find(const struct nm_route *routes, size_t n, const char *method,
                    const struct nm_target *t, const struct nm_route **ret, const char **ret_id,
                    char *allow, size_t size)

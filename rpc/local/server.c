@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libmicrohttpd in the event loop. The library keeps an epoll descriptor of its own, which becomes
- * readable when any of its connections has something to do; it then does all of it in MHD_run().
- * Its timeouts are asked for after each run.
+ * Runs libmicrohttpd in the event loop. The library has an epoll descriptor of its own, which becomes readable when a
+ * connection needs work, all of which MHD_run() does. Its next timeout is queried after each run.
  *
- * Under a flood of requests the node must still be sampled and containers be preempted in time, and
- * one user's flood must not keep another waiting. So all sources here have a low priority; one run
- * spends only NM_HOST_RUN_USEC on requests, and the rest is suspended and comes up in later runs,
- * each user's in its order and the users in turn; and memory, places and time are rationed
- * (util/quota.h): a client can lose its own request, and no more.
+ * During a flood of requests the node must still be sampled and containers must be preempted in time, and one user's
+ * flood must not delay other users. All sources here therefore have a low priority. One run spends at most
+ * NM_HOST_RUN_USEC on requests. The other requests are suspended and continue in later runs: each user's requests in
+ * their order, with users taking turns. Memory, places and time are limited (util/quota.h), so that a client can only
+ * delay or lose its own requests.
  */
 
 #include "rpc/local/server.h"
@@ -37,15 +36,15 @@
 #include "util/refusals.h"
 
 #define MAX_CONNECTIONS 2048u
-/* For a request to come in, from its first byte to its last; an answer may take four times as long
- * to be fetched. */
+/* Time limit for receiving a request, from its first byte to its last. Sending an answer may take four times as
+ * long. */
 #define TIMEOUT_USEC (30 * NM_USEC_PER_SEC)
-/* New clients are let in for so long at a time: a flood of them is in nobody's way for longer. */
+/* Time for accepting new clients in one turn of the event loop, so that a flood doesn't delay other work for longer. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
-/* Request line and headers, the answer's headers and a chunk of its body; the default of 32 KiB is
- * for the web. */
+/* Buffer per connection for the request line and headers, the answer's headers and a chunk of its body.
+ * libmicrohttpd's default is 32 KiB. */
 #define CONNECTION_MEMORY 8192u
-/* Bodies, parsed trees and answers of all connections together; half of it is for administrators. */
+/* Limit for the bodies, parsed trees and answers of all connections. Half of it is reserved for administrators. */
 #define MEMORY_MAX (UINT64_C(48) << 20)
 
 struct nm_local_server {
@@ -54,17 +53,17 @@ struct nm_local_server {
     struct MHD_Daemon *daemon;
     sd_event_source *accept_unix, *accept_tcp, *accept_more, *accept_again, *run, *timer, *sweep;
     int unix_fd, tcp_fd;
-    int more_fd; /* another TCP socket */
-    int reserve_fd;     /* given up when there are no others left: see accept_out_of_fds() */
-    char *socket_path;  /* to be removed, or NULL */
-    ino_t socket_inode; /* tells our socket from a later one at the same path */
-    struct nm_connection *accepting; /* on its way through the library: see add_connection() */
+    int more_fd; /* an additional TCP socket */
+    int reserve_fd;     /* closed to accept a connection when no descriptors are left: see accept_out_of_fds() */
+    char *socket_path;  /* path to remove at the end, or NULL */
+    ino_t socket_inode; /* distinguishes this socket from a later one at the same path */
+    struct nm_connection *accepting; /* connection that is being added to libmicrohttpd: see add_connection() */
 };
 
-/* ---- the library's turn ------------------------------------------------------------------- */
+/* ---- runs of libmicrohttpd --------------------------------------------------------------------------- */
 
-/* What the library waits for changes with every request, so its timer is set anew each time. It
- * names none when it waits for bytes alone. */
+/* Sets the timer anew, because libmicrohttpd's timeout changes with every request. It has no timeout if it only waits
+ * for data. */
 static void rearm(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -82,7 +81,8 @@ static bool has_time(const struct nm_local_server *s)
     return nm_now_usec() - s->host.run_started_usec < NM_HOST_RUN_USEC;
 }
 
-/* What is done once here would else wait for the next client. */
+/* Repeats the run after a connection was upgraded, because the library releases it only in another run and would
+ * otherwise do so when the next client connects. */
 static void run_library(struct nm_local_server *s)
 {
     do {
@@ -91,9 +91,9 @@ static void run_library(struct nm_local_server *s)
     } while (s->host.handed_over);
 }
 
-/* The library reads once from each connection, no more than CONNECTION_MEMORY, and says 0 when that
- * was not all: a long body would take hundreds of turns of the loop, each behind everybody else's
- * work. So it goes on while there is time. */
+/* Runs libmicrohttpd while there is time. It reads at most CONNECTION_MEMORY from each connection per run and reports
+ * timeout 0 if there is more. With one run per turn, a long body would need hundreds of turns of the loop, each after
+ * all other work. */
 static void run(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -120,8 +120,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* One at a time, as long as there is time, and then back to the loop, where whatever is more urgent
- * comes first. */
+/* Resumes waiting requests one by one while there is time, and then returns to the loop, so that more urgent sources
+ * come first. */
 static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -138,8 +138,8 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* The library's own timeout starts anew with every byte: a client that sends one a second would
- * never meet it. */
+/* Closes connections whose deadline has passed. libmicrohttpd's own timeout restarts with every byte, so a client that
+ * sends one byte per second would never reach it. */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_local_server *s = userdata;
@@ -152,8 +152,8 @@ static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Comes with the first line of a request, ahead of its headers, and is the only place where the
- * target is seen as it was sent: later the library has decoded the path and cut off the query. */
+/* Called for the first line of a request, before its headers. This is the only place with the raw target: later
+ * libmicrohttpd has decoded the path and removed the query. */
 static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c)
 {
     struct nm_local_server *s = userdata;
@@ -163,8 +163,8 @@ static void *on_target(void *userdata, const char *uri, struct MHD_Connection *c
     return nm_call_new(&s->host, uri);
 }
 
-/* Comes for the headers, for each piece of the body, and once more, with no bytes, for its end.
- * MHD_NO closes the connection without an answer. */
+/* Called for the headers, for each piece of the body, and once without bytes for its end. MHD_NO closes the connection
+ * without an answer. */
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *size, void **request)
@@ -186,8 +186,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
     return r;
 }
 
-/* Also when the client went away in the middle. Else the connection may be used again, and has its
- * time for the next request. */
+/* Called at the end of a request, also if the client disconnected early. If the connection stays open, its time limit
+ * for the next request starts. */
 static void on_request_completed(void *userdata, struct MHD_Connection *c, void **request,
                                  enum MHD_RequestTerminationCode code)
 {
@@ -196,12 +196,12 @@ static void on_request_completed(void *userdata, struct MHD_Connection *c, void 
     (void)code;
     nm_call_free(*request);
     *request = NULL;
-    nm_host_connection(c)->heard = true; /* until the next one begins */
+    nm_host_connection(c)->heard = true; /* until the next request begins */
     nm_host_connection(c)->deadline_usec = nm_now_usec() + 2 * s->host.timeout_usec;
 }
 
-/* STARTED comes from within MHD_add_connection(), which has no argument for our own struct: so it
- * is taken from `accepting`. */
+/* Attaches nm_connection to the socket. MHD_add_connection() calls this with STARTED and has no argument for the
+ * struct, so it is passed in `accepting`. */
 static void on_connection(void *userdata, struct MHD_Connection *c, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -234,7 +234,7 @@ static void add_connection(struct nm_local_server *s, struct nm_connection *c)
     s->accepting = c;
     if (getpeername(c->fd, (struct sockaddr *)&sa, &len) < 0)
         len = sizeof sa.ss_family;
-    /* Closes the socket itself when it can't. */
+    /* Closes the socket if it fails. */
     (void)MHD_add_connection(s->daemon, c->fd, (struct sockaddr *)&sa, len);
     if (s->accepting)
         nm_connections_remove(&s->connections, STEAL_PTR(s->accepting));
@@ -259,8 +259,8 @@ static void on_passed(struct nm_connection *c, int r)
         run(s);
 }
 
-/* Out of descriptors: give up the one in reserve, so that a client is told instead of being left in
- * the queue, which would wake the loop for ever. */
+/* Closes the reserve descriptor when no others are left, so that the client can be accepted and sent an answer. A
+ * client left in the queue would wake the loop continuously. */
 static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
 {
     int fd;
@@ -275,7 +275,8 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     return fd >= 0 ? 0 : -EMFILE;
 }
 
-/* 0: try the next one. -EAGAIN: there is none now. Other errors concern all connections. */
+/* Accepts a connection. Returns 0 to continue with the next one, -EAGAIN if there is none, or an error that concerns
+ * all connections. */
 static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};
@@ -290,7 +291,7 @@ static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
         return accept_out_of_fds(s, listen_fd);
     if (fd < 0)
         return nm_accept_lost_one(errno) ? 0 : -errno;
-    /* Gone while it waited, as a flood of clients is: not worth the library's work. */
+    /* The client has already disconnected, as in a flood of clients. Skip it before the library spends work on it. */
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
         return 0;
     r = nm_connections_add(&s->connections, fd, &sa, tcp, &c);
@@ -319,7 +320,7 @@ static int on_accept_again(sd_event_source *source, uint64_t usec, void *userdat
     return 0;
 }
 
-/* All listeners rest: what is missing for one is missing for the others. */
+/* Disables all listeners, because a resource that is missing for one is missing for the others. */
 static void pause_accepting(struct nm_local_server *s)
 {
     if (sd_event_source_set_time_relative(s->accept_again, NM_ACCEPT_PAUSE_USEC) >= 0 &&
@@ -340,7 +341,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
     if (r < 0 && r != -EAGAIN)
         pause_accepting(s);
     run(s);
-    /* Not put off by each new one: a flood of them would else keep it from ever coming. */
+    /* New connections don't restart the timer: otherwise a flood would delay it indefinitely. */
     if (s->connections.first && sd_event_source_get_enabled(s->sweep, NULL) == 0) {
         (void)sd_event_source_set_time_relative(s->sweep, s->host.timeout_usec / 4);
         (void)sd_event_source_set_enabled(s->sweep, SD_EVENT_ONESHOT);
@@ -355,7 +356,7 @@ static unsigned max_connections(unsigned wanted)
     unsigned max = wanted > 0 ? wanted : MAX_CONNECTIONS;
     struct rlimit limit;
 
-    /* The other half of the descriptors is for containers. */
+    /* The other half of the descriptors is reserved for containers. */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < max)
         max = (unsigned)limit.rlim_cur / 2;
     return NM_MAX(max, 16u);
@@ -363,8 +364,8 @@ static unsigned max_connections(unsigned wanted)
 
 static int start_library(struct nm_local_server *s, char **ret_message)
 {
-    /* A sweep later than ours: who is closed by the library isn't told why. Much later, for when the loop has stood
-     * still for a while, both would be due at once. */
+    /* Much later than the server's own sweep, which sends a reason before it closes a connection; the library doesn't.
+     * If the timeouts were close, both would be due at once after the loop had been blocked. */
     uint64_t timeout_sec = 5 * s->host.timeout_usec / 4 / NM_USEC_PER_SEC + 3;
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_library_log, s},
@@ -443,7 +444,7 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
 
     if (!p->socket_path)
         return nm_fail(ret_message, -EINVAL, "there is neither a socket path nor an inherited socket");
-    path = strdup(p->socket_path); /* ahead of the socket, which would else be left behind */
+    path = strdup(p->socket_path); /* copied before the socket is created, which would remain after a failure */
     if (!path)
         return nm_fail(ret_message, -ENOMEM, "out of memory");
     r = nm_listen_unix(path, p->socket_mode, s->connections.admin_gid, &s->unix_fd, ret_message);
@@ -454,7 +455,7 @@ static int open_unix(struct nm_local_server *s, const struct nm_local_server_par
     return 0;
 }
 
-/* The inherited descriptor stays its giver's until nothing can fail any more. */
+/* Opens the sockets. On failure, the inherited descriptor stays the caller's. */
 static int open_sockets(struct nm_local_server *s, const struct nm_local_server_params *p,
                         char **ret_message)
 {
@@ -488,8 +489,8 @@ int nm_local_server_look(const char *socket_path, char **ret_message)
     return nm_listen_look_unix(socket_path, ret_message);
 }
 
-/* Whether it blocks is the giver's choice, and so is whether children inherit it; here neither may
- * be. */
+/* Takes over an inherited socket. Makes it non-blocking and close-on-exec, because its previous owner may have set
+ * neither. */
 static int take_inherited(struct nm_local_server *s, int fd, char **ret_message)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -558,7 +559,7 @@ int nm_local_server_listen(struct nm_local_server *s, int fd)
     return NM_MIN(add_source(r, s->accept_more, "http-accept-more"), 0);
 }
 
-/* The library aborts when it is stopped with connections suspended. */
+/* Stops libmicrohttpd, which would abort if connections were suspended. */
 static void stop_library(struct nm_local_server *s)
 {
     if (!s->daemon)
@@ -569,14 +570,14 @@ static void stop_library(struct nm_local_server *s)
         continue;
     run_library(s);
     MHD_stop_daemon(s->daemon);
-    while (s->connections.first) { /* those who were not the library's yet */
+    while (s->connections.first) { /* connections that aren't libmicrohttpd's yet */
         nm_gate_leave(s->connections.first);
         let_in(s, s->connections.first, -ECONNRESET);
     }
 }
 
-/* Nobody new first, then the library with those who are there. The timer of turns goes after it, for the streams'
- * farewell still enables that (nm_host_want_turns()). */
+/* Stops accepting first, then ends libmicrohttpd with the existing connections. The timer of turns is released after
+ * it, because ending streams still enables it (nm_host_want_turns()). */
 struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
 {
     struct stat st;
@@ -595,7 +596,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     nm_streams_free(s->host.streams);
     nm_quota_free(s->host.ration);
     nm_names_free(s->host.names);
-    /* Only if it is still ours: another nmd may have replaced it. */
+    /* Only if it is still this server's socket: another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)
         (void)unlink(s->socket_path);
     nm_close(s->unix_fd);
@@ -635,6 +636,6 @@ unsigned nm_local_server_tcp_port(const struct nm_local_server *s)
 
     if (!nm_local_server_tcp_address(s, &sa))
         return 0;
-    /* The port is at the same place for IPv4 and IPv6. */
+    /* IPv4 and IPv6 addresses have the port at the same offset. */
     return ntohs(((struct sockaddr_in *)&sa)->sin_port);
 }

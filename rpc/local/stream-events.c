@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Events, those that the manager's ring still has and those to come, a line of JSON each. */
+/* Streams events, those in the manager's ring and future ones, as one line of JSON each. */
 
 #include <errno.h>
 
@@ -9,8 +9,8 @@
 
 #define EVENTS_PER_REFILL 32u
 
-/* What the ring holds is looked at as a whole, to notice what fell out of it; visible() then
- * filters. */
+/* Reads the ring with the rights of an administrator, to detect events that have fallen out of it. visible() filters
+ * afterwards. */
 static const struct nm_caller everything = {.uid = 0, .gid = 0, .pid = 0, .admin = true};
 
 struct refill {
@@ -21,7 +21,7 @@ struct refill {
     int error;
 };
 
-/* Somebody else's containers have no events for this reader; those of the node are for all. */
+/* Returns whether the reader may see the event: events of the reader's own containers and of the node. */
 static bool visible(const struct nm_caller *who, const struct nm_event_record *e)
 {
     return who->admin || e->kind == NM_EVENT_NODE || e->submitter_uid == who->uid;
@@ -56,7 +56,7 @@ static void refill_event(const struct nm_event_record *e, void *userdata)
     f->n++;
 }
 
-/* Lines for the next events. */
+/* Writes the lines of the next events. */
 static int refill(struct nm_stream *s, FILE *to)
 {
     struct refill f = {.stream = s, .f = to};
@@ -64,9 +64,9 @@ static int refill(struct nm_stream *s, FILE *to)
     do {
         f.any = false;
         nm_manager_foreach_event(s->call->manager, &everything, s->after, refill_event, &f);
-    } while (f.any && f.n == 0); /* all of them somebody else's */
+    } while (f.any && f.n == 0); /* none of these events was visible */
     if (f.error < 0)
-        return f.error; /* the reader is cut off, and asks again for what it lacks */
+        return f.error; /* the connection ends, and the client asks again for the missing events */
     return f.n > 0 ? 0 : -ENODATA;
 }
 
@@ -81,8 +81,8 @@ static void find_newest(const struct nm_event_record *e, void *userdata)
     *(uint64_t *)userdata = e->number;
 }
 
-/* Numbers go on after a restart. A reader that has seen later ones than there are has heard another nmd, or one whose
- * events are lost: it has seen none of these. */
+/* Starts a stream of events. Numbers continue after a restart. If `after` exceeds the newest number, the reader got it
+ * from another nmd or from one whose events are lost, so all events are sent. */
 int nm_stream_events(struct nm_call *call, uint64_t after, bool follow)
 {
     uint64_t newest = 0;

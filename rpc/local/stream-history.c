@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The history, a few points at a time: there are six hundred, and all of them at once would be a tree of
- * megabytes and hold up everybody else for tens of milliseconds. The position is a time, so that nothing is sent twice
- * when points fall out of the ring meanwhile.
+ * Streams the history a few points at a time. All of its six hundred points at once would need a tree of megabytes and
+ * block the event loop for tens of milliseconds. The position is a time, so that no point is sent twice when points
+ * fall out of the ring meanwhile.
  */
 
 #include <errno.h>
@@ -63,7 +63,8 @@ static ssize_t read_history(void *userdata, uint64_t pos, char *buf, size_t max)
     return nm_stream_read_text(userdata, refill, buf, max);
 }
 
-/* What comes while it is sent isn't: else a slow reader's would have no end. */
+/* Starts the stream. It omits points that are added while it is sent, because the stream of a slow reader would
+ * otherwise not end. */
 int nm_stream_history(struct nm_call *call, uint64_t span_usec)
 {
     const struct nm_history *h = nm_manager_history(call->manager, span_usec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A container's output: what its file has, and, if followed, what comes until it has ended. */
+/* Streams a container's output: the existing bytes and, if followed, future ones until the container has ended. */
 
 #include <sys/inotify.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "rpc/local/stream.h"
 #include "util/loop.h"
 
-/* Where inotify has no watches left, the file is looked at this often. */
+/* Polling interval for a file for which inotify has no watches left. */
 #define POLL_USEC (250 * NM_USEC_PER_MSEC)
 
 static int on_changed(sd_event_source *source, const struct inotify_event *e, void *userdata)
@@ -28,8 +28,8 @@ static int on_poll(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Wakes the stream when its file grows, or is replaced as the newest. The path leads through the descriptor, so that it
- * is this very file. */
+/* Resumes the stream when its file grows or is replaced as the newest. The watched path is that of the descriptor, so
+ * that it refers to the same file. */
 static int watch_file(struct nm_stream *s)
 {
     char path[32];
@@ -48,8 +48,8 @@ static int watch_file(struct nm_stream *s)
     return r < 0 ? r : sd_event_source_set_enabled(s->changed, SD_EVENT_ON);
 }
 
-/* A file that has just been opened is looked at again once it is watched, lest a change fall in between. One that can't
- * be watched would be followed no further, and nobody would know. */
+/* Reads more output. Reads again after a newly opened file is being watched, because it may have changed before. Fails
+ * if it can't be watched, because the stream would otherwise stop without notice. */
 static ssize_t read_more(struct nm_stream *s, char *buf, size_t max)
 {
     ssize_t n;
@@ -67,7 +67,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 {
     struct nm_stream *s = userdata;
     bool last =
-        s->completed || !s->follow; /* asked before reading: what was written until then is read */
+        s->completed || !s->follow; /* evaluated before reading, so that all output written until then is read */
     ssize_t n;
 
     (void)pos;
@@ -91,9 +91,9 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 
 #define STAMP_SIZE 32
 #define PIECE 4096
-#define PIECES_MAX 16u /* in one turn of the event loop, of which nothing is shown */
+#define PIECES_MAX 16u /* limit per turn of the event loop if nothing is shown */
 
-/* RFC 3339, in UTC, all of one length. */
+/* Prints the time in RFC 3339 format, UTC, with a fixed length. */
 static void print_stamp(FILE *f, uint64_t usec)
 {
     time_t t = (time_t)(usec / NM_USEC_PER_SEC);
@@ -112,8 +112,8 @@ static int open_times(struct nm_stream *s, int *ret_fd, struct nm_problem *ret_p
                                      ret_problem);
 }
 
-/* It comes into being with the first output, and is replaced when it was full. Where there are no times, lines have
- * none. */
+/* Opens the file of times if it has appeared or was replaced. It is created with the first output and replaced when it
+ * is full. Without the file, lines have no times. */
 static void refresh_times(struct nm_stream *s)
 {
     struct nm_problem problem;
@@ -126,7 +126,7 @@ static void refresh_times(struct nm_stream *s)
     nm_output_times_reader_init(&s->times, fd);
 }
 
-/* The rest of a line that began before what is wanted isn't shown. */
+/* Writes the lines with their times. Omits the rest of a line that began before the wanted range. */
 static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n, uint64_t offset)
 {
     while (n > 0) {
@@ -145,7 +145,8 @@ static void write_lines(struct nm_stream *s, FILE *f, const char *data, size_t n
     }
 }
 
-/* A line that isn't shown may be as long as the log: its user says how long. It is read over many turns. */
+/* Writes the next lines. A line that isn't shown may be as long as the log, because the command controls its length,
+ * so it is read over many turns. */
 static int refill_lines(struct nm_stream *s, FILE *f)
 {
     bool last = s->completed || !s->follow;
@@ -182,8 +183,8 @@ static int open_at(struct nm_stream *s, uint64_t from, struct nm_problem *ret_pr
     return nm_log_reader_open(&s->log, ret_problem);
 }
 
-/* Begins at the byte, or where the output ends by now. Whether a line begins there tells the byte before it, unless
- * that was cut: then a line of nmd's own comes first. */
+/* Starts at byte `from`, or at the current end of the output if that is earlier. The byte before shows whether a line
+ * begins there. If that byte was cut, the stream starts with a line that nmd inserts. */
 static int begin_at(struct nm_stream *s, uint64_t from, bool skip, struct nm_problem *ret_problem)
 {
     char before = '\n';
@@ -202,7 +203,7 @@ static int begin_at(struct nm_stream *s, uint64_t from, bool skip, struct nm_pro
     return 0;
 }
 
-/* The first byte of what was written since then. */
+/* Finds the first byte written since that time. */
 static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, struct nm_problem *ret_problem)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -222,7 +223,7 @@ static int find_since(struct nm_stream *s, uint64_t since_usec, uint64_t *ret, s
     return 0;
 }
 
-/* What is open begins where `from` or `tail` say. */
+/* Starts at since_usec or `from`; a tail has been opened already. */
 static int begin_lines(struct nm_stream *s, const struct nm_stream_logs *p, struct nm_problem *ret_problem)
 {
     uint64_t since = 0;
@@ -244,8 +245,9 @@ static int begin_lines(struct nm_stream *s, const struct nm_stream_logs *p, stru
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* With which byte it begins: who loses us counts what came, and knows from where to ask again. A line of our own that
- * comes first (something was cut) is counted, too. Within a line that isn't shown it isn't known yet. */
+/* Adds a header with the position of the first byte. A client that loses the connection counts the received bytes and
+ * resumes from there. An inserted line at the beginning (after a cut) counts too. Inside a line that isn't shown, the
+ * position isn't known yet. */
 static void tell_position(const struct nm_stream *s)
 {
     uint64_t next = s->log.piece.base + s->log.next;
@@ -286,7 +288,7 @@ int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p)
         r = nm_log_reader_stop_at_end(&s->log, &size, &whole, &call->problem);
     if (r != 0)
         return r;
-    /* A length is promised where it can be kept. */
+    /* Announces the length only if it can't change. */
     if (lines || !(whole || s->completed))
         size = MHD_SIZE_UNKNOWN;
     r = nm_stream_answer(s, size, "application/octet-stream", lines ? read_lines : read_logs);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stream.h. libmicrohttpd asks for more bytes through a callback; with none to give, the
- * callback suspends its connection and returns 0. A suspended connection isn't watched by the
- * library at all, so that a client that hangs up would go unseen until the next event: each stream
- * watches its socket for EPOLLHUP on its own meanwhile.
+ * See stream.h. libmicrohttpd requests data through a callback. If there is none, the callback suspends its connection
+ * and returns 0. libmicrohttpd doesn't watch a suspended connection, so it wouldn't notice a disconnect until the next
+ * event. Each stream therefore watches its socket for EPOLLHUP while suspended.
  */
 
 #include "rpc/local/stream.h"
@@ -20,14 +19,14 @@
 struct nm_streams {
     sd_event *event;
     struct nm_manager *manager;
-    struct nm_subscription *subscription; /* one for all of them, however many there are */
+    struct nm_subscription *subscription; /* one subscription for all streams */
     struct nm_stream *first;
 };
 
 /* ---- all streams -------------------------------------------------------------------------- */
 
-/* Only has it resumed. What there is to send is fetched when the library asks, so that many events
- * in a row become one piece. */
+/* Only resumes the connection. Data is collected when libmicrohttpd requests it, so that several events are sent as
+ * one piece. */
 void nm_stream_wake(struct nm_stream *s)
 {
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
@@ -40,8 +39,8 @@ void nm_stream_sleep(struct nm_stream *s)
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_ON);
 }
 
-/* The end is noted in the stream itself: by the time that the library asks, the container may have
- * been forgotten. */
+/* Handles an event. The stream itself stores that the container has ended, because the manager may no longer have the
+ * container when libmicrohttpd requests data. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_streams *all = userdata;
@@ -81,8 +80,8 @@ struct nm_streams *nm_streams_free(struct nm_streams *s)
     return NULL;
 }
 
-/* All come once more, see that they are stopped, and end: the library must not be stopped with one
- * suspended. */
+/* Resumes all streams, which then detect that they are stopped and end. libmicrohttpd must not be stopped with
+ * suspended connections. */
 void nm_streams_stop(struct nm_streams *s)
 {
     for (struct nm_stream *i = s->first; i; i = i->next)
@@ -91,7 +90,7 @@ void nm_streams_stop(struct nm_streams *s)
 
 /* ---- one stream --------------------------------------------------------------------------- */
 
-/* Resumed once more, so that the library finds the connection closed and frees the stream. */
+/* Resumes the connection once more, so that libmicrohttpd detects the disconnect and frees the stream. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_stream *s = userdata;
@@ -102,8 +101,8 @@ static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-/* No events asked for: EPOLLHUP and EPOLLERR come unasked, and a client that only half-closed is
- * still there. */
+/* Watches for no events, because epoll always reports EPOLLHUP and EPOLLERR. A client that closed only one direction
+ * is still connected. */
 static int watch_hangup(struct nm_stream *s)
 {
     int fd = nm_host_connection(s->call->connection)->fd;
@@ -138,7 +137,7 @@ int nm_stream_new(struct nm_call *call, enum nm_stream_kind kind)
     if (s->next)
         s->next->prev_next = &s->next;
     all->first = s;
-    call->stream = s; /* freed with the call, which outlives the last call of a reader */
+    call->stream = s; /* freed with the call, which outlives the reader's callbacks */
     call->free_stream = nm_stream_free;
     return 0;
 }
@@ -195,8 +194,8 @@ static int refill_pending(struct nm_stream *s, int (*refill)(struct nm_stream *s
     return r;
 }
 
-/* To return 0 is not enough when there is nothing yet: the library would ask again at once, and for
- * ever. It has to be suspended as well. */
+/* Reads text. If there is none yet, the connection is suspended, because after a mere 0 libmicrohttpd would call again
+ * immediately and continuously. */
 ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream *s, FILE *f), char *buf, size_t max)
 {
     size_t n;
@@ -230,7 +229,7 @@ ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream 
 
 /* ---- wait --------------------------------------------------------------------------------- */
 
-/* The handler runs a second time when the connection is resumed, and then has its answer. */
+/* Suspends the call in its first run. When it is resumed, the handler runs again and sets the answer. */
 int nm_stream_wait(struct nm_call *call, const struct nm_container *c)
 {
     int r = call->stream ? 0 : nm_stream_new(call, NM_STREAM_WAIT);

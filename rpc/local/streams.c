@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers of answers that take their time: until a container has ended (wait), as long as the
- * reader likes (logs and events with follow), or because they are long (history). Here the request
- * is checked; the machinery, which suspends a connection and wakes it when there is something to
- * send, is in stream.c.
+ * Handlers of answers that are sent over a longer time: until a container has ended (wait), for as long as the client
+ * wants (followed logs and events), or because they are long (history). They check the request. stream.c suspends a
+ * connection and resumes it when there is data.
  */
 
 #include "rpc/local/handlers.h"
@@ -13,15 +12,15 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/stream.h"
 
-/* Called once when the request has come, and again when the container has completed (or the wait is
- * off). */
+/* Waits for a container. Called for the request, and again when the container has completed or the wait is
+ * cancelled. */
 int nm_handle_wait(struct nm_call *call)
 {
     const char *id = call->stream ? call->stream->container_id : call->id;
     const struct nm_container *c;
     int r;
 
-    /* one that comes in the very moment of the stop must not sleep either: the library would abort */
+    /* a request that arrives while the server stops must not be suspended: libmicrohttpd would abort */
     if (call->host->stopping || (call->stream && nm_stream_stopped(call->stream)))
         return nm_messages_problem(&call->problem, NM_AGENT_E_UNAVAILABLE, "nmd", "",
                                    "nmd is stopping; containers go on, ask again when it is back.");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The one table of what can be asked, by whom, and who answers. openapi.json describes the same
- * table, and a test compares them. */
+/* The table of all routes with their rights and handlers. openapi.json describes the same routes; a test compares
+ * them. */
 
 #include "rpc/local/handlers.h"
 
 #define CONTAINER "/v1/containers/{id}"
-#define NODE "/ws/v1/node" /* as a NodeManager of Hadoop's has it */
+#define NODE "/ws/v1/node" /* as in the interface of Hadoop's NodeManager */
 
-/* TCP: for everybody who reaches the address, so read-only and without what is private. ADMIN: for
- * administrators alone; where it is missing, the manager judges by container. The fourth column
- * lists the query parameters. */
+/* TCP: available to every client that reaches the address, thus read-only and without private data. ADMIN:
+ * administrators only; without it, the manager checks access to each container. The fourth column lists the query
+ * parameters. */
 const struct nm_route nm_routes[] = {
     {"GET", "/", NM_ROUTE_TCP, "", nm_handle_page},
     {"GET", "/healthz", NM_ROUTE_TCP, "", nm_handle_healthz},

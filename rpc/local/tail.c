@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See tail.h: blocks are read backwards from the end and newlines counted. */
+/* See tail.h. Reads blocks backwards from the end and counts newlines. */
 
 #include "rpc/local/tail.h"
 
@@ -21,17 +21,17 @@ off_t nm_tail_offset(int fd, off_t begin, off_t end, bool followed, uint64_t *li
     while (at > floor) {
         off_t from = NM_MAX(floor, at - BLOCK);
         ssize_t got = pread(fd, buf, (size_t)(at - from), from);
-        /* cut short meanwhile: what is there now is no tail of anything */
+        /* the file was truncated meanwhile, so its content is no longer the tail */
         if (got != at - from)
             return end;
         for (ssize_t i = got - 1; i >= 0; i--) {
-            /* The newline at the very end ends the last line and begins none. */
+            /* A newline at the very end ends the last line and doesn't begin another. */
             if (buf[i] == '\n' && (followed || from + i + 1 < end) && --*lines == 0)
                 return from + i + 1;
         }
         at = from;
     }
-    if (floor > begin) /* no further */
+    if (floor > begin) /* the search limit was reached */
         *lines = 0;
     return floor;
 }

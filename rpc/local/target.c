@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See target.h. The target is cut at '/', '?', '&' and '=' first and each piece decoded afterwards,
- * so that an escaped separator is part of a name and never separates.
+ * See target.h. Splits the target at '/', '?', '&' and '=' first and decodes each piece afterwards, so that an escaped
+ * separator doesn't separate.
  */
 
 #include "rpc/local/target.h"
@@ -19,7 +19,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes %XX in place. -EINVAL: a broken escape, or a control character, escaped or not. */
+/* Decodes %XX in place. Returns -EINVAL for an invalid escape and for a control character, escaped or not. */
 static int decode(char *s)
 {
     char *to = s;
@@ -57,7 +57,7 @@ static int parse_path(char *path, struct nm_target *t)
     return 0;
 }
 
-/* A parameter that is there twice is refused: which one counts would be a guess. */
+/* Parses the query. Refuses a duplicate parameter, because its value would be ambiguous. */
 static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
 {
     char *value;
@@ -79,7 +79,7 @@ static int parse_query(char *query, struct nm_target *t, struct nm_problem *p)
     return 0;
 }
 
-/* Kept twice: as it was sent, for messages, and as the text that the pieces point into. */
+/* Parses a target. Keeps two copies: the raw path for messages, and the text into which the pieces point. */
 int nm_target_parse(const char *raw, struct nm_target *ret, struct nm_problem *ret_problem)
 {
     struct nm_target t = {};

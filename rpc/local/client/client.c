@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See client.h. Why not libcurl: loading and starting it with the libraries that it brings (TLS,
- * HTTP/2, DNS, ...) takes longer than the 5 ms that all of `nmctl run`, up to the command's first
- * instruction, is meant to take. What is needed here is a hundredth of it: one request per
- * connection, on a UNIX socket, to a known server.
+ * See client.h. This client doesn't use libcurl: loading and initializing libcurl with its dependencies (TLS, HTTP/2,
+ * DNS, ...) takes longer than the 5 ms within which `nmctl run` should reach the command's first instruction. The
+ * client needs only one request per connection, on a UNIX socket, to a known server.
  *
- * The request asks for no "Connection: close", although no connection is used twice: with it the
- * server would mark the end of a stream by closing, and a daemon that dies in the middle couldn't
- * be told from a stream's end.
+ * The request has no "Connection: close", although no connection is used twice. With it, the server would mark the end
+ * of a stream by closing the connection, and the client couldn't distinguish the end from a crash of the daemon.
  */
 
 #include "rpc/local/client/client.h"
@@ -23,7 +21,7 @@
 #include "util/error.h"
 
 #define READ_SIZE 16384
-#define HEAD_MAX 4096 /* of an answer to an upgrade */
+#define HEAD_MAX 4096 /* maximum head of an answer to an upgrade */
 #define CONNECT_TIMEOUT_USEC (10 * NM_USEC_PER_SEC)
 
 struct nm_client {
@@ -31,18 +29,18 @@ struct nm_client {
     char *out; /* the request */
     size_t out_len, out_sent;
     struct nm_reply reply;
-    bool wants_upgrade;      /* and its answer's head isn't known yet */
+    bool wants_upgrade;      /* an upgrade was requested, and the head of the answer is incomplete */
     size_t head_len;
-    char head[HEAD_MAX + 1]; /* wants_upgrade: so much of it */
+    char head[HEAD_MAX + 1]; /* wants_upgrade: the received part of the head */
 };
 
-/* A blocking connect: on a UNIX socket it waits only while the backlog is full, and SO_SNDTIMEO
- * bounds that. */
+/* Connects in blocking mode. On a UNIX socket connect() blocks only while the backlog is full, and SO_SNDTIMEO limits
+ * that time. */
 static int connect_to(const char *path, uint64_t timeout_usec, int *ret)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    /* 0 would be for ever. */
+    /* A timeout of 0 would mean no limit. */
     uint64_t usec = NM_MAX(NM_MIN(timeout_usec, CONNECT_TIMEOUT_USEC), NM_USEC_PER_MSEC);
     struct timeval timeout = {.tv_sec = (time_t)(usec / NM_USEC_PER_SEC),
                               .tv_usec = (suseconds_t)(usec % NM_USEC_PER_SEC)};
@@ -67,7 +65,7 @@ static int connect_to(const char *path, uint64_t timeout_usec, int *ret)
     return 0;
 }
 
-/* Host is what HTTP/1.1 demands; its value means nothing on a UNIX socket. */
+/* Formats the request. HTTP/1.1 requires Host, whose value has no meaning on a UNIX socket. */
 static int print_request(const struct nm_client_request *q, const char *protocol, struct nm_client *c)
 {
     char upgrade[96] = "";
@@ -165,8 +163,8 @@ int nm_client_log_position(const struct nm_client *c, uint64_t *ret)
     return 0;
 }
 
-/* A server that refuses a request (too large, say) answers and closes without reading the rest:
- * that is not an error of ours, and its answer is still to be read. */
+/* Sends a part of the request. A server that refuses a request (for instance one that is too large) answers and closes
+ * without reading the rest. Sending then fails, but the answer must still be read, so this isn't an error. */
 static int send_some(struct nm_client *c)
 {
     while (c->out_sent < c->out_len) {
@@ -195,7 +193,7 @@ static int feed(struct nm_client *c, const char *data, size_t n)
     return r == NM_REPLY_E_DONE ? NM_CLIENT_E_DONE : 0;
 }
 
-/* Another answer than 101 goes on as any other does. */
+/* Handles the head of the answer. An answer other than 101 is processed as any other answer. */
 static int take_head(struct nm_client *c)
 {
     static const char switching[] = "HTTP/1.1 101 ";
@@ -207,7 +205,7 @@ static int take_head(struct nm_client *c)
     return NM_CLIENT_E_SWITCHED;
 }
 
-/* Byte by byte: what comes behind the head is the next protocol's. */
+/* Reads byte by byte, because the bytes after the head belong to the next protocol. */
 static int read_head(struct nm_client *c)
 {
     while (c->head_len < HEAD_MAX) {
@@ -262,7 +260,7 @@ void nm_client_answer_done(struct nm_client_answer *a)
     *a = (struct nm_client_answer){0};
 }
 
-/* A byte more than there is, for a NUL: callers take the body for a string. */
+/* Collects the body. Allocates an additional byte for a NUL, because callers use the body as a string. */
 int nm_client_answer_gather(const char *data, size_t n, void *userdata)
 {
     struct nm_client_answer *a = userdata;
@@ -285,7 +283,7 @@ int nm_client_answer_gather(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* The time-out begins anew with each sign of life: a long list that keeps coming is no hang. */
+/* Processes a call to its end. The timeout restarts whenever data arrives, so that a long answer doesn't exceed it. */
 static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
 {
     uint64_t msec = timeout_usec / NM_USEC_PER_MSEC;
@@ -305,14 +303,14 @@ static int run_to_end(struct nm_client *c, uint64_t timeout_usec)
     }
 }
 
-/* All of a call: NM_CLIENT_E_DONE and *ret, or, if it asked for a protocol, NM_CLIENT_E_SWITCHED and *ret_fd. */
+/* Runs a complete call. Returns NM_CLIENT_E_DONE and *ret, or after an upgrade NM_CLIENT_E_SWITCHED and *ret_fd. */
 static int call_whole(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
     _cleanup_(nm_client_freep) struct nm_client *c = NULL;
     char location[NM_CLIENT_LOCATION_SIZE];
-    int r = nm_client_answer_gather("", 0, &a); /* an empty body is still a string */
+    int r = nm_client_answer_gather("", 0, &a); /* an empty body must be a string too */
 
     if (r >= 0)
         r = client_new(q, protocol, timeout_usec, nm_client_answer_gather, &a, &c);

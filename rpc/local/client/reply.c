@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See reply.h. A state per part of the reply; lines are gathered in a fixed buffer, body bytes are
- * passed through.
+ * See reply.h. There is one state per part of the reply. Lines are collected in a fixed buffer. Bytes of the body are
+ * passed on.
  *
- * What is on the other side of the socket need not be nmd, so the parser is strict where leniency
- * would mean a guess about where the body ends: lines end in CRLF; a length together with chunks,
- * two different lengths, or an encoding other than "chunked" is refused, not interpreted.
- * Everything has a bound: lines, their number, and a chunk's size (15 hex digits can't overflow 64
- * bits).
+ * The peer on the socket needn't be nmd, so the parser is strict where a lenient one would have to guess where the
+ * body ends. Lines end in CRLF. A length together with chunks, two different lengths, and encodings other than
+ * "chunked" are rejected. All sizes are limited: the length of lines, their number, and a chunk's size (15 hex digits,
+ * which can't overflow 64 bits).
  */
 
 #include "rpc/local/client/reply.h"
@@ -28,7 +27,7 @@ void nm_reply_init(struct nm_reply *r, nm_reply_body_cb_t body_cb, void *userdat
     r->userdata = userdata;
 }
 
-/* "HTTP/1.1 200 OK"; the reason phrase is optional and of no interest. */
+/* Parses "HTTP/1.1 200 OK". The reason phrase is optional and ignored. */
 static int take_status_line(struct nm_reply *r)
 {
     const char *p = r->line;
@@ -48,7 +47,7 @@ static int take_status_line(struct nm_reply *r)
     return 0;
 }
 
-/* 18 digits can't overflow. */
+/* Parses at most 18 digits, which can't overflow. */
 static int parse_number(const char *value, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -62,7 +61,7 @@ static int parse_number(const char *value, uint64_t *ret)
     return 0;
 }
 
-/* Saying the same length twice is odd, but not ambiguous. */
+/* Parses Content-Length. A repeated identical length is unambiguous and accepted. */
 static int take_length(struct nm_reply *r, const char *value)
 {
     uint64_t v;
@@ -77,7 +76,7 @@ static int take_length(struct nm_reply *r, const char *value)
     return 0;
 }
 
-/* "gzip, chunked" and the like were never asked for. */
+/* Parses Transfer-Encoding. Accepts only "chunked", because the client requests no other encoding. */
 static int take_encoding(struct nm_reply *r, const char *value)
 {
     if (strcasecmp(value, "chunked") != 0 || r->chunked || r->has_length)
@@ -86,17 +85,17 @@ static int take_encoding(struct nm_reply *r, const char *value)
     return 0;
 }
 
-/* Nothing depends on it but from where a log is asked for again: what is no number is as if it wasn't there. */
+/* Parses the log position. Ignores an invalid number, because it is needed only to resume a log. */
 static int take_log_position(struct nm_reply *r, const char *value)
 {
     r->has_log_position = parse_number(value, &r->log_position) == 0;
     return 0;
 }
 
-/* The empty line after the headers: what follows? */
+/* Determines what follows after the empty line that ends the headers. */
 static int end_headers(struct nm_reply *r)
 {
-    if (r->status < 200) { /* interim, such as 100 Continue: the real reply follows */
+    if (r->status < 200) { /* interim reply, such as 100 Continue: the final reply follows */
         if (r->chunked || r->has_length)
             return -EBADMSG;
         r->state = NM_REPLY_STATUS_LINE;
@@ -117,7 +116,7 @@ static int take_header(struct nm_reply *r)
 
     if (!r->line[0])
         return end_headers(r);
-    /* A space before the colon, or a continued line, is how request smuggling begins. */
+    /* Reject a space before the colon and continued lines, which are used for request smuggling. */
     if (!colon || colon == r->line || strcspn(r->line, " \t") < (size_t)(colon - r->line))
         return -EBADMSG;
     *colon = '\0';
@@ -134,7 +133,7 @@ static int take_header(struct nm_reply *r)
     return 0;
 }
 
-/* "1a2b" or "1a2b;extension". Size 0 is the last chunk; trailers may follow it. */
+/* Parses "1a2b" or "1a2b;extension". Size 0 is the last chunk, after which trailers may follow. */
 static int take_chunk_size(struct nm_reply *r)
 {
     size_t n = strspn(r->line, "0123456789abcdefABCDEF");
@@ -151,10 +150,10 @@ static int take_chunk_size(struct nm_reply *r)
     return 0;
 }
 
-/* A whole line, by what is expected here. */
+/* Processes a complete line according to the state. */
 static int take_line(struct nm_reply *r)
 {
-    /* The chunks of an endless stream have as many size lines as they like. */
+    /* Size lines of chunks aren't limited, because a stream may be endless. */
     bool counted = r->state != NM_REPLY_CHUNK_SIZE && r->state != NM_REPLY_CHUNK_END;
 
     if (counted && ++r->n_lines > NM_REPLY_LINES_MAX)
@@ -176,7 +175,7 @@ static int take_line(struct nm_reply *r)
     }
 }
 
-/* Gathers bytes up to CRLF. Returns how many were used, or a negative errno. */
+/* Collects bytes up to CRLF. Returns the number of bytes used, or a negative errno. */
 static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -192,7 +191,7 @@ static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
             e = take_line(r);
             return e < 0 ? e : (ssize_t)i + 1;
         }
-        /* A CR counts only as the last byte of the line; NUL and the like never belong here. */
+        /* CR is valid only at the end of the line. NUL and other control characters are always invalid. */
         if ((c < 0x20 && c != '\t' && c != '\r') ||
             (r->line_len > 0 && r->line[r->line_len - 1] == '\r'))
             return -EBADMSG;
@@ -203,8 +202,7 @@ static ssize_t feed_line(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
-/* As much as belongs to the body, or to this chunk of it. Returns how much that was, or a negative
- * errno. */
+/* Passes on the bytes that belong to the body or the current chunk. Returns their number, or a negative errno. */
 static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
 {
     int e;
@@ -222,8 +220,8 @@ static ssize_t feed_body(struct nm_reply *r, const char *data, size_t n)
     return (ssize_t)n;
 }
 
-/* Goes on from state to state as far as the bytes reach, which may be cut anywhere. An error stays:
- * whatever comes after it has no meaning. */
+/* Processes the bytes from state to state. The input may be split anywhere. An error is permanent, because the
+ * following bytes can't be interpreted. */
 int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
 {
     if (r->failed < 0)
@@ -242,8 +240,8 @@ int nm_reply_feed(struct nm_reply *r, const char *data, size_t n)
     return r->state == NM_REPLY_DONE ? NM_REPLY_E_DONE : 0;
 }
 
-/* Only a body of no announced length may end with the connection: anything else is a daemon that
- * died in the middle, which must not pass for an end. */
+/* Handles the end of the connection. Only a body without announced length may end with it. In all other cases the
+ * daemon crashed before the end, which must be reported. */
 int nm_reply_feed_eof(struct nm_reply *r)
 {
     if (r->failed < 0)
