@@ -26,7 +26,7 @@ static void *allocate(void *userdata, size_t size)
 
 static void release(void *userdata, void *pointer)
 {
-    (void)userdata, (void)pointer; /* with the arena */
+    (void)userdata, (void)pointer; /* all memory is released with the arena */
 }
 
 void nm_arena_init(struct nm_arena *a, size_t limit, struct nm_quota_account *account)
@@ -90,7 +90,8 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size)
     return start;
 }
 
-/* An account may hold as much as it leaves: piece by piece it comes half as far as with one. */
+/* Returns whether the room exists. Reserves twice the size as a test, because an account may hold as much as is still
+ * free, and many small reservations reach that limit at half of what one large reservation may take. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size)
 {
     if (size > a->left || size > SIZE_MAX / 2 || (a->account && !nm_quota_account_take(a->account, 2 * size)))

@@ -9,17 +9,17 @@
 #include "rpc/hadoop/server-state.h"
 #include "util/clock.h"
 
-/* For who calls, an identifier and a name, and for answers that are much longer than their questions. */
+/* Room for the caller's identifier and name, and for answers much larger than their requests. */
 #define ANSWER_ROOM (256u << 10)
 
 struct nm_hadoop_call {
-    struct nm_server_connection *connection; /* NULL: it has gone */
+    struct nm_server_connection *connection; /* NULL: the connection has ended */
     struct nm_hadoop_call *next, **prev_next;
     struct nm_quota_account *account;
     struct nm_protocol_id id;
     struct nm_arena arena;
     const ProtobufCMessage *request;
-    struct nm_bytes identifier; /* these two in the arena */
+    struct nm_bytes identifier; /* identifier and user are in the arena */
     const char *user;
 };
 
@@ -120,7 +120,7 @@ void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *
     free_call(call);
 }
 
-/* An owner's refusal never ends the connection. */
+/* Refuses a call. The detail is limited to those that keep the connection open. */
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why)
 {
     struct nm_exception e = *why;
@@ -132,7 +132,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
     free_call(call);
 }
 
-/* ---- its beginning ------------------------------------------------------------------------ */
+/* ---- start of a call ---------------------------------------------------------------------- */
 
 static const struct nm_hadoop_protocol *find_protocol(const struct nm_hadoop_server *s, const Hadoop__RequestHeader *h,
                                                       struct nm_exception *why)
@@ -169,7 +169,7 @@ static const struct nm_hadoop_method *find_method(const struct nm_hadoop_server 
     return NULL;
 }
 
-/* Says why a request could not be unpacked. */
+/* Formats why a request couldn't be unpacked. */
 static void say_unreadable(const struct nm_hadoop_method *method, struct nm_bytes message, struct nm_exception *why)
 {
     char path[128];
@@ -184,7 +184,7 @@ static void say_unreadable(const struct nm_hadoop_method *method, struct nm_byte
                          method->request->short_name);
 }
 
-/* The rest of the packet, behind its header: what is called, and with what. NULL: it isn't, for *why. */
+/* Parses the packet after its header: the method and the request. Returns NULL and *why on failure. */
 static const struct nm_hadoop_method *read_request(struct nm_hadoop_call *call, struct nm_bytes packet,
                                                    struct nm_exception *why)
 {
@@ -241,7 +241,7 @@ static void link_call(struct nm_server_connection *c, struct nm_hadoop_call *cal
     c->since_usec = nm_now_usec();
 }
 
-/* Room for the request, for who calls, and for an answer of some size. */
+/* Creates a call with memory for the request, the caller, and an answer of moderate size. */
 static int new_call(struct nm_server_connection *c, size_t packet_size, struct nm_hadoop_call **ret)
 {
     struct nm_hadoop_call *call = calloc(1, sizeof *call);
@@ -271,7 +271,7 @@ int nm_server_packet(struct nm_server_connection *c, struct nm_bytes packet)
         nm_greeting_refuse(c, &why);
         return 0;
     }
-    if (call->id.call < 0) { /* a ping; another message that is none of ours has no answer, either */
+    if (call->id.call < 0) { /* a ping, or another special message, which isn't valid here; neither has an answer */
         r = call->id.call == NM_PROTOCOL_PING ? 0 : -EBADMSG;
         free_call(call);
         return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See client.h. Replies are heard from within the wire's callbacks, and the client may be freed there: then it is only
- * marked, its wire aborted, and freed when the wire has ended.
+ * See client.h. Callbacks of the owner run inside the wire's callbacks, and may free the client. The client is then
+ * only marked and its wire aborted. It is freed when the wire has ended.
  */
 
 #include "rpc/hadoop/client.h"
@@ -26,29 +26,29 @@ struct call {
     int32_t id;
     uint64_t due_usec;
     const ProtobufCMessageDescriptor *answer;
-    struct nm_packet_frame *frame; /* while we aren't let in */
+    struct nm_packet_frame *frame; /* kept until the server has accepted the client */
     nm_hadoop_reply reply;
     void *userdata;
 };
 
 struct nm_hadoop_client {
-    struct nm_wire wire; /* first; from the connection's success to its end */
+    struct nm_wire wire; /* first member; valid from the established connection to its end */
     struct nm_hadoop_client_options o;
     char *protocol, *user;
     struct nm_token *token;
-    struct nm_protocol_id id; /* its call is the next one's */
+    struct nm_protocol_id id; /* its call member is the id of the next call */
     sd_event *event;
     sd_event_source *connecting, *timer;
-    int fd; /* while connecting */
+    int fd; /* used while connecting */
     int early_error;
     enum phase phase;
     Gsasl *library;
     struct nm_sasl_client *sasl;
     struct call *calls, **calls_end; /* oldest first */
     uint64_t connect_due_usec, spoke_usec;
-    struct nm_exception why; /* of the end, if the other side has refused; it may have said nothing but that */
+    struct nm_exception why; /* reason for the end, if the server refused the client; it may be empty */
     bool refused;
-    unsigned depth; /* callbacks under way */
+    unsigned depth; /* number of owner's callbacks that are running */
     bool freed;
 };
 
@@ -137,7 +137,7 @@ static void leave(struct nm_hadoop_client *c)
         really_free(c);
 }
 
-/* Not from within the wire, but for its end. */
+/* Closes the connection. Must not be called inside the wire's callbacks, except ended(). */
 static void close_connection(struct nm_hadoop_client *c, int error, const struct nm_exception *why)
 {
     if (c->phase == CLOSED)
@@ -205,7 +205,7 @@ static int build_call(struct nm_hadoop_client *c, struct nm_bytes context, const
     c->id.retry = retry;
     c->id.caller_context = context;
     r = nm_protocol_request(&c->id, &header.base, request, ret);
-    c->id.caller_context = (struct nm_bytes){}; /* it is the caller's */
+    c->id.caller_context = (struct nm_bytes){}; /* belongs to the caller */
     return r;
 }
 
@@ -266,7 +266,7 @@ static int fail(struct nm_hadoop_client *c, const struct nm_exception *why, int 
     return error;
 }
 
-/* The context, and what was called meanwhile. */
+/* Sends the context and the calls that were made before. */
 static int be_let_in(struct nm_hadoop_client *c)
 {
     struct nm_protocol_id id = {.call = NM_PROTOCOL_CONTEXT, .retry = -1};
@@ -328,7 +328,8 @@ static int take_answer(struct nm_hadoop_client *c, struct call **p, struct nm_ar
     return 0;
 }
 
-/* An exception's text quotes what a stranger wrote: a NUL in it must cost neither the rest nor the connection. */
+/* Returns an exception's text. It may quote text from any source, so a NUL in it must neither truncate it nor end the
+ * connection. */
 static const char *text_of(struct nm_arena *a, const ProtobufCBinaryData *message)
 {
     char *text = nm_arena_text(a, (struct nm_bytes){message->data, message->len});
@@ -384,7 +385,7 @@ static int take_packet(struct nm_hadoop_client *c, struct nm_arena *a, struct nm
     }
     if (!is_ours(c, h))
         return -EBADMSG;
-    return p ? take_answer(c, p, a, packet) : 0; /* its call was given up */
+    return p ? take_answer(c, p, a, packet) : 0; /* the call has timed out */
 }
 
 static int on_frame(struct nm_wire *w, struct nm_bytes packet)
@@ -396,7 +397,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
     nm_arena_init(&a, nm_arena_limit(packet.size), NULL);
     c->depth++;
     r = take_packet(c, &a, packet);
-    c->depth--; /* if it was freed: the wire has been aborted, and on_ended() does it */
+    c->depth--; /* if the client was freed, its wire has been aborted, and on_ended() frees it */
     nm_arena_done(&a);
     return r;
 }
@@ -472,7 +473,7 @@ static void give_up_calls(struct nm_hadoop_client *c, uint64_t now)
             continue;
         }
         tell(c, take_call(c, p), -ETIMEDOUT, NULL, NULL);
-        p = &c->calls; /* who was told may have called */
+        p = &c->calls; /* the callback may have made calls */
     }
 }
 

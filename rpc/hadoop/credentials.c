@@ -11,8 +11,8 @@
 #define MAGIC "HDTS"
 enum { FORMAT_WRITABLE = 0, FORMAT_PROTOBUF = 1 };
 
-/* The smallest token has five lengths, the smallest secret two: a count that can't be true is found out before
- * anything is allocated for it. */
+/* Minimum sizes: a token has five lengths, a secret two. They bound the counts, so that an impossible count is
+ * rejected before anything is allocated. */
 enum { TOKEN_MIN = 5, SECRET_MIN = 2 };
 
 static int take_count(struct nm_bytes *from, size_t entry_min, size_t *ret)
@@ -66,7 +66,7 @@ static int parse_writable(struct nm_arena *a, struct nm_bytes data, struct nm_cr
     return r;
 }
 
-/* A token without a token, a secret without a secret: Java writes neither. */
+/* Converts a message. Rejects an entry without its token or secret, because Java never writes one. */
 static int from_message(struct nm_arena *a, const Hadoop__Credentials *m, struct nm_credentials *c)
 {
     c->tokens = nm_arena_alloc(a, m->n_tokens * sizeof *c->tokens);

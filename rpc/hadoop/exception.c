@@ -8,7 +8,7 @@
 
 #include "util/utf8.h"
 
-/* So that it can be shown, and sent on as a protobuf string, which Java takes only as UTF-8. */
+/* Copies text so that it can be shown, and sent as a protobuf string, which Java accepts only as UTF-8. */
 static void clean_copy(char *to, size_t size, const char *from, const char *end)
 {
     char *last = to + size - 1;
@@ -43,7 +43,7 @@ void nm_exception_set(struct nm_exception *e, int detail, const char *class_name
     nm_exception_receive(e, detail, class_name, message);
 }
 
-/* Java's printed stack follows the message: "\n\tat org.apache...". */
+/* Stores a received exception. Removes the stack trace that Java appends to the message: "\n\tat org.apache...". */
 void nm_exception_receive(struct nm_exception *e, int detail, const char *class_name, const char *message)
 {
     const char *trace = message ? strstr(message, "\n\tat ") : NULL;

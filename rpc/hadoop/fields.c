@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fields.h. Messages are read as protobuf-c reads them: a length has at most five bytes, and groups are refused. */
+/* See fields.h. Parses messages by the rules of protobuf-c: a length has at most five bytes, and groups are
+ * rejected. */
 
 #include "rpc/hadoop/fields.h"
 
@@ -62,7 +63,7 @@ static void prepend(char *path, size_t size, const char *name)
 {
     size_t n = strlen(name), old = strlen(path);
 
-    if (n + 1 + old + 1 > size) /* keeps the part that is nearest to the field */
+    if (n + 1 + old + 1 > size) /* doesn't fit: keep the end of the path, which is nearest to the field */
         return;
     memmove(path + n + (old > 0), path, old + 1);
     memcpy(path, name, n);
@@ -107,7 +108,7 @@ size_t nm_fields_blank(const ProtobufCMessageDescriptor *type, struct nm_bytes m
     return n;
 }
 
-/* Goes as deep as the types do: none of ours contains itself (arena.h). */
+/* Searches nested messages. The depth is that of the types, none of which contains itself (arena.h). */
 bool nm_fields_have_nul(const ProtobufCMessageDescriptor *type, struct nm_bytes message, char *ret_path, size_t size)
 {
     struct nm_bytes value;

@@ -29,7 +29,7 @@ bool nm_frame_begun(const struct nm_frame *f)
     return f->n_head > 0;
 }
 
-/* Twice as much each time. */
+/* Doubles the buffer, up to the announced size. */
 static int grow(struct nm_frame *f)
 {
     size_t room = NM_MIN(f->size, NM_MAX((size_t)FIRST_ROOM, 2 * f->room));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How a connection begins (server-state.h, protocol.h). A server that knows its clients by their tokens takes nobody
- * without SASL; one that takes them at their word answers SASL's NEGOTIATE with SUCCESS, as the resource manager of a
- * cluster without security does.
+ * Handles the start of a connection (server-state.h, protocol.h). A server that authenticates clients by tokens
+ * requires SASL. A server that doesn't answers NEGOTIATE with SUCCESS, as the ResourceManager of a cluster without
+ * security does.
  */
 
 #include "rpc/hadoop/server-state.h"
@@ -14,7 +14,7 @@
 
 #include "util/clock.h"
 
-/* A browser, or somebody with the wrong port. */
+/* Answer to an HTTP client that uses the wrong port, such as a browser. */
 static const char http_answer[] =
     "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "This port is for Hadoop's RPC, not for HTTP. Pages and figures of this node are on its web port.\n";
@@ -121,7 +121,8 @@ static int send_sasl(struct nm_server_connection *c, const Hadoop__RpcSasl *out)
     return r;
 }
 
-/* From now on it is known, and what it costs is its own: the same for all who bear this token. */
+/* Marks the client as authenticated. From now on the account of its token is charged, which all bearers of the token
+ * share. */
 static int make_known(struct nm_server_connection *c)
 {
     struct nm_bytes id = nm_sasl_server_identifier(c->sasl);
@@ -169,7 +170,7 @@ static int step_sasl(struct nm_server_connection *c, const Hadoop__RpcSasl *in)
     struct nm_exception why;
     int r, r2;
 
-    if (!c->sasl) { /* we don't want to know */
+    if (!c->sasl) { /* the server doesn't authenticate clients */
         simple.state = HADOOP__RPC_SASL__STATE__SUCCESS;
         c->phase = NM_SERVER_CONTEXT;
         return send_sasl(c, &simple);
@@ -189,7 +190,7 @@ static int step_sasl(struct nm_server_connection *c, const Hadoop__RpcSasl *in)
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-/* Who has a token is who the token says. */
+/* Returns whether the client may use this user name. A client with a token must use the token's user. */
 static bool may_call_itself(const struct nm_server_connection *c, const char *user)
 {
     return !c->sasl || !user || !*user || nm_streq(user, nm_sasl_server_user(c->sasl));
@@ -209,7 +210,7 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
     c->user = strdup(c->sasl ? nm_sasl_server_user(c->sasl) : user ?: "");
     if (!c->user)
         return -ENOMEM;
-    if (c->stranger) { /* its word is all there is */
+    if (c->stranger) { /* without SASL the context is the only identification */
         c->server->n_strangers--;
         c->stranger = false;
     }
@@ -219,7 +220,7 @@ static int take_context(struct nm_server_connection *c, const Hadoop__Connection
     return 0;
 }
 
-/* The second message of a packet, which must be its last. */
+/* Parses the second message of a packet, which must be the last one. */
 static const ProtobufCMessage *only_message(struct nm_arena *a, struct nm_bytes *packet,
                                             const ProtobufCMessageDescriptor *type)
 {

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* A varint of at most 32 bits: seven bits a byte, the lowest first. Java refuses a negative length, and so the fifth
- * byte's higher bits. */
+/* Parses a varint of at most 32 bits: seven bits per byte, lowest bits first. Java refuses a negative length, so the
+ * higher bits of the fifth byte must be zero. */
 static int take_length(struct nm_bytes *p, size_t *ret)
 {
     uint32_t value = 0;
@@ -61,7 +61,7 @@ static uint8_t *put_length(uint8_t *to, size_t length)
     return to;
 }
 
-/* Measured once more as it is packed: protobuf-c keeps no sizes. */
+/* Packs a message. Computes its size again, because protobuf-c doesn't store it. */
 static uint8_t *put_message(uint8_t *to, const ProtobufCMessage *m)
 {
     to = put_length(to, protobuf_c_message_get_packed_size(m));

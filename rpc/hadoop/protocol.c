@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See protocol.h. protobuf-c's has_ fields must be set even where the value is the default: Java refuses packets
- * without a kind and an operation. */
+/* See protocol.h. protobuf-c's has_ members must be set even for default values, because Java refuses packets without
+ * a kind and an operation. */
 
 #include "rpc/hadoop/protocol.h"
 

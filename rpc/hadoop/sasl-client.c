@@ -16,10 +16,10 @@ struct nm_sasl_client {
     const struct nm_token *token;
     bool simple_will_do;
     enum phase phase;
-    char *reply; /* libgsasl's memory: what out has */
+    char *reply; /* allocated by libgsasl; out points to it */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
-    char *words[2]; /* the server's name for its protocol and itself */
+    char *words[2]; /* the server's names of its protocol and of itself */
 };
 
 int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,
@@ -94,7 +94,7 @@ static int start(struct nm_sasl_client *c)
         r = set_base64(c->session, GSASL_AUTHID, c->token->identifier);
     if (r == GSASL_OK)
         r = set_base64(c->session, GSASL_PASSWORD, c->token->password);
-    if (r == GSASL_OK) /* together the digest-uri: "/default" */
+    if (r == GSASL_OK) /* the protocol and host name form the digest-uri: "/default" */
         r = gsasl_property_set(c->session, GSASL_SERVICE, c->words[0]);
     if (r == GSASL_OK)
         r = gsasl_property_set(c->session, GSASL_HOSTNAME, c->words[1]);
@@ -140,7 +140,7 @@ static const Hadoop__RpcSasl__Auth *find(const Hadoop__RpcSasl *in, const char *
     return NULL;
 }
 
-/* Takes the server's challenge, whether it came with its offer or later. */
+/* Answers the server's challenge, which is part of its offer or follows later. */
 static int respond(struct nm_sasl_client *c, const ProtobufCBinaryData *challenge, enum _Hadoop__RpcSasl__State state,
                    struct nm_exception *why)
 {
@@ -155,7 +155,7 @@ static int respond(struct nm_sasl_client *c, const ProtobufCBinaryData *challeng
     return 0;
 }
 
-/* Without a challenge the response is empty, and the challenge comes next. */
+/* Accepts an offer. Without a challenge in it the response is empty, and the challenge follows. */
 static int answer_offer(struct nm_sasl_client *c, const Hadoop__RpcSasl__Auth *offer, struct nm_exception *why)
 {
     int r;

@@ -16,11 +16,11 @@ struct nm_sasl_server {
     nm_sasl_lookup lookup;
     void *userdata;
     enum phase phase;
-    char *identifier; /* libgsasl's memory */
+    char *identifier; /* allocated by libgsasl */
     size_t identifier_size;
     struct nm_sasl_bearer bearer;
-    struct nm_exception why; /* the lookup's, if it refused */
-    char *token;             /* libgsasl's memory: what out has */
+    struct nm_exception why; /* reason of the look-up, if it refused the client */
+    char *token;             /* allocated by libgsasl; out points to it */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
 };
@@ -69,7 +69,7 @@ const char *nm_sasl_server_user(const struct nm_sasl_server *s)
     return s->bearer.user;
 }
 
-/* ---- what libgsasl asks for --------------------------------------------------------------- */
+/* ---- callbacks of libgsasl ---------------------------------------------------------------- */
 
 static int find_bearer(struct nm_sasl_server *s, const char *user)
 {
@@ -161,7 +161,7 @@ static int challenge(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct
     s->auth = (Hadoop__RpcSasl__Auth)HADOOP__RPC_SASL__AUTH__INIT;
     s->auth.method = (char *)NM_SASL_METHOD;
     s->auth.mechanism = (char *)NM_SASL_MECHANISM;
-    s->auth.protocol = (char *)""; /* Java wants it to be there */
+    s->auth.protocol = (char *)""; /* required by Java */
     s->auth.server_id = (char *)NM_SASL_REALM;
     s->auth.has_challenge = 1;
     s->auth.challenge = s->out.token;
@@ -187,7 +187,7 @@ static int verify(struct nm_sasl_server *s, const Hadoop__RpcSasl *in, struct nm
     if (!nm_sasl_is_text(&in->token))
         return refuse(s, why, "The response to the challenge is empty or contains NUL.");
     r = step(s, &in->token);
-    if (r != GSASL_OK && *s->why.class_name) { /* the lookup knows better */
+    if (r != GSASL_OK && *s->why.class_name) { /* the look-up's reason is more precise */
         int detail = s->why.detail;
 
         *why = s->why;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See server.h: who is let in, whose turn it is, and who has been here for too long. */
+/* See server.h. Accepts connections, hands out turns, and closes connections that exceed their time limits. */
 
 #include <assert.h>
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "util/peer.h"
 #include "util/cost.h"
 
-/* New clients are let in for so long at a time, calls are worked on for so long. */
+/* Time per turn of the event loop for accepting clients, and for processing calls. */
 #define ACCEPT_USEC (2 * NM_USEC_PER_MSEC)
 #define TURNS_USEC (5 * NM_USEC_PER_MSEC)
-/* A client that was told the end has so long to close. */
+/* Time for a client to close the connection after it has been sent the reason for the end. */
 #define ENDING_USEC (2 * NM_USEC_PER_SEC)
 #define CROWDED_PART 8
 
@@ -39,7 +39,7 @@ static void want_turns(struct nm_hadoop_server *s)
     (void)sd_event_source_set_enabled(s->turns, SD_EVENT_ONESHOT);
 }
 
-/* What the greeting costs is the address's, calls are the bearer's. */
+/* Handles a packet. The greeting is charged to the address's account, calls to the account of the token. */
 static int handle(struct nm_server_connection *c, struct nm_bytes packet)
 {
     const struct nm_spent begun = nm_spent_now();
@@ -120,13 +120,14 @@ static void free_connection(struct nm_server_connection *c)
 
 static void on_ended(struct nm_wire *w, int error)
 {
-    (void)error; /* whoever it was tells by calling again */
+    (void)error; /* the client reports errors by calling again */
     free_connection(of_wire(w));
 }
 
 static const struct nm_wire_ops wire_ops = {.preamble = on_preamble, .frame = on_frame, .ended = on_ended};
 
-/* Strangers have half of the places, and one address a quarter: who bears a token finds one. */
+/* Returns whether there is a place. Unauthenticated clients may use half of the places, and one address a quarter, so
+ * that places are left for clients with a token. */
 static bool has_place(const struct nm_hadoop_server *s, const struct nm_quota_account *peer)
 {
     return s->n_connections < s->o.connections_max && s->n_strangers < s->o.connections_max / 2 &&
@@ -148,7 +149,7 @@ static void link_connection(struct nm_hadoop_server *s, struct nm_server_connect
     nm_quota_account_enter(c->wire.account);
 }
 
-/* fd is this function's. Who finds no place sees its connection closed: Java's clients try again. */
+/* Adds a connection and takes fd over. If there is no place, the connection is closed, and Java's clients try again. */
 static int add_connection(struct nm_hadoop_server *s, int fd, const struct sockaddr_storage *sa)
 {
     _cleanup_close_ int own = fd;
@@ -177,7 +178,7 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     return r;
 }
 
-/* Rests until the next sweep where accept4() fails for more than one connection. */
+/* Accepts connections. Disables the source until the next sweep if accept4() fails for more than one connection. */
 static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_hadoop_server *s = userdata;
@@ -303,7 +304,7 @@ int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_
     s->event = sd_event_ref(event);
     if (gsasl_init(&s->library) != GSASL_OK)
         return -ENOMEM;
-    /* half of it is for administrators, of whom there are none here */
+    /* half of the quota is for administrators, which this server doesn't have */
     r = nm_quota_new(2 * s->o.bytes_max, &s->ration);
     if (r >= 0)
         r = add_sources(s);

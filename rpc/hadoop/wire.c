@@ -11,12 +11,12 @@
 
 #include "util/clock.h"
 
-/* A long frame takes so much of one turn at most. */
+/* Maximum number of bytes of a long frame processed in one turn. */
 #define TURN_BYTES (256u << 10)
-/* After the end, so much more is thrown away for a peer that goes on sending. */
+/* Maximum number of bytes discarded after the end, for a peer that continues to send. */
 #define DRAIN_BYTES (1u << 20)
 
-/* ---- what is listened for ----------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------- */
 
 static void rearm(struct nm_wire *w)
 {
@@ -29,7 +29,7 @@ static void rearm(struct nm_wire *w)
     (void)sd_event_source_set_io_events(w->io, events);
 }
 
-/* Makes the loop call, whatever is listened for. */
+/* Makes the event loop call the wire in any case, to end it. */
 void nm_wire_abort(struct nm_wire *w, int error)
 {
     assert(error < 0);
@@ -46,7 +46,7 @@ static void end(struct nm_wire *w, int error)
     w->ops->ended(w, error);
 }
 
-/* ---- out ---------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------ */
 
 static void drop_first(struct nm_wire *w)
 {
@@ -60,7 +60,7 @@ static void drop_first(struct nm_wire *w)
     free(f);
 }
 
-/* 0: as much as the socket takes. */
+/* Sends as much as the socket accepts. Returns 0 or -errno. */
 static int send_some(struct nm_wire *w, struct nm_packet_frame *f)
 {
     ssize_t n = send(w->fd, f->data + f->sent, f->size - f->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -89,7 +89,7 @@ static int flush(struct nm_wire *w)
     return 0;
 }
 
-/* Mostly the socket takes it at once, and then it costs nobody anything. */
+/* Sends a frame. Usually the socket accepts it at once, so that no account is charged. */
 void nm_wire_send(struct nm_wire *w, struct nm_packet_frame *f)
 {
     int r = w->error;
@@ -123,9 +123,9 @@ void nm_wire_finish(struct nm_wire *w)
     rearm(w);
 }
 
-/* ---- in ----------------------------------------------------------------------------------- */
+/* ---- receiving ---------------------------------------------------------------------------- */
 
-/* -EAGAIN: nothing there; 0: the peer has closed. */
+/* Receives data. Returns -EAGAIN if there is none, or 0 if the peer has closed the connection. */
 static ssize_t receive(struct nm_wire *w, uint8_t *to, size_t size)
 {
     ssize_t n = recv(w->fd, to, size, MSG_DONTWAIT);
@@ -181,7 +181,7 @@ static int whole(struct nm_wire *w)
     return r;
 }
 
-/* Up to one frame, so that connections have their turns one after another. */
+/* Reads at most one frame, so that connections take turns. */
 static int read_frame(struct nm_wire *w, bool *ret_closed)
 {
     size_t sum = 0;

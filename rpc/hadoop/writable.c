@@ -64,7 +64,7 @@ int nm_writer_result(const struct nm_writer *w, struct nm_bytes *ret)
     return 0;
 }
 
-/* By hand in place of realloc(), which would leave a copy of what was written. */
+/* Enlarges the buffer without realloc(), which could leave a copy of passwords in freed memory. */
 static bool make_room(struct nm_writer *w, size_t size)
 {
     size_t room = NM_MAX(w->size + size, 2 * w->room);
