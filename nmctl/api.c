@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See api.h. Each way in which a call can fail is put into a sentence that says what to do next:
- * the reader is as likely a person who has mistyped a path as an operator whose nmd has crashed.
+ * See api.h. Each failure of a call is reported with a sentence that says what to do next, because the reader may be a
+ * user who has mistyped a path or an operator whose nmd has crashed.
  */
 
 #include "nmctl/api.h"
@@ -19,8 +19,8 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Which group may use it is the socket's to tell; a socket of root's own group says nothing to a
- * user. */
+/* Reports missing permission for the socket. The socket's group shows who may use it; root's group is omitted, because
+ * it doesn't help a user. */
 static void say_no_permission(const char *path)
 {
     struct stat st;
@@ -33,13 +33,13 @@ static void say_no_permission(const char *path)
                path, group, group);
 }
 
-/* As sd_booted(): where it doesn't run, its commands are no advice. */
+/* Returns whether systemd runs, as sd_booted() does. Otherwise hints to systemctl or journalctl would be useless. */
 static bool has_systemd(void)
 {
     return access("/run/systemd/system", F_OK) == 0;
 }
 
-/* Elsewhere it is where whoever started nmd has put it. */
+/* Returns a hint to the log. Without systemd its location isn't known. */
 static const char *where_log(void)
 {
     return has_systemd() ? " ('journalctl -u nmd')" : "";
@@ -82,8 +82,8 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
     return NM_CTL_UNREACHABLE;
 }
 
-/* nmd's own sentence names the thing, its value and what is allowed; nothing is added to it. One
- * that has none isn't nmd, or is a proxy in front of it. */
+/* Prints nmd's message without additions, because it already names the object, its value and what is allowed. An
+ * answer without a message comes from a program other than nmd, such as a proxy. */
 int nm_api_say_refused(const struct nm_ctl *ctl, const struct nm_client_answer *a)
 {
     _cleanup_json_ json_t *j = json_loadb(a->body, a->len, 0, NULL);
@@ -106,7 +106,7 @@ int nm_api_parse(const struct nm_ctl *ctl, const struct nm_client_answer *a, jso
     return NM_CTL_OK;
 }
 
-/* ret: parsed, of an answer that isn't a refusal; r is what fetching it came to. */
+/* Converts the result r of a fetch to an exit status. ret: the parsed answer, unless it is a refusal. */
 static int take_answer(const struct nm_ctl *ctl, int r, const struct nm_client_answer *a, json_t **ret)
 {
     if (r < 0)
@@ -147,7 +147,7 @@ int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec
     return take_answer(ctl, r, &a, ret);
 }
 
-/* For what is an extra (a reason, a candidate): its failure is nobody's concern. */
+/* Gets optional data (a reason, a candidate), whose failure isn't reported. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer a = {0};
@@ -168,7 +168,7 @@ int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec
 
 /* ---- lists in parts ---------------------------------------------------------------------- */
 
-/* As large as nmd allows; a part that isn't full is the last. */
+/* Size of a part of a list, the maximum that nmd allows. A smaller part is the last one. */
 #define PART 250u
 
 static void part_target(bool all, const json_t *list, char *buf, size_t size)
@@ -179,7 +179,7 @@ static void part_target(bool all, const json_t *list, char *buf, size_t size)
                    nm_json_u64(last, "number"));
 }
 
-/* Takes the part. True: there may be more. */
+/* Appends the part and releases it. Returns whether more parts may follow. */
 static bool add_part(json_t *list, json_t *part)
 {
     bool more = json_array_size(part) == PART;
@@ -190,8 +190,8 @@ static bool add_part(json_t *list, json_t *part)
     return more;
 }
 
-/* timeout_usec 0: as nm_api_get(), which says what is wrong. Up to so many; what is returned is what getting a part
- * returned. */
+/* Gets the parts of a list, up to max entries. timeout_usec 0: calls nm_api_get(), which prints errors. Returns the
+ * result of the last call. */
 static int get_parts(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, size_t max, json_t **ret)
 {
     _cleanup_json_ json_t *list = json_array();
@@ -226,7 +226,7 @@ int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_use
 
 int nm_api_container_target(const char *id, const char *action, char *buf, size_t size)
 {
-    /* Ids are made of the same characters, so that nothing here needs to be percent-encoded. */
+    /* Ids use the same characters as names, which needn't be percent-encoded. */
     if (!nm_name_is_valid(id)) {
         nm_message("'%s' is not a container's id or name: 1 to 63 letters, digits, '.', '_' and '-' "
                    "are allowed, not "
@@ -238,8 +238,8 @@ int nm_api_container_target(const char *id, const char *action, char *buf, size_
     return NM_CTL_OK;
 }
 
-/* Indented for one thing, on one line where many follow each other, as jq and grep like it. Twelve
- * digits: more would show what a binary fraction makes of 0.95. */
+/* Prints JSON, indented for a single object, or on one line for a sequence, which suits jq and grep. Uses twelve
+ * digits, because more would show rounding errors of binary fractions such as 0.95. */
 void nm_api_print_json(const json_t *j, bool one_line)
 {
     size_t flags = JSON_REAL_PRECISION(12) | (one_line ? JSON_COMPACT : JSON_INDENT(2));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See attach.h. One poll loop over up to three calls (stdout, stderr, the end) and the two
- * descriptors that are written to. A stream's call is read only while its buffer is empty, and the
- * buffer is written only as far as poll() promises not to block: so a reader that stands still
- * holds back its stream alone, and Ctrl-C is always heard.
+ * See attach.h. One poll loop handles up to three calls (stdout, stderr, the end) and two output descriptors. A stream
+ * is read only while its buffer is empty, and the buffer is written only as far as poll() guarantees that write()
+ * doesn't block. A slow reader therefore delays only its own stream, and Ctrl-C always works.
  *
- * A container outlives nmd. When nmd goes (an upgrade, say) the loop waits for it to come back,
- * follows the logs again from where it was.
+ * A container outlives nmd. If nmd disappears, for instance for an upgrade, the loop waits until it is back and
+ * continues to follow the logs at the same position.
  */
 
 #include "nmctl/attach.h"
@@ -28,20 +27,20 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define BUFFER_SIZE 16384 /* at least what one nm_client_process() reads */
-#define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* without a byte after the end */
+#define BUFFER_SIZE 16384 /* at least the maximum that one nm_client_process() reads */
+#define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* time without data after the end */
 #define KILL_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 #define NEVER UINT64_MAX
 
 struct stream {
     const char *name;
     bool wanted, ended, stamped;
-    int out_fd;             /* -EBADF: closed by its reader, what comes is dropped */
+    int out_fd;             /* -EBADF: the reader has closed it, and further output is dropped */
     struct nm_client *call;
-    uint64_t begin;         /* the byte of the output with which it began; NM_CTL_UNSET: not known */
-    bool told;              /* by nmd's first answer */
-    uint64_t received;      /* bytes of output passed on over all calls */
-    size_t stamp_left;      /* of the time before a line: it is no output */
+    uint64_t begin;         /* position in the output at which it began; NM_CTL_UNSET: unknown */
+    bool told;              /* begin is known from nmd's first answer */
+    uint64_t received;      /* bytes of output received in all calls */
+    size_t stamp_left;      /* remaining bytes of the time before a line, which isn't part of the output */
     char buf[BUFFER_SIZE];
     size_t len, at;
     struct nm_client_answer refusal;
@@ -53,18 +52,19 @@ struct attach {
     struct stream streams[2];
     struct nm_client *end_call;
     struct nm_client_answer end_answer;
-    json_t *container;      /* as it ended */
+    json_t *container;      /* the ended container */
     struct nm_progress narrate;
     int n_signals, signal;
     bool was_connected, kill_sent, until, until_over;
     struct nm_away away;
-    uint64_t progress_usec; /* when the last byte or the end came */
-    int status;             /* NM_CTL_OK while all is well */
+    uint64_t progress_usec; /* time of the last data or of the end */
+    int status;             /* NM_CTL_OK until an error occurs */
 };
 
 #define STAMP_BYTES 25 /* "2026-11-24T18:17:55.123Z " */
 
-/* What nmd puts before each line isn't counted: a log is asked for from a byte of the output. */
+/* Counts the bytes of output without the times that nmd adds to lines, because positions in a log are counted in
+ * output. */
 static void count(struct stream *s, const char *data, size_t n)
 {
     while (n > 0) {
@@ -85,7 +85,7 @@ static void count(struct stream *s, const char *data, size_t n)
     }
 }
 
-/* Body bytes of a log. An error's body is no output: it is kept for the message. */
+/* Receives the body of a log answer. The body of an error answer is kept for the message. */
 static int take_output(const char *data, size_t n, void *userdata)
 {
     struct stream *s = userdata;
@@ -103,7 +103,7 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Only the first answer says where the output that is wanted begins: what is asked for later goes on from there. */
+/* Closes the call. Gets the initial position from the first answer; later calls continue from there. */
 static void close_stream(struct stream *s)
 {
     if (s->call && !s->told && nm_client_status(s->call) == 200)
@@ -111,7 +111,7 @@ static void close_stream(struct stream *s)
     s->call = nm_client_free(s->call);
 }
 
-/* The second time a log is asked for from where the first had come to. */
+/* Requests the log, and when reopened, from the position that the previous call has reached. */
 static int open_stream(struct attach *a, struct stream *s)
 {
     char target[320], tail[48] = "", from[48] = "", since[48] = "";
@@ -132,7 +132,7 @@ static int open_stream(struct attach *a, struct stream *s)
     return nm_client_new(&q, take_output, s, &s->call);
 }
 
-/* What a call had received stays counted in its stream: see open_stream(). */
+/* Closes all calls. The streams keep their counts of received bytes for open_stream(). */
 static void close_calls(struct attach *a)
 {
     for (int i = 0; i < 2; i++)
@@ -141,7 +141,7 @@ static void close_calls(struct attach *a)
     nm_client_answer_done(&a->end_answer);
 }
 
-/* Opens what is still wanted; -errno leaves it to lose() to close the half of it. */
+/* Opens the calls that are still needed. After an error lose() closes those that were opened. */
 static int open_calls(struct attach *a)
 {
     char target[256];
@@ -157,7 +157,8 @@ static int open_calls(struct attach *a)
     return r;
 }
 
-/* Whoever wants a log from its end, and hasn't been told where that was, would get some of it twice, or not at all. */
+/* Returns whether the log can be continued after a loss. If the initial position isn't known, as for the newest lines
+ * of a log, the output would be repeated or incomplete. */
 static bool may_return(const struct attach *a, int r)
 {
     bool begins = true;
@@ -167,14 +168,13 @@ static bool may_return(const struct attach *a, int r)
     return a->was_connected && a->p->follow && begins && nm_away_is_loss(r);
 }
 
-/* nmd can't be reached, or has gone in the middle. */
+/* Handles a failed or lost connection to nmd. */
 static void lose(struct attach *a, int r)
 {
     char goes_on[160];
 
     close_calls(a);
-    /* An nmd that stops in good order ends the streams; only the container's end makes such an end
-     * a real one. */
+    /* nmd ends the streams when it stops normally. The end of a stream is final only if the container has ended. */
     for (int i = 0; i < 2 && !a->container; i++)
         a->streams[i].ended = false;
     if (!may_return(a, r) || a->n_signals > 0) {
@@ -191,7 +191,8 @@ static void lose(struct attach *a, int r)
 
 /* ---- killing --------------------------------------------------------------------------------- */
 
-/* With a short time-out and no retries: whoever presses Ctrl-C is waiting, and presses it again. */
+/* Sends a kill request, with a short timeout and without retries, because the user is waiting and can press Ctrl-C
+ * again. */
 static void send_kill(struct attach *a, bool now)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
@@ -204,20 +205,20 @@ static void send_kill(struct attach *a, bool now)
     r = nm_client_fetch(&q, KILL_TIMEOUT_USEC, &answer);
     if (r < 0)
         lose(a, r);
-    else if (answer.status >= 300 && answer.status != 409) /* 409: it has just ended by itself */
+    else if (answer.status >= 300 && answer.status != 409) /* 409: the container has just ended by itself */
         (void)nm_api_say_refused(a->ctl, &answer);
-    /* An nmd that is stopping has other things to do: asked twice, the next one does no harm. */
+    /* An nmd that is stopping answers 503: repeat the kill later, which is harmless. */
     a->kill_sent = r >= 0 && answer.status != 503;
 }
 
-/* What is attached to has nobody left to write for. */
+/* Returns whether the container's output has lost its reader, for containers that nmctl started. */
 static bool reader_is_gone(const struct attach *a)
 {
     return a->p->signal_fd >= 0 && (a->streams[0].out_fd < 0 || a->streams[1].out_fd < 0);
 }
 
-/* A connection that is made says that somebody listens again; if it breaks at once, lose() begins
- * anew. */
+/* Reopens the calls. A successful connect means that nmd is back. If the connection breaks at once, lose() waits
+ * again. */
 static void retry(struct attach *a)
 {
     int r = open_calls(a);
@@ -232,7 +233,8 @@ static void retry(struct attach *a)
         send_kill(a, false);
 }
 
-/* Three steps, as a person expects them: please, now, and let me go. */
+/* Handles a signal in three steps: the first one asks the container to end, the second one kills it, and the third one
+ * ends nmctl. */
 static void on_signal(struct attach *a, int signal)
 {
     a->signal = signal;
@@ -250,8 +252,7 @@ static void on_signal(struct attach *a, int signal)
     }
 }
 
-/* From a descriptor, so that a signal is one more thing that poll() finds, and no call can be
- * interrupted by it. */
+/* Reads a signal from the signalfd, so that signals are handled in the poll loop and don't interrupt calls. */
 static void read_signal(struct attach *a)
 {
     struct signalfd_siginfo info;
@@ -260,10 +261,10 @@ static void read_signal(struct attach *a)
         on_signal(a, (int)info.ssi_signo);
 }
 
-/* ---- one thing that poll() has found --------------------------------------------------------- */
+/* ---- handling of one descriptor that is ready ----------------------------------------------- */
 
-/* A log that can't be read (of another user, say) is told; what else is followed goes on, unless
- * the log was all that was asked for. */
+/* Handles log data. An unreadable log (for instance of another user) is reported. Following continues unless it was
+ * the only log. */
 static void on_stream(struct attach *a, struct stream *s)
 {
     int r = nm_client_process(s->call);
@@ -285,7 +286,7 @@ static void on_stream(struct attach *a, struct stream *s)
     }
 }
 
-/* The wait has answered: with the container as it ended, or with why it can't be waited for. */
+/* Handles the answer of the wait call: the ended container, or the reason why it can't be waited for. */
 static void on_end(struct attach *a)
 {
     int r = nm_client_process(a->end_call);
@@ -313,8 +314,8 @@ static void on_writable(struct attach *a, struct stream *s)
 {
     ssize_t n;
 
-    nm_progress_done(); /* before it, or the message's lines would be taken from the output */
-    /* PIPE_BUF bytes are what a pipe that polls writable takes without blocking. */
+    nm_progress_done(); /* erase the message first, otherwise it would erase lines of the output */
+    /* A pipe that polls writable accepts PIPE_BUF bytes without blocking. */
     n = write(s->out_fd, s->buf + s->at, NM_MIN(s->len - s->at, (size_t)PIPE_BUF));
     if (n >= 0) {
         s->at += (size_t)n;
@@ -328,7 +329,7 @@ static void on_writable(struct attach *a, struct stream *s)
         if (a->p->signal_fd < 0)
             a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
         else if (!a->kill_sent) {
-            /* What a shell's pipe would do to the command: its reader has gone, so it ends. */
+            /* End the container as a pipe in a shell would end the command: its reader has gone. */
             nm_message("%s is closed: killing %s", s->name, a->p->id);
             send_kill(a, false);
         }
@@ -337,8 +338,8 @@ static void on_writable(struct attach *a, struct stream *s)
         s->at = s->len = 0;
 }
 
-/* What is over without a word is the connection of a command that couldn't be run, or of a container that waits and
- * that another nmd has now, which knows nothing of it. */
+/* Handles the terminal connection when it becomes readable. It ends without data if the command couldn't be executed,
+ * or if the container waits and nmd was restarted, because the new nmd doesn't have the connection. */
 static void on_until(struct attach *a)
 {
     char first;
@@ -360,7 +361,7 @@ static void on_until(struct attach *a)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Ended, but not all of it written: a reader that is slow still gets the rest. */
+/* Returns whether a stream has ended and all of it has been written. Slow readers still get the rest. */
 static bool stream_is_open(const struct stream *s)
 {
     return s->wanted && (!s->ended || s->len > 0);
@@ -374,13 +375,12 @@ static bool is_finished(const struct attach *a)
         return true;
     if (a->p->want_end && !a->container)
         return false;
-    /* The end is known: what is still on its way gets its time, but a stream that never ends
-     * doesn't hold us for ever. */
+    /* The container has ended: remaining output gets a limited time, so that a stream that doesn't end can't block
+     * nmctl forever. */
     return !output || (a->p->want_end && nm_now_usec() - a->progress_usec > DRAIN_USEC);
 }
 
-/* Until the next thing that isn't announced by a descriptor; rounded up, lest the loop spin in the
- * last millisecond. */
+/* Returns the time until the next timed action. Rounds up, so that the loop doesn't spin in the last millisecond. */
 static int timeout_msec(const struct attach *a)
 {
     uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_progress_next(&a->narrate) : NEVER;
@@ -394,7 +394,7 @@ static int timeout_msec(const struct attach *a)
     return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)60000);
 }
 
-/* What is due by the clock. */
+/* Runs timed actions that are due. */
 static void look(struct attach *a)
 {
     if (a->away.since_usec > 0) {
@@ -404,8 +404,8 @@ static void look(struct attach *a)
         nm_progress_look(&a->narrate, a->ctl, a->p->id);
 }
 
-/* A descriptor of -1 is one that poll() passes over: so a stream that is full is not read, and one
- * that is empty is not written. */
+/* Runs one iteration of the loop. poll() ignores a descriptor of -1: a stream isn't read while its buffer is full, and
+ * not written while it is empty. */
 static void round_of(struct attach *a)
 {
     enum { SIGNAL, UNTIL, END, STREAM, N = STREAM + 2 };
@@ -448,8 +448,8 @@ static void round_of(struct attach *a)
         look(a);
 }
 
-/* Large for its buffers, so on the heap. Its own end doesn't end the container: only signals do, or
- * a closed stdout. */
+/* Allocates the struct on the heap, because its buffers are large. The end of nmctl doesn't end the container, only a
+ * signal or a closed stdout does. */
 int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
                   struct nm_attach_result *ret)
 {
@@ -471,7 +471,7 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
         a->streams[i].stamp_left = p->timestamps ? STAMP_BYTES : 0;
     }
     a->progress_usec = nm_now_usec();
-    /* The container comes from an nmd that was there a moment ago. */
+    /* The container was created by an nmd that was reachable a moment ago. */
     a->was_connected = p->want_end;
     if (p->narrate)
         nm_progress_init(&a->narrate, false);

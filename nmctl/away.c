@@ -13,7 +13,8 @@
 
 #define RETRY_USEC (250 * NM_USEC_PER_MSEC)
 #define UPDATE_USEC NM_USEC_PER_SEC
-/* A log, where a message is repeated once a minute, has the first message and the one that ends the wait. */
+/* Time to wait for nmd. In a log, where messages repeat once a minute, only the first message and the final one
+ * appear. */
 #define GIVE_UP_USEC (60 * NM_USEC_PER_SEC)
 
 bool nm_away_is_loss(int r)
@@ -21,7 +22,7 @@ bool nm_away_is_loss(int r)
     return r == -ECONNRESET || r == -ECONNREFUSED || r == -ENOENT || r == -EPIPE || r == -ETIMEDOUT;
 }
 
-/* Whole seconds: tenths would only make the message restless. */
+/* Updates the message once per second. Uses whole seconds, because changing tenths distract. */
 static void say_how_long(struct nm_away *a, uint64_t now)
 {
     uint64_t passed = now - a->since_usec;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See bar.h. A column shows the part that covers its middle. Parts are told apart by their glyph
- * too, not by colour alone. Marks stay visible where the bar has passed them.
+ * See bar.h. A column shows the part that covers its centre. Parts differ by glyph as well as by colour. Marks stay
+ * visible inside the bar.
  */
 
 #include "nmctl/bar.h"
@@ -19,7 +19,7 @@ static const struct {
     [NM_BAR_OTHERS] = {NM_STYLE_DIM, "░", "-", "others"},
 };
 
-/* The column that a share falls into; what lies beyond the end falls into the last. */
+/* Returns the column of a share. Shares beyond the end use the last column. */
 static unsigned column_of(const struct nm_bar *b, double share)
 {
     double at = share / b->top * b->width;
@@ -27,7 +27,7 @@ static unsigned column_of(const struct nm_bar *b, double share)
     return at >= b->width ? b->width - 1 : (unsigned)at;
 }
 
-/* The part at a share of capacity, or NM_BAR_PARTS beyond the end. */
+/* Returns the part that covers a share of capacity, or NM_BAR_PARTS beyond the last part. */
 static enum nm_bar_part part_at(const struct nm_bar *b, double share)
 {
     double end = 0;
@@ -40,7 +40,7 @@ static enum nm_bar_part part_at(const struct nm_bar *b, double share)
     return NM_BAR_PARTS;
 }
 
-/* A mark hides the part below it, but not its colour: beta is red wherever the bar ends. */
+/* Prints a column. A mark replaces the glyph of the part but keeps its own colour: beta is always red. */
 static void print_column(const struct nm_bar *b, unsigned column, FILE *f,
                          const struct nm_term *term)
 {
@@ -68,7 +68,7 @@ void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term)
         print_column(b, i, f, term);
 }
 
-/* Where two marks share a column the graver one is named. */
+/* Prints the labels of the marks. If two marks share a column, the more severe one is labelled. */
 void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *term)
 {
     unsigned alpha = b->alpha > 0 ? column_of(b, b->alpha) : b->width;
@@ -87,7 +87,7 @@ void nm_bar_print_scale(const struct nm_bar *b, FILE *f, const struct nm_term *t
     }
 }
 
-/* The glyphs themselves, so that it holds without colour, too. */
+/* Prints the legend with the bar's glyphs, so that it is understood without colours. */
 void nm_bar_print_legend(FILE *f, const struct nm_term *term)
 {
     for (int i = 0; i < NM_BAR_PARTS; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * From the command line to a verb. Everything that can be wrong with the words themselves is found
- * here, before a connection is made: a mistyped command changes nothing, and is told with status 2
- * whether nmd runs or not. What depends on nmd's state is nmd's to say.
+ * Parses the command line and runs a verb. All errors in the words themselves are found here, before a connection is
+ * made. A mistyped command therefore has no effect and always exits with status 2, whether nmd runs or not. nmd checks
+ * what depends on its state.
  */
 
 #include "nmctl/cli.h"
@@ -16,8 +16,8 @@
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
 
-/* --socket, NMD_SOCKET, the system's nmd; for a user without that one, the nmd of the user's own
- * session. */
+/* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if that doesn't exist, the nmd of the
+ * user's session. */
 static void choose_socket(struct nm_ctl *ctl)
 {
     const char *env = getenv("NMD_SOCKET"), *session = getenv("XDG_RUNTIME_DIR");
@@ -32,8 +32,8 @@ static void choose_socket(struct nm_ctl *ctl)
         ctl->socket_path = ctl->socket_buf;
 }
 
-/* How many there may be. An empty word is almost always a variable that was not set: kill "$id"
- * must not go out. */
+/* Checks the number of operands. Refuses an empty operand, which usually is an unset variable in a script: kill "$id"
+ * must not be sent. */
 static int check_operands(const struct nm_ctl *ctl)
 {
     const struct nm_verb *v = ctl->verb;
@@ -55,8 +55,8 @@ static int check_operands(const struct nm_ctl *ctl)
     return 0;
 }
 
-/* The verb is the first word that is no option; what follows it is parsed with the verb's own
- * options. */
+/* Parses the command line. The verb is the first word that isn't an option. The words after it are parsed with the
+ * verb's options. */
 static int parse(struct nm_ctl *ctl, int argc, char **argv)
 {
     int first = nm_option_parse(&ctl->args, NULL, true, argc, argv), operands;
@@ -84,11 +84,10 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     return ctl->args.help ? 0 : check_operands(ctl);
 }
 
-/* What was printed is only done when it has arrived; a verb's own failure stays the one that is
- * told. */
+/* Flushes stdout and reports errors. If the verb itself has failed, its exit status is kept. */
 static int finish(int status)
 {
-    /* A full disk under "nmctl list > file" is a failure. */
+    /* For instance, a full disk in "nmctl list > file" is a failure. */
     if (fflush(stdout) == EOF || ferror(stdout)) {
         nm_message("can't write to stdout: %s", strerror(errno));
         return status == NM_CTL_OK ? NM_CTL_FAILED : status;
@@ -96,7 +95,7 @@ static int finish(int status)
     return status;
 }
 
-/* --help and --version win over whatever else was said. */
+/* Runs the verb. --help and --version have priority over all other options. */
 static int run(struct nm_ctl *ctl)
 {
     if (ctl->args.version)
@@ -110,7 +109,7 @@ static int run(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
-/* The socket is chosen after the parsing, for --socket may stand on either side of the verb. */
+/* Parses first and chooses the socket afterwards, because --socket may precede or follow the verb. */
 int nm_cli_run(int argc, char **argv)
 {
     struct nm_ctl ctl = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See container.h: what several verbs say of a container is said here, in the same words. */
+/* See container.h. Texts about a container that several verbs print are generated here, so that they are the same
+ * everywhere. */
 
 #include "nmctl/container.h"
 
@@ -13,15 +14,15 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-/* Characters that no shell looks at twice. */
+/* Returns whether the word contains characters that are special in a shell. */
 static bool needs_quotes(const char *s)
 {
     return !*s ||
            s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%")];
 }
 
-/* Single quotes, the only ones in which a shell looks at nothing; one in the text is put outside of
- * them. */
+/* Prints the word in single quotes, inside which a shell interprets no characters. A single quote in the text is
+ * printed outside of them. */
 static void print_quoted(FILE *f, const char *s)
 {
     if (!needs_quotes(s)) {
@@ -38,7 +39,7 @@ static void print_quoted(FILE *f, const char *s)
     (void)fputc('\'', f);
 }
 
-/* As it could be pasted into a shell, so that "a b" and "a" "b" are told apart. */
+/* Returns the command in shell syntax, so that "a b" and "a" "b" can be distinguished. */
 char *nm_container_command(const json_t *c)
 {
     const json_t *word, *words = nm_json_at(c, nm_json_has(c, "command") ? "command" : "command_head");
@@ -66,7 +67,7 @@ const char *nm_container_age(const json_t *c, char *buf, size_t size)
         nm_json_has(c, "finished_usec") ? nm_json_u64(c, "finished_usec") : nm_realtime_usec();
     uint64_t age = to > from ? to - from : 0;
 
-    /* Tenths of a second only make a table of ages restless. */
+    /* Omit tenths of a second for longer times, because they make a table hard to read. */
     if (age > 10 * NM_USEC_PER_SEC)
         age -= age % NM_USEC_PER_SEC;
     return nm_format_duration(age, buf, size);
@@ -93,8 +94,8 @@ const char *nm_container_type_word(const json_t *c)
     return nm_streq(nm_json_str(c, "execution_type"), "GUARANTEED") ? "guaranteed" : "opportunistic";
 }
 
-/* Green is what runs, red what failed, yellow all on its way; what ended well needs nobody's
- * eye. */
+/* Returns the style of a state: running is green, failed is red, intermediate states are yellow. Success has no
+ * colour. */
 enum nm_style nm_container_state_style(const json_t *c)
 {
     const char *state = nm_json_str(c, "state"), *reason = nm_json_str(c, "exit_reason");
@@ -107,7 +108,7 @@ enum nm_style nm_container_state_style(const json_t *c)
     return NM_STYLE_WARN;
 }
 
-/* Both, where there is a name: a person knows the one, the next command may need the other. */
+/* Returns the id and, if there is one, the name: users know the name, and other commands may need the id. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size)
 {
     const char *name = nm_json_str(c, "name");
@@ -117,8 +118,7 @@ const char *nm_container_title(const json_t *c, char *buf, size_t size)
     return buf;
 }
 
-/* What became of it; nmd's own message, which names the command, user or limit, follows where there
- * is one. */
+/* Texts for the ends of containers. nmd's message with the command, user or limit is appended, if there is one. */
 static const struct {
     const char *reason, *what, *why;
 } ends[] = {

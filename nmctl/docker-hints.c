@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See docker-hints.h. Only what isn't known here is looked up, so that a line of these tables can't be in the way of an
- * option or a verb that comes to be. */
+/* See docker-hints.h. These tables are searched only for unknown words, so that an entry can't hide an option or verb
+ * added later. */
 
 #include "nmctl/docker-hints.h"
 
@@ -76,7 +76,7 @@ static const struct {
     {"cp volume volumes", NO_MOUNTS},
 };
 
-/* One of the words, with a blank between them. */
+/* Returns whether the blank-separated list contains the word. */
 static bool has_word(const char *words, const char *word, size_t len)
 {
     for (size_t n; *words; words += n + strspn(words + n, " ")) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See help.h. All of it is printed from the tables in verbs.c, and so can't lag behind them. */
+/* See help.h. All help is generated from the tables in verbs.c, so that it is always up to date. */
 
 #include "nmctl/help.h"
 
@@ -11,9 +11,9 @@
 #include "nmctl/message.h"
 #include "nmctl/term.h"
 
-#define PIPE_WIDTH 120 /* columns of help in a pipe, whose reader is usually a pager */
+#define PIPE_WIDTH 120 /* width of help in a pipe, usually to a pager */
 
-/* Prints lines that are broken between words and continue after `indent` blanks. */
+/* Prints text wrapped between words. Continuation lines are indented by `indent` blanks. */
 nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -29,7 +29,7 @@ nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, .
     (void)nm_term_wrap(stdout, text, term.width, term.width < 80 ? NM_MIN(indent, term.width / 4) : indent);
 }
 
-/* A table of options, if there is one. */
+/* Prints a table of options, if there are any. */
 static void print_options(const char *title, const struct nm_option *options)
 {
     char label[64];
@@ -54,7 +54,7 @@ void nm_help_all(void)
                      "'nmctl VERB --help' tells more, nmctl(1) all.\n");
 }
 
-/* "Also: nmctl ps, nmctl ls." */
+/* Prints the verb's other names: "Also: nmctl ps, nmctl ls." */
 static void print_also(const struct nm_verb *verb)
 {
     size_t n;
@@ -80,7 +80,7 @@ void nm_help_verb_usage(const struct nm_verb *verb)
     print_options("Options of every verb", nm_global_options);
 }
 
-/* A word that is near is named; one that isn't near anything is better answered by the list. */
+/* Suggests the most similar verb. If none is similar, refers to the list of verbs. */
 int nm_help_unknown_verb(const char *name)
 {
     const char *names[64], *near, *hint = nm_docker_hint_verb(name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See input.h. What reads a terminal or a pipe may wait there for ever, and what follows output waits for three other
- * things: so it is a process of its own, which ends with its parent. Then the connection is closed, which is the end of
- * the command's input.
+ * See input.h. Reading a terminal or pipe may block forever, while the parent polls three other descriptors. Therefore
+ * a child process reads the input. It ends with its parent. The connection is then closed, which ends the command's
+ * input.
  */
 
 #include "nmctl/input.h"
@@ -33,7 +33,7 @@ static int send_all(int fd, const struct nm_frame *f)
     return 0;
 }
 
-/* Until the shim has taken what was sent last. */
+/* Waits until the shim has acknowledged the last input. */
 static int wait_until_taken(int fd)
 {
     struct nm_frame f = {0};
@@ -67,7 +67,8 @@ static _Noreturn void pass_on(int fd)
     _exit(0);
 }
 
-/* The signals of its parent are its parent's to hear: they are held there already, and here. */
+/* Starts the child process. The signals that the parent handles are blocked in the parent and stay blocked in the
+ * child. */
 pid_t nm_input_start(int fd)
 {
     pid_t parent = getpid(), pid = fork();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See json.h. What is missing, null or of another type is an empty value: an nmd of another version
- * is shown as far as it is understood, and no verb has to check each member.
+ * See json.h. A member that is missing, null or of another type reads as an empty value. An nmd of another version is
+ * thus shown as far as possible, and verbs needn't check each member.
  */
 
 #include "nmctl/json.h"
@@ -34,7 +34,7 @@ const char *nm_json_str(const json_t *j, const char *path)
     return s ? s : "";
 }
 
-/* Whole or not: jansson's own json_real_value() would give 0 for 2. */
+/* Returns an integer or real number. json_real_value() would return 0 for the integer 2. */
 double nm_json_num(const json_t *j, const char *path)
 {
     return json_number_value(nm_json_at(j, path));
@@ -49,7 +49,7 @@ uint64_t nm_json_u64(const json_t *j, const char *path)
         double d = json_real_value(v);
         return d >= 9e18 ? (uint64_t)INT64_MAX
                : d > 0   ? (uint64_t)d
-                         : 0; /* the cast is undefined beyond 64 bits */
+                         : 0; /* the cast is undefined for values beyond 64 bits */
     }
     return i > 0 ? (uint64_t)i : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See message.h. All messages take this way, so each begins alike, goes to stderr (or into the picture
- * of a screen, which stderr would tear), and has nothing in it that a terminal would act on.
+ * See message.h. All messages pass through this file, so that each has the same prefix, goes to stderr (or into the
+ * picture of a screen, which output on stderr would damage), and contains no control characters.
  */
 
 #include "nmctl/message.h"
@@ -18,7 +18,7 @@
 
 static FILE *sink;
 static unsigned sink_width;
-static char *rewritable; /* the lines of the message that the next one replaces; NULL: there is none */
+static char *rewritable; /* lines of the message that the next one replaces; NULL: none */
 
 void nm_message_to(FILE *f, unsigned width)
 {
@@ -26,7 +26,7 @@ void nm_message_to(FILE *f, unsigned width)
     sink_width = width;
 }
 
-/* Asks the terminal each time: messages are rare, and the window may have been resized since the last one. */
+/* Queries the terminal each time, because messages are rare and the window may have been resized. */
 static unsigned width_of_stderr(void)
 {
     struct nm_term term;
@@ -35,15 +35,15 @@ static unsigned width_of_stderr(void)
     return term.width;
 }
 
-/* A terminal that has become narrower has broken the lines anew, so that they take more rows by now. */
+/* Erases the message. Counts its rows again, because a terminal that has become narrower has wrapped its lines. */
 void nm_message_no_more(void)
 {
-    if (rewritable) /* so many rows up, and all from there on */
+    if (rewritable) /* move up that many rows and clear to the end of the screen */
         fprintf(stderr, "\033[%uF\033[J", nm_term_rows(rewritable, width_of_stderr()));
     free(STEAL_PTR(rewritable));
 }
 
-/* Returns what has been written, which the caller frees. */
+/* Prints a message. Returns the written text, which the caller frees. */
 nm_printf(1, 0) static char *say(const char *format, va_list ap)
 {
     char *written = NULL;
@@ -53,7 +53,7 @@ nm_printf(1, 0) static char *say(const char *format, va_list ap)
 
     (void)setlocale(
         LC_CTYPE,
-        ""); /* here and not at start: most commands never get this far, and are faster for it */
+        ""); /* here and not at the start, because most commands never print a message and start faster without it */
     text = nm_xvasprintf(format, ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_message_oom();
@@ -108,7 +108,7 @@ void nm_message_oom(void)
     exit(NM_CTL_FAILED);
 }
 
-/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31
+/* Returns the number of edits (insert, delete, replace, swap two neighbours) between two words. Only words of up to 31
  * bytes are compared. */
 static unsigned distance(const char *a, const char *b)
 {
@@ -131,7 +131,8 @@ static unsigned distance(const char *a, const char *b)
     return d[la][lb];
 }
 
-/* A third of the letters may be wrong, and at least one: "lits" finds list, "x" finds nothing. */
+/* Returns the most similar word. A third of the letters may differ, and at least one: "lits" finds list, "x" finds no
+ * word. */
 const char *nm_message_nearest(const char *given, const char *const *words, size_t n)
 {
     const char *best = NULL;
@@ -139,7 +140,7 @@ const char *nm_message_nearest(const char *given, const char *const *words, size
 
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(given, words[i]);
-        /* What was begun and not finished is near, however long the rest. */
+        /* An unfinished word is similar, regardless of the length of the rest. */
         if (strlen(given) >= 2 && strncmp(words[i], given, strlen(given)) == 0)
             d = 1;
         if (d <= best_distance && (!best || d < best_distance)) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmctl, the client of nmd: everything is in cli.c and the files that it leads to, which are a
- * library, so that unit tests can call them.
+ * nmctl, the client of nmd. Its code is a library that begins with cli.c, so that unit tests can call it.
  */
 
 #include "nmctl/cli.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See progress.h. nmd is asked once a second while the container waits, and then every two seconds, if there is a
- * person at a terminal or nothing is done but waiting. A terminal has one message that is kept up to date; elsewhere
- * what is told again is another state, position or reason, not every change of a figure, and once a minute that nothing
- * has.
+ * See progress.h. Queries nmd once a second while the container waits, and then every two seconds if stderr is a
+ * terminal or nmctl only waits. A terminal shows one message, which is kept up to date. Otherwise a new message is
+ * printed when the state, position or reason changes, but not for every changed figure, and once a minute if nothing
+ * changes.
  */
 
 #include "nmctl/progress.h"
@@ -20,12 +20,12 @@
 #include "util/parse.h"
 
 #define GRACE_USEC                                                                                 \
-    (300 * NM_USEC_PER_MSEC) /* most containers have started by then: nothing to tell */
+    (300 * NM_USEC_PER_MSEC) /* most containers have started by then, and no message is needed */
 #define QUEUED_PERIOD_USEC NM_USEC_PER_SEC
 #define RUNNING_PERIOD_USEC (2 * NM_USEC_PER_SEC)
 #define REPEAT_USEC (60 * NM_USEC_PER_SEC)
-#define TIMEOUT_USEC NM_USEC_PER_SEC /* who looks can't do anything else meanwhile */
-#define SILENT_USEC (3 * NM_USEC_PER_SEC) /* without an answer: worth a word */
+#define TIMEOUT_USEC NM_USEC_PER_SEC /* the caller can't do other work during a query */
+#define SILENT_USEC (3 * NM_USEC_PER_SEC) /* time without an answer after which a message is printed */
 
 static bool is_queued(const json_t *c)
 {
@@ -46,7 +46,7 @@ static uint64_t patience(const struct nm_progress *n)
     return NM_MIN(TIMEOUT_USEC, nm_sub_u64(n->deadline_usec, nm_now_usec()));
 }
 
-/* Says it, with the container's name where the message stands alone: the first one, and those that are said again. */
+/* Prints a message. Adds the container's name where the message needs it: to the first message and to repeated ones. */
 nm_printf(4, 5) static void say(struct nm_progress *n, const json_t *c, bool again, const char *format, ...)
 {
     bool live = again && nm_message_can_rewrite();
@@ -68,7 +68,8 @@ nm_printf(4, 5) static void say(struct nm_progress *n, const json_t *c, bool aga
         nm_message("%s%s%s", head, text, tail);
 }
 
-/* Figures are fetched only when there is something to tell. again: with how long it has been so. */
+/* Prints why the container waits. Fetches figures only when a message is needed. again: adds how long the state has
+ * lasted. */
 static void say_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c, bool again)
 {
     _cleanup_json_ json_t *status = NULL;
@@ -100,7 +101,7 @@ static void say_paused(struct nm_progress *n, const json_t *c, bool again)
         deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "", nm_json_str(c, "id"));
 }
 
-/* A state that is neither queued nor paused, which only somebody who waits is told. */
+/* Prints a state other than queued and paused. Only printed if nmctl merely waits for the container. */
 static void say_state(struct nm_progress *n, const json_t *c, bool again)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
@@ -114,8 +115,8 @@ static void say_state(struct nm_progress *n, const json_t *c, bool again)
         say(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
 }
 
-/* A start is news only to somebody who was told to wait, and going on only to who was told of a pause. Returns whether
- * that was said. */
+/* Prints that the container starts or resumes, but only if a message about its wait or pause was printed. Returns
+ * whether it was printed. */
 static bool say_going_on(struct nm_progress *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
@@ -131,16 +132,16 @@ static bool say_going_on(struct nm_progress *n, const json_t *c)
     return true;
 }
 
-/* What is to be said now: what has changed since the last message, or that nothing has. */
+/* Prints what has changed since the last message, or that nothing has. */
 static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
 {
     bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
     const char *state = nm_json_str(c, "state");
-    bool ended = nm_streq(state, "COMPLETED"); /* who waits is told how, by another message */
+    bool ended = nm_streq(state, "COMPLETED"); /* another message reports how it ended */
     uint64_t now = nm_now_usec();
     char of[sizeof n->said_of];
 
-    /* No reason: it has just come and no round has looked at it, and most are started by the first. */
+    /* Without a reason the container is new and no round has considered it. The first round starts most containers. */
     if (queued && !*nm_json_str(c, "hold"))
         return;
     said = !queued && say_going_on(n, c);
@@ -163,7 +164,8 @@ static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
     }
 }
 
-/* A script that reads the stderr of a run is told why it waits, and that is all: no polling of what runs. */
+/* Plans the next query. A script that reads stderr of a run is told why the container waits, and running containers
+ * aren't polled for it. */
 static void plan(struct nm_progress *n)
 {
     uint64_t now = nm_now_usec();
@@ -179,8 +181,8 @@ void nm_progress_done(void)
     nm_message_no_more();
 }
 
-/* Without a terminal the pauses are left out: a log file wants the queue and the end, not each
- * turn. */
+/* Initializes the messages. Without a terminal pauses are omitted, because a log file should contain the wait and the
+ * end, not each pause. */
 void nm_progress_init(struct nm_progress *n, bool waits)
 {
     *n = (struct nm_progress){
@@ -197,7 +199,7 @@ uint64_t nm_progress_next(const struct nm_progress *n)
     return n->next_usec;
 }
 
-/* Tells who waits that nmd hangs: the last message would be taken for how it is now. */
+/* Reports that nmd doesn't answer, because the last message would otherwise seem current. */
 static void tell_silence(struct nm_progress *n, const char *id)
 {
     uint64_t now = nm_now_usec(), passed = nm_sub_u64(now, n->answered_usec);
@@ -223,7 +225,7 @@ void nm_progress_resume(struct nm_progress *n)
     n->answered_usec = nm_now_usec();
 }
 
-/* On a terminal the message for how it is now replaces the one about nmd. */
+/* Reports that nmd answers again. On a terminal the message about the current state replaces the one about nmd. */
 static void tell_answer(struct nm_progress *n)
 {
     if (n->silent && !nm_message_can_rewrite())
@@ -231,7 +233,8 @@ static void tell_answer(struct nm_progress *n)
     nm_progress_resume(n);
 }
 
-/* Nothing is said here of an nmd that has gone: whoever follows the streams, or waits for the end, does. */
+/* Queries nmd. Prints nothing about a lost connection, because the code that follows the streams or waits for the end
+ * does. */
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
@@ -251,8 +254,8 @@ void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
     plan(n);
 }
 
-/* A command that ended by itself has said what there is to say; the rest needs a word, as its
- * status alone (137, say) can mean several things. */
+/* Prints how the container ended, unless the command ended by itself. For other ends the exit status alone (such as
+ * 137) is ambiguous. */
 void nm_progress_end(const json_t *c)
 {
     char text[512];

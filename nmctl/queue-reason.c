@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See queue-reason.h. nmd names the reason with a word, because it stays the same while the figures change
- * with every sample; the figures are put to it here. A word of a later nmd is shown as it is.
+ * See queue-reason.h. nmd names the reason with a keyword that doesn't change while figures change with every sample.
+ * This file adds the figures. An unknown keyword of a newer nmd is printed unchanged.
  */
 
 #include "nmctl/queue-reason.h"
@@ -31,12 +31,13 @@ static const struct {
     {"kill-budget", "no more containers may be killed this minute"},
 };
 
-/* A part of what is over a limit may be nobody's use yet: then waiting helps, and not for long. */
+/* Adds the part of the use that is only reserved for starting containers and doesn't exist yet. This part disappears
+ * after the warm-up. */
 static void add_reserved(const json_t *node, bool memory, char *buf, size_t size)
 {
     const char *amount = memory ? "memory_bytes" : "cpu_millicores";
     double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
-    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't say */
+    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't report it */
     double reserved = capacity > 0 ? nm_json_num(nm_json_at(node, "reserved"), amount) / capacity : 0;
     size_t len = strlen(buf);
     char warmup[32];
@@ -68,11 +69,11 @@ static void over_alpha(const json_t *status, char *buf, size_t size)
         add_reserved(node, i == 0, buf, size);
         len = strlen(buf);
     }
-    if (len == 0) /* it was, when nmd last looked */
+    if (len == 0) /* the value was over the limit at nmd's last round */
         (void)snprintf(buf, size, "what is used or reserved is over the over-allocation threshold");
 }
 
-/* "3.7 GiB", "1 vcore" */
+/* Formats the request: "3.7 GiB", "1 vcore". */
 static void asked(const json_t *c, bool memory, char *buf, size_t size)
 {
     double vcores = nm_json_num(c, "vcores");
@@ -83,8 +84,8 @@ static void asked(const json_t *c, bool memory, char *buf, size_t size)
         (void)snprintf(buf, size, "%g vcore%s", vcores, nm_plural(vcores));
 }
 
-/* "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of 95 %":
- * the words of nmd's decision about it, with the figures of the moment. Returns whether that is so now. */
+/* Formats "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of
+ * 95 %": the text of nmd's decision with current figures. Returns whether that is still true. */
 static bool would_exceed(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
 {
     const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";
@@ -107,7 +108,7 @@ static bool would_exceed(const json_t *node, const json_t *c, bool memory, char 
     return true;
 }
 
-/* Whose request that is isn't always told, and the figures may have changed since nmd looked. */
+/* Formats the reason if the container's request isn't known, or if the figures have changed since nmd's last round. */
 static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, size_t size)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -123,7 +124,7 @@ static void would_exceed_beta(const json_t *status, const json_t *c, char *buf, 
                    nm_format_percent(nm_json_num(node, "preemption_threshold.cpu"), -1, cpu_limit, sizeof cpu_limit));
 }
 
-/* The hold grows with every kill in a row: so the time left is worth telling. */
+/* Formats the breaker's hold with its remaining time, because the hold becomes longer with every consecutive kill. */
 static void breaker(const json_t *status, char *buf, size_t size)
 {
     uint64_t until = nm_json_u64(status, "node.breaker_until_usec"), now = nm_realtime_usec();

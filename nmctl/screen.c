@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See screen.h. No flicker: a picture is made in memory and written at once over the old one, each
- * line clearing only what is left of its predecessor, between the marks of a synchronized update
- * (terminals that don't know them ignore them). Signals come through a descriptor, so that every
- * way out, Ctrl-Z too, passes through the code that gives the terminal back.
+ * See screen.h. To avoid flicker, a picture is composed in memory and written at once over the old one. Each line
+ * clears only the rest of the old line. The output is enclosed in the marks of a synchronized update, which other
+ * terminals ignore. Signals are read from a descriptor, so that every exit, including Ctrl-Z, passes through the code
+ * that restores the terminal.
  */
 
 #include "nmctl/screen.h"
@@ -18,8 +18,8 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 
-/* Alternate screen, no cursor, no wrapping: a line that is too long must not push the others down.
- */
+/* Selects the alternate screen without cursor and without wrapping, because a wrapped line would move the following
+ * lines down. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
 #define BEGIN "\033[?2026h\033[H"
@@ -27,15 +27,15 @@
 
 struct screen {
     struct nm_term term;
-    bool raw; /* stdin's settings were changed */
+    bool raw; /* the settings of stdin were changed */
     struct termios saved;
     int signal_fd;
-    /* set by keys and signals; looked at once in each round */
+    /* set by keys and signals, and checked in each iteration */
     bool stop;
-    int ended_by; /* SIGTERM or SIGHUP, 0 for q and Ctrl-C, which are the usual ways out */
+    int ended_by; /* SIGTERM or SIGHUP; 0 for q and Ctrl-C, the usual exits */
 };
 
-/* Past stdio: what is written must be on its way before a signal stops us. */
+/* Writes directly instead of through stdio, because the data must be written before a signal stops nmctl. */
 static void put(const char *data, size_t n)
 {
     while (n > 0) {
@@ -49,7 +49,7 @@ static void put(const char *data, size_t n)
     }
 }
 
-/* Takes the terminal; once again after each Ctrl-Z. */
+/* Sets up the terminal, also after each Ctrl-Z. */
 static void enter(struct screen *s)
 {
     struct termios t;
@@ -60,7 +60,7 @@ static void enter(struct screen *s)
     if (s->raw) {
         t = s->saved;
         t.c_lflag &=
-            ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals as usual */
+            ~(tcflag_t)(ICANON | ECHO); /* ISIG stays set: Ctrl-C and Ctrl-Z generate signals */
         t.c_cc[VMIN] = 0;
         t.c_cc[VTIME] = 0;
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &t);
@@ -68,7 +68,7 @@ static void enter(struct screen *s)
     put(ENTER, strlen(ENTER));
 }
 
-/* Gives it back as it was. */
+/* Restores the terminal. */
 static void leave(struct screen *s)
 {
     if (!s->term.tty)
@@ -78,8 +78,7 @@ static void leave(struct screen *s)
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &s->saved);
 }
 
-/* Line by line, at most as many as there is room for; the last one without a newline, which would
- * scroll. */
+/* Writes the lines that fit. The last one has no newline, which would scroll the screen. */
 static void show(const struct screen *s, const char *text)
 {
     char *out = NULL;
@@ -104,7 +103,7 @@ static void show(const struct screen *s, const char *text)
     free(out);
 }
 
-/* A picture that fails shows why, in the place of what it would have shown. */
+/* Draws one picture. If that fails, the error is shown instead. */
 static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw, void *userdata)
 {
     char *text = NULL;
@@ -128,8 +127,7 @@ static int draw_once(struct screen *s, struct nm_ctl *ctl, nm_screen_draw_t draw
     return status;
 }
 
-/* Every signal that we hold back. Stopped is what the shell wants after Ctrl-Z, with its screen as
- * it was. */
+/* Handles all blocked signals. After Ctrl-Z nmctl must stop, with the terminal restored. */
 static void on_signal(struct screen *s)
 {
     struct signalfd_siginfo info;
@@ -153,7 +151,7 @@ static void on_signal(struct screen *s)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* Decodes what follows the bracket of "ESC [ 5 ~" or "ESC [ A" (some terminals send "ESC O A"). */
+/* Decodes the part after the bracket of "ESC [ 5 ~" or "ESC [ A" (some terminals send "ESC O A"). */
 static int key_of_sequence(const char *parameter, char final)
 {
     static const struct {
@@ -173,7 +171,7 @@ static int key_of_sequence(const char *parameter, char final)
     return NM_KEY_OTHER;
 }
 
-/* The bytes of a key usually arrive in one piece, so an ESC that nothing follows is taken for the Escape key. */
+/* Decodes a key. The bytes of a key usually arrive together, so an ESC without following bytes is the Escape key. */
 int nm_screen_decode(const char *data, size_t n, size_t *ret_used)
 {
     char parameter[8] = "";
@@ -191,7 +189,7 @@ int nm_screen_decode(const char *data, size_t n, size_t *ret_used)
     return key_of_sequence(parameter, data[i]);
 }
 
-/* Handles all keys that have been typed. */
+/* Handles all keys that have been received. */
 static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
 {
     char data[64];
@@ -199,7 +197,7 @@ static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
     size_t used;
 
     if (n <= 0)
-        s->raw = false; /* the terminal has gone; SIGHUP comes with it */
+        s->raw = false; /* the terminal has gone, and SIGHUP follows */
     for (size_t at = 0; n > 0 && at < (size_t)n && !s->stop; at += used) {
         int k = nm_screen_decode(data + at, (size_t)n - at, &used);
 
@@ -208,14 +206,14 @@ static void on_keys(struct screen *s, nm_screen_key_t key, void *userdata)
     }
 }
 
-/* Until the next picture is due, or something asks for one now. */
+/* Waits until the next picture is due or a key or signal requests one. */
 static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key, void *userdata)
 {
     uint64_t now = nm_now_usec();
     struct pollfd p[3] = {
         {s->signal_fd, POLLIN, 0},
         {s->raw ? STDIN_FILENO : -1, POLLIN, 0},
-        {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: our reader has gone */
+        {s->term.tty ? -1 : STDOUT_FILENO, 0, 0}}; /* POLLERR: the reader of stdout has gone */
 
     if (now >= until_usec || poll(p, 3, (int)((until_usec - now) / NM_USEC_PER_MSEC) + 1) <= 0)
         return;
@@ -227,7 +225,7 @@ static void wait_for(struct screen *s, uint64_t until_usec, nm_screen_key_t key,
         s->stop = true;
 }
 
-/* None of them may end us while the terminal is ours. */
+/* Blocks the signals that would end nmctl without restoring the terminal. */
 static int hold_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH};
@@ -240,9 +238,9 @@ static int hold_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* What ends it is told by the status: q and Ctrl-C are the usual way out of a picture and no
- * failure; SIGTERM and SIGHUP are somebody else's wish. In a pipe the first failure ends it, on a
- * screen it is shown until nmd is back. */
+/* Draws pictures. The exit status depends on the cause of the end: q and Ctrl-C are normal, SIGTERM and SIGHUP are
+ * external requests. In a pipe the first failed picture ends the loop. On a terminal the error is shown until nmd is
+ * reachable again. */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,
                   nm_screen_key_t key, void *userdata)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See session.h. One poll loop: a frame is read when the one before it has been written out, and input when the last
- * has been taken, so that whoever is slow holds back nobody else, and a signal is always heard. With a terminal signals
- * come as the characters that are typed; without one they are passed on, and the third of them leaves.
+ * See session.h. One poll loop reads a frame when the previous one has been written, and reads input when the last
+ * input has been acknowledged. A slow reader therefore delays only its own direction, and signals are always handled.
+ * With a terminal, signals are passed on as typed characters. Otherwise signal frames are sent, and the third signal
+ * ends nmctl.
  */
 
 #include "nmctl/session.h"
@@ -28,12 +29,12 @@
 struct session {
     const struct nm_session_params *p;
     struct nm_frame in, out;
-    size_t written;    /* of in */
-    bool wants_input;  /* the last has been taken, and there may be more */
+    size_t written;    /* bytes of `in` that have been written */
+    bool wants_input;  /* the last input was acknowledged, and more may be available */
     bool reader_gone[2];
     int signal_fd, n_signals, signal;
     bool raw;
-    struct termios before; /* raw: what our terminal was */
+    struct termios before; /* raw: the previous settings of the terminal */
     bool ended;
     struct nm_frame_end end;
 };
@@ -50,7 +51,8 @@ void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns)
 
 /* ---- to the command --------------------------------------------------------------------------- */
 
-/* No input is under way but this, and nothing else is large: the socket has room, but for a stranger's. */
+/* Sends a frame. At most one input frame is unacknowledged and all other frames are small, so the socket of a correct
+ * peer always has room. */
 static int send_frame(struct session *s)
 {
     size_t sent = 0;
@@ -64,7 +66,7 @@ static int send_frame(struct session *s)
         else if (errno == EAGAIN)
             (void)poll(&p, 1, -1);
         else if (errno != EINTR)
-            return errno == EPIPE ? 0 : -errno; /* what it has said before it went is still to be read */
+            return errno == EPIPE ? 0 : -errno; /* frames sent before the peer closed must still be read */
     }
     return 0;
 }
@@ -75,7 +77,7 @@ static int send_input(struct session *s)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
-    /* EIO: a terminal that has gone */
+    /* EIO: the terminal has gone */
     nm_frame_make(&s->out, NM_FRAME_INPUT, n > 0 ? (size_t)n : 0);
     s->wants_input = false;
     return send_frame(s);
@@ -111,8 +113,9 @@ static int send_signal(struct session *s, int signal)
     return send_frame(s);
 }
 
-/* Every way out of here but SIGKILL goes through the end of nm_session_run(), since the signals that would end this are
- * held. Whoever is stopped (SIGSTOP) and goes on may find that the shell has changed it meanwhile. */
+/* Sets the terminal to raw mode. Every exit except SIGKILL restores it at the end of nm_session_run(), because the
+ * signals that would end nmctl are blocked. After SIGSTOP and SIGCONT the shell may have changed the settings, so they
+ * are set again. */
 static void make_raw(struct session *s)
 {
     struct termios raw;
@@ -147,7 +150,7 @@ static bool is_output(const struct session *s)
     return nm_frame_type(&s->in) == NM_FRAME_STDOUT || nm_frame_type(&s->in) == NM_FRAME_STDERR;
 }
 
-/* What is there to be written, and where to; -1: nothing. */
+/* Returns the descriptor to which the received frame must be written; -1: none. */
 static int output_fd(const struct session *s)
 {
     if (s->in.len == 0 || nm_frame_wants(&s->in) > 0 || !is_output(s))
@@ -155,7 +158,7 @@ static int output_fd(const struct session *s)
     return nm_frame_type(&s->in) == NM_FRAME_STDOUT ? STDOUT_FILENO : STDERR_FILENO;
 }
 
-/* A reader that has gone is what a pipe's is to a command: told by a signal, once. */
+/* Writes output. If the reader has gone, the command gets SIGPIPE once, as with a pipe. */
 static int write_output(struct session *s, int fd)
 {
     bool *gone = &s->reader_gone[fd == STDERR_FILENO];
@@ -163,7 +166,7 @@ static int write_output(struct session *s, int fd)
     ssize_t n;
     int r = 0;
 
-    nm_message_no_more(); /* before it, or the message's lines would be taken from the output */
+    nm_message_no_more(); /* erase the message first, otherwise it would erase lines of the output */
     n = *gone ? (ssize_t)(size - s->written)
               : write(fd, nm_frame_body(&s->in) + s->written, NM_MIN(size - s->written, (size_t)PIPE_BUF));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -188,7 +191,7 @@ static int take_frame(struct session *s)
     int r = 0;
 
     if (is_output(s))
-        return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* it is written by and by */
+        return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* the loop writes it */
     if (nm_frame_type(&s->in) == NM_FRAME_TAKEN)
         s->wants_input = s->p->input;
     else if (nm_frame_type(&s->in) == NM_FRAME_END) {
@@ -255,7 +258,7 @@ int nm_session_run(const struct nm_session_params *p, struct nm_frame_end *ret_e
         r = s->signal_fd;
     if (r == 0 && p->terminal && p->input)
         make_raw(s);
-    if (r == 0 && p->terminal) /* it may have changed since it was asked for */
+    if (r == 0 && p->terminal) /* the size may have changed since the request */
         r = send_size(s);
     while (r == 0 && !s->ended)
         r = round_of(s);

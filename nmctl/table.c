@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See table.h. When a row is wider than the terminal, the columns that may be cut give up width,
- * the widest first, down to their least; if that is not enough those are left out that can be
- * spared; and then the terminal wraps, which loses nothing. A last column of sentences is not cut, but broken between
- * words.
+ * See table.h. If a row is wider than the terminal, the columns that may be truncated are narrowed, the widest first,
+ * to their minimum width. If that isn't enough, columns that may be omitted are omitted. After that the terminal wraps
+ * the row, so that no data is lost. A last column with sentences isn't truncated but wrapped between words.
  */
 
 #include "nmctl/table.h"
@@ -25,7 +24,7 @@ struct cell {
 struct nm_table {
     const struct nm_column *columns;
     size_t n_columns;
-    bool *left_out; /* of each column */
+    bool *left_out; /* for each column */
     struct cell *cells;
     size_t n_cells, size;
 };
@@ -56,7 +55,7 @@ struct nm_table *nm_table_free(struct nm_table *t)
     return NULL;
 }
 
-/* Cleaned on its way in: no cell can reach the terminal with an escape sequence in it. */
+/* Adds a cell. Removes control characters, so that no cell contains an escape sequence. */
 void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, ...)
 {
     struct cell *c;
@@ -89,7 +88,7 @@ size_t nm_table_rows(const struct nm_table *t)
     return t->n_cells / t->n_columns;
 }
 
-/* The widest cell of each column, its title included. */
+/* Computes the width of the widest cell of each column, including its title. */
 static void measure(const struct nm_table *t, unsigned *widths)
 {
     for (size_t c = 0; c < t->n_columns; c++)
@@ -100,7 +99,7 @@ static void measure(const struct nm_table *t, unsigned *widths)
     }
 }
 
-/* The least that a line takes. */
+/* Returns the minimum width of a row. */
 static unsigned least_width(const struct nm_table *t, const unsigned *widths)
 {
     unsigned total = 0;
@@ -126,7 +125,8 @@ static void leave_out(struct nm_table *t, const unsigned *widths, unsigned room)
     }
 }
 
-/* One column of the terminal at a time from whoever has most: rows are few, and it is even. */
+/* Narrows the columns, one character at a time from the widest. This is fast enough for few columns and gives even
+ * widths. */
 static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
 {
     unsigned total = 0;
@@ -148,7 +148,7 @@ static void fit(const struct nm_table *t, unsigned *widths, unsigned room)
     }
 }
 
-/* The style is put around the text alone, so that no line ends in coloured blanks. */
+/* Prints a cell. The style applies to the text alone, so that blanks aren't coloured. */
 static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *term, size_t column,
                        unsigned width, const char *text, unsigned text_width, enum nm_style style)
 {
@@ -168,11 +168,11 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
 
 /* ---- a last column that wraps ---------------------------------------------------------------- */
 
-#define WRAPS_LEAST 30 /* columns; with fewer the text is put below the row */
-#define BELOW 4        /* blanks before the text there */
+#define WRAPS_LEAST 30 /* columns; if fewer are left, the text is printed below the row */
+#define BELOW 4        /* indentation of text below the row */
 
-/* Returns the offset of the last column if its text is broken between words. 0: it isn't, or all columns fit. BELOW:
- * its text is printed on lines of its own, and the other columns share the width. */
+/* Returns the offset at which the last column is wrapped between words. 0: it isn't wrapped, or all columns fit.
+ * BELOW: its text is printed on separate lines, and the other columns share the width. */
 static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;
@@ -192,7 +192,7 @@ static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
     return BELOW;
 }
 
-/* `line`: the row as it would be without a limit on the width. */
+/* Prints a row with a wrapped last column. `line`: the row as printed with unlimited width. */
 static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct nm_term *term, const char *line,
                                const struct cell *last, unsigned start)
 {
@@ -212,7 +212,7 @@ static void print_wrapping_row(const struct nm_table *t, FILE *f, const struct n
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Prints a row without its newline. Cuts cells in place, since a table is printed only once. */
+/* Prints a row without its newline. Truncates cells in place, because a table is printed only once. */
 static void print_row(struct nm_table *t, FILE *f, const struct nm_term *term, const unsigned *widths, struct cell *row,
                       bool wraps)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See term.h. Texts come from the daemon, thus in part from whoever submitted a container: an
- * escape sequence in a command line or a log message must not reach the operator's terminal.
+ * See term.h. Texts come from the daemon and thus partly from users who submit containers. An escape sequence in a
+ * command line or a log message must not reach the operator's terminal.
  */
 
 #include "nmctl/term.h"
@@ -18,8 +18,8 @@
 #include "util/macros.h"
 #include "util/parse.h"
 
-/* No terminal has no width (0: don't cut anything), unless COLUMNS says that there is somebody with
- * one behind the pipe. */
+/* Updates the size. An output other than a terminal has width 0 (unlimited), unless COLUMNS gives the width of a
+ * terminal at the other end of a pipe. */
 void nm_term_resize(struct nm_term *t, int fd)
 {
     const char *columns = getenv("COLUMNS");
@@ -35,8 +35,8 @@ void nm_term_resize(struct nm_term *t, int fd)
         t->width = (unsigned)v;
 }
 
-/* The locale is asked for here and not at the start of the program: `run` never gets here, and
- * setlocale() takes its time. */
+/* Initializes the struct. setlocale() is called here and not at the program's start, because it takes time and `run`
+ * doesn't need it. */
 void nm_term_init(struct nm_term *t, int fd, bool no_color)
 {
     const char *name = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -48,7 +48,7 @@ void nm_term_init(struct nm_term *t, int fd, bool no_color)
     nm_term_resize(t, fd);
 }
 
-/* The eight basic colours, which every terminal's owner has made readable on his own background. */
+/* Uses the eight basic colours, which users configure to be readable on their background. */
 const char *nm_term_on(const struct nm_term *t, enum nm_style s)
 {
     static const char *const on[] = {
@@ -70,7 +70,7 @@ const char *nm_term_off(const struct nm_term *t, enum nm_style s)
     return t->color && s != NM_STYLE_NONE ? "\033[0m" : "";
 }
 
-/* One character at s: its bytes and columns. Returns false for what must not be shown. */
+/* Returns the bytes and columns of the character at s. Returns false if it must not be printed. */
 static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_columns)
 {
     mbstate_t state = {0};
@@ -90,7 +90,7 @@ static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_colum
     return true;
 }
 
-/* In place, as it only gets shorter: what must not be shown becomes a '?'. */
+/* Replaces unprintable characters by '?'. Works in place, because the text never gets longer. */
 char *nm_term_clean(char *text)
 {
     char *out = text;
@@ -110,7 +110,7 @@ char *nm_term_clean(char *text)
     return text;
 }
 
-/* Columns are not characters: East Asian ones take two, combining ones none. */
+/* Returns the width in columns: East Asian characters take two columns, combining characters none. */
 unsigned nm_term_columns(const char *text)
 {
     unsigned total = 0;
@@ -126,7 +126,7 @@ unsigned nm_term_columns(const char *text)
     return total;
 }
 
-/* The buffer has room for an ellipsis beyond its text: see nm_table_add(). */
+/* Truncates a text. nm_table_add() allocates the room for the ellipsis. */
 void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns)
 {
     const char *ellipsis = t->utf8 ? "…" : "~";
@@ -148,7 +148,7 @@ void nm_term_cut(const struct nm_term *t, char *buf, unsigned columns)
     memcpy(p, columns > 0 ? ellipsis : "", (columns > 0 ? strlen(ellipsis) : 0) + 1);
 }
 
-/* What is at s: a character, or a whole escape sequence, which takes no columns. */
+/* Returns the size of the element at s: a character, or a complete escape sequence, which has no width. */
 static void take_element(const char *s, size_t *ret_bytes, unsigned *ret_columns)
 {
     size_t n;
@@ -162,7 +162,7 @@ static void take_element(const char *s, size_t *ret_bytes, unsigned *ret_columns
     *ret_columns = 0;
 }
 
-/* How much of the text, up to `end`, fits into so many columns: up to the last blank, if there is one. */
+/* Returns how much of the text up to `end` fits into the columns. Ends at the last blank, if there is one. */
 static size_t fitting(const char *text, const char *end, unsigned columns)
 {
     const char *p = text, *blank = NULL;
@@ -183,7 +183,7 @@ static size_t fitting(const char *text, const char *end, unsigned columns)
     return (size_t)(end - text);
 }
 
-/* How much of n bytes is left without the blanks at their end: a break between two words takes all blanks there. */
+/* Returns the length of n bytes without trailing blanks. A line break between two words replaces all blanks there. */
 static size_t without_blanks(const char *text, size_t n)
 {
     while (n > 0 && text[n - 1] == ' ')
@@ -191,7 +191,7 @@ static size_t without_blanks(const char *text, size_t n)
     return n;
 }
 
-/* One line; its own indentation is no place to break it. */
+/* Wraps one line. Its indentation isn't a place for a line break. */
 static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned width, unsigned indent)
 {
     size_t lead = strspn(line, " ");
@@ -201,7 +201,7 @@ static unsigned wrap_line(FILE *f, const char *line, const char *end, unsigned w
 
     (void)fwrite(line, 1, (size_t)(from - line) + (from + n < end ? without_blanks(from, n) : n), f);
     for (from += n; from < end; from += n) {
-        from += strspn(from, " "); /* not beyond the line: a newline or the NUL ends it */
+        from += strspn(from, " "); /* stops at the end of the line, a newline or the NUL */
         if (from == end)
             break;
         n = fitting(from, end, width > indent ? width - indent : 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See top.h. The letters P, M and T of top(1) sort as well, beside the first letters of the sort keys. */
+/* See top.h. Besides the first letters of the sort keys, the letters P, M and T sort as in top(1). */
 
 #include "nmctl/top.h"
 

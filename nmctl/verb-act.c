@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Verbs that do one thing to each container that is named: pause, resume, promote, demote, kill,
- * update. */
+/* Verbs that apply one operation to each named container: pause, resume, promote, demote, kill, update. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
@@ -10,7 +9,7 @@
 #include "nmctl/message.h"
 #include "nmctl/wait.h"
 
-/* One line for a container that something was done to; a terminal gets it broken between words. */
+/* Prints one line about a changed container. On a terminal it is wrapped between words. */
 static void print_result(const struct nm_ctl *ctl, char *line)
 {
     struct nm_term term;
@@ -34,7 +33,7 @@ static void report(const struct nm_ctl *ctl, const json_t *c)
     print_result(ctl, text);
 }
 
-/* nmd refuses members that a request doesn't know: only kill has one. */
+/* Makes the request's body. Only kill has a member, because nmd refuses unknown members. */
 static json_t *make_body(const struct nm_ctl *ctl)
 {
     json_t *body;
@@ -47,7 +46,7 @@ static json_t *make_body(const struct nm_ctl *ctl)
     return body;
 }
 
-/* One container; the others are done whatever becomes of it. */
+/* Applies the operation to one container. */
 static int act_on(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL, *ended = NULL;
@@ -65,8 +64,7 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     return r;
 }
 
-/* Each container on its own: one that can't be paused doesn't keep the others from it. Without nmd
- * there is no use in trying the rest. */
+/* Applies the operation to each container, also if it fails for some of them. Stops if nmd can't be reached. */
 int nm_act_verb(struct nm_ctl *ctl)
 {
     int worst = NM_CTL_OK;
@@ -81,7 +79,7 @@ int nm_act_verb(struct nm_ctl *ctl)
     return worst;
 }
 
-/* Killed, and waited for: what has ended already is no failure. */
+/* Kills a container and waits for its end. Succeeds if it has already ended. */
 static int end_first(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL, *killed = NULL, *ended = NULL;
@@ -142,7 +140,7 @@ int nm_kill_verb(struct nm_ctl *ctl)
     return nm_act_verb(ctl);
 }
 
-/* What isn't given stays as it is. */
+/* Updates the given values; the others stay unchanged. */
 int nm_update_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *body = json_object(), *c = NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl __complete [--] WORD...`: what the last word, as far as it is typed, may become; one
- * candidate a line, its meaning after a tab. A line ":file", ":dir", ":user" or ":command" leaves
- * it to the shell. The shells' own files in packaging/completion hold nothing that would have to be
- * kept in step with the table of verbs. Never says a word on stderr, and never waits long for nmd:
- * a completion that fails is an empty one.
+ * `nmctl __complete [--] WORD...`: prints the completions of the last word, one candidate per line, with its
+ * description after a tab. A line ":file", ":dir", ":user" or ":command" requests a completion by the shell. The files
+ * in packaging/completion contain no data of the table of verbs that would have to be kept in sync. Prints no errors,
+ * and doesn't wait long for nmd: a failed completion is empty.
  */
 
 #include <ctype.h>
@@ -18,14 +17,14 @@
 
 #define TIMEOUT_USEC (500 * NM_USEC_PER_MSEC)
 
-/* One candidate, if it continues what is typed. */
+/* Prints a candidate if it begins with the typed prefix. */
 static void offer(const char *prefix, const char *word, const char *meaning)
 {
     if (strncmp(word, prefix, strlen(prefix)) == 0)
         printf("%s%s%s\n", word, *meaning ? "\t" : "", meaning);
 }
 
-/* Names before ids: they are what people type. */
+/* Prints names first, because users type names more often than ids. */
 static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
 {
     _cleanup_json_ json_t *list = NULL;
@@ -46,7 +45,7 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
     }
 }
 
-/* Hidden ones, such as this, are for programs. */
+/* Prints the verbs. Hidden ones, such as __complete, are for programs. */
 static void offer_verbs(const char *prefix)
 {
     for (const struct nm_verb *v = nm_verbs; v->name; v++)
@@ -54,7 +53,7 @@ static void offer_verbs(const char *prefix)
             offer(prefix, v->name, v->summary);
 }
 
-/* Offers upper-case words where the prefix begins with an upper-case letter, else lower-case ones. */
+/* Prints states in upper case if the prefix begins with an upper-case letter, else in lower case. */
 static void offer_states(const char *prefix)
 {
     for (size_t i = 0; i < nm_n_state_words; i++) {
@@ -68,7 +67,8 @@ static void offer_states(const char *prefix)
     }
 }
 
-/* Puts the first sentence of text into buf. What is too long ends between two words, with an ellipsis. */
+/* Copies the first sentence of text to buf. A sentence that is too long is truncated between two words, with an
+ * ellipsis. */
 static void first_sentence(const char *text, char *buf, size_t size)
 {
     static const char ellipsis[] = "...";
@@ -86,7 +86,7 @@ static void first_sentence(const char *text, char *buf, size_t size)
     (void)snprintf(buf, size, "%.*s%s", (int)n, text, fits ? "" : ellipsis);
 }
 
-/* Offers keys with and without their section, since `config` finds both. */
+/* Prints keys with and without their section, because `config` finds both. */
 static void offer_keys(struct nm_ctl *ctl, const char *prefix)
 {
     _cleanup_json_ json_t *answer = NULL;
@@ -108,7 +108,7 @@ static void offer_keys(struct nm_ctl *ctl, const char *prefix)
     }
 }
 
-/* What only the shell knows (files, users, commands) is left to it. */
+/* Prints the candidates of a kind. Files, users and commands are completed by the shell. */
 static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *prefix)
 {
     switch (kind) {
@@ -146,7 +146,7 @@ static void offer_kind(struct nm_ctl *ctl, enum nm_complete kind, const char *pr
     }
 }
 
-/* Long forms only: a short one is typed sooner than completed. */
+/* Prints long options only, because short ones don't need completion. */
 static void offer_options(const struct nm_option *options, const char *prefix)
 {
     char word[64];
@@ -157,16 +157,16 @@ static void offer_options(const struct nm_option *options, const char *prefix)
     }
 }
 
-/* Where the last word stands, found by walking the words before it. */
+/* The position of the last word, found by parsing the words before it. */
 struct place {
     const struct nm_verb *verb;
-    const struct nm_option *value_of; /* the last word is this option's value */
-    unsigned n_operands;              /* of the verb, before the last word */
+    const struct nm_option *value_of; /* option whose value the last word is */
+    unsigned n_operands;              /* number of the verb's operands before the last word */
     bool only_operands;               /* after "--", or inside a command */
 };
 
-/* As getopt would go through them, but nothing is refused: the line is unfinished. --socket is
- * obeyed on the way, since the candidates come from the nmd that it names. */
+/* Parses the words as getopt does, but ignores errors, because the line is incomplete. Applies --socket, because the
+ * candidates come from that nmd. */
 static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -189,14 +189,14 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
             if (!at->verb)
                 at->only_operands = true;
         } else {
-            /* "exec web -- ": the dashes are no part of the command */
+            /* "exec web -- ": the dashes aren't part of the command */
             at->n_operands += !(nm_streq(word, "--") && at->verb->complete == NM_COMPLETE_CONTAINER);
             at->only_operands |= at->verb->stops_at_operand;
         }
     }
 }
 
-/* "--sort=c" is one word, of which the part after "=" is to be completed. */
+/* Prints the completions. In a word such as "--sort=c" only the part after "=" is completed. */
 int nm_complete_verb(struct nm_ctl *ctl)
 {
     const char *last = ctl->n_operands > 0 ? ctl->operands[ctl->n_operands - 1] : "",
@@ -218,7 +218,7 @@ int nm_complete_verb(struct nm_ctl *ctl)
     } else if (!at.verb)
         offer_verbs(at.only_operands ? "\n" : last);
     else if (at.verb->complete == NM_COMPLETE_CONTAINER && at.verb->stops_at_operand && at.n_operands == 1)
-        printf(":command\n"); /* behind the container that it is for */
+        printf(":command\n"); /* the command follows the container's name */
     else if (at.verb->stops_at_operand && at.n_operands > 0)
         printf(":file\n");
     else if (at.n_operands < at.verb->max_operands)

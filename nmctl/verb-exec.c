@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl exec`: another command in a container that runs. */
+/* `nmctl exec`: runs another command in a running container. */
 
 #include <jansson.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include "nmctl/session.h"
 #include "util/error.h"
 
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* as shells say it */
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 }; /* exit statuses as in shells */
 
-/* "nmctl exec web -- ls": the dashes that end the options may stand on either side of the container. */
+/* Returns the command. In "nmctl exec web -- ls" the dashes may precede or follow the container. */
 static char **command_of(const struct nm_ctl *ctl)
 {
     char **command = ctl->operands + 1;
@@ -33,7 +33,8 @@ static int add(json_t *object, const char *name, json_t *value)
     return 0;
 }
 
-/* A terminal that nobody has named would be taken for one that can do nothing. */
+/* Adds the environment. TERM is omitted if it isn't set, because an empty value means a terminal without
+ * capabilities. */
 static int add_env(json_t *body, const struct nm_args *a)
 {
     json_t *env = json_object();
@@ -81,7 +82,8 @@ static char *make_request(const struct nm_ctl *ctl, char **command)
     return text;
 }
 
-/* Of the stages that a launch goes through (nmd's enum nm_launch_stage); a later nmd may have others. */
+/* Prints at which stage of a launch (nmd's enum nm_launch_stage) the command failed. A newer nmd may have more
+ * stages. */
 static int say_failed(const char *id, const char *command, const struct nm_frame_end *e)
 {
     static const char *const stages[] = {NULL,
@@ -106,7 +108,7 @@ static int say_failed(const char *id, const char *command, const struct nm_frame
     return NM_CTL_NOT_RUN;
 }
 
-/* No word of an end: what ran it was killed, most likely with all of the container. */
+/* Reports a session that ended without an END frame: the shim was killed, usually together with the whole container. */
 static int say_lost(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl explain`: decision records in the plain words that nmd puts them into. The words are made
- * there, where the journal and the status page take them from as well: what an operator reads is
- * the same everywhere.
+ * `nmctl explain`: prints decision records as text. nmd generates the text, which the journal and the status page use
+ * too, so that operators read the same words everywhere.
  */
 
 #include <errno.h>
@@ -24,7 +23,7 @@
 #define LAST_MAX 10000
 #define PART 100u
 
-/* Prints a text of several lines. Each is cleaned on its own, so that the newlines stay. */
+/* Prints a text of several lines. Cleans each line separately, so that the newlines are kept. */
 static void print_text(const struct nm_term *term, const char *text, const char *indent)
 {
     while (*text) {
@@ -50,7 +49,7 @@ nm_printf(2, 3) static void print_now_text(const struct nm_term *term, const cha
     print_text(term, text, "");
 }
 
-/* Number and time, then nmd's own words. A placement has no number. */
+/* Prints the number and time of a decision, and nmd's text. A placement has no number. */
 static void print_decision(const struct nm_term *term, const json_t *d)
 {
     time_t t = (time_t)(nm_json_u64(d, "time_usec") / NM_USEC_PER_SEC);
@@ -79,7 +78,7 @@ static void print_wait(struct nm_ctl *ctl, const struct nm_term *term, const jso
         print_now_text(term, "now %s: %s", nm_streq(nm_json_str(c, "state"), "PAUSED") ? "paused" : "queued", why);
 }
 
-/* What was done to it from outside is nobody's decision here, and has no record: it is told with the end. */
+/* Prints how the container ended if the cause came from outside, because nmd has no decision record about it. */
 static void print_end(const struct nm_term *term, const json_t *c)
 {
     const char *reason = nm_json_str(c, "exit_reason");
@@ -94,7 +93,8 @@ static void print_end(const struct nm_term *term, const json_t *c)
                    "asks nmd, which then tells who did it.", "  ");
 }
 
-/* Its place is taken; that nothing of it runs is nobody's decision here. */
+/* Prints the progress of preparation. The container has been admitted, and no decision record explains why it doesn't
+ * run yet. */
 static void print_preparing(const struct nm_term *term, const json_t *c)
 {
     const char *progress = nm_json_str(c, "progress");
@@ -105,7 +105,8 @@ static void print_preparing(const struct nm_term *term, const json_t *c)
                    progress);
 }
 
-/* What no decision tells: why it waits at this moment, what somebody else is doing to it, and how it ended. */
+/* Prints what decision records don't contain: why the container waits now, whether a user is changing it, and how it
+ * ended. */
 static void print_now(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
@@ -127,8 +128,8 @@ static void print_now(struct nm_ctl *ctl, const char *id)
                        nm_json_str(c, "message"));
 }
 
-/* nmd gives no more than so many at a time: those before the oldest that is known are asked for until there are enough,
- * or no more. The newest `last` of them, the oldest first. */
+/* Gets the newest `last` decisions, the oldest first. nmd limits the number per answer, so requests older ones until
+ * there are enough or no more. */
 static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, json_t **ret)
 {
     _cleanup_json_ json_t *list = json_array();
@@ -160,8 +161,8 @@ static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, js
     return NM_CTL_OK;
 }
 
-/* Why this node placed it where it is, if it did: an array of that, or an empty one. *ret_elsewhere: on another node,
- * so that there is nothing else to be had of it here. */
+/* Gets the placement record if this node placed the container: an array with it, or an empty array. *ret_elsewhere:
+ * the container is on another node, and this node has no other data about it. */
 static json_t *get_placement(struct nm_ctl *ctl, const char *id, bool *ret_elsewhere)
 {
     json_t *list = json_array(), *placement;
@@ -197,8 +198,8 @@ static void print_all(struct nm_ctl *ctl, const json_t *list)
         printf("no decisions yet\n");
 }
 
-/* Of one container its place, if this node gave it that, and all decisions; of the node the newest few, for nobody
- * reads a hundred of them. */
+/* For a container, prints its placement, if this node decided it, and all decisions. For the node, prints only the
+ * newest decisions. */
 int nm_explain_verb(struct nm_ctl *ctl)
 {
     const char *id = ctl->n_operands > 0 ? ctl->operands[0] : NULL;
@@ -215,7 +216,7 @@ int nm_explain_verb(struct nm_ctl *ctl)
     if (decisions && json_array_extend(list, decisions) < 0)
         nm_message_oom();
     if (ctl->args.json) {
-        nm_api_print_json(list, false); /* an array, also of none: jq needs no case for that */
+        nm_api_print_json(list, false); /* an array even if it is empty, so that jq needs no special case */
         return NM_CTL_OK;
     }
     print_all(ctl, list);

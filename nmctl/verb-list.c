@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl list`: containers as a table, in the order in which nmd sends them. */
+/* `nmctl list`: prints containers as a table, in the order in which nmd sends them. */
 
 #include <inttypes.h>
 
@@ -38,7 +38,7 @@ void nm_container_add_state(struct nm_table *t, const json_t *c)
         nm_table_add(t, style, "%s", state);
 }
 
-/* Of an ended container the peak is what is left to tell. */
+/* Adds the use of memory. For an ended container that is the peak. */
 static void add_use(struct nm_table *t, const json_t *c)
 {
     char used[32], asked[32];
@@ -56,7 +56,7 @@ static void add_use(struct nm_table *t, const json_t *c)
     nm_table_add(t, NM_STYLE_DIM, "%g", nm_json_num(c, "vcores"));
 }
 
-/* wanted: a state, or the first word of how a container has ended. */
+/* Returns whether the container matches a state or the first word of how it ended. */
 static bool is_in_state(const json_t *c, const char *wanted)
 {
     char buf[64];
@@ -93,7 +93,7 @@ char *nm_container_whole_command(struct nm_ctl *ctl, const json_t *c, bool whole
     return nm_container_command(all ? all : c);
 }
 
-/* One on a line, for $(...) and xargs. */
+/* Prints one id per line, for $(...) and xargs. */
 static void print_ids(const json_t *list)
 {
     const json_t *c;
@@ -103,8 +103,8 @@ static void print_ids(const json_t *list)
         printf("%s\n", nm_json_str(c, "id"));
 }
 
-/* A terminal is told when there is nothing to show; in a pipe an empty table has its head all the
- * same, so that `tail -n +2` always works. */
+/* Prints the list. On a terminal an empty list is reported by a message. In a pipe an empty table still has its title
+ * line, so that `tail -n +2` always works. */
 int nm_list_verb(struct nm_ctl *ctl)
 {
     static const struct nm_column columns[] = {

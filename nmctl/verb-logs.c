@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl logs` and `nmctl events`: what comes as a stream. Logs are bytes, which go where they came
- * from, stdout or stderr, untouched; their loop is that of `nmctl run` (attach.c). Events are lines
- * of JSON, which are taken apart and told in words.
+ * `nmctl logs` and `nmctl events`: print streams. Logs are copied unchanged to stdout or stderr, from which they came,
+ * with the loop of `nmctl run` (attach.c). Events are lines of JSON, which are formatted as text.
  */
 
 #include <inttypes.h>
@@ -25,8 +24,8 @@
 #define LINE_MAX_BYTES 65536
 #define RETRY_MSEC 250
 
-/* Neither --stdout nor --stderr is both, as is the one with the other. The end is waited for with
- * --follow only: a log that isn't followed ends by itself. */
+/* Prints logs. Without --stdout and --stderr, and with both, it prints both streams. Waits for the container's end
+ * only with --follow, because otherwise the log itself ends. */
 int nm_logs_verb(struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
@@ -58,19 +57,19 @@ struct events {
     struct nm_client *call;
     struct nm_term term;
     const char *only; /* id, name or number; NULL: all */
-    char id[64];      /* of the container that it stands for now; "": none does */
-    uint64_t from_usec; /* CLOCK_REALTIME; what was before isn't told */
-    json_t *kept;       /* what has happened, of which the newest are told when all has come; NULL: at once */
-    uint64_t newest;    /* the largest number so far */
-    bool on;            /* what is yet to come is read, which ends with nmd alone */
-    bool connected;     /* it has answered */
-    bool lost;          /* nmd has gone meanwhile */
+    char id[64];      /* current id of that container; "": unknown */
+    uint64_t from_usec; /* CLOCK_REALTIME; omits earlier events */
+    json_t *kept;       /* past events, the newest of which are printed at the end; NULL: print at once */
+    uint64_t newest;    /* largest number so far */
+    bool on;            /* the stream has future events and ends only with nmd */
+    bool connected;     /* nmd has answered */
+    bool lost;          /* the connection to nmd was lost */
     char line[LINE_MAX_BYTES];
     size_t len;
     struct nm_client_answer refusal;
 };
 
-/* One line for people. A gap in what nmd still had is told, not passed over. */
+/* Prints one event as a line. Reports a gap in nmd's events. */
 static void print_event(const struct events *e, const json_t *j)
 {
     time_t t = (time_t)(nm_json_u64(j, "time_usec") / NM_USEC_PER_SEC);
@@ -103,8 +102,8 @@ static void print_event(const struct events *e, const json_t *j)
     (void)nm_term_wrap(stdout, whole, e->term.width, EVENT_INDENT);
 }
 
-/* Events know no short numbers: the container's id stands for one. Of one that nmd has forgotten an id may still end in
- * it. */
+/* Returns whether an id ends in the given number. Events don't contain the short numbers of containers, but ids end in
+ * them. This works also for containers that nmd no longer has. */
 static bool ends_in(const char *id, const char *number)
 {
     const char *last = strrchr(id, '_');
@@ -113,7 +112,8 @@ static bool ends_in(const char *id, const char *number)
            strtoull(last + 1, NULL, 10) == strtoull(number, NULL, 10);
 }
 
-/* Here and not in nmd: the stream is short, and its gaps concern every reader. */
+/* Returns whether the event matches. Filters here and not in nmd, because the stream is short and its gaps matter to
+ * every reader. */
 static bool is_wanted(const struct events *e, const json_t *j)
 {
     if (nm_json_has(j, "lost"))
@@ -133,7 +133,7 @@ static void tell(const struct events *e, const json_t *j)
         print_event(e, j);
 }
 
-/* No more of them than are asked for; a gap in what is older than these concerns nobody. */
+/* Keeps the newest events, as many as requested. Drops reports of gaps, which only concern older events. */
 static void keep(struct events *e, json_t *j)
 {
     if (nm_json_has(j, "lost"))
@@ -156,7 +156,7 @@ static void tell_kept(struct events *e)
     (void)fflush(stdout);
 }
 
-/* A line that is no JSON comes from no nmd that we know: it is left out, the stream goes on. */
+/* Handles a line. Skips a line that isn't JSON, which no known nmd sends. */
 static void take_line(struct events *e)
 {
     _cleanup_json_ json_t *j = json_loadb(e->line, e->len, 0, NULL);
@@ -171,8 +171,8 @@ static void take_line(struct events *e)
         tell(e, j);
 }
 
-/* Pieces end anywhere; lines are put together. stdout is flushed with each piece, or -f would show
- * nothing in a pipe. */
+/* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise -f would show nothing in
+ * a pipe. */
 static int take_bytes(const char *data, size_t n, void *userdata)
 {
     struct events *e = userdata;
@@ -193,7 +193,8 @@ static int take_bytes(const char *data, size_t n, void *userdata)
     return ferror(stdout) ? -EIO : 0;
 }
 
-/* An nmd that stops in good order ends the stream; one that is killed breaks it off. */
+/* Returns whether the connection to nmd was lost. nmd ends the stream when it stops normally, and the connection
+ * breaks if it is killed. */
 static bool nmd_has_gone(struct events *e, int r)
 {
     e->connected = e->connected || nm_client_status(e->call) == 200;
@@ -201,7 +202,7 @@ static bool nmd_has_gone(struct events *e, int r)
     return e->lost;
 }
 
-/* Until nmd ends the stream, or Ctrl-C us. */
+/* Processes the stream until nmd ends it or Ctrl-C ends nmctl. */
 static int follow(struct events *e)
 {
     for (;;) {
@@ -212,7 +213,7 @@ static int follow(struct events *e)
             r = nm_client_process(e->call);
         else if (r == -EINTR)
             continue;
-        if (r == -EIO) /* stdout: said at the end */
+        if (r == -EIO) /* stdout failed, which is reported at the end */
             return NM_CTL_OK;
         if (r != 0 && (r < 0 || nm_client_status(e->call) == 200) && nmd_has_gone(e, r))
             return NM_CTL_OK;
@@ -228,8 +229,8 @@ static int follow(struct events *e)
     return nm_api_say_refused(e->ctl, &e->refusal);
 }
 
-/* One stream, to its end: what there is after the event of this number (NM_CTL_UNSET: all that nmd still has), and with
- * `on` what comes. */
+/* Reads one stream to its end: the events after this number (NM_CTL_UNSET: all that nmd has), and with `on` future
+ * events. */
 static int read_stream(struct events *e, uint64_t after, bool on)
 {
     char target[96], from[40] = "";
@@ -249,7 +250,8 @@ static int read_stream(struct events *e, uint64_t after, bool on)
     return r;
 }
 
-/* nmd comes back within seconds after an upgrade. What it isn't asked for is whether it is the same: numbers go on. */
+/* Waits until nmd is back, a few seconds in an upgrade. Doesn't check that it is the same nmd, because event numbers
+ * continue after a restart. */
 static bool nmd_is_back(struct events *e)
 {
     struct nm_away away = {0};
@@ -268,7 +270,8 @@ static bool nmd_is_back(struct events *e)
     return false;
 }
 
-/* Over restarts of nmd: after the last event that was seen, so that none is told twice or left out. */
+/* Follows events across restarts of nmd. Continues after the last event received, so that none is repeated or
+ * omitted. */
 static int follow_on(struct events *e, uint64_t after)
 {
     int r;
@@ -280,7 +283,7 @@ static int follow_on(struct events *e, uint64_t after)
     return r;
 }
 
-/* Of what has happened only the newest: which those are is known at its end. */
+/* Reads events. With --last the past events are kept until their end, because only then the newest ones are known. */
 static int read_events(struct events *e)
 {
     const struct nm_args *a = &e->ctl->args;
@@ -308,7 +311,7 @@ static void resolve(struct events *e)
         (void)snprintf(e->id, sizeof e->id, "%s", nm_json_str(c, "id"));
 }
 
-/* Large for its line, so on the heap. */
+/* Allocates the struct on the heap, because its line buffer is large. */
 int nm_events_verb(struct nm_ctl *ctl)
 {
     struct events *e = calloc(1, sizeof *e);

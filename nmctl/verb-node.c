@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Verbs about the node as a whole: drain, undrain, close-breaker, config, version. */
+/* Verbs for the whole node: drain, undrain, close-breaker, config, version. */
 
 #include <inttypes.h>
 #include <poll.h>
@@ -14,7 +14,8 @@
 
 #define DRAIN_LOOK_MSEC 500
 
-/* Containers that still live; drained says so too, and also that nothing is on its way any more. */
+/* Returns the number of live containers. The status's member "drained" also covers containers that are being
+ * submitted. */
 static uint64_t left(const json_t *status)
 {
     const json_t *c = nm_json_at(status, "containers");
@@ -23,8 +24,8 @@ static uint64_t left(const json_t *status)
            nm_json_u64(c, "paused") + nm_json_u64(c, "queued");
 }
 
-/* Asks again and again: drained is not an event that could be missed, and half a second is soon
- * enough. *ret: the status of the empty node. */
+/* Polls nmd every half second until the node is drained, a state that lasts and can't be missed. *ret: the status of
+ * the drained node. */
 static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
 {
     uint64_t told = UINT64_MAX;
@@ -53,7 +54,7 @@ static int wait_until_empty(struct nm_ctl *ctl, json_t **ret)
     }
 }
 
-/* What concerns the whole node is answered with its status. */
+/* Prints the node's status, which is the answer to operations on the whole node. */
 static void report(const struct nm_ctl *ctl, const json_t *status, const char *sentence)
 {
     if (ctl->args.json)
@@ -62,9 +63,9 @@ static void report(const struct nm_ctl *ctl, const json_t *status, const char *s
         printf("%s\n", sentence);
 }
 
-#define NAMED 10 /* more than that are counted */
+#define NAMED 10 /* maximum number of names; further containers are counted */
 
-/* "3 containers that wait: a, container_1_2, c"; nothing at all if there are none. */
+/* Prints "3 containers that wait: a, container_1_2, c", or nothing if there are none. */
 static void say_discarded(const char *what, uint64_t n, const json_t *list)
 {
     char text[1024];
@@ -86,7 +87,7 @@ static void say_discarded(const char *what, uint64_t n, const json_t *list)
                text);
 }
 
-/* Those whose place in the queue, and work that is yet to be done, the drain would take. */
+/* Keeps the containers that draining would discard: queued ones and those in preparation. */
 static json_t *keep_waiting(json_t *list)
 {
     for (size_t i = json_array_size(list); i-- > 0;) {
@@ -98,7 +99,7 @@ static json_t *keep_waiting(json_t *list)
     return list;
 }
 
-/* Before it is done, since it can't be taken back. */
+/* Prints which containers will be discarded before the drain, because it can't be undone. */
 static int foretell(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *list = NULL;
@@ -116,7 +117,7 @@ static int foretell(struct nm_ctl *ctl)
     return r;
 }
 
-/* The drain was asked for on the node, not in the cluster: its operator is told what the cluster's jobs will notice. */
+/* Prints how the cluster's jobs notice a drain that was requested on the node instead of in the cluster. */
 static void say_what_the_cluster_hears(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))
@@ -171,7 +172,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
     return r;
 }
 
-/* What takes nothing but the word for it. */
+/* Sends a request without parameters. */
 static int tell_node(struct nm_ctl *ctl, const char *target, const char *done)
 {
     _cleanup_json_ json_t *answer = NULL;
@@ -199,7 +200,8 @@ static void format_name(const json_t *key, char *buf, size_t size)
     (void)snprintf(buf, size, "%s.%s", nm_json_str(key, "section"), nm_json_str(key, "key"));
 }
 
-/* WORD is a part of the name, so that "memory" finds all that has to do with it. */
+/* Returns whether the key matches. The operand matches any part of the name, so that "memory" finds all related
+ * keys. */
 static bool is_wanted(const struct nm_ctl *ctl, const json_t *key)
 {
     char name[160];
@@ -223,7 +225,7 @@ static json_t *wanted_keys(const struct nm_ctl *ctl, const json_t *keys)
     return wanted;
 }
 
-/* What an "auto" came to stands beside it, and the reason before what the key means. */
+/* Prints a key's value, for "auto" with the resulting value, and a reason before the key's description. */
 static void print_value(struct nm_table *t, const json_t *key)
 {
     enum nm_style style = nm_json_bool(key, "is_default") ? NM_STYLE_NONE : NM_STYLE_BOLD;
@@ -247,7 +249,7 @@ static void print_meaning(struct nm_table *t, const json_t *key)
         nm_table_add(t, NM_STYLE_DIM, "(set in %s) %s", source, nm_json_str(key, "meaning"));
 }
 
-/* "=" under DEFAULT: nobody changed it. */
+/* Prints the keys. "=" under DEFAULT means that the key has its default value. */
 static void print_keys(struct nm_ctl *ctl, const json_t *keys)
 {
     static const struct nm_column columns[] = {
@@ -275,7 +277,7 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
     nm_table_print(t, stdout, &term, 0);
 }
 
-/* Done is only what a reload can do: who changed another key must not believe that it is in force. */
+/* Reloads the configuration, and reports changed keys that a reload can't apply, because they aren't in force yet. */
 static int reload(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL;
@@ -310,7 +312,7 @@ int nm_config_verb(struct nm_ctl *ctl)
     return NM_CTL_OK;
 }
 
-/* Ours goes out before nmd is asked: it is known whether nmd runs or not. */
+/* Prints nmctl's version first, because it is known whether nmd runs or not. */
 int nm_version_verb(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL;

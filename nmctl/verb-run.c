@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl run`. The way from here to the command's first instruction is kept short: one call, and
- * only after nmd has answered are the logs followed. Signals are held back (signalfd) from before
- * the call on, so that there is no moment in which Ctrl-C would leave a container behind that
- * nobody knows of.
+ * `nmctl run`. The path to the command's first instruction is short: one call, and the logs are followed only after
+ * nmd has answered. Signals are blocked (signalfd) before the call, so that Ctrl-C can't end nmctl while a container
+ * is being created, which would leave it without a user who knows about it.
  */
 
 #include <jansson.h>
@@ -28,11 +27,11 @@
 #include "util/error.h"
 #include "util/frame.h"
 
-#define REPLACE_SAID_MSEC 1000 /* what has the name takes so long to end that it's worth a word */
+#define REPLACE_SAID_MSEC 1000 /* time after which a message reports that the container being replaced hasn't ended */
 #define SIGNALLED_TIMEOUT_MSEC                                                                     \
-    5000 /* how long a Ctrl-C waits for the answer that names what it is to kill */
+    5000 /* how long a Ctrl-C waits for the answer with the id of the container to kill */
 
-/* What can't be said in the table of options: which of them go together. */
+/* Checks combinations of options, which the table of options can't express. */
 static int check(const struct nm_args *a)
 {
     if (a->guaranteed && a->opportunistic) {
@@ -67,7 +66,7 @@ static int check(const struct nm_args *a)
     return 0;
 }
 
-/* json_string() refuses what is not UTF-8, and JSON can't carry it. */
+/* Makes a JSON string. Reports invalid UTF-8, which json_string() rejects because JSON can't contain it. */
 static json_t *string_or_say(const char *what, const char *s)
 {
     json_t *j = json_string(s);
@@ -77,7 +76,7 @@ static json_t *string_or_say(const char *what, const char *s)
     return j;
 }
 
-/* Members that were not given are not sent: nmd has the defaults. */
+/* Adds a member unless value is NULL, so that nmd applies its default. */
 static int set_string(json_t *body, const char *member, const char *value)
 {
     json_t *j = value ? string_or_say(member, value) : NULL;
@@ -87,7 +86,7 @@ static int set_string(json_t *body, const char *member, const char *value)
     return j && json_object_set_new(body, member, j) == 0 ? 0 : -EINVAL;
 }
 
-/* The words go as they are, one element each: no shell is between here and execve(). */
+/* Adds the command's words as separate elements. No shell interprets them before execve(). */
 static int set_command(json_t *body, const struct nm_ctl *ctl)
 {
     json_t *command = json_array();
@@ -100,13 +99,13 @@ static int set_command(json_t *body, const struct nm_ctl *ctl)
     return r == 0 ? 0 : -EINVAL;
 }
 
-/* K=V is split at the first '=': a value may hold more of them. */
+/* Adds the environment. K=V is split at the first '=', because a value may contain '='. */
 static int set_env(json_t *body, const struct nm_args *a)
 {
     json_t *env = json_object(), *term = a->tty ? json_string(getenv("TERM") ?: "") : NULL;
     int r = json_object_set_new(body, "env", env);
 
-    if (r == 0 && term && json_string_length(term) > 0) /* one that nobody has named could do nothing */
+    if (r == 0 && term && json_string_length(term) > 0) /* a terminal of unknown type would have no capabilities */
         r = json_object_set(env, "TERM", term);
     json_decref(term);
     for (size_t i = 0; i < a->n_env && r == 0; i++) {
@@ -137,7 +136,8 @@ static bool is_there(const char *path, bool *ret_directory)
     return true;
 }
 
-/* Two letters mean something else to docker, and what they make of a command line there would run here, to no good. */
+/* Detects two short options that have another meaning in docker. A command line written for docker would otherwise run
+ * something unintended. */
 static int check_letters(const struct nm_ctl *ctl)
 {
     const char *workdir = ctl->args.workdir, *command = ctl->operands[0];
@@ -154,7 +154,7 @@ static int check_letters(const struct nm_ctl *ctl)
     return 0;
 }
 
-/* "." and "src" mean what they mean here: nmd has another working directory. */
+/* Adds the working directory. A relative path is resolved here, because nmd has another working directory. */
 static int set_workdir(json_t *body, const char *workdir)
 {
     char path[PATH_MAX];
@@ -169,8 +169,8 @@ static int set_workdir(json_t *body, const char *workdir)
     return set_string(body, "workdir", workdir);
 }
 
-/* jansson has no decimal type: thousandths of a vcore survive the way through a double and 12
- * digits. */
+/* Adds the amounts. jansson has no decimal type, but thousandths of a vcore survive the conversion to a double and
+ * back with 12 digits. */
 static int set_amounts(json_t *body, const struct nm_args *a)
 {
     int r = 0;
@@ -202,7 +202,8 @@ static int set_terminal(json_t *body)
            json_object_set_new(body, "columns", json_integer(columns));
 }
 
-/* nmd takes nobody for root who doesn't ask for it by name. Whoever types this as root does. */
+/* Returns the user to run as. nmd runs a container as root only if root is requested by name. Root's nmctl therefore
+ * sends the name. */
 static const char *user_of(const struct nm_args *a)
 {
     const struct passwd *account;
@@ -213,7 +214,7 @@ static const char *user_of(const struct nm_args *a)
     return account ? account->pw_name : "0";
 }
 
-/* The request as text, or NULL after having said what is wrong. */
+/* Returns the request as text, or NULL after printing the error. */
 static char *make_request(const struct nm_ctl *ctl)
 {
     const struct nm_args *a = &ctl->args;
@@ -234,7 +235,8 @@ static char *make_request(const struct nm_ctl *ctl)
     return text;
 }
 
-/* How long the answer may take. Whoever is replaced has its time of grace, and more where its end is held up. */
+/* Returns the time limit for the answer. With --replace, the old container has its grace period, and more time if its
+ * end is delayed. */
 static int patience_msec(const struct nm_args *a, bool signalled, bool said)
 {
     if (signalled)
@@ -244,8 +246,8 @@ static int patience_msec(const struct nm_args *a, bool signalled, bool said)
     return said ? -1 : REPLACE_SAID_MSEC;
 }
 
-/* Of a request that is under way, as nm_client_process(). *ret_signal: the signal that came meanwhile, or 0. Returns
- * also -EINTR when a second one came or the answer didn't come in time after the first, or -ETIMEDOUT. */
+/* Waits for the answer of a call, as nm_client_process(). *ret_signal: a signal received meanwhile, or 0. Also returns
+ * -EINTR after a second signal or if the answer doesn't arrive in time after the first one, or -ETIMEDOUT. */
 static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int *ret_signal)
 {
     bool said = false;
@@ -275,7 +277,7 @@ static int await(struct nm_ctl *ctl, struct nm_client *call, int signal_fd, int 
     return r;
 }
 
-/* The connection stays, and its answer says only where the container is. */
+/* Keeps the upgraded connection. The answer contains only the container's location. */
 static int keep_connection(struct nm_ctl *ctl, struct nm_client *call, struct nm_client_answer *ret, int *ret_fd)
 {
     char location[NM_CLIENT_LOCATION_SIZE];
@@ -288,8 +290,8 @@ static int keep_connection(struct nm_ctl *ctl, struct nm_client *call, struct nm
     return r;
 }
 
-/* Sends the request. *ret_fd: the connection, where the container's input or terminal is ours and it wasn't refused.
- * *ret_signal, and what it returns: see await(). */
+/* Sends the request. *ret_fd: the connection for the container's input or terminal, if it was requested and accepted.
+ * See await() for *ret_signal and the return value. */
 static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm_client_answer *ret, int *ret_fd,
                   int *ret_signal)
 {
@@ -309,13 +311,13 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
-/* What never ran because of a signal to us has that as its end. */
+/* Returns the exit status. If a signal to nmctl ended the container before it ran, it is that of the signal. */
 static int exit_status(const json_t *c, int signal)
 {
     return signal && !nm_json_has(c, "exit_code") ? 128 + signal : nm_container_exit_status(c);
 }
 
-/* The one mistake that everybody makes once. */
+/* Prints a hint for a frequent mistake, a relative command path. */
 static void hint(const struct nm_ctl *ctl, const json_t *c)
 {
     const char *command = ctl->operands[0];
@@ -326,8 +328,8 @@ static void hint(const struct nm_ctl *ctl, const json_t *c)
                    command);
 }
 
-/* The command's terminal is ours, from when it runs until it has ended or a signal has come. Then the connection is
- * closed, with which the terminal hangs up, and what is left is to learn the end. */
+/* Connects the terminal to the command, until the command ends or a signal is received. Closing the connection then
+ * hangs up the terminal, and only the container's end remains to be awaited. */
 static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_params *p)
 {
     const struct nm_session_params session = {
@@ -339,8 +341,8 @@ static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_para
     p->narrate = false;
 }
 
-/* Follows it to its end, whatever happens to nmd meanwhile. terminal_fd: taken over, the connection of its terminal; or
- * negative. */
+/* Follows the container to its end, also across restarts of nmd. terminal_fd: connection of its terminal, which is
+ * taken over; negative: none. */
 static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal, int terminal_fd)
 {
     _cleanup_close_ int fd = terminal_fd;
@@ -373,9 +375,9 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
     return exit_status(ended, result.signal ?: signal);
 }
 
-/* From nm_signals_hold() on, a signal is heard in submit() or by nm_attach_run(). With --detach one
- * that came before the answer turns it into a run that is followed, and so killed: whoever pressed
- * Ctrl-C wanted none. */
+/* Runs the container. After nm_signals_hold(), submit() and nm_attach_run() handle signals. With --detach, a signal
+ * received before the answer makes nmctl follow the container and kill it, because the user pressed Ctrl-C to cancel
+ * the run. */
 int nm_run_verb(struct nm_ctl *ctl)
 {
     _cleanup_(nm_client_answer_done) struct nm_client_answer answer = {0};
@@ -410,12 +412,12 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     if (ctl->args.tty) {
-        (void)nm_session_greet(input_fd); /* who is not there any more is heard of by reading */
+        (void)nm_session_greet(input_fd); /* a closed connection is detected when it is read */
         return wait_for(ctl, container, signal_fd, signal, STEAL_FD(input_fd));
     }
     if (!ctl->args.detach || signal) {
         input = input_fd >= 0 ? nm_input_start(input_fd) : 0;
-        input_fd = nm_close(input_fd); /* with that process the input ends */
+        input_fd = nm_close(input_fd); /* the input ends with the child process */
         r = wait_for(ctl, container, signal_fd, signal, -EBADF);
         nm_input_stop(input);
         return r;

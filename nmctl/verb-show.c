@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl show`: all that nmd tells of a container, one fact a line. What has no value has no line:
- * so an older or a newer nmd, which tells less or more, is shown without empty places.
+ * `nmctl show`: prints all data of a container, one value per line. A missing value has no line, so that an older or
+ * newer nmd with fewer or more values is shown without gaps.
  */
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define LABEL 12
 
-/* For a terminal broken between words, and behind the label; a pipe gets one line. */
+/* Prints a line. On a terminal it is wrapped between words and indented after the label. In a pipe it is one line. */
 static void vline(const struct nm_term *term, bool whole_word, const char *label, const char *format, va_list ap)
 {
     _cleanup_free_ char *text = nm_xvasprintf(format, ap), *whole = NULL;
@@ -39,7 +39,8 @@ nm_printf(3, 4) static void line(const struct nm_term *term, const char *label, 
     va_end(ap);
 }
 
-/* A path or an id has no place to break it, and is copied: the terminal itself goes on in the next line. */
+/* Prints a path or an id, which must not be wrapped because users copy it. The terminal continues it on the next
+ * line. */
 nm_printf(3, 4) static void line_word(const struct nm_term *term, const char *label, const char *format, ...)
 {
     va_list ap;
@@ -49,7 +50,7 @@ nm_printf(3, 4) static void line_word(const struct nm_term *term, const char *la
     va_end(ap);
 }
 
-/* "2025-11-22 12:00:01 (3m05s ago)" */
+/* Prints a time: "2025-11-22 12:00:01 (3m05s ago)". */
 static void line_time(const struct nm_term *term, const char *label, const json_t *c,
                       const char *member)
 {
@@ -74,7 +75,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
         line_word(term, label, "%s", nm_json_str(c, member));
 }
 
-/* Use beside what was asked for: the one means little without the other. */
+/* Prints use next to the request, because one means little without the other. */
 static void show_use(const struct nm_term *term, const json_t *c)
 {
     double used = nm_json_num(c, "cpu_used_millicores") / 1000, vcores = nm_json_num(c, "vcores");
@@ -91,7 +92,7 @@ static void show_use(const struct nm_term *term, const json_t *c)
          nm_format_duration(nm_json_u64(c, "cpu_time_usec"), a, sizeof a));
 }
 
-/* A queued container's state is only half an answer: why comes with it. */
+/* Prints the state, and for a queued container the reason. */
 static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_json_ json_t *status = NULL;
@@ -115,7 +116,7 @@ static void show_state(struct nm_ctl *ctl, const struct nm_term *term, const jso
     }
 }
 
-/* exit_code is null for what never ran; exit_reason says why it did not. */
+/* Prints the end. exit_code is null if the command never ran; exit_reason says why. */
 static void show_end(const struct nm_term *term, const json_t *c)
 {
     char ran[32];
@@ -139,8 +140,7 @@ static void show_end(const struct nm_term *term, const json_t *c)
         line(term, "ran", "%s", nm_container_age(c, ran, sizeof ran));
 }
 
-/* In the order in which one asks: who, in what state and why, doing what, with how much, since
- * when. */
+/* Prints the values in order of interest: identity, state and reason, command, resources, times. */
 static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c)
 {
     _cleanup_free_ char *command = nm_container_command(c);
@@ -175,15 +175,14 @@ static void show(struct nm_ctl *ctl, const struct nm_term *term, const json_t *c
         line(term, "message", "%s", nm_json_str(c, "message"));
 }
 
-/* What docker's inspect is for. */
+/* `nmctl inspect`, for users of docker: the same as show --json. */
 int nm_inspect_verb(struct nm_ctl *ctl)
 {
     ctl->args.json = true;
     return nm_show_verb(ctl);
 }
 
-/* All that can be shown is; the status is that of the worst. Without nmd the first one is enough to
- * know. */
+/* Shows all containers that exist. Returns the most severe status. Stops at the first one if nmd can't be reached. */
 int nm_show_verb(struct nm_ctl *ctl)
 {
     struct nm_term term;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `nmctl status`: the node in one picture. For each resource two bars on one scale: what is used
- * (which is what policy goes by) and what is allocated (which over-subscription lets grow beyond
- * capacity); the marks are the thresholds.
+ * `nmctl status`: prints the node's state as a picture. Each resource has two bars on the same scale: use, on which
+ * the policy is based, and allocation, which may exceed the capacity because of over-subscription. The marks are the
+ * thresholds.
  */
 
 #include <inttypes.h>
@@ -22,14 +22,14 @@
 #define LABEL 13 /* columns of "containers   " */
 #define DECISIONS 5
 
-/* Everything below stands in two columns: what it is, and the thing itself. */
+/* Prints the label, the first of two columns. */
 static void print_label(FILE *f, const struct nm_term *term, const char *label)
 {
     fprintf(f, "%s%-*s%s", nm_term_on(term, NM_STYLE_BOLD), LABEL, label,
             nm_term_off(term, NM_STYLE_BOLD));
 }
 
-/* The first line answers the first question: does it work, and how? */
+/* Prints the first line: whether the node works, and how. */
 static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const char *state = nm_json_str(node, "state");
@@ -53,8 +53,7 @@ static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
                 nm_json_str(node, "health_reason"), nm_term_off(term, NM_STYLE_BAD));
 }
 
-/* What this kernel or backend doesn't enforce comes before the figures: it changes what they mean.
- */
+/* Prints what this kernel or backend doesn't enforce. It precedes the figures, because it changes their meaning. */
 static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const json_t *note;
@@ -71,11 +70,11 @@ static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
     }
 }
 
-/* One resource of the node. CPU is used in cores and asked for in vcores; where vcores are configured apart from the
- * CPUs, one is not the other. */
+/* One resource of the node. CPU is used in cores and requested in vcores, which differ if vcores are configured
+ * independently of CPUs. */
 struct gauge {
     const char *name, *label, *unit, *asked_unit;
-    double capacity, used[NM_BAR_PARTS], total; /* measured, reserved, and by others */
+    double capacity, used[NM_BAR_PARTS], total; /* measured, reserved, and use by other processes */
     double asked_capacity, allocated[2];
     double alpha, beta;
 };
@@ -109,7 +108,7 @@ static void read_gauge(struct gauge *g, const json_t *node, bool memory)
     g->beta = nm_json_num(nm_json_at(node, "preemption_threshold"), g->name);
 }
 
-/* A resource's amount for people: bytes with a unit, cores and vcores with three digits. */
+/* Formats an amount of a resource: bytes with a unit, cores and vcores with three digits. */
 static const char *amount(const struct gauge *g, double v, char *buf, size_t size)
 {
     if (nm_streq(g->name, "memory"))
@@ -118,13 +117,13 @@ static const char *amount(const struct gauge *g, double v, char *buf, size_t siz
     return buf;
 }
 
-/* Shares of nothing are nothing: no capacity has been told yet. */
+/* Returns the share, or 0 while the capacity isn't known yet. */
 static double share(double v, double capacity)
 {
     return capacity > 0 && v > 0 ? v / capacity : 0;
 }
 
-/* The figure beside the bar takes the colour of the threshold that the whole bar has passed. */
+/* Prints a bar with a figure, which has the colour of the threshold that the bar exceeds. */
 static void print_bar_line(FILE *f, const struct nm_term *term, const struct gauge *g,
                            const struct nm_bar *b, const char *label, double figure, bool asked)
 {
@@ -141,7 +140,7 @@ static void print_bar_line(FILE *f, const struct nm_term *term, const struct gau
             amount(g, figure, have, sizeof have), asked ? "" : " used");
 }
 
-/* What the bar is made of, in the words that `nmctl explain` has for it. */
+/* Prints the parts of the bar, with the terms of `nmctl explain`. */
 static void print_parts(FILE *f, const struct gauge *g)
 {
     double containers = g->used[NM_BAR_GUARANTEED] + g->used[NM_BAR_OPPORTUNISTIC];
@@ -167,13 +166,14 @@ static void print_gauge(FILE *f, const struct nm_term *term, const struct gauge 
     print_label(f, term, "");
     nm_bar_print_scale(&use, f, term);
     (void)fputc('\n', f);
-    /* What is reserved isn't used: it is in the bar and in its words, and never makes the figure more than there is. */
+    /* The figure excludes reserved amounts, which aren't used yet, so that it can't exceed what exists. The bar and
+     * its parts show them. */
     print_bar_line(f, term, g, &use, g->label, g->total - g->used[NM_BAR_RESERVED], false);
     print_parts(f, g);
     print_bar_line(f, term, g, &allocated, "  allocated", g->allocated[0] + g->allocated[1], true);
 }
 
-/* Both resources on one scale, so that they can be compared: up to the largest share, in steps of a
+/* Returns the common scale of both resources, so that they can be compared: the largest share, rounded up to a
  * quarter. */
 static double scale_top(const struct gauge *g)
 {
@@ -186,7 +186,7 @@ static double scale_top(const struct gauge *g)
     return top > 4 ? 4 : (double)(int)((top + 0.2499) * 4) / 4;
 }
 
-/* Bars take what the terminal leaves beside label and figures, within reason. */
+/* Prints the bars in the width that labels and figures leave, within limits. */
 static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, const json_t *node)
 {
     unsigned bar_width = width > LABEL + 58 ? NM_MIN(width - LABEL - 38, 150u) : 20;
@@ -204,7 +204,7 @@ static void print_gauges(FILE *f, const struct nm_term *term, unsigned width, co
             term->utf8 ? "α" : "a", term->utf8 ? "β" : "b", top > 1 ? "  C capacity" : "");
 }
 
-/* Who waits, and for what: the commonest question of all after "does it run?". first: of the queue, or NULL. */
+/* Prints the numbers of containers and why the queue waits. first: the head of the queue, or NULL. */
 static void print_counts(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first)
 {
     const json_t *c = nm_json_at(status, "containers"), *p = nm_json_at(status, "preemptions");
@@ -231,7 +231,7 @@ static void print_counts(FILE *f, const struct nm_term *term, const json_t *stat
             nm_format_size(nm_json_u64(p, "reclaimed_bytes"), reclaimed, sizeof reclaimed));
 }
 
-/* Old figures look like new ones: their age is told, and in red once rounds have been missed. */
+/* Prints the age of the sample, because old figures look like new ones. It is red if rounds have been missed. */
 static void print_sample(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t age = nm_json_u64(node, "sample.age_usec"),
@@ -256,7 +256,7 @@ static void print_sample(FILE *f, const struct nm_term *term, const json_t *node
     (void)fputc('\n', f);
 }
 
-/* Today's time of day, or with the date. */
+/* Formats a time without the date if it is today. */
 static void format_since(uint64_t since_usec, uint64_t now_usec, char *buf, size_t size)
 {
     time_t t = (time_t)(since_usec / NM_USEC_PER_SEC), now = (time_t)(now_usec / NM_USEC_PER_SEC);
@@ -267,7 +267,7 @@ static void format_since(uint64_t since_usec, uint64_t now_usec, char *buf, size
         (void)strftime(buf, size, tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%T" : "%F %T", &tm);
 }
 
-/* An empty node could be given back to whoever rents it out. */
+/* Prints whether the node is empty and could be removed from a cluster or returned to its provider. */
 static void print_removable(FILE *f, const struct nm_term *term, const json_t *node)
 {
     uint64_t now = nm_realtime_usec(), since = nm_json_u64(node, "removable_since_usec");
@@ -281,7 +281,7 @@ static void print_removable(FILE *f, const struct nm_term *term, const json_t *n
             nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
 }
 
-/* What the cluster counts on here, if it has set a size of its own, beside what there is. */
+/* Prints the size of the node in the cluster, if the cluster overrides it, next to the real size. */
 static void print_size(FILE *f, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *upstream = nm_json_at(status, "upstream");
@@ -311,8 +311,8 @@ static void print_why(FILE *f, const json_t *upstream, const char *key)
     fprintf(f, "%*s%s\n", LABEL, "", nm_term_clean(why));
 }
 
-/* The cluster that the node belongs to. A registered node that is unhealthy to it gets nothing, so that is told beside
- * "running". */
+/* Prints the cluster that the node belongs to. Reports an unhealthy node next to "running", because the cluster
+ * assigns no containers to it. */
 static void print_upstream(FILE *f, const struct nm_term *term, const json_t *u)
 {
     const char *kind = nm_json_str(u, "kind"), *state = nm_json_str(u, "state");
@@ -360,7 +360,7 @@ static void print_pipeline(FILE *f, const json_t *p)
     (void)fputc('\n', f);
 }
 
-/* Application masters whose calls go through this node, and what it places by itself for them. */
+/* Prints the application masters whose calls pass through this node, and the containers that it places for them. */
 static void print_masters(FILE *f, const struct nm_term *term, const json_t *masters)
 {
     const json_t *p;
@@ -393,7 +393,7 @@ static void print_drain(FILE *f, const struct nm_term *term, const json_t *node)
     fprintf(f, "%s\n", until_restart ? "it ends when nmd is stopped" : "");
 }
 
-/* Lines that are there only while there is something to say. */
+/* Prints lines for measures that are currently active. */
 static void print_measures(FILE *f, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node");
@@ -432,7 +432,7 @@ static void print_measures(FILE *f, const struct nm_term *term, const json_t *st
     print_masters(f, term, nm_json_at(nm_json_at(status, "upstream"), "masters"));
 }
 
-/* Prints one line for each; nmctl explain has the rest. */
+/* Prints one line for each decision; nmctl explain prints the details. */
 static void print_decisions(FILE *f, const struct nm_term *term, const json_t *decisions)
 {
     const json_t *list = nm_json_at(decisions, "decisions"), *d;
@@ -455,7 +455,7 @@ static void print_decisions(FILE *f, const struct nm_term *term, const json_t *d
     }
 }
 
-/* Prints the node first, then details. Without a terminal bars have a fixed width and sentences are not broken. */
+/* Prints the node first, then details. Without a terminal, bars have a fixed width and sentences aren't wrapped. */
 static void print_lines(FILE *f, const struct nm_term *term, const json_t *status, const json_t *first,
                         const json_t *decisions)
 {
@@ -472,7 +472,8 @@ static void print_lines(FILE *f, const struct nm_term *term, const json_t *statu
     print_decisions(f, term, decisions);
 }
 
-/* Prints into memory and breaks the lines between words here: of the functions above only the bars know the width. */
+/* Prints into memory and wraps the lines between words here, because of the functions above only the bars know the
+ * width. */
 static void print_status(FILE *to, const struct nm_term *term, const json_t *status, const json_t *first,
                          const json_t *decisions)
 {
@@ -489,7 +490,8 @@ static void print_status(FILE *to, const struct nm_term *term, const json_t *sta
     free(text);
 }
 
-/* The head of the queue, where its request is a part of the reason; NULL: that isn't asked for, or not to be had. */
+/* Gets the head of the queue if the hold reason depends on its request. Returns NULL if it doesn't, or if the
+ * container is unavailable. */
 static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
 {
     const char *id = nm_json_str(status, "queue.hold.container_id");
@@ -502,7 +504,7 @@ static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
     return c;
 }
 
-/* A status without its decisions is still one: only the former may fail. */
+/* Draws one picture. Fails only without a status; decisions are optional. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     _cleanup_json_ json_t *status = NULL, *first = NULL, *decisions = NULL;
@@ -524,7 +526,7 @@ static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *u
     return NM_CTL_OK;
 }
 
-/* Two calls, as the decisions are an extra: a status without them is still one. */
+/* Prints the status. Uses a separate call for decisions, because they are optional. */
 int nm_status_verb(struct nm_ctl *ctl)
 {
     uint64_t period =

@@ -152,7 +152,7 @@ static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
 
     if (!f)
         nm_message_oom();
-    t->page = 1; /* the view has the most words then */
+    t->page = 1; /* the view has its longest text then */
     above += print_view(f, term, t) + 1;
     if (fclose(f) != 0)
         nm_message_oom();
@@ -169,7 +169,7 @@ static int get_list(struct nm_ctl *ctl, json_t **ret)
     return r;
 }
 
-/* Draws only when both answers have come: half a picture would be taken for a whole one. */
+/* Draws the picture only if both answers have arrived, because an incomplete one would be misleading. */
 static int draw(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, void *userdata)
 {
     struct nm_top *t = userdata;
@@ -200,7 +200,7 @@ static bool on_key(int key, void *userdata)
     return nm_top_key(userdata, key);
 }
 
-/* Prints the filtered and sorted list once: a script that wants it again calls nmctl again. */
+/* Prints the filtered and sorted list once. Scripts call nmctl again for an update. */
 static int print_json(struct nm_ctl *ctl, struct nm_top *t)
 {
     _cleanup_json_ json_t *list = NULL, *sorted = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* `nmctl wait`. All containers are looked up first: who has mistyped one name doesn't learn it hours later. */
+/* `nmctl wait`. Looks up all containers first, so that a mistyped name is reported at once and not hours later. */
 
 #include "nmctl/api.h"
 #include "nmctl/container.h"
@@ -8,7 +8,8 @@
 #include "nmctl/wait.h"
 #include "util/clock.h"
 
-/* A shorter --timeout still gets this long for the look, or it would be a matter of luck whether the state is known. */
+/* Minimum time for the look-up, also with a shorter --timeout. Otherwise it would depend on chance whether the state
+ * is known. */
 #define LOOK_USEC NM_USEC_PER_SEC
 
 static void print_end(struct nm_ctl *ctl, const json_t *c)
@@ -27,7 +28,7 @@ static void print_end(struct nm_ctl *ctl, const json_t *c)
     (void)fflush(stdout); /* the next container may end much later */
 }
 
-/* Returns NM_CTL_UNREACHABLE if there is no use in trying the others. */
+/* Looks up a container. Returns NM_CTL_UNREACHABLE if the caller shouldn't try the others. */
 static int find(struct nm_ctl *ctl, const char *id, uint64_t deadline_usec, struct nm_waited *x)
 {
     char target[128];
@@ -52,7 +53,7 @@ static int first_failure(const struct nm_waited *all, size_t n)
     return NM_CTL_OK;
 }
 
-/* They run at the same time, so one deadline holds for all of them. */
+/* Waits with one deadline for all containers, because they run at the same time. */
 int nm_wait_verb(struct nm_ctl *ctl)
 {
     uint64_t timeout = ctl->args.timeout_usec, now = nm_now_usec();

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The verbs, their options and their help: the one place that says what nmctl can do. Parsing,
- * --help, suggestions and completion are made from these tables. packaging/nmctl.1 tells the same
- * at more length.
+ * The tables of verbs, options and help, which define what nmctl can do. Parsing, --help, suggestions and completion
+ * use these tables. packaging/nmctl.1 describes the same in more detail.
  */
 
 #include "nmctl/nmctl.h"
 
 #define AT(member) offsetof(struct nm_args, member)
-/* An option with something to complete is written out in its table; most have nothing. */
+/* Macros for options without completion. The tables contain options with completion in full. */
 #define FLAG(brief, name, member, help)                                                            \
     {                                                                                              \
         brief, name, NULL, NM_OPTION_FLAG, AT(member), help, NM_COMPLETE_NOTHING                   \
@@ -31,7 +30,7 @@
 #define TTY FLAG('t', "tty", tty, "give the command a terminal")
 #define END {0}
 
-/* Taken by every verb, before its name and after it. */
+/* Options of all verbs. They may precede or follow the verb. */
 const struct nm_option nm_global_options[] = {
     {'\0', "socket", "PATH", NM_OPTION_STRING, AT(socket),
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
@@ -137,10 +136,10 @@ static const struct nm_option config_options[] = {
     FLAG('\0', "changed", changed, "only what differs from the default"),
     FLAG('\0', "reload", reload, "let nmd read its configuration files anew"), JSON, END};
 
-/* What every verb says that needs a container and was given none. */
+/* Error message of verbs that need a container. */
 #define A_CONTAINER "name a container by its id or name; 'nmctl list' shows them"
 
-/* In the order in which --help lists them: to run, to see, to do, the node as a whole. */
+/* Verbs in the order of --help: run, inspect, control, the whole node. */
 const struct nm_verb nm_verbs[] = {
     {"run", NULL, "[--] COMMAND [ARG...]", "run a command in a container",
      "Everything from the first word that is no option, or from --, is the command. Unless "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See wait.h. One poll loop over a call per container, each of which nmd answers when its container has ended. Nothing
- * in it waits for nmd beyond the deadline: an nmd that hangs, or is gone, doesn't hold up the result.
+ * See wait.h. One poll loop handles a call per container, which nmd answers when the container has ended. The code
+ * never waits for nmd beyond the deadline, so that an nmd that hangs or has gone doesn't delay the result.
  */
 
 #include "nmctl/wait.h"
@@ -18,11 +18,11 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 
-/* Of those beyond, the next gets a call as soon as one is answered: nmd has as many connections for all its users as
- * half of its descriptors. */
+/* Maximum number of calls at the same time, because nmd limits the connections of all users to half of its
+ * descriptors. When a call is answered, the next container gets one. */
 #define MAX_CALLS 64u
 #define CONNECT_USEC NM_USEC_PER_SEC
-#define LATE_USEC NM_USEC_PER_SEC /* how long nmd is asked in all, past the deadline, what has become of them */
+#define LATE_USEC NM_USEC_PER_SEC /* total time after the deadline for querying the final states */
 #define MAX_POLL_MSEC 60000
 
 struct wait {
@@ -32,7 +32,7 @@ struct wait {
     uint64_t deadline_usec;
     nm_wait_end_cb_t ended_cb;
     struct nm_progress narrate;
-    const struct nm_waited *shown; /* whom the messages are about */
+    const struct nm_waited *shown; /* container that the messages are about */
     struct nm_away away;
     int status; /* NM_CTL_OK while nmd can be reached */
 };
@@ -42,7 +42,7 @@ bool nm_wait_has_ended(const json_t *c)
     return nm_streq(nm_json_str(c, "state"), "COMPLETED");
 }
 
-/* Returns the first that isn't over, or NULL, and the number of all of them in *ret_n. */
+/* Returns the first container that isn't over, or NULL, and their number in *ret_n. */
 static struct nm_waited *first_left(const struct wait *w, unsigned *ret_n)
 {
     struct nm_waited *first = NULL;
@@ -69,7 +69,8 @@ static void set_over(struct nm_waited *x, int status)
     x->status = status;
 }
 
-/* The message that is kept up to date makes room for the caller's line, and comes back soon. */
+/* Notes the end of a container. The message that is kept up to date is erased before the caller prints, and is printed
+ * again soon. */
 static void take_end(struct wait *w, struct nm_waited *x)
 {
     set_over(x, nm_container_exit_status(x->c));
@@ -93,7 +94,7 @@ static void lose(struct wait *w, int r)
         nm_message("%s; see 'nmctl show %s'", goes_on, nm_json_str(first->c, "id"));
 }
 
-/* By id: another container may have the name by now. */
+/* Opens a call for the container's id, because another container may have its name by now. */
 static int open_call(const struct wait *w, struct nm_waited *x)
 {
     char target[192];
@@ -126,7 +127,7 @@ static void on_answer(struct wait *w, struct nm_waited *x)
 
     if (r == NM_CLIENT_E_DONE) {
         x->answer.status = nm_client_status(x->call);
-        r = nm_client_answer_gather("", 0, &x->answer); /* an empty body is still a string */
+        r = nm_client_answer_gather("", 0, &x->answer); /* an empty body must be a string too */
         if (r == 0 && x->answer.status == 503)          /* nmd is stopping */
             r = -ECONNRESET;
         if (r == 0 && x->answer.status != 200) {
@@ -158,7 +159,7 @@ static void retry(struct wait *w)
     nm_progress_resume(&w->narrate);
 }
 
-/* The messages are about one container, and count the others. */
+/* Prints messages about one container, with the number of the others. */
 static void narrate(struct wait *w)
 {
     unsigned n;
@@ -176,7 +177,7 @@ static void narrate(struct wait *w)
         nm_progress_look(&w->narrate, w->ctl, nm_json_str(first->c, "id"));
 }
 
-/* What is due by the clock. */
+/* Runs timed actions that are due. */
 static void look(struct wait *w)
 {
     int r;
@@ -193,7 +194,7 @@ static void look(struct wait *w)
         narrate(w);
 }
 
-/* Until the next thing that no descriptor announces; rounded up, lest the loop spin in the last millisecond. */
+/* Returns the time until the next timed action. Rounds up, so that the loop doesn't spin in the last millisecond. */
 static int timeout_msec(const struct wait *w)
 {
     uint64_t now = nm_now_usec(), at = w->deadline_usec;
@@ -219,13 +220,13 @@ static void round_of(struct wait *w)
         }
     if (w->status != NM_CTL_OK || poll(p, n, timeout_msec(w)) <= 0)
         return;
-    /* A loss closes all calls. */
+    /* An error closes all calls. */
     for (unsigned i = 0; i < n && w->status == NM_CTL_OK; i++)
         if (p[i].revents && of[i]->call)
             on_answer(w, of[i]);
 }
 
-/* fresh: nmd has just said so. */
+/* Reports the timeout. fresh: the state is from an answer that nmd has just sent. */
 static void say_timed_out(const struct nm_waited *x, bool fresh)
 {
     const char *id = nm_json_str(x->c, "id");
@@ -238,8 +239,8 @@ static void say_timed_out(const struct nm_waited *x, bool fresh)
                fresh ? ", and goes on" : " when nmd answered last", id, id);
 }
 
-/* Asks what has become of those that are left, unless nmd is known to be gone or not to answer. The message that was
- * kept up to date stays until there is another. */
+/* Queries the final states of the remaining containers, unless nmd is unreachable or doesn't answer. The message that
+ * was kept up to date stays until the next message. */
 static void give_up(struct wait *w)
 {
     uint64_t until = nm_now_usec() + LATE_USEC;
