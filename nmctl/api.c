@@ -19,8 +19,8 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Reports missing permission for the socket. The socket's group shows who may use it; root's group is omitted, because
- * it doesn't help a user. */
+/* Reports missing permission for the socket, and names its group, whose members may use it. If that is root's group,
+ * which users can't join, the default group nmd is named. */
 static void say_no_permission(const char *path)
 {
     struct stat st;

@@ -261,7 +261,7 @@ static void read_signal(struct attach *a)
         on_signal(a, (int)info.ssi_signo);
 }
 
-/* ---- handling of one descriptor that is ready ----------------------------------------------- */
+/* ---- handling of one descriptor that is ready ------------------------------------------------ */
 
 /* Handles log data. An unreadable log (for instance of another user) is reported. Following continues unless it was
  * the only log. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Horizontal bars of use against capacity, with marks on them. */
+/* Horizontal bars that show use relative to capacity, with marks for thresholds. */
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ struct nm_bar {
     double parts[NM_BAR_PARTS]; /* shares of capacity, drawn one after the other */
     double alpha, beta;         /* shares of capacity; 0: no mark */
     double top;                 /* share of capacity that the right end represents, 1 or more */
-    unsigned width;             /* columns */
+    unsigned width;             /* number of columns */
 };
 
 void nm_bar_print(const struct nm_bar *b, FILE *f, const struct nm_term *term);

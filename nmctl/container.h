@@ -19,7 +19,7 @@ const char *nm_container_state_word(const char *state);
  * "Killed (preempted)". nmd sends this text. If an older nmd doesn't, the function formats it in buf. The result
  * belongs to c or is buf. */
 const char *nm_container_shown_state(const json_t *c, char *buf, size_t size);
-/* "guaranteed", "opportunistic" */
+/* Returns "guaranteed" or "opportunistic". */
 const char *nm_container_type_word(const json_t *c);
 enum nm_style nm_container_state_style(const json_t *c);
 /* Formats how the container ended: "was stopped through systemd: ...", "exited with status 0"; "" if it hasn't ended.
@@ -28,5 +28,5 @@ const char *nm_container_end(const json_t *c, char *buf, size_t size);
 /* Returns the exit status for a container's end, as shells do: 128 + N after signal N, 126 and 127 if the command
  * couldn't be executed, NM_CTL_NOT_RUN if the container never started. */
 int nm_container_exit_status(const json_t *c);
-/* "container_1_000002 (name)" */
+/* Formats "container_1_000002 (name)", or the id alone without a name. Returns buf. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);

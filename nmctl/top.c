@@ -61,7 +61,7 @@ bool nm_top_matches(const json_t *c, const char *filter)
 
 /* ---- in which order ---------------------------------------------------------------------------- */
 
-/* The largest value comes first, with each key. */
+/* Returns the value to sort by. Every key sorts the largest value first. */
 static double sort_value(const json_t *c, const char *key)
 {
     if (nm_streq(key, "memory"))
@@ -138,7 +138,8 @@ static void remove_character(char *text)
     text[n > 0 ? n - 1 : 0] = '\0';
 }
 
-/* While the filter is edited every letter, q as well, is part of it. The picture follows at once. */
+/* Handles a key while the filter is edited: every letter, including q, is added to the filter. The picture is updated
+ * at once. */
 static bool edit(struct nm_top *t, int key)
 {
     size_t n = strlen(t->filter);
@@ -235,7 +236,7 @@ bool nm_top_key(struct nm_top *t, int key)
 {
     if (t->editing)
         return edit(t, key);
-    if (t->help && key != 'q') { /* any key leaves the help */
+    if (t->help && key != 'q') { /* any key closes the help */
         t->help = false;
         return true;
     }

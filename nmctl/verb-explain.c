@@ -105,8 +105,8 @@ static void print_preparing(const struct nm_term *term, const json_t *c)
                    progress);
 }
 
-/* Prints what decision records don't contain: why the container waits now, whether a user is changing it, and how it
- * ended. */
+/* Prints what decision records don't contain: why the container waits now, the message about its current state (for
+ * instance that a user is killing it), and how it ended. */
 static void print_now(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;

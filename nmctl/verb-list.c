@@ -38,7 +38,7 @@ void nm_container_add_state(struct nm_table *t, const json_t *c)
         nm_table_add(t, style, "%s", state);
 }
 
-/* Adds the use of memory. For an ended container that is the peak. */
+/* Adds use and request of memory and CPU. For an ended container, the use of memory is its peak. */
 static void add_use(struct nm_table *t, const json_t *c)
 {
     char used[32], asked[32];

@@ -57,7 +57,7 @@ struct events {
     struct nm_client *call;
     struct nm_term term;
     const char *only; /* id, name or number; NULL: all */
-    char id[64];      /* current id of that container; "": unknown */
+    char id[64];      /* id of the container that `only` refers to; "": unknown */
     uint64_t from_usec; /* CLOCK_REALTIME; omits earlier events */
     json_t *kept;       /* past events, the newest of which are printed at the end; NULL: print at once */
     uint64_t newest;    /* largest number so far */

@@ -225,7 +225,7 @@ static json_t *wanted_keys(const struct nm_ctl *ctl, const json_t *keys)
     return wanted;
 }
 
-/* Prints a key's value, for "auto" with the resulting value, and a reason before the key's description. */
+/* Prints a key's value, and for "auto" also the value that results from it on this node. */
 static void print_value(struct nm_table *t, const json_t *key)
 {
     enum nm_style style = nm_json_bool(key, "is_default") ? NM_STYLE_NONE : NM_STYLE_BOLD;

@@ -122,7 +122,7 @@ static void mark_column(struct nm_column *columns, const struct nm_top *t, const
         }
 }
 
-/* Makes only the rows that are visible. */
+/* Prints the table. Creates only the visible rows. */
 static void print_table(struct nm_ctl *ctl, FILE *f, const struct nm_term *term, const struct nm_top *t)
 {
     struct nm_column columns[N_COLUMNS] = {

@@ -19,11 +19,11 @@
 #define NM_FRAME_PROTOCOL "nm-session" /* value of the header Upgrade in request and answer */
 
 enum nm_frame_type {
-    /* to the shim */
+    /* frames to the shim */
     NM_FRAME_INPUT = 'I',  /* data for the command's standard input; an empty body: end of input */
     NM_FRAME_SIZE = 'W',   /* terminal size: rows and columns, two bytes each */
     NM_FRAME_SIGNAL = 'S', /* one byte: signal for the command and its process group */
-    /* to nmctl */
+    /* frames to nmctl */
     NM_FRAME_TAKEN = 'T',  /* the latest input has been read */
     NM_FRAME_STDOUT = 'O',
     NM_FRAME_STDERR = 'E',

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Hosts as URIs name them: a name, an IPv4 address, or an IPv6 address in brackets. */
+/* Hosts in the format of URIs: a name, an IPv4 address, or an IPv6 address in brackets. */
 
 #include <stdbool.h>
 #include <stddef.h>

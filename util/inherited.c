@@ -53,8 +53,8 @@ void nm_inherited_keep_children(void)
     (void)signal(SIGCHLD, SIG_DFL);
 }
 
-/* glibc's sigfillset() leaves out the signals that it uses itself (32 and 33). posix_spawn() would then leave these
- * ignored where the parent ignores them. */
+/* Fills the set by hand, because glibc's sigfillset() omits the signals that glibc uses itself (32 and 33).
+ * posix_spawn() would leave these ignored if the parent ignores them. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)
 {
     sigset_t none, all;

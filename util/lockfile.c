@@ -133,7 +133,7 @@ const char *nm_lockfile_name_holder(pid_t holder, char buf[NM_LOCKFILE_HOLDER_SI
     return buf;
 }
 
-/* ---- directory of locks that depend on the user alone ------------------------------------------- */
+/* ---- directory of locks that depend on the user alone ---------------------------------------- */
 
 static bool is_own_dir(const char *path)
 {

@@ -143,7 +143,7 @@ unsigned nm_quota_account_places(const struct nm_quota_account *a)
     return a->n_places;
 }
 
-/* ---- turns -------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void join_round(struct nm_quota_account *a)
 {

@@ -43,7 +43,7 @@ void nm_quota_account_enter(struct nm_quota_account *a);
 void nm_quota_account_leave(struct nm_quota_account *a);
 unsigned nm_quota_account_places(const struct nm_quota_account *a);
 
-/* ---- turns -------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* A request that waits for its turn. The owner allocates it, zeroed. */
 struct nm_turn {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See utf8.h; the table is that of the Unicode standard, 3.9. */
+/* See utf8.h. Implements the table of well-formed UTF-8 in the Unicode standard, section 3.9. */
 
 #include "util/utf8.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See arena.h. Memory comes in pieces that small allocations share. */
+/* See arena.h. The arena allocates large pieces, each of which serves several small allocations. */
 
 #include "rpc/hadoop/arena.h"
 

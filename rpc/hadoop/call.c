@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls of an open connection (server-state.h): from a packet to its method, and back. */
+/* Calls of an open connection (server-state.h): passes requests to methods, and sends their answers. */
 
 #include <assert.h>
 #include <errno.h>
@@ -132,7 +132,7 @@ void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exceptio
     free_call(call);
 }
 
-/* ---- start of a call ---------------------------------------------------------------------- */
+/* ---- start of a call ------------------------------------------------------------------------- */
 
 static const struct nm_hadoop_protocol *find_protocol(const struct nm_hadoop_server *s, const Hadoop__RequestHeader *h,
                                                       struct nm_exception *why)

@@ -49,7 +49,7 @@ struct nm_hadoop_client_options {
     uint64_t connect_usec; /* time until the server has accepted the client: 20 s */
     uint64_t ping_usec;    /* interval after the last packet after which a client with calls in progress sends a ping:
                               60 s */
-    size_t frame_max;      /* 64 MiB */
+    size_t frame_max;      /* maximum size of a received frame: 64 MiB */
 };
 
 /* Creates a client. Copies the data to which options points. A failed connection is reported from the event loop. */

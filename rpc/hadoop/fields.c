@@ -34,7 +34,7 @@ static bool skip(struct nm_bytes *from, size_t size)
     return true;
 }
 
-/* Takes the next field; *ret_value has no data unless the field is delimited by a length. */
+/* Removes the next field from the front. *ret_value has data only if the field has a length. */
 static bool take_field(struct nm_bytes *from, unsigned *ret_number, struct nm_bytes *ret_value)
 {
     uint64_t key, number;

@@ -118,7 +118,7 @@ static int step(struct nm_sasl_client *c, const ProtobufCBinaryData *in, enum _H
     return r;
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void attach_auth(struct nm_sasl_client *c, const char *method, const char *mechanism)
 {

@@ -69,7 +69,7 @@ const char *nm_sasl_server_user(const struct nm_sasl_server *s)
     return s->bearer.user;
 }
 
-/* ---- callbacks of libgsasl ---------------------------------------------------------------- */
+/* ---- callbacks of libgsasl ------------------------------------------------------------------- */
 
 static int find_bearer(struct nm_sasl_server *s, const char *user)
 {
@@ -115,7 +115,7 @@ static int on_property(Gsasl *library, Gsasl_session *session, Gsasl_property pr
     }
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 nm_printf(3, 4) static int refuse(struct nm_sasl_server *s, struct nm_exception *why, const char *format, ...)
 {

@@ -206,8 +206,8 @@ static int on_accept(sd_event_source *source, int fd, uint32_t revents, void *us
 /* ---- time --------------------------------------------------------------------------------- */
 
 /* Returns how long a client may take from its connection to its context. The time is shorter if more connections have
- * no context than a single host may have: several hosts may be keeping others out. A client with a token needs far
- * less. */
+ * no context than a single host may open, because several hosts may then be blocking others deliberately. A client with
+ * a token needs far less time. */
 static uint64_t handshake_usec(const struct nm_hadoop_server *s)
 {
     bool is_crowded = s->n_strangers > s->o.connections_max / 4;

@@ -42,7 +42,7 @@ struct nm_hadoop_server_options {
     void *userdata;        /* argument of lookup and the methods */
     int64_t priority;      /* event loop priority of the server's sources */
     /* Limits; 0 selects the default. */
-    unsigned connections_max;     /* 1024 */
+    unsigned connections_max;     /* open connections: 1024 */
     uint64_t bytes_max;           /* all connections together: 32 MiB */
     size_t frame_max;             /* request of an authenticated client: 4 MiB */
     uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it while many connections

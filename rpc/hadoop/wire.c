@@ -16,7 +16,7 @@
 /* Maximum number of bytes discarded after the end, for a peer that continues to send. */
 #define DRAIN_BYTES (1u << 20)
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void rearm(struct nm_wire *w)
 {
@@ -46,7 +46,7 @@ static void end(struct nm_wire *w, int error)
     w->ops->ended(w, error);
 }
 
-/* ---- sending ------------------------------------------------------------------------------ */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void drop_first(struct nm_wire *w)
 {
@@ -123,7 +123,7 @@ void nm_wire_finish(struct nm_wire *w)
     rearm(w);
 }
 
-/* ---- receiving ---------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* Receives data. Returns -EAGAIN if there is none, or 0 if the peer has closed the connection. */
 static ssize_t receive(struct nm_wire *w, uint8_t *to, size_t size)

@@ -19,7 +19,7 @@
 
 #define HADOOPS "/ws/" /* prefix of Hadoop's own interface, which uses Hadoop's error format */
 
-/* ---- turns --------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void resume(struct nm_turn *t)
 {
@@ -66,7 +66,7 @@ void nm_call_went(struct nm_call *call)
     nm_quota_account_charge(call->account, nm_sub_u64(now, call->went_usec), now);
 }
 
-/* ---- construction and destruction --------------------------------------------------------------------------- */
+/* ---- construction and destruction ------------------------------------------------------------ */
 
 /* Creates a call. Only its target is known yet. `early` keeps an error in the target, as all errors found before the
  * last step, until that step. */
@@ -247,7 +247,7 @@ static enum MHD_Result conclude(struct nm_call *call, int r)
     return send_answer(call);
 }
 
-/* ---- steps --------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Keeps a status for which the manager has no outcome: 405, 413 or 415. */
 static int wrong(struct nm_call *call, unsigned status, enum nm_agent_outcome outcome)

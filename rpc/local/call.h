@@ -69,7 +69,7 @@ enum MHD_Result nm_call_begin(struct nm_call *call, struct MHD_Connection *conne
 enum MHD_Result nm_call_take_body(struct nm_call *call, const char *data, size_t len);
 enum MHD_Result nm_call_finish(struct nm_call *call);
 
-/* ---- turns --------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Returns whether the call may be processed now. Call it before any expensive work. False: the time of this run is
  * used up, so the connection is suspended, and libmicrohttpd calls again when it is the call's turn. */

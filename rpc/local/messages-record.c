@@ -129,7 +129,7 @@ json_t *nm_messages_decision(const struct nm_decision *d, bool redacted)
                                       {"explanation", nm_messages_string(explanation)}));
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k)
 {

@@ -219,7 +219,7 @@ static bool is_own(struct nm_names *n, const struct in6_addr *address)
     return has_address(n, address);
 }
 
-/* ---- requested name --------------------------------------------------------------------------- */
+/* ---- requested name -------------------------------------------------------------------------- */
 
 /* Returns whether the text is a port from 1 to 65535 or empty: "HOST:" means the default port of the scheme. */
 static bool is_port(const char *text, size_t size)

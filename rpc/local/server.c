@@ -60,7 +60,7 @@ struct nm_local_server {
     struct nm_connection *accepting; /* connection that is being added to libmicrohttpd: see add_connection() */
 };
 
-/* ---- runs of libmicrohttpd --------------------------------------------------------------------------- */
+/* ---- runs of libmicrohttpd ------------------------------------------------------------------- */
 
 /* Sets the timer anew, because libmicrohttpd's timeout changes with every request. It has no timeout if it only waits
  * for data. */
