@@ -317,7 +317,7 @@ static int exit_status(const json_t *c, int signal)
     return signal && !nm_json_has(c, "exit_code") ? 128 + signal : nm_container_exit_status(c);
 }
 
-/* Prints a hint for a frequent mistake, a relative command path. */
+/* Prints a hint for a frequent mistake: a command path that is relative to the current directory of nmctl. */
 static void hint(const struct nm_ctl *ctl, const json_t *c)
 {
     const char *command = ctl->operands[0];

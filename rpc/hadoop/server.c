@@ -120,7 +120,7 @@ static void free_connection(struct nm_server_connection *c)
 
 static void on_ended(struct nm_wire *w, int error)
 {
-    (void)error; /* the client reports errors by calling again */
+    (void)error; /* errors are not logged, because an affected client connects again */
     free_connection(of_wire(w));
 }
 

@@ -91,7 +91,7 @@ static ssize_t read_logs(void *userdata, uint64_t pos, char *buf, size_t max)
 
 #define STAMP_SIZE 32
 #define PIECE 4096
-#define PIECES_MAX 16u /* limit per turn of the event loop if nothing is shown */
+#define PIECES_MAX 16u /* maximum number of pieces per turn of the event loop while no line is shown */
 
 /* Prints the time in RFC 3339 format, UTC, with a fixed length. */
 static void print_stamp(FILE *f, uint64_t usec)

@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 #define NM_REPLY_LINE_MAX 4096 /* status line, header line or chunk-size line, without its CRLF */
-#define NM_REPLY_LINES_MAX 128 /* of all headers and trailers of one reply, interim ones included  \
-                                */
+#define NM_REPLY_LINES_MAX 128 /* all headers and trailers of one reply, including interim replies */
 
 /* Header with the position in a container's output at which the answer begins, in bytes. */
 #define NM_REPLY_LOG_POSITION "Nmd-Log-Position"
