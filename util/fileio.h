@@ -70,11 +70,12 @@ int nm_open_in_root(int root_fd, const char *path, int flags);
  * redirect the path. */
 int nm_open_no_links(const char *path, int flags);
 
-/* Checks that the open directory belongs to nmd's user or root and that only its owner can write to it. Returns 0 or
- * -EPERM. */
+/* Checks that the open directory belongs to nmd's user or root and that only its owner can write to it. Returns 0,
+ * -EPERM or another -errno. */
 int nm_check_private_dir(int fd);
 /* Checks that only root and nmd's user can replace entries of this directory, the directory itself or one of its
- * parents. A directory that others may write to is accepted if it has the sticky bit. Returns 0 or -EPERM. */
+ * parents. A directory that others may write to is accepted if it has the sticky bit. Returns 0, -EPERM or
+ * another -errno. */
 int nm_check_way(int dir_fd);
 
 /* Closes this descriptor and all higher ones. Doesn't depend on closefrom() of the C library. */

@@ -13,5 +13,5 @@
  * IPv6 address. */
 bool nm_host_print_ipv6(const char *text, size_t size, char ret[static NM_HOST_IPV6_SIZE]);
 
-/* Returns whether key has the form HOST:PORT with that host, ignoring case. */
+/* Returns whether key has the form HOST:PORT with that host, ignoring case. *ret_port is then the port. */
 bool nm_host_is_in(const char *key, const char *host, unsigned *ret_port);
