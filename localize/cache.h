@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Which resources are on this host, and who uses them: a model without I/O and without a clock. An entry begins with
- * whoever asks first, who has it fetched; who asks meanwhile waits for the same fetch. What nobody uses stays until
- * there is no room: then what was used least recently goes. An entry is what its key says, so a source that was
- * changed is another.
+ * The resources on this host and their users: a model without I/O and without a clock. The first ask for a resource
+ * makes an entry and has the resource fetched. Asks that come meanwhile wait for the same fetch. Unused resources stay
+ * until there is no room; the least recently used one is removed first. The key identifies an entry, so a source that
+ * has changed gets another entry.
  */
 
 #include <stdbool.h>
@@ -14,34 +14,34 @@
 
 #include "util/macros.h"
 
-#define NM_CACHE_FIRST_ID 10 /* as Hadoop's, whose users know such names */
-/* When the cache has more entries than this, those that nobody uses leave, even if there is room for their bytes: an
- * empty file costs two directories, a file of nmd's and memory as well. */
+#define NM_CACHE_FIRST_ID 10 /* as in Hadoop, whose users know such names */
+/* If the cache has more entries than this, unused entries are removed even if there is room for their bytes, because an
+ * empty file also costs two directories, a file of nmd's and memory. */
 #define NM_CACHE_ENTRIES_MAX 65536U
 
 enum nm_visibility {
-    NM_VISIBILITY_PUBLIC,      /* everybody on this host shares it */
-    NM_VISIBILITY_PRIVATE,     /* the user's containers do */
-    NM_VISIBILITY_APPLICATION, /* those of one application, with which it goes */
+    NM_VISIBILITY_PUBLIC,      /* shared by all users of this host */
+    NM_VISIBILITY_PRIVATE,     /* shared by the user's containers */
+    NM_VISIBILITY_APPLICATION, /* shared by the containers of one application, and removed with it */
 };
 
 struct nm_cache_key {
     enum nm_visibility visibility;
-    const char *user;        /* "" of PUBLIC */
-    const char *application; /* "" of all but APPLICATION */
+    const char *user;        /* "" for PUBLIC */
+    const char *application; /* "" for all but APPLICATION */
     const char *uri;
     unsigned type;
     uint64_t timestamp_msec;
-    const char *pattern; /* "" where there is none */
+    const char *pattern; /* "" if there is none */
 };
 
 enum nm_cache_state {
     NM_CACHE_FETCHING,
     NM_CACHE_READY,
-    NM_CACHE_LEAVING, /* nobody finds it any more; it still takes its bytes */
+    NM_CACHE_LEAVING, /* being removed: lookups skip it; its bytes still count */
 };
 
-/* What of an entry outlives the caller, as far as it says (nm_cache_note()). */
+/* The state of an entry's file, as the caller reports it (nm_cache_note()). */
 enum nm_cache_noted {
     NM_CACHE_NOT_NOTED, /* no worker was ever started for the entry */
     NM_CACHE_NOTED_PART,
@@ -49,24 +49,24 @@ enum nm_cache_noted {
 };
 
 struct nm_cache_entry {
-    uint64_t id;             /* never given to another */
-    struct nm_cache_key key; /* strings of the entry's own */
+    uint64_t id;             /* never reused */
+    struct nm_cache_key key; /* its strings belong to the entry */
     enum nm_cache_state state;
     uint64_t bytes; /* 0 while it is fetched */
     uint64_t used_usec;
-    unsigned users; /* who have asked for it and not released it */
-    bool is_leaving; /* nobody finds it, and it leaves when its last user goes */
+    unsigned users; /* number of asks that have not released it */
+    bool is_leaving; /* doomed: lookups skip it; it is removed once it has no users */
     enum nm_cache_noted noted;
-    bool is_listed;        /* a list of what is in it stands beside it (listing.h) */
-    uint64_t checked_usec; /* when it was last seen to be whole; 0: not since it was restored */
-    void *fetch;  /* the caller's: nm_cache_attach() */
+    bool is_listed;        /* a list of its contents stands beside it (listing.h) */
+    uint64_t checked_usec; /* time of the last check that found it whole; 0: not since it was restored */
+    void *fetch;  /* owned by the caller: nm_cache_attach() */
     void *checks; /* likewise: nm_cache_attach_checks() */
 };
 
 enum {
-    NM_CACHE_E_READY = 1, /* it is there */
-    NM_CACHE_E_FETCHING,  /* somebody has it fetched */
-    NM_CACHE_E_NEW,       /* whoever asked has to fetch it */
+    NM_CACHE_E_READY = 1, /* the resource is available */
+    NM_CACHE_E_FETCHING,  /* an earlier ask has it fetched */
+    NM_CACHE_E_NEW,       /* the caller has to fetch it */
 };
 
 struct nm_cache;
@@ -75,8 +75,8 @@ struct nm_cache *nm_cache_new(uint64_t most_bytes); /* NULL: no memory */
 struct nm_cache *nm_cache_free(struct nm_cache *c);
 NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
 
-/* Asks for it: NM_CACHE_E_*, and *ret is in use until nm_cache_release(); it may move at the next call, its id
- * doesn't. -ENOMEM. */
+/* Asks for the resource. Returns NM_CACHE_E_* or -ENOMEM. The entry *ret_id is in use until nm_cache_release(). The
+ * entry may move in memory at the next call; its id does not change. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 /* Keeps the caller's own data of a fetch beside the entry. The caller takes it away (NULL) before the entry leaves. */
@@ -86,34 +86,35 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);
 void nm_cache_listed(struct nm_cache *c, uint64_t id);
 void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 
-/* How the fetch ended. After a failure who asks next fetches anew; the users of this one still release it. */
+/* Reports the result of the fetch. After a failure, the next ask fetches the resource again, and the users of the
+ * failed entry still have to release it. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
 void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
-/* What is on the disk can't be used any more, or won't come: who asks next fetches anew. It leaves when its last user
- * has released it. */
+/* Dooms the entry: what is on the disk is unusable, or will never arrive. The next ask fetches the resource again. The
+ * entry is removed once its last user has released it. */
 void nm_cache_doom(struct nm_cache *c, uint64_t id);
 
-/* The application is over: what is its own leaves when nobody uses it. */
+/* Ends the application: its own entries are removed once they are unused. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 
 /*
- * The next that has to leave: it is doomed and unused, or there are more bytes or entries than may be and it is the one
- * of the unused that was used least recently. NULL: none has to, or all that are left are in use. It is LEAVING then,
- * until it is removed and nm_cache_removed() said.
+ * Returns the next entry to remove: a doomed entry without users, or, if there are too many bytes or entries, the least
+ * recently used one of those without users. NULL: nothing has to be removed, or all remaining entries are in use. The
+ * entry is LEAVING until it is removed and nm_cache_removed() is called.
  */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);
 
-/* What an earlier run left, unused until somebody asks for it; doomed or ready. -EEXIST: the id or the key is there
- * already. -ENOMEM. */
+/* Restores an entry of an earlier run, doomed or ready and without users. -EEXIST: the id or the key is there already.
+ * -ENOMEM. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry);
-/* No new entry gets this id, or a smaller one. */
+/* Reserves the ids up to this one: no new entry gets them. */
 void nm_cache_reserve(struct nm_cache *c, uint64_t id);
 
 const struct nm_cache_entry *nm_cache_find(const struct nm_cache *c, uint64_t id); /* NULL: there is none */
 const struct nm_cache_entry *nm_cache_at(const struct nm_cache *c, size_t i);      /* NULL: no more */
-/* What nm_cache_ask() would find; NULL: it would make a new one. */
+/* Returns the entry that nm_cache_ask() would find. NULL: it would make a new one. */
 const struct nm_cache_entry *nm_cache_look_up(const struct nm_cache *c, const struct nm_cache_key *key);
 bool nm_cache_has(const struct nm_cache *c, const struct nm_cache_key *key);
 void nm_cache_set_room(struct nm_cache *c, uint64_t most_bytes);

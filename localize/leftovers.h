@@ -3,8 +3,8 @@
 
 /*
  * Schedules new attempts at removals that have failed. Each user has rounds of a few attempts, oldest items first. The
- * pause between rounds doubles as long as none succeeds. So items that can never be removed cost next to nothing,
- * however many they are, and after a temporary fault the rest is soon removed. An id stands for each item.
+ * pause between rounds doubles while all attempts fail. So items that can never be removed cost little, however many
+ * they are, and the rest is removed soon after a temporary fault. An id stands for each item.
  */
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct nm_leftovers;
 
 struct nm_leftovers_params {
     sd_event *event;
-    uint64_t first_usec, most_usec; /* the shortest pause and the longest; 0: those above */
+    uint64_t first_usec, most_usec; /* shortest and longest pause; 0: the defaults above */
     /* Begins another attempt. Its outcome is reported by one of the two functions below, perhaps from within this
      * call. */
     void (*retry)(uint64_t id, void *userdata);
@@ -38,5 +38,5 @@ enum {
 /* Reports that an attempt has failed, the first or another one. Returns 0 or NM_LEFTOVERS_E_FIRST. -ENOMEM: no more
  * attempts are made. */
 int nm_leftovers_put(struct nm_leftovers *l, const char *user, uint64_t id);
-/* Reports that it was removed. Does nothing for an id that no attempt has failed for. */
+/* Reports that the item was removed. Has no effect for an id without a failed attempt. */
 void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id);

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Who is next: items of work wait in one line per user, and run in slots that are shared fairly. Pure: no clock, and
- * nothing is started here.
+ * Chooses what runs next: items of work wait in one line per user, and run in slots that are shared fairly. Pure: it
+ * has no clock and starts nothing.
  *
  *  - The user with the fewest running items goes first, and among equals the item that has waited longest.
- *  - Each user has `own` slots that others can't take, beyond `max` if need be, as long as no more than `most` run.
- *  - Beyond its own, a user may have all slots up to `max` but one.
+ *  - Each user has `own` slots that others can't take, beyond `max` if need be, as long as at most `most` run.
+ *  - Beyond its own slots, a user may take all but one of the slots up to `max`.
  *
- * So whoever fills slots with work that doesn't end holds up nobody else.
+ * So a user who fills slots with work that never ends does not delay other users.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 struct nm_line_user;
 
-/* Embedded into what waits; zeroes while it is in no line. */
+/* An item, embedded into the caller's object. All zero while it is in no line. */
 struct nm_line_item {
     TAILQ_ENTRY(nm_line_item) link;
     struct nm_line_user *user;
@@ -35,11 +35,12 @@ struct nm_line {
 
 void nm_line_init(struct nm_line *line, unsigned max, unsigned own, unsigned most);
 
-/* Puts it at the end of the user's line. -ENOMEM. */
+/* Puts the item at the end of the user's line. -ENOMEM. */
 int nm_line_put(struct nm_line *line, struct nm_line_item *item, const char *user);
-/* The next that may run, which has a slot from now on; NULL: none may. */
+/* Returns the next item that may run, and gives it a slot. NULL: no item may run. */
 struct nm_line_item *nm_line_next(struct nm_line *line);
-/* It was told to end, and may take its time: its slot is free for others, but still one of its user's. */
+/* Frees the slot of an item that is being ended and may take long to end. It still counts as a running item of its
+ * user. */
 void nm_line_write_off(struct nm_line *line, struct nm_line_item *item);
-/* It waits no more, or has ended. */
+/* Removes an item that no longer waits, or has ended. */
 void nm_line_leave(struct nm_line *line, struct nm_line_item *item);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the files behind localizer.h share. ask.c has what is asked for; localizer.c has what becomes of it;
- * check.c looks at what there is. */
+/* State shared by the files behind localizer.h. ask.c tracks what is asked for, localizer.c handles the results, and
+ * check.c looks at what is on the disk. */
 
 #include <sys/queue.h>
 
@@ -11,54 +11,54 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* How many resources are asked for, or given up, in one turn of the loop: each may cost calls to a file system. */
+/* Number of resources that are asked for, or given up, in one turn of the loop. Each may cost file system calls. */
 #define NM_LOCALIZER_PIECE NM_BATCH_MAX
-/* And for how long resources are given up or sent to be removed, since file systems may be slow. */
+/* Time that one turn of the loop spends on giving resources up or sending them to be removed. File systems may be
+ * slow. */
 #define NM_LOCALIZER_PIECE_USEC NM_USEC_PER_MSEC
 
 /* Belongs to an entry of the cache for as long as its resource is being fetched (nm_cache_entry.fetch). */
 struct nm_localizer_fetch {
     struct nm_batch_places batches;
-    LIST_HEAD(, nm_localizer_wait) waits; /* one of each ask, however many names the ask has for the resource */
-    uint64_t told_usec;                   /* when its progress was told last */
+    LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, however many names the ask has for the resource */
+    uint64_t told_usec;                   /* when its progress was last reported */
     bool is_full;                         /* there is no room for it */
 };
 
-/* The resources of one ask that one fetch brings; ask NULL: it is in no list. */
+/* Links an ask to the fetch of one of its resources. ask NULL: it is in no list. */
 struct nm_localizer_wait {
     LIST_ENTRY(nm_localizer_wait) link;
     struct nm_localizer_ask *ask;
     size_t n;
 };
 
-/* A resource that an ask doesn't ask for before a worker has looked at it; ask NULL: it is in no list. */
+/* A resource that a worker checks before the ask asks for it. ask NULL: it is in no list. */
 struct nm_localizer_check_wait {
     LIST_ENTRY(nm_localizer_check_wait) link;
     struct nm_localizer_ask *ask;
 };
 
-/* What was asked for, and by whom: strings are the ask's own. */
+/* The request behind an ask: user and resources. The ask owns the strings. */
 struct nm_localizer_wish {
     struct nm_localizer_user user;
     struct nm_localizer_resource resources[];
 };
 
-/* A container that is being made ready. It holds on to its resources until it is freed, which is when the container
- * has ended. */
+/* The resources of one container. The ask holds them until it is freed, which happens when the container has ended. */
 struct nm_localizer_ask {
     TAILQ_ENTRY(nm_localizer_ask) link, asking_link, end_link;
     struct nm_localizer *localizer;
     struct nm_localizer_listener listener;
-    struct nm_localizer_wish *wish; /* NULL: all of it has been asked for */
+    struct nm_localizer_wish *wish; /* NULL: all resources have been asked for */
     uint64_t *ids;
-    uint8_t *found; /* NM_CACHE_E_*, as each was when it was asked for */
-    struct nm_localizer_wait *waits; /* used in the place of the first resource with that id */
-    uint32_t *firsts;                /* that place + 1, by id; 0: a free slot of the table */
+    uint8_t *found; /* NM_CACHE_E_* of each resource at the time it was asked for */
+    struct nm_localizer_wait *waits; /* only the element of the first resource with an id is used */
+    uint32_t *firsts;                /* hash table by id: index of that first resource + 1; 0: a free slot */
     size_t n_firsts;                 /* a power of two */
     struct nm_localizer_check_wait *check_waits; /* one for each resource of a piece; NULL until the first is needed */
-    size_t n_looked, n_checks; /* how many it has looked at, or begun to; those that it waits for */
+    size_t n_looked, n_checks; /* resources looked at or begun; resources whose checks are pending */
     size_t n, n_asked, n_waiting, n_released;
-    uint64_t asked_usec, told_usec; /* told: of progress */
+    uint64_t asked_usec, told_usec; /* told_usec: last report of progress */
     char *message; /* why it failed */
     int result;
     bool has_failed, has_ended, is_ending, is_checking;
@@ -73,10 +73,10 @@ struct nm_localizer {
     char *local_dir, *boot_id;
     struct nm_batches *batches;
     struct nm_leftovers *leftovers;
-    struct nm_localizer_asks asks, releasing; /* releasing: those that were freed, and still hold something */
-    struct nm_localizer_asks asking, ending;  /* have more to ask for; are to be told of their end */
-    struct nm_localizer_asks checking;        /* have more to ask for, when their checks have ended */
-    bool may_tidy, tidies; /* it tidies once all has been asked for that was then */
+    struct nm_localizer_asks asks, releasing; /* releasing: asks that were freed, and still hold resources */
+    struct nm_localizer_asks asking, ending;  /* asking: more to ask for; ending: `ended` is still to be called */
+    struct nm_localizer_asks checking;        /* more to ask for, once their checks have ended */
+    bool may_tidy, tidies; /* tidying begins once all that was waiting then has been asked for */
     sd_event_source *turn;
 };
 
@@ -85,7 +85,7 @@ static inline uint64_t nm_localizer_end_of_turn(void)
     return nm_now_usec() + NM_LOCALIZER_PIECE_USEC;
 }
 
-/* Has all that follows from something be done in a turn of the loop of its own. */
+/* Defers the consequences of a change to a later turn of the loop. */
 static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 {
     return nm_loop_want(l->turn);
@@ -93,22 +93,23 @@ static inline int nm_localizer_begin_turn(struct nm_localizer *l)
 
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res);
 
-/* nm_localizer_ask_fail() ends the ask, with a result of ask.h; nm_localizer_ask_settle() does where the
- * ask has all it waited for. The listener hears of that in a later turn. */
+/* nm_localizer_ask_fail() ends the ask with a result of ask.h. nm_localizer_ask_settle() ends it once the ask has all
+ * its resources. The listener is called in a later turn. */
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
 
-/* Out of the index at once, and in its file no longer whole: the next nmd must not take it for the one that is fetched
- * in its place. */
+/* Removes the entry from the index at once, and marks its file as not whole. The next nmd must not take it for the
+ * resource that is fetched in its place. */
 void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
 
-/* Looks at the ask's next n resources, once. False: workers do, and the ask is in `checking` until they have. */
+/* Looks at the ask's next n resources, once. Returns false if workers do so; the ask is in `checking` until they have
+ * ended. */
 bool nm_localizer_check_piece(struct nm_localizer_ask *ask, size_t n);
-/* It waits for no check any more, and is in `asking` again if it did. */
+/* Ends the ask's waiting for checks, and moves it back from `checking` to `asking`. */
 void nm_localizer_end_checking(struct nm_localizer_ask *ask);
 void nm_localizer_on_checked(uint64_t id, const char *user, bool is_whole, void *userdata);
 void nm_localizer_free_checks(const struct nm_cache_entry *e);
 
-/* Each does a piece of what there is to do in a turn, and returns whether there may be more. */
+/* Each does one turn's piece of the pending work, and returns whether there may be more. */
 bool nm_localizer_ask_some(struct nm_localizer *l);
 bool nm_localizer_release_some(struct nm_localizer *l);

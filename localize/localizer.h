@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Localization in nmd: who starts a container asks for its resources and hears when they are there. Fetching and
- * removing is done by workers (nm-localizer) with the rights of those whose files they are; this decides who fetches
- * what, once for all that ask, and keeps what is there within its room. All of it is in the one loop.
+ * Localization in nmd. The code that starts a container asks for its resources, and is called when they are available.
+ * Workers (nm-localizer) fetch and remove with the rights of the accounts that own the files. The localizer decides
+ * which worker fetches what, so that each resource is fetched once for all that ask, and keeps the cache within its
+ * size. All of this runs in the event loop.
  */
 
 #include <stdbool.h>
@@ -22,40 +23,41 @@ struct nm_localizer_params {
     sd_event *event;
     const char *program;   /* nm-localizer's path */
     const char *local_dir;
-    const char *state_dir; /* nmd's own: what is known of the cache */
+    const char *state_dir; /* nmd's own: the files of cache-file.h */
     const char *boot_id;
     uid_t public_uid;
     gid_t public_gid;
     uint64_t cache_max_bytes;
     unsigned max_workers;
     uint64_t worker_max_bytes; /* of memory */
-    uint64_t silent_usec;      /* a worker that has reported nothing for so long is ended; 0: five minutes */
-    uint64_t stalled_usec;     /* and one that waits so long for a byte; 0: four times silent_usec */
-    uint64_t checked_usec;     /* for how long a tree isn't looked at again that was whole; 0: ten seconds */
+    uint64_t silent_usec;      /* a worker that reports nothing for this long is killed; 0: five minutes */
+    uint64_t stalled_usec;     /* so is one that receives no byte for this long; 0: four times silent_usec */
+    uint64_t checked_usec;     /* a tree found whole is not checked again for this long; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: its defaults */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */
     json_t *settings; /* "name_nodes", "commands" and "limits" of each worker's work (work.h); or NULL */
 };
 
 int nm_localizer_new(const struct nm_localizer_params *params, struct nm_localizer **ret);
-/* Ends all workers. All asks have been freed. */
+/* Ends all workers. The caller has freed all asks before. */
 struct nm_localizer *nm_localizer_free(struct nm_localizer *l);
 NM_DEFINE_CLEANUP(struct nm_localizer *, nm_localizer_free)
 
-/* Removes what stands at the absolute path, with that account's rights, when a worker has time for it; `ended` is
- * called then, however that went, but not if the localizer is freed before. */
+/* Removes the absolute path with that account's rights, when a worker is free. `ended` is then called whether or not
+ * that succeeded, but not if the localizer is freed before. */
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
                         void (*ended)(void *userdata), void *userdata);
 
-/* After a restart, when all containers that run still have asked again: from now on there may be too much. */
+/* Allows removals to begin. Called after a restart, once all running containers have asked for their resources
+ * again. */
 void nm_localizer_begin_to_tidy(struct nm_localizer *l);
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application);
-/* How many of these it has, or is fetching, for this user. */
+/* Returns how many of these resources the cache has, or is fetching, for this user. */
 size_t nm_localizer_count_known(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                 const struct nm_localizer_resource *resources, size_t n);
-/* The room that the others of these are said to take. */
+/* Returns the expected size of those of these resources that the cache does not have. */
 uint64_t nm_localizer_count_missing_bytes(const struct nm_localizer *l, const struct nm_localizer_user *user,
                                           const struct nm_localizer_resource *resources, size_t n);
-/* From now on it keeps no more of what nobody uses. */
+/* Sets the limit on the size of the cache, above which unused resources are removed. */
 void nm_localizer_set_room(struct nm_localizer *l, uint64_t cache_max_bytes);
 uint64_t nm_localizer_bytes(const struct nm_localizer *l);

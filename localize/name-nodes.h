@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The name nodes of work.h by what a URI has as its authority: SERVICE, HOST or HOST:PORT, maybe behind a prefix. Here
- * since nmd writes that list and nm-localizer looks into it.
+ * Looks name nodes of work.h up by the authority of a URI: SERVICE, HOST or HOST:PORT, with an optional prefix. The
+ * code stands here because nmd writes that list and nm-localizer reads it.
  *
- * The name of a service is what it is. A host has the same name in any case, and each of them is listed with its port
- * at least, so that it can be told from a service.
+ * The name of a service is case-sensitive. A host name is not, and each host is listed at least once with its port,
+ * which distinguishes it from a service.
  */
 
 #include <jansson.h>
@@ -15,7 +15,8 @@
 
 #include "util/host.h"
 
-/* In any case. Without that port it is another one of the same host, unless is_exact says that this isn't asked for. */
+/* Finds a host, ignoring case. If that port isn't listed, returns another port of the same host, unless is_exact
+ * forbids that. */
 static inline json_t *nm_name_nodes_any_case(json_t *all, const char *prefix, const char *host, unsigned port,
                                              bool is_exact)
 {
@@ -34,7 +35,7 @@ static inline json_t *nm_name_nodes_any_case(json_t *all, const char *prefix, co
     return is_exact ? NULL : other;
 }
 
-/* NULL: it isn't among them. is_exact: what is at another port of the host is another one. */
+/* Finds the name nodes of an authority. NULL: it isn't listed. is_exact: another port of the host doesn't match. */
 static inline json_t *nm_name_nodes_find(json_t *all, const char *prefix, const char *host, unsigned port,
                                          bool is_exact)
 {

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * What nm-localizer says, one JSON object a line on its standard output:
+ * The reports of nm-localizer, one JSON object per line on its standard output:
  *
- *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: nobody knows)
+ *   {"resource": 0, "state": "fetching" or "unpacking", "bytes": ..., "total": ...}   (total 0: not known)
  *   {"removal": 0, "state": "removing", "bytes": 0, "total": 0}
- *   {"resource": 0, "state": "done", "bytes": what it takes here}   (with "listed": true where listing.h has a list)
- *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true where a disk or a quota was full)
+ *   {"resource": 0, "state": "done", "bytes": size on the disk}   (with "listed": true if listing.h has a list)
+ *   {"resource": 0, "state": "failed", "error": "a sentence"}   (with "full": true if a disk or a quota was full)
  *
- * "resource" is the position in the list; for a removal that member is called "removal", and for a check "check", which
- * has failed where something is missing. "done" or "failed" comes once
- * for each. The others report progress, a few times a second at most. Neither may the reader be kept waiting, nor may a
- * slow reader delay the work for long.
+ * "resource" is the position in the list. For a removal that member is called "removal", and for a check "check". A
+ * check fails if something is missing. "done" or "failed" is reported once for each position. The other states report
+ * progress, a few times a second at most: the reader must not have to wait long for a line, and a slow reader must not
+ * delay the work for long.
  */
 
 #include <stdbool.h>
@@ -25,11 +25,11 @@
 struct nm_report {
     int fd;
     const char *list; /* "resource", "removal" or "check" */
-    size_t index;     /* in that */
+    size_t index;     /* index in that list */
     uint64_t last_usec;
 };
 
-/* Now and then; most calls do nothing. */
+/* Reports progress if the last report is old enough; most calls have no effect. */
 void nm_report_progress(struct nm_report *report, const char *state, uint64_t bytes, uint64_t total_bytes);
 void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed);
 void nm_report_failed(struct nm_report *report, int error, const char *message);

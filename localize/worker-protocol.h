@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A line of nm-localizer's (report.h), as nmd reads it: whoever runs it could have it say anything. */
+/* Parses a line of nm-localizer (report.h) in nmd. The line is untrusted: the user whom the process runs as can make it
+ * write anything. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,25 +17,25 @@ enum nm_worker_reply_state {
     NM_SAID_FAILED,
 };
 
-/* Which of the work's lists it is about. */
+/* The list of the work that a line refers to. */
 enum nm_worker_reply_list {
     NM_SAID_RESOURCE,
     NM_SAID_REMOVAL,
     NM_SAID_CHECK,
-    NM_SAID_LISTS, /* how many there are */
+    NM_SAID_LISTS, /* number of lists */
 };
 
 struct nm_worker_reply {
-    json_t *json; /* has the strings */
+    json_t *json; /* owns the strings */
     enum nm_worker_reply_list list;
-    size_t index; /* in that */
-    bool is_full;   /* it failed since the disk, or a quota, was full */
-    bool is_listed; /* DONE: a list of what is in it stands beside it */
+    size_t index; /* index in that list */
+    bool is_full;   /* it failed because a disk or a quota was full */
+    bool is_listed; /* DONE: a list of its contents stands beside it */
     enum nm_worker_reply_state state;
     uint64_t bytes, total_bytes;
-    const char *error; /* of FAILED, else "" */
+    const char *error; /* for FAILED, else "" */
 };
 
-/* -EBADMSG: it is no such line. */
+/* Parses one line. -EBADMSG: the line is invalid. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 void nm_worker_reply_done(struct nm_worker_reply *said);

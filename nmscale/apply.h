@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Gives nodes back: onto the exclude file, rmadmin -refreshNodes -g, and looks until the ResourceManager says that
- * they are decommissioned. What isn't by then is put back: off the file, refreshed again, running again. That happens
- * when demand comes back, when time is up, when nmscale is to end, when the ResourceManager ends, and when something
- * fails half-way.
+ * Gives nodes back: adds them to the exclude file, runs rmadmin -refreshNodes -g, and polls until the ResourceManager
+ * reports them as decommissioned. Nodes that aren't decommissioned by then are put back: removed from the file,
+ * refreshed again, running again. They are put back when demand returns, when the time is up, when nmscale is to end,
+ * when the ResourceManager ends, and when a step fails.
  *
- * The exclude file says what is under way, and nmscale's mark in it whose doing it is: an nmscale that finds what a
- * killed one has left takes it over.
+ * The exclude file records the nodes that are under way, and nmscale's mark shows which of them nmscale has added. An
+ * nmscale that finds nodes of a killed one takes them over.
  */
 
 #include "nmscale/options.h"
@@ -17,16 +17,17 @@
 struct nm_scale_apply {
     const struct nm_scale_options *options;
     struct nm_scale_rm *rm;
-    const volatile bool *stop; /* NULL: nothing interrupts */
+    const volatile bool *stop; /* NULL: can't be interrupted */
 };
 
-/* Sleeps, or less when *stop becomes true. */
+/* Sleeps, and returns early when *stop becomes true. */
 void nm_scale_sleep(const volatile bool *stop, uint64_t usec);
 
-/* Gives back what the verdicts name, and what an earlier nmscale has left under way. The exclude file's lock is held
- * by the caller. Progress goes to stderr. Always fills *ret, which the caller releases. */
+/* Gives back the nodes that the verdicts name, and those that an earlier nmscale has left under way. The caller holds
+ * the exclude file's lock. Progress goes to stderr. Always fills *ret, which the caller releases. */
 void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model *model,
                     const struct nm_scale_verdict *verdicts, struct nm_scale_result *ret);
 
-/* Takes hosts off the exclude file and has it read again. 0, or a sentence. */
+/* Removes hosts from the exclude file and has the ResourceManager read it again. Returns 0, or an error with a
+ * sentence. */
 int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message);

@@ -2,24 +2,24 @@
 #pragma once
 
 /*
- * What one look at the ResourceManager can't say and several can: since when a node has been Low, and where an
- * application has been seen that still runs. Pure; memory-file.c keeps it between two runs.
+ * What is known only from several looks at the ResourceManager: since when a node has been Low, and where a running
+ * application has been seen. Pure; memory-file.c keeps it between two runs.
  *
- * Looks that are farther apart than a given time don't make one stretch: what happened meanwhile is unknown, so all
- * begins anew, and applications that were known are no longer known from their beginning.
+ * Two looks that are farther apart than a given time are not connected, because what happened in between is unknown.
+ * All idle times then begin anew, and known applications no longer count as known from their beginning.
  */
 
 #include "nmscale/model.h"
 
 struct nm_scale_idle {
     char *node;
-    uint64_t since_msec; /* CLOCK_REALTIME: runs may be on both sides of a reboot */
+    uint64_t since_msec; /* CLOCK_REALTIME, since the host may reboot between runs */
 };
 
 struct nm_scale_known_app {
     char *id;
-    bool followed; /* looked at since before its first container */
-    char **nodes;  /* where it had containers at a look; sorted */
+    bool followed; /* seen since before its first container */
+    char **nodes;  /* nodes where a look has found its containers; sorted */
     size_t n_nodes;
 };
 
@@ -33,17 +33,17 @@ struct nm_scale_memory {
 
 void nm_scale_memory_done(struct nm_scale_memory *m);
 
-/* Brings what was filled in by hand into the order that the others rely on. */
+/* Sorts a memory that was filled in by hand; the other functions rely on the order. */
 void nm_scale_memory_sort(struct nm_scale_memory *m);
 
-/* Adds a look. On failure (-ENOMEM) the memory is as it was. */
+/* Adds a look. On failure (-ENOMEM) the memory is unchanged. */
 int nm_scale_memory_look(struct nm_scale_memory *m, const struct nm_scale_model *model, uint64_t now_msec,
                          uint64_t max_gap_msec);
 
-/* Since when, 0: not Low at the last look. */
+/* Returns since when the node has been Low; 0: it was not Low at the last look. */
 uint64_t nm_scale_memory_idle_since(const struct nm_scale_memory *m, const char *node);
 
-/* The node's time begins anew: it was tried, and put back. */
+/* Restarts the node's idle time after an attempt to give it back has failed. */
 void nm_scale_memory_restart(struct nm_scale_memory *m, const char *node, uint64_t now_msec);
 
 const struct nm_scale_known_app *nm_scale_memory_app(const struct nm_scale_memory *m, const char *id);

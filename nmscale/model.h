@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the ResourceManager's REST says, as plain structs. Strings are the model's own; those that are not there are "".
- * Nothing in here is believed to be well-behaved: parse.c bounds each number and each length.
+ * The answers of the ResourceManager's REST API, as plain structs. The model owns the strings; missing ones are "". The
+ * answers are untrusted: parse.c bounds each number and each length.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 struct nm_scale_node {
     char *id;    /* host:port */
     char *host;
-    char *http;  /* of the NodeManager's own pages: host:port, "" where it is gone */
+    char *http;  /* host:port of the NodeManager's own pages, "" if it is gone */
     char *label; /* its partition, "" is the default one */
     char *state; /* as YARN spells it: RUNNING, DECOMMISSIONING, ... */
     uint64_t containers, opportunistic, queued;
@@ -30,28 +30,28 @@ struct nm_scale_node {
 /* An application that runs, or waits for its first container. */
 struct nm_scale_app {
     char *id;
-    bool accepted; /* it waits for a master: for its first, or for one after that has failed */
-    bool fresh;    /* for its first: nothing of it can lie anywhere yet */
-    bool seen;     /* `nodes` is what the ResourceManager said, else it could not be asked */
-    char **nodes;  /* ids of nodes where it has containers now */
+    bool accepted; /* it waits for a master: the first, or another one after a failure */
+    bool fresh;    /* it waits for its first master: it can't have data on any node yet */
+    bool seen;     /* `nodes` is known; false: the ResourceManager could not be asked */
+    char **nodes;  /* ids of the nodes where it has containers now */
     size_t n_nodes;
 };
 
-/* What waits for room. By the metrics of the cluster, which are those of the default partition. */
+/* The waiting requests, by the metrics of the cluster, which cover the default partition only. */
 struct nm_scale_demand {
     uint64_t containers, mb, vcores;
 };
 
-/* What waits for room in a partition that has a name: only its sums are known. */
+/* The waiting requests in a partition with a name, of which only the sums are known. */
 struct nm_scale_waiting {
     char *label;
     uint64_t mb, vcores;
 };
 
-/* What a NodeManager itself says of its applications. */
+/* Whether a NodeManager has answered which applications it has. */
 enum nm_scale_told {
     NM_SCALE_NOT_ASKED,
-    NM_SCALE_SILENT, /* it was asked, and gave no answer that makes sense */
+    NM_SCALE_SILENT, /* it was asked, and gave no valid answer */
     NM_SCALE_TOLD,
 };
 
@@ -69,7 +69,7 @@ struct nm_scale_model {
     struct nm_scale_demand demand;
     struct nm_scale_waiting *waiting; /* each partition once */
     size_t n_waiting;
-    struct nm_scale_answer *answers; /* one per node, or NULL: nobody was asked */
+    struct nm_scale_answer *answers; /* one per node; NULL: no NodeManager was asked */
 };
 
 void nm_scale_model_done(struct nm_scale_model *m);
@@ -78,18 +78,18 @@ void nm_scale_waiting_free(struct nm_scale_waiting *waiting, size_t n);
 
 bool nm_scale_is_running(const struct nm_scale_node *n);
 
-/* Low: it runs, and holds nothing at all. */
+/* Tells whether the node is Low: it is running and empty. */
 bool nm_scale_is_low(const struct nm_scale_node *n);
 
-/* By its id, or NULL. */
+/* Finds a node by its id; NULL: not found. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id);
 
 bool nm_scale_has_labels(const struct nm_scale_model *m);
 
-/* Has a partition that has a name less room, `mb` and `vcores` in all, than what waits there needs? As if that could be
- * cut to any size, which is to say: false doesn't promise room for all of it. */
+/* Tells whether a partition with a name has less room (`mb` and `vcores` in total) than its waiting requests need, as
+ * if requests could be split at will. So false doesn't guarantee that all of them fit. */
 bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64_t mb, uint64_t vcores);
 
-/* How many of the waiting requests, at their mean size, these nodes have room for; `mb` and `vcores` are what is free
- * on one. At most demand->containers. */
+/* Returns how many of the waiting requests, at their mean size, fit on one node; `mb` and `vcores` are free there. At
+ * most demand->containers. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores);

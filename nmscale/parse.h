@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * The ResourceManager's and the NodeManagers' JSON into the model. The text may come from anybody who listens at the
- * address: whatever it is, the answer is 0 or a negative errno with a sentence in *ret_message (freed by the caller).
- *   -EBADMSG  it is no JSON, or not of the shape that this page has
- *   -E2BIG    more than this program takes
+ * Parses the JSON of the ResourceManager and of NodeManagers into the model. The text is untrusted: any process may
+ * listen at the address. Each function returns 0 or a negative errno with a sentence in *ret_message (freed by the
+ * caller).
+ *   -EBADMSG  it is not JSON, or doesn't have the structure of this page
+ *   -E2BIG    it exceeds this program's limits
  */
 
 #include "nmscale/model.h"
@@ -21,7 +22,8 @@ int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret
 /* /ws/v1/cluster/metrics */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message);
 
-/* /ws/v1/cluster/scheduler: what waits in partitions that have a name; nothing of a scheduler that knows none. */
+/* /ws/v1/cluster/scheduler: the waiting requests in partitions with a name; empty for a scheduler without
+ * partitions. */
 int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waiting **ret, size_t *ret_n,
                            char **ret_message);
 
@@ -33,8 +35,8 @@ struct nm_scale_attempts {
 int nm_scale_parse_attempts(const char *text, size_t size, struct nm_scale_attempts *ret, char **ret_message);
 void nm_scale_attempts_done(struct nm_scale_attempts *a);
 
-/* .../appattempts/ID/containers: the nodes where they are, one for each container. */
+/* .../appattempts/ID/containers: the containers' nodes, one for each container. */
 int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message);
 
-/* /ws/v1/node/apps of a NodeManager: the applications that it still keeps something for. */
+/* /ws/v1/node/apps of a NodeManager: the applications that it still has data for. */
 int nm_scale_parse_node_apps(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message);

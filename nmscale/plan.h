@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What --apply is about to do: which nodes, and what the exclude file is to say. Nothing is written here; apply.c does
- * it, and notes what becomes of each node.
+ * The plan of --apply: the nodes to give back, and the new text of the exclude file. Nothing is written here: apply.c
+ * carries the plan out, and records the result of each node.
  */
 
 #include "nmscale/choose.h"
@@ -14,13 +14,13 @@ enum nm_scale_fate {
     NM_SCALE_WAITING,   /* not decommissioned yet */
     NM_SCALE_GONE,      /* decommissioned: it can be switched off */
     NM_SCALE_BACK,      /* put back, and in use again */
-    NM_SCALE_IN_DOUBT,  /* neither: it could not be put back */
+    NM_SCALE_IN_DOUBT,  /* not decommissioned, and could not be put back */
 };
 
-/* A node that is to go. It has words of its own: it outlives the look that it was found in. */
+/* A node to be given back. It owns its strings, since it outlives the look that found it. */
 struct nm_scale_target {
     char *id, *host, *label;
-    uint64_t mb, vcores; /* what it could take, if demand comes back; 0: that isn't known */
+    uint64_t mb, vcores; /* its room for demand that returns; 0: not known */
     enum nm_scale_fate fate;
 };
 
@@ -28,18 +28,18 @@ struct nm_scale_result {
     struct nm_scale_target *targets;
     size_t n;
     enum nm_scale_exit exit;
-    char *why; /* a sentence, NULL: all went well */
+    char *why; /* a sentence; NULL: success */
 };
 
 void nm_scale_result_done(struct nm_scale_result *r);
 const char *nm_scale_fate_name(enum nm_scale_fate fate);
 
-/* The hosts of the targets, of those that wait or of all: a list that the caller frees, of words that aren't its own.
- * NULL: no memory. */
+/* Returns the hosts of all targets, or of the waiting ones only. The caller frees the list, but not its strings. NULL:
+ * no memory. */
 char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_only, size_t *ret_n);
 
-/* Adds to res->targets what the verdicts name and what an earlier nmscale has left under way. *ret_new is the text
- * that the exclude file is to have, NULL where it has it already. 0; otherwise a sentence (or -ENOMEM), and *ret_new
- * is untouched. */
+/* Adds the nodes that the verdicts name, and those that an earlier nmscale has left under way, to res->targets.
+ * *ret_new is the new text of the exclude file; NULL: the file needs no change. Returns 0, or an error with a sentence
+ * (or -ENOMEM without one), and *ret_new is untouched then. */
 int nm_scale_plan(const char *exclude_file, const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts,
                   struct nm_scale_result *res, char **ret_new, char **ret_message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What was found, as a table and as JSON. */
+/* Prints the findings as a table and as JSON. */
 
 #include <jansson.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ struct nm_scale_finding {
 
 size_t nm_scale_count(const struct nm_scale_finding *f, enum nm_scale_reason reason);
 
-/* A sentence about the whole, then the table; no row, no table. */
+/* Prints a summary sentence, then the table; without rows, the table is omitted. */
 void nm_scale_print_table(FILE *out, const struct nm_scale_finding *f);
 
-/* NULL: no memory. */
+/* Returns the findings as JSON; NULL: no memory. */
 json_t *nm_scale_to_json(const struct nm_scale_finding *f);

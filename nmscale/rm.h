@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One look at the ResourceManager. Several addresses may be named, for a pair of them: the first that answers as an
- * active one is kept, and the others are tried when it no longer does.
+ * One look at the ResourceManager. Several addresses may be given, for a high-availability pair: the first one that
+ * answers as active is kept, and the others are tried when it no longer does.
  */
 
 #include "nmscale/http.h"
@@ -13,16 +13,16 @@
 
 struct nm_scale_rm {
     struct nm_scale_http *http;
-    const char *const *urls; /* http://host:port, no slash at the end */
+    const char *const *urls; /* http://host:port, without a trailing slash */
     size_t n_urls;
     size_t active; /* the one that answered last */
-    bool ask_nodes; /* NodeManagers, too: /ws/v1/node/apps of those that are Low */
+    bool ask_nodes; /* ask the Low NodeManagers, too: /ws/v1/node/apps */
 };
 
-/* How much of the model is wanted. */
+/* The parts of the model to fetch. */
 enum nm_scale_depth {
     NM_SCALE_BRIEF, /* nodes and demand */
-    NM_SCALE_FULL,  /* and applications, where they have containers, and what the nodes say */
+    NM_SCALE_FULL,  /* also applications, their containers' nodes, and the NodeManagers' answers */
 };
 
 int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,

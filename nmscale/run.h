@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A run: take the locks, read the memory; then look, remember, choose, tell, and with --apply give back; once, or
- * again and again. The memory is written after each look, so that a killed run loses none of it.
+ * A run: take the locks and read the memory. Then, once or repeatedly: look, remember, choose, print, and with --apply
+ * give nodes back. The memory is written after each look, so that a killed run loses none of it.
  */
 
 #include "nmscale/options.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A PATTERN's regular expression. Jobs write them for Java; they match as there, or are refused (java-regex.h). */
+/* The regular expression of a PATTERN resource. Jobs write it for Java, so it matches as in Java or is refused
+ * (java-regex.h). */
 
 #include <stdbool.h>
 
@@ -9,11 +10,12 @@
 
 struct nm_pattern;
 
-/* text is UTF-8. -EINVAL and a sentence's end: it isn't one, or none that can be matched here. */
+/* Compiles text (UTF-8). -EINVAL with the end of a sentence: it is not a valid expression, or it can't be matched here
+ * as in Java. */
 int nm_pattern_new(const char *text, struct nm_pattern **ret, char **ret_message);
 struct nm_pattern *nm_pattern_free(struct nm_pattern *p);
 NM_DEFINE_CLEANUP(struct nm_pattern *, nm_pattern_free)
 
-/* 1: it matches all of the name; 0: it doesn't; -ETIMEDOUT: it can't be told with a reasonable effort; -EILSEQ: the
- * name isn't ASCII, and Java's versions disagree about what is in the pattern. */
+/* Returns 1 if the expression matches the whole name, and 0 if it doesn't. -ETIMEDOUT: matching takes too much effort.
+ * -EILSEQ: the name isn't ASCII, and versions of Java disagree about the pattern. */
 int nm_pattern_match(struct nm_pattern *p, const char *name);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Whether a file of certificates can be used as work.h's ca_file. The library that fetches loads it here as it does for
- * a fetch: what it takes differs from library to library, and one damaged certificate may cost all others. */
+/* Checks whether a file of certificates can be used as work.h's ca_file. The library that fetches loads the file as
+ * it does for a fetch, because libraries accept different files, and one damaged certificate may make all others
+ * unusable. */
 
-/* 0, also where it couldn't be tried; or -errno, and words (freed by the caller) that continue "FILE: ". */
+/* Returns 0 if the file can be used or the check couldn't be made. Otherwise -errno, and a text (freed by the caller)
+ * that continues "FILE: ". */
 int nm_ca_check(const char *file, char **ret_message);

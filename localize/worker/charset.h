@@ -2,21 +2,21 @@
 #pragma once
 
 /*
- * In which characters libarchive says names. It turns what an archive has in UTF-8 into the locale's, so that in the
- * locale C, in which every process begins, a zip's names are lost. What this process was started with must not matter.
- * Of this thread alone.
+ * Chooses the character set in which libarchive returns names. libarchive converts UTF-8 names to the locale's
+ * character set, so a zip's names are lost in the locale C, in which every process begins. The result must not depend
+ * on the environment of this process. The choice applies to the calling thread only.
  */
 
 #include <locale.h>
 #include <stdbool.h>
 
 /*
- * A tar's names are wanted as bytes: in the locale C libarchive can't turn them into anything, and leaves them as they
- * are. A zip's are wanted in UTF-8: where a letter and its accent are two characters libarchive makes one of them, if
- * there is one. What it was before comes back, for nm_charset_end().
+ * Sets the locale for one archive. A tar's names are read as bytes: in the locale C libarchive can't convert them and
+ * leaves them unchanged. A zip's names are read in UTF-8, where libarchive composes a letter and a separate accent into
+ * one character if there is one. Returns the previous locale for nm_charset_end().
  */
 locale_t nm_charset_begin(bool is_bytes);
 void nm_charset_end(locale_t *before);
 
-/* Otherwise this host has no such locale. */
+/* Tells whether the locale is UTF-8. False: this host has no such locale. */
 bool nm_charset_is_utf8(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A question to the name nodes of a URI's authority. */
+/* Requests to the name nodes of a URI's authority. */
 
 #include "localize/worker/fetch-schemes.h"
 #include "localize/worker/webhdfs.h"
@@ -10,12 +10,13 @@ struct nm_hdfs_question {
     const char *path;
     size_t path_len;
     const char *op;
-    int fd; /* where the bytes go; -EBADF: to memory */
+    int fd; /* receives the body; -EBADF: it is kept in memory */
     uint64_t most_bytes;
     void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes); /* NULL: the resource's own */
     void *userdata;
 };
 
-/* Each of them once, beginning with the one that answered last; what may pass is for another attempt. */
+/* Asks each name node once, beginning with the one that answered last. The caller makes another attempt if the failure
+ * is temporary (nm_http_may_pass). */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The ways to a resource's bytes, for fetch.c. All that fails leaves a sentence's end. */
+/* Fetches a resource's bytes by its scheme, for fetch.c. Each function that fails returns the end of a sentence in
+ * *ret_message. */
 
 #include "localize/report.h"
 #include "localize/worker/http.h"
@@ -14,12 +15,12 @@ struct nm_fetch {
     const struct nm_work *work;
     struct nm_http *http;
     struct nm_report *report;
-    size_t active;          /* which of a cluster's name nodes answered last */
+    size_t active;          /* index of the name node that answered last */
     uint64_t deadline_usec; /* of the resource */
-    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be sent to no more, with commas between */
+    char dead_nodes[NM_FETCH_DEAD_NODES]; /* data nodes to be avoided, separated by commas */
 };
 
-/* A file that isn't there yet, in a directory that is ours alone. */
+/* A file that doesn't exist yet, in a directory that only this process uses. */
 struct nm_fetch_to {
     int dir_fd;
     const char *dir_path;
@@ -29,53 +30,56 @@ struct nm_fetch_to {
 /* The source is a directory. */
 #define NM_FETCH_E_DIRECTORY 1
 
-/* Opens a file or directory of this host; *ret_fd is the caller's. */
+/* Opens a file or directory of this host. The caller owns *ret_fd. */
 int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message);
 
-/* Write all of it to the empty file fd. What may pass is for another attempt (nm_http_may_pass). */
+/* Fetch the whole resource into the empty file fd. The caller makes another attempt if the failure is temporary
+ * (nm_http_may_pass). */
 int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, char **ret_message);
 int nm_fetch_hdfs(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd,
                   char **ret_message);
 
-/* A directory with all that is in it: how much has been had of what it may cost. */
+/* A directory as a resource, with what has been copied so far, for the limits. */
 struct nm_fetch_tree {
     struct nm_fetch *fetch;
     bool is_public;
-    bool names_failed; /* what failed is named: more names are those of directories above it */
+    bool names_failed; /* the message has the failed entry's name; further names are directories above it */
     uint64_t bytes, entries;
 };
 
-/* Into the empty directory to_fd, which is ours alone until then. fd: the source, open for reading. */
+/* Copy the directory into the empty directory to_fd, which no other process uses until then. fd: the source, open for
+ * reading. */
 int nm_fetch_local_tree(struct nm_fetch_tree *t, int fd, int to_fd, char **ret_message);
 int nm_fetch_hdfs_tree(struct nm_fetch_tree *t, const struct nm_uri *uri, int to_fd, char **ret_message);
 
-/* ---- fetch-tree.c: what both have in common ---- */
+/* ---- fetch-tree.c: code shared by both ---- */
 
 #define NM_FETCH_DEPTH_MAX 64 /* as in archives */
 
-/* One more entry, with that mode at its source. */
+/* Counts one more entry, which has that mode at its source, and checks the limits. */
 int nm_fetch_tree_count(struct nm_fetch_tree *t, unsigned depth, bool is_directory, unsigned mode,
                         char **ret_message);
-/* Makes it, for us alone; *ret_fd is the caller's. */
+/* Make a file or directory that only its owner can access. The caller owns *ret_fd. */
 int nm_fetch_tree_make_file(int to_fd, const char *name, int *ret_fd, char **ret_message);
 int nm_fetch_tree_make_dir(int to_fd, const char *name, int *ret_fd, char **ret_message);
-/* It is whole: the mode of what is localized. */
+/* Sets the mode of localized files on a complete entry. */
 int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_directory, char **ret_message);
-/* What failed within it. Takes message over; returns r. */
+/* Adds the entry's name to the message of a failure in it. Takes ownership of message; returns r. */
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message);
-/* With the struct nm_fetch_tree as userdata. */
+/* Reports progress; userdata is the struct nm_fetch_tree. */
 void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);
 
-/* Has the command that is configured for its scheme make the file; *ret_fd is the caller's. */
+/* Runs the command configured for the URI's scheme to make the file. The caller owns *ret_fd. */
 int nm_fetch_command(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
                      const struct nm_fetch_to *to, int *ret_fd, char **ret_message);
 
-/* -ESTALE unless the source is the one that was submitted. */
+/* Returns -ESTALE unless the source has the timestamp that was submitted. */
 int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message);
 
-/* Until it is there, fails for good, or the attempts or the time are used up: what an attempt returns. */
+/* Repeats the attempt until it succeeds, fails permanently, or the attempts or the time are used up. Returns the last
+ * attempt's result. */
 typedef int (*nm_fetch_attempt)(struct nm_fetch *f, void *what, char **ret_message);
 int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message);
 
-/* For struct nm_http_request, with the struct nm_fetch as userdata. */
+/* Progress callback for struct nm_http_request; userdata is the struct nm_fetch. */
 void nm_fetch_progress(void *userdata, uint64_t bytes, uint64_t total_bytes);

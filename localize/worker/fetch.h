@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Gets hold of a resource's bytes, wherever they are, and makes sure that they are those that were meant. */
+/* Fetches a resource's bytes from any scheme, and verifies that the source is the one that was submitted. */
 
 #include "localize/worker/fetch-schemes.h"
 
 /*
- * The bytes, in a descriptor that the caller owns, at the beginning of which they are. *ret_is_ours: they are in the
- * file `to`, made for this; otherwise they are still where they were, and `to` isn't there. NM_FETCH_E_DIRECTORY: it
- * is one, and `to` isn't there; a descriptor comes of one of this host's only. Else -errno, and a sentence's end.
+ * Returns the bytes in a descriptor that the caller owns, positioned at their beginning. *ret_is_ours: they are in the
+ * file `to`, made for this; otherwise they are in the source itself, and `to` doesn't exist. NM_FETCH_E_DIRECTORY: the
+ * source is a directory, and `to` doesn't exist; *ret_fd is set only for a directory of this host. Otherwise -errno,
+ * and the end of a sentence.
  */
 int nm_fetch(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, const struct nm_fetch_to *to,
              int *ret_fd, bool *ret_is_ours, char **ret_message);
 
-/* All that is in such a directory, into the empty to_fd, whose mode is the caller's to set. fd: nm_fetch()'s. The
- * sentence's end begins with what stands behind the source's own name: "/sub/file: ...", or ": ...". */
+/* Copies the contents of such a directory into the empty to_fd, whose mode the caller sets. fd: the descriptor of
+ * nm_fetch(). The end of a sentence begins with what follows the source's own name: "/sub/file: ...", or ": ...". */
 int nm_fetch_tree(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri, int fd, int to_fd,
                   uint64_t *ret_bytes, char **ret_message);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A list of what is in an unpacked archive or a copied directory. It stands beside the resource, in the same target, so
- * that a later look tells whether somebody else has removed or cut something since: a cleaner of temporary files takes
- * what was not read for some days, and leaves the rest. What was added doesn't count, since a user's containers may
- * write into what is theirs (Python does, __pycache__).
+ * Lists of the contents of unpacked archives and copied directories. A list stands beside its resource, in the same
+ * target. With it a later check notices that files were removed or truncated: a cleaner of temporary files removes
+ * those that were not read for some days, and leaves the rest. Added files don't count, because a user's containers may
+ * write into the user's resources (Python writes __pycache__).
  */
 
 #include <stdint.h>
@@ -13,27 +13,28 @@
 #include "util/macros.h"
 
 #define NM_LISTING_NAME ".nmd-list"
-/* A list isn't longer than this: half a million of usual names. What else there is isn't looked at later. */
+/* Limit on the size of a list, enough for half a million usual names. Entries beyond it are not checked. */
 #define NM_LISTING_MAX_BYTES (64U << 20)
-/* A container waits for a check, so that it takes no longer, however large what is checked. */
+/* Limit on the duration of a check, whatever the size of the resource, because a container waits for it. */
 #define NM_LISTING_CHECK_USEC (50 * NM_USEC_PER_MSEC)
 
 enum {
-    NM_LISTING_E_MADE = 1, /* nm_listing_make(): there is one */
-    NM_LISTING_E_BROKEN,   /* nm_listing_check(): something isn't there any more */
+    NM_LISTING_E_MADE = 1, /* nm_listing_make(): a list was written */
+    NM_LISTING_E_BROKEN,   /* nm_listing_check(): something is missing */
 };
 
 struct nm_listing_params {
-    uint64_t most_bytes; /* that a file may have here */
+    uint64_t most_bytes; /* limit on the size of a file */
     void (*progress)(void *userdata);
     void *userdata;
 };
 
-/* Writes a list of all that is in the directory `name` of dir_fd. Returns 0, and no list, if it is no directory. */
+/* Writes a list of the contents of the directory `name` of dir_fd. Returns 0, without a list, if it is not a
+ * directory. */
 int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params *p);
 
-/* Looks for what the list in the target names: is it there, and as large as it was? First it looks at all directories
- * and at what is in those that have changed, then, for some milliseconds, at the sizes of the rest. Where there isn't
- * time for all before the deadline (by nm_now_usec()), each check begins at another place. *ret_message (the caller's
- * to free) says what isn't there. -errno: it can't be looked at. */
+/* Checks whether all that the target's list names is there, and as large as it was. The check first looks at all
+ * directories and at the contents of those that have changed, then, for some milliseconds, at the sizes of the
+ * remaining files. If the time until the deadline (by nm_now_usec()) is too short for all, each check begins at another
+ * place. *ret_message (freed by the caller) names what is missing. -errno: the target can't be looked at. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Where a resource is. */
+/* The parts of a resource's URI. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,15 +18,16 @@ enum nm_uri_scheme {
 
 struct nm_uri {
     enum nm_uri_scheme scheme;
-    bool has_tls;   /* swebhdfs: whatever the cluster's policy is */
+    bool has_tls;   /* swebhdfs: TLS regardless of the cluster's policy */
     char *word;     /* the scheme itself, in lower case */
-    char *host;     /* NULL of FILE, which is on this host, of OTHER, and where HDFS or WEBHDFS name none: then it is in
-                     * the file system that is the cluster's default. "[...]" of IPv6 */
-    unsigned port;  /* 0: none is named */
-    char *path;     /* decoded; NULL if OTHER */
+    char *host;     /* NULL for FILE (this host) and OTHER, and for HDFS or WEBHDFS without a host, which means the
+                     * cluster's default file system. An IPv6 address is in "[...]" */
+    unsigned port;  /* 0: not given */
+    char *path;     /* decoded; NULL for OTHER */
     char *name;     /* of the file: the last part of the path, decoded */
 };
 
-/* -EINVAL and a sentence (freed by the caller): it is none, or what it names has no name that a file could bear. */
+/* Parses a URI. -EINVAL and a sentence (freed by the caller): the text is not a URI, or its last part can't be a file
+ * name. */
 int nm_uri_parse(const char *text, struct nm_uri *ret, char **ret_message);
 void nm_uri_done(struct nm_uri *uri);
