@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ask.h. How many resources a container has is up to its user: they are asked for,
- * looked at and given back a piece a turn, and what waits for a fetch is found by the fetch. */
+/* See ask.h. A user chooses how many resources a container has. So resources are asked for, looked at and released in
+ * pieces, one piece a turn, and each fetch has a list of the asks that wait for it. */
 
 #include "localize/localizer-state.h"
 
@@ -15,7 +15,7 @@
 #include "util/parse.h"
 #include "util/utf8.h"
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static bool is_text(const char *s)
 {
@@ -28,7 +28,7 @@ static bool is_resource(const struct nm_localizer_user *user, const struct nm_lo
            is_text(res->pattern);
 }
 
-/* Calls visit() for each word of the wish, once. */
+/* Calls visit() once for each word of the wish. */
 static void visit_words(struct nm_localizer_wish *w, size_t n, void (*visit)(const char **word, void *userdata),
                         void *userdata)
 {
@@ -58,7 +58,7 @@ static void move(const char **word, void *userdata)
     *word = copy;
 }
 
-/* The copy and all its words are in one piece of memory. */
+/* Copies the request and all its words into one allocation. */
 static int copy_wish(const struct nm_localizer_user *user, const struct nm_localizer_resource *resources, size_t n,
                      struct nm_localizer_wish **ret)
 {
@@ -84,9 +84,10 @@ static int copy_wish(const struct nm_localizer_user *user, const struct nm_local
     return 0;
 }
 
-/* ---- its end ---- */
+/* ---- the end of an ask ---- */
 
-/* The first failure is its end: a container can't do without any of its resources. */
+/* Ends the ask once it is complete or has failed. The first failure ends it, because a container needs all of its
+ * resources. */
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask)
 {
     struct nm_localizer *l = ask->localizer;
@@ -135,7 +136,8 @@ static bool is_lost(const struct nm_localizer *l, uint64_t id, const char *name)
     return !nm_layout_is_there(l->local_fd, nm_cache_find(l->cache, id), name);
 }
 
-/* What the cache has may be gone from the disk: directories of temporary files are cleaned by age. */
+/* Asks the cache, and checks that the resource is still on the disk: cleaners of temporary files remove files by
+ * age. */
 static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, const char *name, uint64_t *ret_id)
 {
     const uint64_t now_usec = nm_now_usec();
@@ -148,14 +150,14 @@ static int ask_cache(struct nm_localizer *l, const struct nm_cache_key *key, con
     return nm_cache_ask(l->cache, key, now_usec, ret_id);
 }
 
-/* One piece of one ask. What is PUBLIC goes into batches of its own, one by one, so that another user's line can have
- * it as well; the rest shares a worker. */
+/* One piece of one ask. Each PUBLIC resource goes into a batch of its own, so that it can be in another user's line as
+ * well. The other resources share a batch. */
 struct piece {
     struct nm_localizer_ask *ask;
     const struct nm_localizer_user *user;
-    struct nm_batch *batch; /* fetches what isn't PUBLIC; NULL: nothing of that kind has to be fetched so far */
+    struct nm_batch *batch; /* for resources that aren't PUBLIC; NULL: none has to be fetched so far */
     size_t room;
-    bool has_base[2]; /* the directories of what is PUBLIC, and of the rest, are there */
+    bool has_base[2]; /* the base directories of PUBLIC resources [1] and of others [0] */
 };
 
 static int new_batch(struct piece *p, bool is_public, size_t room, struct nm_batch **ret)
@@ -212,7 +214,7 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
         nm_cache_attach(l->cache, id, f);
     if (r >= 0)
         r = res->visibility == NM_VISIBILITY_PUBLIC ? add_public(p, res, id, f) : add_own(p, res, id, f);
-    /* unless it was said already that it failed */
+    /* unless the failure has been reported already */
     if (r < 0 && nm_cache_find(l->cache, id)->state == NM_CACHE_FETCHING) {
         nm_cache_attach(l->cache, id, NULL);
         nm_cache_failed(l->cache, id);
@@ -221,8 +223,8 @@ static int begin_fetch(struct piece *p, const struct nm_localizer_resource *res,
     return r;
 }
 
-/* Another user has asked for the resource, in whose line much may stand before it: it is put into the line of this
- * ask's user as well. */
+/* Puts a resource that another user has asked for into the line of this ask's user as well, because the other line may
+ * be long. */
 static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, uint64_t id)
 {
     const struct nm_cache_entry *e = nm_cache_find(p->ask->localizer->cache, id);
@@ -235,7 +237,7 @@ static int join_fetch(struct piece *p, const struct nm_localizer_resource *res, 
     return add_public(p, res, id, f);
 }
 
-/* The place of the first of the ask's resources with the id of the one in place i, which may be i. */
+/* Returns the index of the ask's first resource that has the same id as resource i; it may be i itself. */
 static size_t find_first(struct nm_localizer_ask *ask, size_t i)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
@@ -248,8 +250,8 @@ static size_t find_first(struct nm_localizer_ask *ask, size_t i)
     return ask->firsts[at] - 1;
 }
 
-/* A container may have one resource under thousands of names. They come together: the ask has one wait for them, so
- * that neither the worker's words nor its end cost the loop something for each name. */
+/* Makes the ask wait for resource i. A container may have one resource under thousands of names. The ask has one wait
+ * for all of them, so a report of the worker or its end costs the event loop no time per name. */
 static void wait_for(struct nm_localizer_ask *ask, size_t i)
 {
     struct nm_localizer_fetch *f = nm_cache_find(ask->localizer->cache, ask->ids[i])->fetch;
@@ -298,13 +300,13 @@ static int ask_piece(struct nm_localizer_ask *ask)
         return 0;
     for (size_t i = 0; r >= 0 && i < p.room; i++)
         r = ask_for(&p, &ask->wish->resources[ask->n_asked]);
-    /* what was begun is in the cache by now: freeing the ask takes it out of the line again */
+    /* the resources are in the cache by now, so freeing the ask also removes them from the line */
     if (p.batch)
         put = nm_batches_put(l->batches, p.batch);
     return r < 0 ? r : put;
 }
 
-/* The ask asks for no further resources: it has asked for all, it has failed, or it is freed. */
+/* Ends the asking: the ask has asked for all resources, has failed, or is freed. */
 static void end_asking(struct nm_localizer_ask *ask)
 {
     if (!ask->wish)
@@ -315,7 +317,7 @@ static void end_asking(struct nm_localizer_ask *ask)
     ask->wish = NULL;
 }
 
-/* Those that have more to ask for take turns. */
+/* Asks for a piece of one ask. Asks that have more to ask for take turns. */
 bool nm_localizer_ask_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->asking);
@@ -359,8 +361,8 @@ static void free_ask(struct nm_localizer_ask *ask)
     free(ask);
 }
 
-/* The ask is in the list before it has any resource: whatever fails from here on, freeing the ask gives everything
- * back. */
+/* Makes an ask and puts it into the list before it has any resource. So if a later step fails, freeing the ask releases
+ * everything. */
 static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_listener *listener,
                    struct nm_localizer_ask **ret)
 {
@@ -381,7 +383,7 @@ static int new_ask(struct nm_localizer *l, size_t n, const struct nm_localizer_l
     return 0;
 }
 
-/* The first piece is asked for at once, since most containers have no more. */
+/* Asks for the first piece at once, because most containers have no more. */
 int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *user,
                      const struct nm_localizer_resource *resources, size_t n,
                      const struct nm_localizer_listener *listener, struct nm_localizer_ask **ret)
@@ -413,7 +415,7 @@ int nm_localizer_ask(struct nm_localizer *l, const struct nm_localizer_user *use
     return 0;
 }
 
-/* ---- giving back ---- */
+/* ---- releasing ---- */
 
 static void release(struct nm_localizer_ask *ask, size_t i)
 {
@@ -427,8 +429,8 @@ static void release(struct nm_localizer_ask *ask, size_t i)
         nm_batches_give_up(&f->batches);
 }
 
-/* The resource that was asked for last is given back first. So those that still wait in line leave it before a fetch
- * that runs is ended: its slot would otherwise go to one of them. */
+/* Releases resources, those asked for last first. So the waiting ones leave the line before a running fetch is ended;
+ * otherwise one of them would get its slot. */
 bool nm_localizer_release_some(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask = TAILQ_FIRST(&l->releasing);
@@ -465,7 +467,7 @@ struct nm_localizer_ask *nm_localizer_ask_free(struct nm_localizer_ask *ask)
     return NULL;
 }
 
-/* ---- what it has ---- */
+/* ---- the resources of an ask ---- */
 
 char *nm_localizer_target(const struct nm_localizer_ask *ask, size_t i)
 {
@@ -487,7 +489,7 @@ static int compare_places(const void *a, const void *b)
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* One that was asked for under two names is one resource, and is what it was when it was first asked for. */
+/* Counts each resource once, even if it was asked for under two names, as it was found when it was first asked for. */
 void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret)
 {
     _cleanup_free_ struct place *places = calloc(ask->n_asked + 1, sizeof *places);
@@ -519,11 +521,11 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
 
     assert(i < ask->n);
     if (ask->has_ended && !ask->has_failed)
-        return true; /* whatever became of it later */
+        return true; /* even if it was removed later */
     if (i >= ask->n_asked)
         return false;
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
-    return e->state == NM_CACHE_READY && !e->is_leaving; /* what failed is there as far as the cache goes, and doomed */
+    return e->state == NM_CACHE_READY && !e->is_leaving; /* a failed entry is READY to the cache, and doomed */
 }
 
 bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name)

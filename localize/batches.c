@@ -13,26 +13,26 @@
 
 #define MORE_WORKERS 8U /* beyond max_workers, so that each user has a slot */
 #define REMOVALS_MAX 2U
-#define FETCH_USEC NM_WORK_TIME_USEC /* of one resource, as its worker has it, who may not keep to it */
+#define FETCH_USEC NM_WORK_TIME_USEC /* limit for one resource, as in the worker, which may not keep to it */
 #define REMOVAL_USEC (3600 * NM_USEC_PER_SEC)
 /* A worker spends at most NM_LISTING_CHECK_USEC on a check. On a busy host the worker may begin late, and a slow disk
- * may stop it. After this time nmd ends the worker, and gives the tree to the waiting containers without a check. */
+ * may stop it. After this time nmd ends the worker, and the waiting containers get the tree without a check. */
 #define CHECK_USEC (10 * NM_USEC_PER_SEC)
 #define CHECKS_MAX 4U
 
-/* A resource's place in the worker's list, by which its lines are understood. */
+/* A resource's place in the worker's list, which the worker's lines refer to. */
 struct nm_batch_entry {
     LIST_ENTRY(nm_batch_entry) link;
-    struct nm_batch_places *places; /* all of the resource's; NULL: it is to be removed */
+    struct nm_batch_places *places; /* all places of the resource; NULL: it is to be removed or checked */
     struct nm_batch *batch;
-    uint64_t id; /* 0: its end has been heard */
+    uint64_t id; /* 0: its result is known */
     bool is_wanted;
 };
 
-/* One worker's work. It is a list, since a process costs more than most files do: a container with twenty resources
- * of its user's has one worker. */
+/* The work of one worker. It is a list because a process costs more than fetching most files: a container with twenty
+ * resources of its user's has one worker. */
 struct nm_batch {
-    struct nm_line_item item; /* first: an item is its batch */
+    struct nm_line_item item; /* must be the first member: an item's address is its batch's */
     TAILQ_ENTRY(nm_batch) link;
     struct nm_batches *all;
     struct nm_job *job; /* NULL: it waits in line */
@@ -44,8 +44,8 @@ struct nm_batch {
     size_t n, room, n_wanted, n_begun;
     enum nm_worker_reply_list list;
     bool is_beginning;
-    uint64_t heard_usec, begun_usec; /* its last word; when it began what it is at */
-    uint64_t moved_usec;             /* when it last was further than before, which is: */
+    uint64_t heard_usec, begun_usec; /* time of its last line; time when its current item began */
+    uint64_t moved_usec;             /* time of its last progress, to the point described below */
     size_t index;
     enum nm_worker_reply_state state;
     uint64_t bytes;
@@ -58,7 +58,8 @@ TAILQ_HEAD(batch_list, nm_batch);
 struct nm_batches {
     struct nm_batches_params params;
     struct nm_line lines[NM_SAID_LISTS];
-    struct batch_list waiting, beginning, running; /* beginning: they have a slot, and `begins` is called for them */
+    struct batch_list waiting, beginning, running; /* beginning: batches with a slot, for which `begins` is being
+                                                    * called */
     sd_event_source *watch; /* the next deadline of a worker */
 };
 
@@ -74,15 +75,15 @@ static struct nm_line *line_of(struct nm_batch *b)
 
 /* ---- deadlines of workers ---- */
 
-/* Without the time that the host slept, in which a worker couldn't get on. */
+/* Returns the time without suspension of the host, during which a worker can't make progress. */
 static uint64_t now_usec(void)
 {
     return nm_clock_usec(CLOCK_MONOTONIC);
 }
 
-/* A worker that makes progress reports it several times a second, also while it waits for a server or a command, and
- * may wait for longer than that. The limit on the whole time is for a removal that would never end because a user keeps
- * making files. */
+/* Returns the worker's deadline. A working worker reports several times a second, also while it waits for a server or a
+ * command; a wait for a byte may exceed silent_usec. The limit on the whole time is for a removal that would never end
+ * because a user keeps making files. */
 static uint64_t deadline(const struct nm_batch *b)
 {
     const uint64_t silent_usec = b->all->params.silent_usec;
@@ -118,7 +119,7 @@ static void end_entry(struct nm_batch_entry *e)
     e->id = 0;
 }
 
-/* What couldn't be looked at, for whatever reason, counts as whole. */
+/* Ends the remaining checks. Trees that couldn't be looked at, for any reason, count as whole. */
 static void end_checks(struct nm_batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -131,7 +132,7 @@ static void end_checks(struct nm_batch *b)
     }
 }
 
-/* The message names the item, since whoever asked for it may have asked for many. */
+/* Reports a failure with a message that names the item, because a caller may have asked for many items. */
 static void tell(struct nm_batch *b, size_t i, uint64_t id,
                  void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
@@ -144,8 +145,8 @@ static void tell(struct nm_batch *b, size_t i, uint64_t id,
     call(id, message ?: why, b->all->params.userdata);
 }
 
-/* SIGKILL ends a stopped process, too. A process that waits for a disk dies only when the disk answers, if ever: the
- * other batches continue without it. */
+/* Kills the worker and frees its slot at once. SIGKILL ends a stopped process, too. A process that waits for a disk
+ * dies only when the disk answers, if ever; the other batches continue meanwhile. */
 static void write_off(struct nm_batch *b, const char *message)
 {
     nm_line_write_off(line_of(b), &b->item);
@@ -157,8 +158,8 @@ static void write_off(struct nm_batch *b, const char *message)
         end_checks(b);
 }
 
-/* A silent worker has been stopped, or is in a system call that doesn't return. The other one reports progress, but
- * exceeds the limit on the whole time. */
+/* Explains why the worker is ended. A silent worker has been stopped, or is in a system call that doesn't return. Any
+ * other worker reports, but receives no bytes or exceeds the limit on the whole time. */
 static void explain_end(const struct nm_batch *b, uint64_t now, char *message, size_t size)
 {
     const uint64_t silent_usec = nm_sub_u64(now, b->heard_usec), sec = NM_USEC_PER_SEC;
@@ -209,7 +210,7 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     TAILQ_INIT(&bs->waiting);
     TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
-    /* beside one that hangs each user has another */
+    /* each user has a second slot, if one worker hangs */
     nm_line_init(&bs->lines[NM_SAID_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
     nm_line_init(&bs->lines[NM_SAID_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
     nm_line_init(&bs->lines[NM_SAID_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
@@ -306,8 +307,8 @@ void nm_batch_on_end(struct nm_batch *b, void (*ended)(void *userdata), void *us
     b->userdata = userdata;
 }
 
-/* It is in no list any more. Freed before its owner hears of it: the owner may make another one, or take all of them
- * down. */
+/* Ends a batch that has been removed from all lists. It is freed before its owner is called, because the owner may make
+ * another batch or free them all. */
 static void end_batch(struct nm_batch *b)
 {
     void (*ended)(void *) = b->ended;
@@ -343,10 +344,10 @@ bool nm_batch_is_for(const struct nm_batch *b, const char *user, const struct nm
     return b->uid == owner->uid && b->gid == owner->gid && nm_streq(b->user, user);
 }
 
-/* ---- those that run ---- */
+/* ---- running batches ---- */
 
-/* A worker that runs is killed and ends by itself, in its own turn: its end is where its batch goes, and nowhere
- * else. Until then who asks for the same must not be given this one. */
+/* Gives up a batch without wanted resources. Its worker is killed, and the batch is freed only when the worker's end is
+ * noticed, in a later turn. Until then no new ask may join this batch. */
 static void give_up_unwanted(struct nm_batch *b)
 {
     bool has_rest = false;
@@ -357,7 +358,7 @@ static void give_up_unwanted(struct nm_batch *b)
         write_off(b, "nobody waits for it any more");
 }
 
-/* A worker that says that it waits is alive, but makes no progress. */
+/* Notes progress. A worker that reports the same state again is alive, but makes no progress. */
 static void note_progress(struct nm_batch *b, const struct nm_worker_reply *said)
 {
     if (said->index == b->index && said->state == b->state && said->bytes == b->bytes)
@@ -387,7 +388,8 @@ static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_work
         p->removed(id, p->userdata);
 }
 
-/* The worker is the user's, who may have it say anything: an id has one end, and only those of its batch have any. */
+/* Handles a report. The user controls the worker and can forge reports, so each id gets one result, and only the ids of
+ * this batch do. */
 static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void *userdata)
 {
     struct nm_batch *b = userdata;
@@ -397,7 +399,7 @@ static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void
     (void)job;
     b->heard_usec = now_usec();
     if (b->item.is_written_off && is_fetch(b))
-        return; /* that is said already: it failed */
+        return; /* its failure has been reported already */
     if (said->list != b->list || said->index >= b->n || b->entries[said->index].id == 0)
         return;
     note_progress(b, said);
@@ -413,8 +415,8 @@ static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void
     give_up_unwanted(b);
 }
 
-/* Reports the items that a dead worker had not begun as failed: the worker has said nothing about them. A resource that
- * is in another batch as well hasn't failed: that batch will fetch it. */
+/* Fails the items for which a dead worker has reported no result. A resource that is in another batch as well hasn't
+ * failed: that batch will fetch it. */
 static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;
@@ -454,14 +456,14 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
     struct nm_batches *bs = b->all;
 
     (void)job;
-    fail_rest(b, reason); /* what it has said nothing of */
+    fail_rest(b, reason); /* the items without a result */
     TAILQ_REMOVE(&bs->running, b, link);
     nm_line_leave(line_of(b), &b->item);
     end_batch(b);
     bs->params.has_room(bs->params.userdata);
 }
 
-/* Text is made of the work only now: what waits in line is small. */
+/* Formats the work as text. This is done only when the worker starts, so that waiting batches stay small. */
 static char *make_work(const struct nm_batch *b)
 {
     static const char *const keys[] = {
@@ -475,7 +477,7 @@ static char *make_work(const struct nm_batch *b)
     return json_dumps(work, JSON_COMPACT);
 }
 
-/* Of nmd's own notes, which are on the same disk. */
+/* Reports a full disk when nmd's own notes, which are on the same disk, can't be written. */
 static void say_that_it_is_full(const struct nm_batch *b)
 {
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
@@ -485,7 +487,8 @@ static void say_that_it_is_full(const struct nm_batch *b)
 
 enum { BEGIN_E_MORE = 1 };
 
-/* Before the worker can have made anything. Each call may wait for a disk, so they are spread over the loop's turns. */
+/* Calls `begins` for each resource before the worker can make any file. Each call may wait for a disk, so they are
+ * spread over the loop's turns. */
 static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
@@ -532,7 +535,7 @@ static void take_out(struct nm_batch *b)
     nm_line_leave(line_of(b), &b->item);
 }
 
-/* The batch begins to fetch its resources: batches with the same ones in other users' lines are dropped. */
+/* Drops the batches of other users' lines that have the resources which this batch begins to fetch. */
 static void drop_others(struct nm_batch *b)
 {
     struct nm_batch_entry *e, *next;
@@ -584,7 +587,8 @@ static bool let_begin(struct nm_batches *bs, struct nm_line *line)
     return true;
 }
 
-/* A batch that isn't done goes to the end of the list, so that small batches don't wait for large ones. */
+/* Calls `begins` for one batch that has a slot. A batch that isn't done goes to the end of the list, so that small
+ * batches don't wait for large ones. */
 static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 {
     struct nm_batch *b = TAILQ_FIRST(&bs->beginning);
@@ -631,7 +635,7 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b)
     return 0;
 }
 
-/* ---- who waits ---- */
+/* ---- waiting for resources ---- */
 
 bool nm_batches_serve(const struct nm_batch_places *places, const char *user)
 {
@@ -650,8 +654,8 @@ void nm_batches_give_up(struct nm_batch_places *places)
     for (e = LIST_FIRST(places); e; e = next) {
         struct nm_batch *b = e->batch;
 
-        /* The next entry is in another batch, and so is there still when this batch is gone. After the last entry the
-         * list itself may be gone, and isn't read any more. */
+        /* The next entry is in another batch, so it remains valid when this batch is freed. After the last entry the
+         * list itself may have been freed, and isn't read any more. */
         next = LIST_NEXT(e, link);
         b->n_wanted -= e->is_wanted;
         e->is_wanted = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cache-file.h. Times are of CLOCK_BOOTTIME, as the cache's; the files are of this boot. */
+/* See cache-file.h. Times are of CLOCK_BOOTTIME, as in the cache. A file's times are valid in this boot only. */
 
 #include "localize/cache-file.h"
 
@@ -11,17 +11,17 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-/* The longest that is written is also the longest that is read: what is longer is none of ours. */
+/* Limit for writing and for reading: a longer file was not written by nmd. */
 #define MAX_FILE_BYTES (64U << 10) /* a URI and a pattern, each escaped */
 
-/* Words, since the file may be read by a later nmd with other numbers, and by people. */
+/* Visibilities are stored as words, since a later nmd may have other numbers, and people may read the file. */
 static const char *const visibilities[] = {
     [NM_VISIBILITY_PUBLIC] = "PUBLIC",
     [NM_VISIBILITY_PRIVATE] = "PRIVATE",
     [NM_VISIBILITY_APPLICATION] = "APPLICATION",
 };
 
-/* What changes comes first and has the same length each time. */
+/* The changing values come first and have a fixed length. */
 #define HEAD_FORMAT "{\"whole\":%5s,\"bytes\":%20" PRIu64 ","
 #define HEAD_BYTES (sizeof "{\"whole\":" - 1 + 5 + sizeof ",\"bytes\":" - 1 + 20 + 1)
 
@@ -30,8 +30,9 @@ static void print_name(uint64_t id, char name[static 32])
     (void)snprintf(name, 32, "%" PRIu64, id);
 }
 
-/* "whole" is false from before the first byte is fetched until after the last one is renamed to its place, and again
- * from before the first one is removed: whatever nmd dies of, what may be half there is known to be. */
+/* Returns the state to note. "whole" is false from before the first byte is fetched until after the last one is renamed
+ * to its place, and again from before the first one is removed. So a resource that may be incomplete is known as such
+ * however nmd dies. */
 static enum nm_cache_noted wanted_note(const struct nm_cache_entry *e)
 {
     return e->state == NM_CACHE_READY && !e->is_leaving ? NM_CACHE_NOTED_WHOLE : NM_CACHE_NOTED_PART;
@@ -76,9 +77,9 @@ int nm_cache_file_save(int dir_fd, const struct nm_cache_entry *e, const char *b
     return r < 0 ? r : nm_cache_file_touch(dir_fd, e->id, e->used_usec);
 }
 
-/* In place, and in one write, which is done or not when nmd dies (another boot takes no file's word). A new file in the
- * place of each one would have the file system look for an inode for longer and longer: ext4 gives none again that was
- * let go of a moment ago. */
+/* Changes the head in place, with one write, which happens completely or not at all when nmd dies (files of another
+ * boot aren't trusted). Replacing each file would make the file system search longer and longer for an inode: ext4 does
+ * not reuse an inode that was freed a moment ago. */
 static int change_head(int dir_fd, const struct nm_cache_entry *e)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -89,11 +90,11 @@ static int change_head(int dir_fd, const struct nm_cache_entry *e)
     fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -errno;
-    /* an earlier version's has another order */
+    /* a file of an earlier version has another order */
     if (pread(fd, old, sizeof old, 0) != (ssize_t)sizeof old || old[HEAD_BYTES - 1] != ',' ||
         memcmp(old, head, sizeof "{\"whole\":" - 1) != 0)
         return -EBADMSG;
-    /* nmd sets the mark before the note says that the resource is whole: no reader finds such a note without it. */
+    /* nmd sets the mark before the note becomes "whole", so no reader finds a whole listed resource without it. */
     if (e->is_listed && fchmod(fd, wanted_mode(e)) < 0)
         return -errno;
     return nm_pwrite_all(fd, head, HEAD_BYTES, 0);
@@ -114,7 +115,8 @@ int nm_cache_file_note(int dir_fd, struct nm_cache *cache, uint64_t id, const ch
     return r;
 }
 
-/* A time of change costs no write of the file: uses are frequent, and losing one costs a place in the order. */
+/* Stores the time of use as the file's mtime, which needs no write of the file. Uses are frequent, and a lost one only
+ * affects the order of removals. */
 int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
@@ -126,7 +128,7 @@ int nm_cache_file_touch(int dir_fd, uint64_t id, uint64_t used_usec)
     return RET_NERRNO(utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW));
 }
 
-/* That there is none is as good: it may have been removed by a nmd that died before it said so. */
+/* Removes the file. A missing file counts as success: an nmd may have removed it and died before it reported that. */
 int nm_cache_file_remove(int dir_fd, uint64_t id)
 {
     char name[32];
@@ -161,8 +163,8 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
         return -EBADMSG;
     if (get_visibility(visibility, &e.key.visibility) < 0 || type < 0 || timestamp < 0 || bytes < 0)
         return -EBADMSG;
-    /* Of another boot it may be half on the disk, though the file says that it was whole: nothing of it was synced,
-     * since fetching again costs less than waiting for disks each time. */
+    /* After another boot the resource may be incomplete on the disk although its file says whole. Resources aren't
+     * synced, because fetching again costs less than waiting for disks each time. */
     e.is_leaving = !whole || !nm_streq(boot, boot_id);
     e.key.type = (unsigned)type;
     e.key.timestamp_msec = (uint64_t)timestamp;
@@ -172,7 +174,7 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
     return 0;
 }
 
-/* A use that was later than now is of another boot, and means nothing there. */
+/* Loads one file. A time of use later than now is of another boot, and is ignored. */
 static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_free_ char *text = malloc(MAX_FILE_BYTES);
@@ -199,9 +201,9 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
-/* The resource of a file that can't be read is unknown, but its number is reserved all the same, so that nothing new is
- * made on top of it. The file stays, so that the next nmd does so, too; it may be a good one, which a disk or want of
- * descriptors kept from us. */
+/* Loads all files. If a file can't be read, its number is reserved all the same, so that no new resource gets the same
+ * path. The file is kept, so that the next nmd reserves the number, too. It may be valid, and unreadable only because
+ * of the disk or a lack of descriptors. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_closedir_ DIR *d = NULL;

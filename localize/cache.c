@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See cache.h. How many resources there are is up to those who ask for them, thousands for one container and all in one
- * turn. So lookups by key and by id, and the choice of the next one to remove, don't walk through all of them. */
+/* See cache.h. Users choose how many resources there are: thousands for one container, all in one turn. So lookups by
+ * key and by id, and the choice of the next one to remove, don't walk through all of them. */
 
 #include "localize/cache.h"
 
@@ -13,18 +13,18 @@
 
 #include "util/fnv1a.h"
 
-/* An entry with what finding it needs. The slots move when the vector grows or one is dropped, so nobody outside
- * keeps a pointer into it for longer than a call: an id is what lasts. */
+/* An entry with its links in the indices. The slots move when the vector grows or one is dropped, so callers keep ids,
+ * and no pointer for longer than a call. */
 struct slot {
     struct nm_cache_entry entry;
     uint64_t hash; /* of the key */
     char *strings;
-    uint32_t next[2]; /* in its chains, of both indices */
+    uint32_t next[2]; /* next slot in its hash chain, for both indices */
     uint32_t app_next, app_prev; /* its neighbours in the chain of its application; app_prev 0: it has none before it */
     uint32_t at;      /* its index in the heap of removable slots, plus one; 0: it isn't in the heap */
 };
 
-/* Slots are in chains by what they are found by; a link is the number of a slot and one, 0 the end. */
+/* The two indices, each a hash table of chains. A link is the number of a slot plus one; 0 is the end. */
 enum { BY_KEY, BY_ID };
 
 struct nm_cache {
@@ -72,7 +72,7 @@ static uint64_t first_hash(const struct nm_cache *c)
     return NM_FNV1A_64_BASIS ^ c->seed;
 }
 
-/* The NUL is hashed, too, so that no two strings can be joined to a third one. */
+/* Hashes the NUL, too, so that pairs of strings with the same concatenation differ. */
 static uint64_t hash_word(uint64_t hash, const char *word)
 {
     return nm_fnv1a_64_more(hash, word, strlen(word) + 1);
@@ -89,7 +89,7 @@ static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
     return hash;
 }
 
-/* What decides: a hash only spares the comparing, and anybody who names URIs can make two of the same. */
+/* Compares keys. An equal hash is not enough: anybody who names URIs can make two with the same hash. */
 static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
 {
     return a->visibility == b->visibility && a->type == b->type && a->timestamp_msec == b->timestamp_msec &&
@@ -105,13 +105,14 @@ static bool is_findable(const struct nm_cache_entry *e)
 
 /* ---- the indices ---- */
 
-/* The upper half of a product by an odd constant is where all bits of a hash have come to. */
+/* Returns the bucket of a hash. In the upper half of a product with an odd constant, all bits of the hash have an
+ * effect. */
 static size_t bucket_of(const struct nm_cache *c, uint64_t hash)
 {
     return (hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (c->room - 1);
 }
 
-/* Ids follow each other, and need no hash. */
+/* Returns the head of a slot's chain. Ids are consecutive, and need no hash. */
 static uint32_t *head_of(const struct nm_cache *c, int index, const struct slot *slot)
 {
     return &c->heads[index][index == BY_ID ? slot->entry.id & (c->room - 1) : bucket_of(c, slot->hash)];
@@ -122,8 +123,8 @@ static uint32_t *app_head(const struct nm_cache *c, const char *user, const char
     return &c->apps[bucket_of(c, hash_word(hash_word(first_hash(c), user), application))];
 }
 
-/* When an application ends, its chain leads to all that leaves with it. The chain is linked in both directions, so that
- * one entry is taken out without a walk through thousands of others. */
+/* Links a slot into the chain of its application, through which all its entries are found when the application ends.
+ * The chain is doubly linked, so that one entry is removed without a walk through thousands of others. */
 static void link_app(struct nm_cache *c, struct slot *slot)
 {
     const struct nm_cache_key *k = &slot->entry.key;
@@ -206,7 +207,8 @@ static int grow(struct nm_cache *c)
     return 0;
 }
 
-/* What leaves or is doomed may have a successor of the same key, fetched anew. */
+/* Finds the usable entry of a key. Besides it there may be doomed entries with the same key, or entries that are being
+ * removed. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     const struct slot like = {.hash = hash_key(c, key)};
@@ -296,7 +298,7 @@ static void settle(struct nm_cache *c, struct slot *slot)
 
 /* ---- entries ---- */
 
-/* All four strings in one piece of memory: an entry has one thing to free. */
+/* Copies the key's four strings into one allocation, so that an entry has one pointer to free. */
 static int copy_key(const struct nm_cache_key *from, struct slot *to)
 {
     const char *const words[] = {from->user, from->application, from->uri, from->pattern};
@@ -318,7 +320,7 @@ static int copy_key(const struct nm_cache_key *from, struct slot *to)
     return 0;
 }
 
-/* The strings last, so that nothing is to be undone when there is no memory for them. */
+/* Adds an entry. The strings are copied last, so that there is nothing to undo if memory is short. */
 static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct slot slot = {.entry = *entry, .hash = hash_key(c, &entry->key)};
@@ -335,7 +337,7 @@ static int add(struct nm_cache *c, const struct nm_cache_entry *entry)
     return 0;
 }
 
-/* The last takes its place: the order means nothing. */
+/* Drops a slot and moves the last one into its place: the order of slots has no meaning. */
 static void drop(struct nm_cache *c, struct slot *slot)
 {
     struct slot *last = &c->slots[c->n - 1];
@@ -355,8 +357,8 @@ static void drop(struct nm_cache *c, struct slot *slot)
     c->n--;
 }
 
-/* The id is used up only by an entry that came about: numbers stay without gaps, as those who look into the
- * directories would expect. */
+/* Asks for a resource. An id is used up only if an entry is made, so the numbers of directories have no gaps, as
+ * administrators expect. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id)
 {
     const struct nm_cache_entry fresh = {
@@ -378,7 +380,7 @@ int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t no
     return NM_CACHE_E_NEW;
 }
 
-/* Its last use is now, since it was in use until now; what was restored may be dated later, and keeps that. */
+/* Releases an entry and sets its last use to now, unless a restored entry has a later time, which is kept. */
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec)
 {
     struct slot *slot = find_id(c, id);
@@ -429,8 +431,8 @@ void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted)
     slot->entry.noted = noted;
 }
 
-/* What it takes is known only now: while it is on its way nothing is reserved for it, since nobody says beforehand
- * how much comes out of an archive. */
+/* Records the size of a fetched resource. Nothing is reserved during the fetch, because the size of an unpacked archive
+ * is not known before. */
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
 {
     struct slot *slot = find_id(c, id);
@@ -442,7 +444,7 @@ void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
     settle(c, slot);
 }
 
-/* Perhaps a part of it is there, so it leaves as others do. */
+/* Dooms the entry of a failed fetch: a part of it may be on the disk, so it is removed as other entries are. */
 void nm_cache_failed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -462,7 +464,7 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
     settle(c, slot);
 }
 
-/* One that is being fetched is doomed as well: it leaves as soon as it has come. */
+/* Dooms the entries of the application. One that is being fetched is removed as soon as the fetch has ended. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {
     for (uint32_t i = c->room ? *app_head(c, user, application) : 0; i > 0; i = c->slots[i - 1].app_next) {
@@ -481,7 +483,8 @@ static bool is_too_full(const struct nm_cache *c)
            c->n - c->n_leaving > (c->most_bytes > 0 ? NM_CACHE_ENTRIES_MAX : 0);
 }
 
-/* The bytes of entries that are being removed count as free here. Otherwise a slow removal would cause others. */
+/* Returns the next entry to remove. The bytes of entries that are being removed count as free here. Otherwise a slow
+ * removal would cause others. */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
 {
     struct slot *first = c->n_heap > 0 ? &c->slots[c->heap[0]] : NULL;
@@ -495,7 +498,7 @@ const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c)
     return &first->entry;
 }
 
-/* Only now are its bytes free: they count for as long as they are on the disk. */
+/* Drops a removed entry. Its bytes count until now, since they were on the disk. */
 void nm_cache_removed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -510,8 +513,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
     c->next_id = NM_MAX(c->next_id, id + 1);
 }
 
-/* Two files of one key can be left by a nmd that died while one of them was leaving; of those one is whole, and the
- * other is doomed and may stand beside it. */
+/* Restores an entry. An nmd that died during a removal can leave two files of one key; one of them is whole, and the
+ * other is doomed and may exist beside it. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer-state.h: before a kept tree is given to a container, a worker compares it with its list (listing.h),
- * since how large it is, is up to a user. A single file is looked at in the loop (layout.h). */
+/* See localizer-state.h. Before a container gets a cached tree, a worker compares the tree with its list (listing.h),
+ * since a user chooses its size. A single file is looked at in the event loop (layout.h). */
 
 #include "localize/localizer-state.h"
 
@@ -10,14 +10,14 @@
 #include "util/clock.h"
 
 /* Belongs to an entry of the cache while a worker looks at its tree (nm_cache_entry.checks): one for each user who has
- * asked, since another user's line may be long. It is one of the entry's users meanwhile, so that the tree stays. */
+ * asked, since another user's line may be long. The check counts as a user of the entry, so that the tree stays. */
 struct check {
     struct check *next; /* of the same entry */
     LIST_HEAD(, nm_localizer_check_wait) waits;
     char user[];
 };
 
-/* What one piece of an ask begins to check: of its user's, and what is PUBLIC. */
+/* The checks that one piece of an ask begins: a batch for the user's own trees and one for PUBLIC trees. */
 struct begun {
     struct nm_localizer_ask *ask;
     struct nm_batch *batches[2];
@@ -45,7 +45,8 @@ static struct nm_batch *batch_for(struct begun *b, const struct nm_cache_entry *
     return *batch;
 }
 
-/* NULL: it can't be checked, for want of memory or of its base, and is taken as it is. */
+/* Begins a check. NULL: the tree can't be checked, because memory or its base directory is missing, and is used without
+ * a check. */
 static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e, const char *user)
 {
     struct nm_localizer *l = b->ask->localizer;
@@ -61,7 +62,7 @@ static struct check *begin_check(struct begun *b, const struct nm_cache_entry *e
     memcpy(c->user, user, size);
     c->next = e->checks;
     nm_cache_attach_checks(l->cache, id, c);
-    (void)nm_cache_ask(l->cache, &key, nm_now_usec(), &id); /* finds it: no memory is needed */
+    (void)nm_cache_ask(l->cache, &key, nm_now_usec(), &id); /* the entry exists, so no memory is needed */
     return STEAL_PTR(c);
 }
 
@@ -71,7 +72,8 @@ static bool is_due(const struct nm_localizer *l, const struct nm_cache_entry *e)
            nm_sub_u64(nm_now_usec(), e->checked_usec) >= l->params.checked_usec;
 }
 
-/* A tree under several names is waited for once for each: there is a wait for each resource of a piece. */
+/* Begins or joins the check of one resource. A tree under several names has a wait for each name, since there is a wait
+ * for each resource of a piece. */
 static void check_one(struct begun *b, const struct nm_localizer_user *user, const struct nm_localizer_resource *res,
                       struct nm_localizer_check_wait *w)
 {
@@ -90,7 +92,7 @@ static void check_one(struct begun *b, const struct nm_localizer_user *user, con
     b->ask->n_checks++;
 }
 
-/* Hands both batches to the line of checks, which frees a batch without entries. If a batch can't be put there,
+/* Puts both batches into the line of checks, which frees a batch without entries. If a batch can't be put there,
  * nm_batches_put() calls nm_localizer_on_checked() for each of its entries before it returns. */
 static void put(struct begun *b)
 {

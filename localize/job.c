@@ -24,8 +24,8 @@
 #define FREE_MSEC 2000
 #define READ_BYTES 1024U /* in one turn: two dozen of nm-localizer's lines */
 #define PIPE_READS 72    /* of that size each: more than a pipe holds */
-/* A worker may say twice as many lines as nm-localizer writes by the clock. On top of that it may say as many as a full
- * pipe holds, since nmd reads these all at once when it was held up, and four for each resource. */
+/* Limits on lines. A worker may write twice as many lines as nm-localizer's interval allows. It may also write a full
+ * pipe of lines, which nmd reads at once after a delay, and four lines for each resource. */
 #define LINE_USEC (NM_REPORT_INTERVAL_USEC / 2)
 #define LINES_AT_ONCE 1280U
 #define LINES_OF_EACH 4U
@@ -37,24 +37,24 @@ struct nm_job {
     sd_event_source *lines_source, *end_source;
     char line[NM_REPORT_LINE_MAX_BYTES + 1];
     size_t size;
-    uint64_t credit_usec, most_credit_usec, paid_usec; /* for lines; by when it was counted last */
+    uint64_t credit_usec, most_credit_usec, paid_usec; /* allowance for lines; the time up to which it was credited */
     bool has_overrun, has_ended;
 };
 
-/* The zombie keeps the group's number from being another's until it is reaped. */
+/* Kills the group and reaps the worker. Until it is reaped, the zombie keeps the group's number from being reused. */
 static int end_group(struct nm_job *job)
 {
     int status = 0;
 
     (void)kill(-job->pid, SIGKILL);
-    (void)kill(job->pid, SIGKILL); /* before it has a group of its own */
+    (void)kill(job->pid, SIGKILL); /* in case it has no group of its own yet */
     while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
         ;
     job->pid = 0;
     return status;
 }
 
-/* One that waits for a disk may not die for as long as that likes: it is left to init. */
+/* Kills the worker and waits a short time. A process that waits for a disk may die much later: it is left to init. */
 static void end_now(struct nm_job *job)
 {
     struct pollfd end = {.fd = job->pidfd, .events = POLLIN};
@@ -86,8 +86,8 @@ void nm_job_kill(struct nm_job *job)
     (void)kill(job->pid, SIGKILL);
 }
 
-/* What isn't a line of ours is passed over: who runs the worker only harms what is fetched for them. So is progress
- * that is read when the worker has ended: it gets no further, and there may be a full pipe of it to read at once. */
+/* Handles a line. Invalid lines are ignored: a user who forges them only harms the user's own fetches. Progress that is
+ * read after the worker's end is ignored as well, since it is outdated and may fill the whole pipe. */
 static void hear_line(struct nm_job *job, const char *line, size_t size)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply said = {0};
@@ -98,7 +98,7 @@ static void hear_line(struct nm_job *job, const char *line, size_t size)
 }
 
 /* Charges the worker for a line, or for a read that completes no line, because any process of the user's can write into
- * the worker's pipe. Returns false when it has said more than it may. */
+ * the worker's pipe. Returns false when the worker has exceeded its allowance. */
 static bool pay(struct nm_job *job)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -111,7 +111,7 @@ static bool pay(struct nm_job *job)
     return !job->has_overrun;
 }
 
-/* Takes what is there into the line, and hears each that is complete. 0: there is nothing more (now). */
+/* Reads from the pipe and handles each complete line. Returns 0 if there is no more to read for now. */
 static int read_lines(struct nm_job *job)
 {
     bool has_line = false;
@@ -134,11 +134,11 @@ static int read_lines(struct nm_job *job)
         memmove(job->line, end + 1, job->size);
     }
     if (job->size == sizeof job->line - 1)
-        job->size = 0; /* too long to be one of ours */
+        job->size = 0; /* too long for a line of nm-localizer */
     return has_line || pay(job);
 }
 
-/* One read a turn: a worker that talks without end has no more of the loop than others. */
+/* Reads once per turn, so that a worker that writes without end takes no more of the event loop than others. */
 static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_job *job = userdata;
@@ -154,7 +154,8 @@ static int on_lines(sd_event_source *source, int fd, uint32_t revents, void *use
     return 0;
 }
 
-/* For the log and the container's diagnostics: what the worker itself knew, it has said in lines before. */
+/* Explains the worker's end for the log and the container's diagnostics. The worker has reported its own failures in
+ * lines before. */
 static void explain(int status, char *reason, size_t size)
 {
     if (WIFSIGNALED(status))
@@ -163,7 +164,7 @@ static void explain(int status, char *reason, size_t size)
         (void)snprintf(reason, size, "nm-localizer ended with status %d", WEXITSTATUS(status));
 }
 
-/* All of its group goes with it: a command's own children have nobody who would take what they fetch. */
+/* Handles the worker's end and kills its group, since the results of a command's children can't be used any more. */
 static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct nm_job *job = userdata;
@@ -173,7 +174,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
     (void)sd_event_source_set_enabled(job->end_source, SD_EVENT_OFF);
     explain(end_group(job), reason, sizeof reason);
     job->has_ended = true;
-    /* what it said last: no more than the pipe holds, for somebody else may have got hold of its other end */
+    /* Read the last lines, at most what the pipe holds, because another process may have its other end. */
     for (int i = 0; i < PIPE_READS && !job->has_overrun && read_lines(job) > 0; i++)
         ;
     (void)sd_event_source_set_enabled(job->lines_source, SD_EVENT_OFF);
@@ -183,8 +184,8 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 /* ---- in the child ---- */
 
-/* The same groups as the container's own command has. They are looked up here and not in nmd, whose loop must not wait
- * for name services. */
+/* Switches to the user, with the same groups as the container's command has. They are looked up here and not in nmd,
+ * whose event loop must not wait for name services. */
 static int become_user(const struct nm_job_params *p)
 {
     struct nm_identity who = {.uid = p->uid, .gid = p->gid};
@@ -199,15 +200,16 @@ static int become_user(const struct nm_job_params *p)
     return r < 0 ? r : nm_become(&who, &(struct nm_become_terms){.no_new_privs = true});
 }
 
-/* nmd is heard also on a full node; who takes strangers' archives apart for others isn't as important as what runs. */
+/* Drops nmd's priority and protection from the OOM killer: nmd must respond on a full node, but fetching is less
+ * important than running containers. */
 static void be_ordinary(void)
 {
     (void)setpriority(PRIO_PROCESS, 0, 0);
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "500");
 }
 
-/* Against an archive or an answer that would take all memory. Not the hard limit: what a command may have is another
- * matter (fetch-command.c). */
+/* Limits memory, against an archive or an answer that would take all of it. Only the soft limit is set, because a
+ * command may have another one (fetch-command.c). */
 static void limit(const struct nm_job_params *p)
 {
     const struct rlimit memory = {.rlim_cur = p->most_memory_bytes, .rlim_max = RLIM_INFINITY};
@@ -224,10 +226,10 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
                    (char *)"LC_ALL=C.UTF-8", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), program;
 
-    nm_inherited_end_with(nmd); /* without nmd its work is of no use */
+    nm_inherited_end_with(nmd); /* the work has no use without nmd */
     nm_inherited_reset_signals();
     (void)setsid();
-    /* dup2() puts it in its place before anything is closed */
+    /* dup2() is called for all before any descriptor is closed */
     if (null < 0 || dup2(work_fd, STDIN_FILENO) < 0 || dup2(lines_fd, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(126);
@@ -238,8 +240,8 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     be_ordinary();
     if (become_user(p) < 0)
         _exit(126);
-    limit(p); /* after the look-up, which is done in memory of nmd's */
-    nm_inherited_end_with(nmd); /* once more: the kernel clears this at a change of user */
+    limit(p); /* after the look-up of groups, which uses memory copied from nmd */
+    nm_inherited_end_with(nmd); /* again, because the kernel clears this at a change of user */
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, argv, env);
@@ -248,7 +250,7 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
 
 /* ---- in nmd ---- */
 
-/* A file in memory and not a pipe, whose other end we would have to serve. */
+/* Puts the work into a memfd. A pipe would have to be written piece by piece from the event loop. */
 static int make_work(const char *text)
 {
     _cleanup_close_ int fd = memfd_create("nm-localizer-work", MFD_CLOEXEC);
@@ -293,7 +295,8 @@ static int watch(struct nm_job *job)
     r = sd_event_add_io(job->params.event, &job->end_source, job->pidfd, EPOLLIN, on_end, job);
     if (r < 0)
         return r;
-    /* A user says how many lines come, and each may cost a write: who asks nmd something has a turn between them. */
+    /* A user controls the number of lines, and each may cost a write. The low priority lets requests to nmd run in
+     * between. */
     (void)sd_event_source_set_priority(job->lines_source, NM_LOOP_WORK);
     (void)sd_event_source_set_priority(job->end_source, NM_LOOP_WORK);
     (void)sd_event_source_set_description(job->lines_source, "localizer-lines");
@@ -318,7 +321,7 @@ int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
         r = watch(job);
     if (r < 0)
         return r;
-    job->params.work = NULL; /* it has it */
+    job->params.work = NULL; /* the worker has its copy */
     *ret = STEAL_PTR(job);
     return 0;
 }

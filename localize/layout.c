@@ -13,8 +13,8 @@
 #define BASE_SIZE 300
 #define LOOK_MAX 256u
 
-/* Numbers and not names of resources: two of one name may come from two places, and one that was changed stands
- * beside what containers still use of it. */
+/* Returns the path of a resource's directory. It is a number and not the resource's name, because two sources may have
+ * the same name, and containers may still use an old version of a changed resource. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 {
     const struct nm_cache_key *k = &e->key;
@@ -32,8 +32,8 @@ char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *e)
 }
 
 /* Returns whether something other than directories is in the directory or in those beneath it. *left: how many of these
- * may still be looked into. An archive with so many empty ones before the first file is fetched again, which costs
- * less than if every container found an empty one. Wherever it can't be looked, something is taken to be there. */
+ * may still be looked at. An archive with more empty directories than that before its first file is fetched again,
+ * which is better than giving every container an empty one. Directories that can't be read count as having content. */
 static bool has_content(int fd, unsigned *left)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -58,7 +58,8 @@ static bool has_content(int fd, unsigned *left)
     return false;
 }
 
-/* No directory, however large or deep, costs more than so many looks: the event loop waits for them. */
+/* Tells whether a directory is empty. The number of looks is limited, however large or deep it is, because the event
+ * loop waits for them. */
 static bool is_empty(int fd)
 {
     unsigned left = LOOK_MAX;
@@ -66,7 +67,8 @@ static bool is_empty(int fd)
     return !has_content(fd, &left);
 }
 
-/* Cleaners of temporary files remove files before the directories that they leave empty. */
+/* Tells whether a resource is still there. A directory without files counts as gone: cleaners of temporary files remove
+ * files before the directories that they leave empty. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
 {
     _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;
@@ -81,12 +83,12 @@ bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char
     if (fstat(fd, &st) < 0)
         return true;
     if (S_ISREG(st.st_mode))
-        return (uint64_t)st.st_size >= e->bytes; /* which may have been cut (localizer.c) */
+        return (uint64_t)st.st_size >= e->bytes; /* bytes may have been capped (localizer.c) */
     return S_ISDIR(st.st_mode) && (e->bytes == 0 || !is_empty(fd));
 }
 
-/* User names were checked before (localizer.c), but their length is the system's affair: a path that was cut off
- * would be somebody else's. */
+/* Prints the base directory. User names were checked before (localizer.c), but the system decides their length, and a
+ * truncated path could be another user's. */
 static int print_base(const char *user, bool is_public, char buf[static BASE_SIZE])
 {
     int n = is_public ? snprintf(buf, BASE_SIZE, "filecache") : snprintf(buf, BASE_SIZE, "usercache/%s", user);
@@ -94,7 +96,8 @@ static int print_base(const char *user, bool is_public, char buf[static BASE_SIZ
     return n < 0 || n >= BASE_SIZE ? -ENAMETOOLONG : 0;
 }
 
-/* Its owner can have made anything of it but a directory of another's, since it stands in one of nmd's. */
+/* Makes the base directory. It stands in a directory of nmd's, so its owner can't have replaced it by another user's
+ * directory. */
 int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t uid, gid_t gid)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -111,13 +114,14 @@ int nm_layout_make_base(int local_fd, const char *user, bool is_public, uid_t ui
         return fd;
     if (fstat(fd, &st) < 0)
         return -errno;
-    /* root's is one that was just made, now or by a nmd that died right then */
+    /* one owned by root was just made, now or by an nmd that died before the chown */
     if (st.st_uid != uid && (st.st_uid != 0 || fchown(fd, uid, gid) < 0))
         return -EPERM;
     return st.st_uid == uid && (st.st_mode & 0777) != 0700 ? 0 : RET_NERRNO(fchmod(fd, is_public ? 0755 : 0750));
 }
 
-/* By who owns it now and not by who is in the account data base: an account may be gone while its files are there. */
+/* Returns the directory's present owner. The account data base isn't used, because an account may be deleted before its
+ * files. */
 int nm_layout_owner(int local_fd, const struct nm_cache_key *key, uid_t *ret_uid, gid_t *ret_gid)
 {
     char base[BASE_SIZE];

@@ -17,7 +17,7 @@ struct item {
     uint64_t id;
 };
 
-/* Exists while something of the user's is left over. */
+/* A user with failed removals. */
 struct user {
     TAILQ_ENTRY(user) link;
     struct nm_leftovers *all;
@@ -96,7 +96,7 @@ static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Returns whether this round has tried it, and takes it off the round. */
+/* Returns whether this round has tried the item, and removes it from the round. */
 static bool take_tried(struct user *u, uint64_t id)
 {
     for (unsigned i = 0; i < u->n_trying; i++)
@@ -107,7 +107,7 @@ static bool take_tried(struct user *u, uint64_t id)
     return false;
 }
 
-/* ---- what is left over ---- */
+/* ---- failed removals ---- */
 
 static struct user *find_user(struct nm_leftovers *l, const char *name)
 {
@@ -172,7 +172,7 @@ void nm_leftovers_gone(struct nm_leftovers *l, const char *user, uint64_t id)
         end_round(u);
 }
 
-/* ---- all of it ---- */
+/* ---- construction ---- */
 
 int nm_leftovers_new(const struct nm_leftovers_params *params, struct nm_leftovers **ret)
 {

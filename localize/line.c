@@ -9,11 +9,11 @@
 
 #include "util/macros.h"
 
-/* Is there while anything of the user's waits or runs. */
+/* A user with waiting or running items. */
 struct nm_line_user {
     TAILQ_ENTRY(nm_line_user) link;
     TAILQ_HEAD(, nm_line_item) waiting;
-    unsigned n_running; /* those that were written off, too */
+    unsigned n_running; /* includes those that were written off */
     char name[];
 };
 

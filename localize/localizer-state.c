@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer-state.h: what several files need of the cache. */
+/* See localizer-state.h: functions on the cache that several files need. */
 
 #include "localize/localizer-state.h"
 
@@ -8,7 +8,7 @@
 
 static const char *const types[] = {"FILE", "ARCHIVE", "PATTERN"};
 
-/* What two asks must have in common to share: of PUBLIC resources it isn't the user. */
+/* Returns the key of a resource. Asks with the same key share an entry; for PUBLIC resources the key has no user. */
 struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const struct nm_localizer_resource *res)
 {
     struct nm_cache_key key = {

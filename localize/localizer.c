@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See localizer.h. The cache (cache.h) knows what is there, batches (batches.h) do what there is to do; who asks is
- * in ask.c. */
+/* See localizer.h. The cache (cache.h) holds the entries, batches (batches.h) do the work, and ask.c handles the
+ * asks. */
 
 #include "localize/localizer-state.h"
 
@@ -19,19 +19,18 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-#define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than a large archive's end or a slow disk takes */
-/* A client that starts Java, asks for tickets and several servers may wait for its first byte. */
+#define SILENT_USEC (300 * NM_USEC_PER_SEC) /* more than finishing a large archive or a slow disk takes */
+/* A command may start Java, get tickets and ask several servers before its first byte arrives. */
 #define SILENT_TIMES 4
-/* So that who starts containers as fast as it can doesn't start as many workers. Cleaners of temporary files run once a
- * day. */
+/* Saves workers when containers start quickly one after the other. Cleaners of temporary files run only once a day. */
 #define CHECKED_USEC (10 * NM_USEC_PER_SEC)
-/* Half of a worker's own interval, since its lines come a little sooner or later than it writes them. */
+/* Half of a worker's own interval, since its lines arrive a little earlier or later than they are written. */
 #define TELL_USEC (NM_REPORT_INTERVAL_USEC / 2)
-#define NO_ENTRY UINT64_MAX /* the id of what isn't in the cache: a removal that somebody else wants */
+#define NO_ENTRY UINT64_MAX /* the id for removals of paths outside the cache (nm_localizer_remove()) */
 
-/* ---- what becomes of entries ---- */
+/* ---- results of batches ---- */
 
-/* No ask waits for the resource any more. An ask that ends by that is told in a turn of its own. */
+/* Ends all waits for the resource. An ask that ends by this is reported in a later turn. */
 static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -49,7 +48,7 @@ static void end_waits(struct nm_localizer *l, uint64_t id, const char *message)
     }
 }
 
-/* No batch fetches the resource any more. */
+/* Ends the fetch, after its last batch. */
 static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
 {
     struct nm_localizer_fetch *f = nm_cache_find(l->cache, id)->fetch;
@@ -61,9 +60,9 @@ static void end_fetch(struct nm_localizer *l, uint64_t id, const char *message)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* The note on the disk comes first: if nmd dies meanwhile, the next nmd learns from it that a part of the resource may
- * have to be removed. Not earlier, since who asks for thousands of resources may not get beyond the first. A removal
- * goes on without it: it is what makes room. */
+/* Writes the note on the disk before the worker starts: if nmd dies meanwhile, the next nmd learns from it that a part
+ * of the resource may have to be removed. It isn't written earlier, because an ask for thousands of resources may fail
+ * at the first one. A removal continues without a note, because it makes room. */
 static int on_begins(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -80,7 +79,7 @@ static void on_found_full(uint64_t id, void *userdata)
     f->is_full = true;
 }
 
-/* All who waited for it fail with the same words; who asks from now on has it tried anew. */
+/* Fails all asks that wait for the resource with the same message. The next ask tries again. */
 static void on_failed(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -89,7 +88,8 @@ static void on_failed(uint64_t id, const char *message, void *userdata)
     end_fetch(l, id, message);
 }
 
-/* Who asks from now on has it fetched anew, to another place. Nothing of it is removed before its worker has ended. */
+/* Abandons an entry: the next ask fetches the resource to another place. Its files are removed only after its worker
+ * has ended. */
 static void on_abandoned(uint64_t id, const char *message, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -102,17 +102,17 @@ static void on_fetched(uint64_t id, const struct nm_worker_reply *said, void *us
 {
     struct nm_localizer *l = userdata;
 
-    /* the worker's word, which a user could make it say: no resource counts for more than all that there may be */
+    /* The size comes from the worker, and a user could forge it, so it is capped at the cache's limit. */
     nm_cache_fetched(l->cache, id, NM_MIN(said->bytes, l->params.cache_max_bytes));
     nm_cache_checked(l->cache, id, nm_now_usec());
     if (said->is_listed)
         nm_cache_listed(l->cache, id);
-    /* what can't be remembered serves until nmd's end, and is found to be unfinished by the next */
+    /* If the note fails, the resource is used until nmd ends, and the next nmd finds it unfinished. */
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
     end_fetch(l, id, NULL);
 }
 
-/* The file goes last of all: until then it is what says that there is something to remove. */
+/* Removes the entry's file last: until then the file shows that there may be something to remove. */
 static void on_removed(uint64_t id, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -158,7 +158,7 @@ static void on_room(void *userdata)
     (void)nm_localizer_begin_turn(userdata);
 }
 
-/* False: it was told a moment ago. */
+/* Tells whether progress may be reported again. False: the last report is too recent. */
 static bool is_due(uint64_t *told_usec, uint64_t now_usec)
 {
     if (*told_usec > 0 && now_usec - *told_usec < TELL_USEC)
@@ -167,8 +167,8 @@ static bool is_due(uint64_t *told_usec, uint64_t now_usec)
     return true;
 }
 
-/* A user says how many lines come, of how many resources, and how many asks wait for one: each fetch is told of now and
- * then, and so is each ask. */
+/* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for one, so the reports
+ * for each fetch and for each ask are limited in rate. */
 static void on_progress(uint64_t id, const struct nm_worker_reply *said, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
@@ -195,7 +195,7 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *said, void *u
 
 /* ---- tidying ---- */
 
-/* The removals that one turn begins: all of one account's are in one batch. */
+/* The removals that one turn begins, with one batch per account. */
 struct removals {
     struct nm_batch *batches[NM_LOCALIZER_PIECE];
     size_t n;
@@ -216,8 +216,8 @@ static int batch_for(struct removals *rs, const char *user, const struct nm_batc
     return r;
 }
 
-/* The worker runs as whoever owns the account's directory, which lies in a directory of nmd's. An entry for which no
- * worker was ever started has nothing on the disk. */
+/* Adds a removal. The worker runs as the owner of the account's base directory, which lies in a directory of nmd's. An
+ * entry for which no worker was ever started has no files. */
 static int begin_to_remove(struct nm_localizer *l, const struct nm_cache_entry *e, struct removals *rs)
 {
     _cleanup_free_ char *target = nm_layout_target(l->local_dir, e);
@@ -250,7 +250,7 @@ static void remove_entry(struct nm_localizer *l, const struct nm_cache_entry *e,
 static void put_removals(struct nm_localizer *l, struct removals *rs)
 {
     for (size_t i = 0; i < rs->n; i++)
-        (void)nm_batches_put(l->batches, rs->batches[i]); /* tells of its failure itself */
+        (void)nm_batches_put(l->batches, rs->batches[i]); /* reports a failure through callbacks */
 }
 
 int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid_t gid, const char *path,
@@ -269,7 +269,8 @@ int nm_localizer_remove(struct nm_localizer *l, const char *user, uid_t uid, gid
     return nm_batches_put(l->batches, STEAL_PTR(b));
 }
 
-/* Before what runs has asked again for what it uses, everything looks unused. True: there may be more to do. */
+/* Begins some removals. It does nothing until running containers have asked for their resources again, because
+ * everything looks unused before. Returns whether there may be more to do. */
 static bool tidy(struct nm_localizer *l)
 {
     const struct nm_cache_entry *e;
@@ -298,8 +299,8 @@ static void on_retry(uint64_t id, void *userdata)
 
 /* ---- turns ---- */
 
-/* Takes the first ask of the list each time, because a listener that hears of an end may free any ask. Returns whether
- * there are more. */
+/* Reports the ends of asks. It takes the first ask of the list each time, because a listener may free any ask. Returns
+ * whether there are more. */
 static bool tell_ends(struct nm_localizer *l)
 {
     struct nm_localizer_ask *ask;
@@ -313,9 +314,8 @@ static bool tell_ends(struct nm_localizer *l)
     return !TAILQ_EMPTY(&l->ending);
 }
 
-/* Everything that follows from something is done here, in a turn of its own, so that no caller is called back from
- * within; and in pieces, since a user says how many resources there are. Those who ask nmd something (rpc/local) get
- * their turn between two pieces. */
+/* Does all deferred work, in a separate turn, so that no caller is called back from within its call. It works in
+ * pieces, because users control the number of resources. Requests to nmd (rpc/local) are served between two pieces. */
 static int on_turn(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct nm_localizer *l = userdata;
@@ -338,7 +338,8 @@ void nm_localizer_begin_to_tidy(struct nm_localizer *l)
     (void)nm_localizer_begin_turn(l);
 }
 
-/* What is still used leaves when the last container gives it back, and that is no longer than it takes them to end. */
+/* Ends an application. Resources still in use are removed when the last container releases them, which happens when it
+ * has ended. */
 void nm_localizer_end_application(struct nm_localizer *l, const char *user, const char *application)
 {
     nm_cache_end_application(l->cache, user, application);
@@ -394,12 +395,12 @@ static int open_dirs(struct nm_localizer *l)
     l->state_fd = RET_NERRNO(open(l->params.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (l->state_fd < 0)
         return l->state_fd;
-    /* accounts' directories are made in these by name */
+    /* accounts' directories are made by name in these two */
     if (nm_check_private_dir(l->local_fd) < 0 || nm_check_private_dir(l->state_fd) < 0)
         return -EPERM;
     if (mkdirat(l->local_fd, "usercache", 0755) < 0)
         return errno == EEXIST ? 0 : -errno;
-    /* whatever nmd's mask is: users go through it to theirs */
+    /* regardless of nmd's umask: users must be able to pass through it */
     return RET_NERRNO(fchmodat(l->local_fd, "usercache", 0755, 0));
 }
 

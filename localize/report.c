@@ -11,7 +11,7 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-/* Nobody who listens any more is no reason to stop: what is fetched is there for the next to ask. */
+/* Writes a line. A closed pipe is ignored, and the work continues: the fetched resource can serve the next ask. */
 static void say(struct nm_report *report, json_t *json)
 {
     char line[NM_REPORT_LINE_MAX_BYTES];
@@ -41,8 +41,8 @@ void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed)
                           is_listed ? json_true() : NULL, "state", "done", "bytes", (json_int_t)bytes));
 }
 
-/* A message may quote a server, and ends on somebody's terminal: what isn't plain text becomes '?'. Its length
- * leaves room for what JSON puts before quotes. */
+/* Reports a failure. The message may quote a server and is shown on terminals, so characters other than plain text
+ * become '?'. Its limit leaves room for the backslashes that JSON adds before quotes. */
 void nm_report_failed(struct nm_report *report, int error, const char *message)
 {
     char plain[NM_REPORT_LINE_MAX_BYTES / 2 - 64];

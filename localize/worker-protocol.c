@@ -25,8 +25,8 @@ static int get_state(const char *word, enum nm_worker_reply_state *ret)
     return -EBADMSG;
 }
 
-/* Strict, as the worker's own reader is. A line is for one item of one list: another one was not written by our worker,
- * and who else writes there is the user. */
+/* Parses a line strictly, as the worker parses its work. A line is about one item of one list; any other line was not
+ * written by nm-localizer, but by another process of the user's. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret)
 {
     _cleanup_(nm_worker_reply_done) struct nm_worker_reply said = {.error = ""};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See java-regex.h: classes of characters. PCRE2 has neither unions of classes nor intersections; since each stands for
- * one character, A and B is (?=A)B, and A or B is (?:A|B).
+ * See java-regex.h: classes of characters. PCRE2 has neither unions nor intersections of classes. Since each class
+ * stands for one character, "A and B" is written as (?=A)B, and "A or B" as (?:A|B).
  */
 
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #define MAX_DEPTH 8U
 #define MAX_POINT 0x10ffffU
 
-/* ---- what a backslash stands for ---- */
+/* ---- escapes ---- */
 
 struct range {
     unsigned low, high;
 };
 
-/* POSIX's names, which in Java are of ASCII. */
+/* POSIX names, which in Java cover ASCII only. */
 static const struct {
     const char *name;
     struct range ranges[5];
@@ -40,12 +40,12 @@ static const struct {
     {"Space", {{'\t', '\r'}, {' ', ' '}}},
 };
 
-/* Not C and Cn, in which Java's versions have different characters. */
+/* C and Cn are missing, because Java versions disagree about their characters. */
 static const char *const categories[] = {"L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Me", "Mc", "N",  "Nd",
                                          "Nl", "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm",
                                          "Sc", "Sk", "So", "Z",  "Zs", "Zl", "Zp", "Cc", "Cf", "Co"};
 
-/* Ascending, or what lies between them. */
+/* Prints the ranges, which ascend, or the gaps between them (negated). */
 static void print_ranges(const struct range *ranges, size_t n, bool negated, char *buf, size_t size)
 {
     unsigned next = 0;
@@ -64,7 +64,7 @@ static void print_ranges(const struct range *ranges, size_t n, bool negated, cha
         (void)snprintf(buf + used, size - used, "\\x{%x}-\\x{%x}", next, MAX_POINT);
 }
 
-/* After \p or \P: {Name}, or one letter. */
+/* Reads {Name} or one letter after \p or \P. */
 static int property(struct nm_java_regex *r, bool negated, struct nm_java_escape *ret)
 {
     size_t size = *r->at == '{' ? strcspn(r->at, "}") : 1;
@@ -95,7 +95,7 @@ static int property(struct nm_java_regex *r, bool negated, struct nm_java_escape
     return 0;
 }
 
-/* 0 and up to three digits, of which the first is below 4 if there are three. */
+/* Reads up to three octal digits after \0. If there are three, the first is below 4. */
 static int octal(struct nm_java_regex *r, unsigned *ret)
 {
     unsigned n = 0, c = 0;
@@ -118,7 +118,7 @@ static int hex_digits(struct nm_java_regex *r, size_t n, unsigned *ret)
     return 0;
 }
 
-/* \xhh, \x{h..h} or \uhhhh, of which two may make one character. */
+/* Reads \xhh, \x{h..h} or \uhhhh. Two \uhhhh may be a surrogate pair. */
 static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
 {
     unsigned low;
@@ -144,7 +144,7 @@ static int hexadecimal(struct nm_java_regex *r, bool is_u, unsigned *ret)
     return e;
 }
 
-/* A letter that stands for one character. 1: it doesn't. */
+/* Reads a letter that stands for one character. Returns 1 if it doesn't. */
 static int control(struct nm_java_regex *r, char letter, unsigned *ret)
 {
     static const char letters[] = "tnrfae", meanings[] = "\t\n\r\f\a\033";
@@ -203,7 +203,7 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
 
 /* ---- classes ---- */
 
-/* [..] is taken apart into operands with && between them; each is a union of items and further classes. */
+/* One operand of a class: [..] consists of operands separated by &&. Each is a union of items and nested classes. */
 struct operand {
     FILE *items, *classes;
     char *items_text, *classes_text;
@@ -250,7 +250,7 @@ static void put_range(FILE *out, unsigned low, unsigned high)
     }
 }
 
-/* With (?i) also the letters of ASCII that are in it in the other case. */
+/* Writes a range. With (?i) it adds the range's ASCII letters in the other case. */
 static void put_item(const struct nm_java_regex *r, FILE *out, unsigned low, unsigned high)
 {
     put_range(out, low, high);
@@ -260,7 +260,7 @@ static void put_item(const struct nm_java_regex *r, FILE *out, unsigned low, uns
     put_range(out, most(low, 'A') + 0x20, least(high, 'Z') + 0x20);
 }
 
-/* A character, or what a backslash stands for. */
+/* Reads a character or an escape. */
 static int class_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
 {
     if (nm_java_is_at(r, "\\")) {
@@ -271,7 +271,7 @@ static int class_escape(struct nm_java_regex *r, struct nm_java_escape *ret)
     return 0;
 }
 
-/* One character, a range or a set. '-' makes a range unless it is last. */
+/* Translates one character, a range or a set. '-' makes a range unless it is last. */
 static int item(struct nm_java_regex *r, FILE *out)
 {
     struct nm_java_escape low, high;
@@ -301,7 +301,7 @@ static int item(struct nm_java_regex *r, FILE *out)
     return 0;
 }
 
-/* A class in a class, behind its '['. */
+/* Translates a nested class, after its '['. */
 static int inner(struct nm_java_regex *r, struct operand *o)
 {
     FILE *out = r->out;
@@ -315,7 +315,8 @@ static int inner(struct nm_java_regex *r, struct operand *o)
     return e;
 }
 
-/* Up to "&&" or "]". Of items behind a class in a right operand Java drops some. */
+/* Reads an operand up to "&&" or "]". Items after a nested class are refused in a right operand, because Java drops
+ * some of them. */
 static int read_operand(struct nm_java_regex *r, bool is_first, struct operand *o)
 {
     for (nm_java_skip_marks(r); *r->at; nm_java_skip_marks(r)) {
@@ -356,7 +357,7 @@ static int put_operand(FILE *out, struct operand *o, bool negated)
     return 0;
 }
 
-/* *ret_more: an "&&" has followed. */
+/* Translates one operand. *ret_more: an "&&" follows it. */
 static int class_operand(struct nm_java_regex *r, bool is_first, bool negated, bool *ret_more)
 {
     _cleanup_(operand_done) struct operand o;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See java-regex.h. The names are those of java.util.regex.Pattern's own parser, where there is one. */
+/* See java-regex.h. Functions have the names of java.util.regex.Pattern's own parser where it has counterparts. */
 
 #include "localize/pattern/java-regex.h"
 
@@ -10,14 +10,14 @@
 #include "util/error.h"
 #include "util/utf8.h"
 
-#define MAX_DEPTH 50U /* PCRE2 has 250, of which a class may take several */
+#define MAX_DEPTH 50U /* PCRE2's limit is 250, and a class may need several levels */
 #define LINE_ENDS "\\n\\r\\x{85}\\x{2028}\\x{2029}"
-/* Java's $ is before a line's end at the end, but not between the two characters of one. */
+/* Java's $ matches before a line end at the end of the text, but not between the two characters of one. */
 #define BEFORE_LAST_LINE_END "(?=(?:\\r\\n|(?<!\\r)\\n|[\\r\\x{85}\\x{2028}\\x{2029}])?\\z)"
 
 static int sequence(struct nm_java_regex *r, bool in_group);
 
-/* Is there this text? Then it is taken. */
+/* Takes this text if it comes next, and returns whether it did. */
 static bool take(struct nm_java_regex *r, const char *text)
 {
     if (!nm_java_is_at(r, text))
@@ -46,7 +46,7 @@ static void put_literal(struct nm_java_regex *r, unsigned c)
 
 /* ---- groups ---- */
 
-/* The letters of (?is-is) or (?is-is:, behind the question mark. */
+/* Reads the letters of (?is-is) or (?is-is: after the question mark. */
 static int flags(struct nm_java_regex *r)
 {
     bool on = true;
@@ -63,7 +63,7 @@ static int flags(struct nm_java_regex *r)
     return *r->at ? 0 : nm_java_refuse(r, "a group is not closed");
 }
 
-/* Java's names are letters and digits, where PCRE2 would take more. */
+/* Reads a group's name. Java allows letters and digits only, PCRE2 more. */
 static int name(struct nm_java_regex *r)
 {
     const char *begin = r->at;
@@ -77,8 +77,8 @@ static int name(struct nm_java_regex *r)
     return 0;
 }
 
-/* After "(": what kind of a group it is. 1: it was flags alone, and there is no group; *ret_number: of one that
- * captures; *ret_looks: it is an assertion. */
+/* Reads the kind of a group after "(". Returns 1 for flags alone, which make no group. *ret_number: number of a
+ * capturing group. *ret_looks: the group is an assertion. */
 static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_looks)
 {
     static const char *const plain[] = {"?:", "?>", "?=", "?!", "?<=", "?<!"};
@@ -108,7 +108,7 @@ static int begin_group(struct nm_java_regex *r, unsigned *ret_number, bool *ret_
     return 0;
 }
 
-/* After "(". Flags that are set in a group hold to its end. */
+/* Translates a group after its "(". Flags that are set in a group hold to its end. */
 static int group(struct nm_java_regex *r, bool *ret_repeats)
 {
     const bool ignored_case = r->ignores_case, dotted_all = r->dots_all;
@@ -134,9 +134,9 @@ static int group(struct nm_java_regex *r, bool *ret_repeats)
     return 0;
 }
 
-/* ---- what stands for a place or a character ---- */
+/* ---- anchors and characters ---- */
 
-/* After a backslash, what a class can't have. 1: it was none of those. */
+/* Translates an escape that is invalid in a class, after its backslash. Returns 1 if it is another escape. */
 static int place(struct nm_java_regex *r, bool *ret_repeats)
 {
     const char c = *r->at;
@@ -182,7 +182,8 @@ static int backslash(struct nm_java_regex *r, bool *ret_repeats)
     return 0;
 }
 
-/* *ret_repeats: a quantifier may follow. In Java it may follow on more, where it means nothing. */
+/* Translates one atom. *ret_repeats: a quantifier may follow. Java allows quantifiers after other atoms, too, where
+ * they have no effect. */
 static int atom(struct nm_java_regex *r, bool *ret_repeats)
 {
     *ret_repeats = true;
@@ -208,9 +209,9 @@ static int atom(struct nm_java_regex *r, bool *ret_repeats)
     return 0;
 }
 
-/* ---- how often ---- */
+/* ---- quantifiers ---- */
 
-/* {n}, {n,} or {n,m}: to PCRE2 others are text, to Java a mistake. */
+/* Reads {n}, {n,} or {n,m}. Other braces are text in PCRE2, but an error in Java. */
 static int braces(struct nm_java_regex *r)
 {
     const char *begin = r->at;
@@ -251,7 +252,7 @@ static int quantifier(struct nm_java_regex *r, bool repeats)
     return is_quantifier(r) ? nm_java_refuse(r, "something is repeated twice") : 0;
 }
 
-/* Up to the group's ')' or to the end. */
+/* Translates up to the group's ')' or to the end. */
 static int sequence(struct nm_java_regex *r, bool in_group)
 {
     for (nm_java_skip_marks(r); *r->at; nm_java_skip_marks(r)) {

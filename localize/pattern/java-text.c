@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See java-regex.h: reading the expression, and what is written in the same way everywhere. */
+/* See java-regex.h: functions that read the expression and write characters. */
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ unsigned nm_java_take(struct nm_java_regex *r)
     unsigned c;
 
     if (n == 0)
-        n = 1; /* was said to be UTF-8 */
+        n = 1; /* the text should be UTF-8 */
     c = (unsigned char)*r->at & masks[n];
     for (size_t i = 1; i < n; i++)
         c = c << 6 | ((unsigned char)r->at[i] & 0x3fU);
