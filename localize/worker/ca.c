@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See ca.h. Only a TLS connection has curl load the file. This one is to a socket of our own, which is closed as soon
- * as curl has connected: it comes to nothing, but not before the file was loaded. */
+/* See ca.h. curl loads the file only for a TLS connection. So this code connects curl to a socket of our own, and
+ * closes the socket as soon as curl has connected. The connection fails, but the file has been loaded by then. */
 
 #include "localize/worker/ca.h"
 
@@ -15,7 +15,7 @@
 #define MOST_MSEC 3000L
 #define TURN_MSEC 100
 
-/* Listens at a port of loopback that the kernel chooses. */
+/* Listens on a loopback port that the kernel chooses. */
 static int open_listener(char *url, size_t size)
 {
     _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -37,7 +37,7 @@ static bool set_options(CURL *curl, const char *url, const char *file)
            curl_easy_setopt(curl, CURLOPT_CAINFO, file) == CURLE_OK;
 }
 
-/* What the connection came to. */
+/* Makes the connection and returns its result. */
 static CURLcode connect_once(CURLM *multi, int listener)
 {
     struct curl_waitfd extra = {.fd = listener, .events = CURL_WAIT_POLLIN};
@@ -86,6 +86,6 @@ int nm_ca_check(const char *file, char **ret_message)
     if (fd < 0)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
     if (load(file, &code) < 0 || code != CURLE_SSL_CACERT_BADFILE)
-        return 0; /* nothing that is known speaks against it */
+        return 0; /* no defect is known */
     return nm_fail(ret_message, -EBADMSG, "it has no certificate in PEM format, or one of them is damaged");
 }

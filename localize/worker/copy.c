@@ -16,7 +16,7 @@
 
 #define PIECE_BYTES (8 * NM_MIB)
 
-/* By hand, where the kernel can't. */
+/* Copies a piece through a buffer, if the kernel can't copy it. */
 static ssize_t copy_bytes(int from_fd, int to_fd)
 {
     char buf[64U << 10];
@@ -30,26 +30,27 @@ static ssize_t copy_bytes(int from_fd, int to_fd)
     return n;
 }
 
-/* copy_file_range() says EXDEV where it can't copy between two file systems. */
+/* Tells whether the kernel can't copy between these files. copy_file_range() fails with EXDEV for some pairs of file
+ * systems. */
 static bool is_lacking(int error)
 {
     return error == EXDEV || nm_error_is_not_supported(error);
 }
 
-/* The kernel copies: best by sharing extents or within the file system, else between any two by sendfile, where the
- * source's file system has that; those are as far as each has got when the next one is asked. */
+/* Copies a piece in the kernel: with copy_file_range(), which may share extents, else with sendfile(), if the source's
+ * file system supports it. Both advance the file offsets, so the next method continues where the last one stopped. */
 static ssize_t copy_piece(int from_fd, int to_fd)
 {
     ssize_t n = copy_file_range(from_fd, NULL, to_fd, NULL, PIECE_BYTES, 0);
 
-    /* for files whose size the kernel doesn't know beforehand, copy_file_range says 0 at once */
+    /* copy_file_range() returns 0 for files whose size the kernel doesn't know */
     if (n > 0 || (n < 0 && !is_lacking(errno)))
         return n;
     n = sendfile(to_fd, from_fd, NULL, PIECE_BYTES);
     return n >= 0 || !is_lacking(errno) ? n : copy_bytes(from_fd, to_fd);
 }
 
-/* In pieces, so that progress can be told and an end be put to it; a file may grow while it is copied, too. */
+/* Copies in pieces, so that progress can be reported and limits checked; a file may grow while it is copied. */
 int nm_copy_file(int from_fd, int to_fd, uint64_t most_bytes, uint64_t deadline_usec,
                  void (*progress)(void *userdata, uint64_t bytes, uint64_t total_bytes), void *userdata,
                  uint64_t *ret_bytes)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Schemes that we don't speak have a command of the administrator's. Among its words "{target}" stands for the file
- * that it is to make; the resource is "{uri}" as Hadoop's shell takes it, and "{encoded-uri}" as all others do. It runs
- * as the container's user, as we do, and in our process group, with which it is killed. Hadoop's own client is what it
- * is made for: `hadoop fs -get {uri} {target}`. What it says on its standard error is the reason when it fails. When
- * the source was modified only it can tell, so the timestamp goes unchecked.
+ * Fetches other schemes with a command that the administrator configures. In the command's words "{target}" is replaced
+ * by the file to make, "{uri}" by the resource as Hadoop's shell reads it, and "{encoded-uri}" by the resource's plain
+ * URI. The command runs as the container's user, in the worker's process group, with which it is killed. It is meant
+ * for Hadoop's own client: `hadoop fs -get {uri} {target}`. Its output on standard error explains a failure. Only the
+ * command could read the source's modification time, so the timestamp isn't checked.
  */
 
 #include <assert.h>
@@ -32,12 +32,12 @@ NM_DEFINE_CLEANUP(char *, curl_free)
 struct command {
     pid_t pid;
     int pidfd;
-    int errors_fd; /* the pipe's end that we read */
+    int errors_fd; /* read end of the pipe */
     char errors[MAX_ERROR_BYTES + 1];
     size_t errors_size;
 };
 
-/* A command that is still there isn't wanted any more. */
+/* Kills the command if it is still running. */
 static void command_done(struct command *c)
 {
     if (c->pid > 0) {
@@ -56,7 +56,7 @@ static void free_words(char ***words)
     free(*words);
 }
 
-/* What may stand among a command's words. */
+/* A placeholder in a command's words, with its replacement. */
 struct stand_in {
     const char *word, *text;
 };
@@ -69,8 +69,8 @@ static const struct stand_in *find_stand_in(const struct stand_in *all, const ch
     return NULL;
 }
 
-/* What stands for something need not be a word of its own: "--to={target}". In one pass, since a URI may hold such
- * a text. */
+/* Replaces placeholders, which may be parts of words: "--to={target}". It makes one pass, because a URI may contain the
+ * text of a placeholder. */
 static char *expand(const char *word, const struct stand_in *all)
 {
     char *text = NULL;
@@ -112,9 +112,9 @@ static int make_words(json_t *list, const struct stand_in *all, char ***ret)
     return 0;
 }
 
-/* Makes the URI that Hadoop's shell understands as the same file. The shell doesn't decode percent escapes in a path,
- * so they are decoded here; and it takes the path for a pattern (GlobPattern), so characters with a meaning there get a
- * backslash. Scheme and authority stay as they are. -EINVAL: the decoded path has a NUL. */
+/* Makes the URI that Hadoop's shell reads as the same file. The shell doesn't decode percent escapes in a path, so they
+ * are decoded here. It also reads the path as a pattern (GlobPattern), so characters with a special meaning get a
+ * backslash. Scheme and authority are unchanged. -EINVAL: the decoded path has a NUL. */
 static int make_shell_uri(const char *uri, char **ret)
 {
     const char *path = strchr(uri, ':') + 1;
@@ -143,13 +143,13 @@ static int make_shell_uri(const char *uri, char **ret)
     return 0;
 }
 
-/* What nmd says, and as whom Hadoop is to take us: the account may be one that all share. */
+/* Sets nmd's environment and the user name for Hadoop: many users may share the account. */
 static int set_environment(const struct nm_work *work)
 {
     const char *name;
     json_t *value;
 
-    /* without one of UTF-8 a JVM makes question marks of what isn't ASCII among its words */
+    /* without a UTF-8 locale a JVM turns non-ASCII characters of its arguments into question marks */
     if (setenv("LC_ALL", "C.UTF-8", 1) < 0)
         return -errno;
     json_object_foreach(work->environment, name, value)
@@ -158,7 +158,8 @@ static int set_environment(const struct nm_work *work)
     return work->user && setenv("HADOOP_USER_NAME", work->user, 1) < 0 ? -errno : 0;
 }
 
-/* Our own limit is for what we do ourselves. A JVM reserves by the memory of its host, whatever it uses then. */
+/* Starts the command with its own memory limit, because the worker's limit is too low: a JVM reserves memory in
+ * proportion to the host's, whatever it uses then. */
 static int start_process(struct command *c, const struct nm_work_limits *limits, char **words,
                          const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes)
 {
@@ -194,7 +195,7 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
         return -ENOMEM;
     }
     r = -posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    /* our standard output is for nmd */
+    /* the worker's standard output is for reports to nmd */
     if (r == 0)
         r = -posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (r == 0)
@@ -213,7 +214,8 @@ static int spawn(struct command *c, const struct nm_work *work, char **words)
     return c->pidfd < 0 ? c->pidfd : 0;
 }
 
-/* Keeps the first that it says: what is wrong comes before what follows from it. Returns false at its end. */
+/* Reads the command's errors and keeps the first part: the cause comes before its consequences. Returns false at the
+ * end of the output. */
 static bool read_errors(struct command *c)
 {
     char buf[4096];
@@ -226,8 +228,8 @@ static bool read_errors(struct command *c)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* All in the directory, which is this fetch's alone: Hadoop's client writes under another name until it has everything.
- * A command that makes thousands of files is counted as far as this goes. */
+/* Counts the bytes of all files in the directory, which only this fetch uses, because Hadoop's client writes under
+ * another name until the file is complete. If a command makes thousands of files, only the first ones are counted. */
 static uint64_t count_bytes(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,7 +248,8 @@ static uint64_t count_bytes(int dir_fd)
     return bytes;
 }
 
-/* Until it ends, takes too long or makes too much. nmd hears also that we wait, and ends us if no byte comes. */
+/* Waits until the command ends, exceeds its time, or writes too much. Reports tell nmd that the worker is waiting, so
+ * nmd can end it if no byte comes. */
 static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch_to *to, char **ret_message)
 {
     struct pollfd fds[] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = c->errors_fd, .events = POLLIN}};
@@ -269,7 +272,7 @@ static int wait_for(struct command *c, struct nm_fetch *f, const struct nm_fetch
     }
 }
 
-/* Its own words are the best reason there is; they are cut where somebody would scroll. */
+/* Checks the exit status. The command's own output, truncated, is the best explanation of a failure. */
 static int check_end(struct command *c, const char *name, char **ret_message)
 {
     int status;
@@ -284,7 +287,8 @@ static int check_end(struct command *c, const char *name, char **ret_message)
                    c->errors_size > 0 ? c->errors : "it gave no reason");
 }
 
-/* What it made is as foreign as what a server sends: no link is followed, and a FIFO doesn't hold us up. */
+/* Opens the command's result, which is as untrusted as a server's data: links are not followed, and a FIFO doesn't
+ * block. */
 static int open_result(const struct nm_fetch *f, const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {
     _cleanup_close_ int fd = openat(to->dir_fd, to->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

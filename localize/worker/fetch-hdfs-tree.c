@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A directory of HDFS as a resource: lists, and file by file. Each question has attempts of its own, so that a large
- * directory isn't begun anew when a name node fails over in the middle of it. */
+/* Fetches a directory of HDFS as a resource: lists directories and copies file by file. Each request has its own
+ * attempts, so that a large directory isn't fetched again when a name node fails over half-way. */
 
 #include <inttypes.h>
 
 #include "localize/worker/fetch-hdfs.h"
 #include "util/error.h"
 
-/* A name node tells all of a directory at once: some 10,000 files are 4 MB. */
+/* Limit on a listing. A name node lists a directory in one answer: some 10,000 files are 4 MB. */
 #define LIST_BYTES (16 * NM_MIB)
 
-/* What is being copied: of the tree one directory, and of that one entry. */
+/* The directory of the tree that is being copied. */
 struct walk {
     struct nm_fetch_tree *tree;
     const struct nm_uri *uri;

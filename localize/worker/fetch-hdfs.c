@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * hdfs:, webhdfs: and swebhdfs:, all through WebHDFS. The authority is a name node, or a name service of
- * several, of which one is active: they are asked in turn, beginning with the one that answered last. A name node
- * sends us on to a data node for the bytes, always to the same where one runs on our own host; one that fails is
- * named in the next question (excludedatanodes), so that another replica is had.
+ * Fetches hdfs:, webhdfs: and swebhdfs: through WebHDFS. The authority is a name node, or a name service with several
+ * name nodes of which one is active. They are asked in turn, beginning with the one that answered last. A name node
+ * redirects to a data node for the bytes, always to the same one if a data node runs on this host. A data node that
+ * fails is named in the next request (excludedatanodes), so that another replica is read.
  */
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 #define HTTPS_PORT 9871U
 #define SECOND_ANSWER_USEC (5 * NM_USEC_PER_SEC)
 
-/* A port of WebHDFS is that of one name node, of maybe several on its host. */
+/* Finds a host's name nodes. A WebHDFS port identifies one of several name nodes on its host. */
 static json_t *find_host(json_t *name_nodes, const char *prefix, const struct nm_uri *uri)
 {
     return nm_name_nodes_find(name_nodes, prefix, uri->host, uri->port,
@@ -32,8 +32,8 @@ static bool has_tls(const struct nm_work *work, const struct nm_uri *uri)
     return work->https || uri->has_tls;
 }
 
-/* The name nodes that are configured for it; without a host, as the scheme. NULL: none are. Where the policy isn't TLS
- * for all, swebhdfs: has addresses of its own. */
+/* Finds the name nodes that are configured for the URI, or for its scheme if it has no host. NULL: none are. If TLS is
+ * not the policy for all, swebhdfs: has separate addresses. */
 static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *uri)
 {
     char key[64];
@@ -48,7 +48,7 @@ static json_t *find_name_nodes(const struct nm_work *work, const struct nm_uri *
     return list || (uri->has_tls && !work->https) ? list : find_host(work->name_nodes, "", uri);
 }
 
-/* An hdfs: URI's port is that of Hadoop's RPC, of which we know nothing. */
+/* Prints the default address. An hdfs: URI's port is for Hadoop's RPC, and doesn't tell the WebHDFS port. */
 static void print_default_base(const struct nm_work *work, const struct nm_uri *uri, char *buf, size_t size)
 {
     unsigned port = has_tls(work, uri) ? HTTPS_PORT : HTTP_PORT;
@@ -58,7 +58,8 @@ static void print_default_base(const struct nm_work *work, const struct nm_uri *
     (void)snprintf(buf, size, "%s://%s:%u", has_tls(work, uri) ? "https" : "http", uri->host, port);
 }
 
-/* A name node believes any name that RPC tells it, but by WebHDFS only such as begin with a letter, by default. */
+/* Tells whether the user's name was refused. By default a name node accepts any name through RPC, but through WebHDFS
+ * only names that begin with a letter. */
 static bool is_refused_name(const char *user, const char *text)
 {
     return user && strstr(text, "does not belong to the domain") && strstr(text, user);
@@ -71,12 +72,12 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
 
     if (nm_webhdfs_parse_exception(answer->text, answer->text_size, &class, &text) < 0)
         return nm_fail(ret_message, answer->status >= 500 ? -EIO : r, "%s answers with HTTP %ld", base, answer->status);
-    /* of these the next name node, or this one in a while, may know better */
+    /* the next name node, or this one later, may answer */
     if (nm_streq(class, "StandbyException") || nm_streq(class, "RetriableException") || answer->status >= 500)
         r = -EIO;
     else if (nm_streq(class, "FileNotFoundException"))
         r = -ENOENT;
-    text[strcspn(text, "\n")] = '\0'; /* Java's stack follows */
+    text[strcspn(text, "\n")] = '\0'; /* a Java stack trace follows */
     if (is_refused_name(user, text))
         return nm_fail(ret_message, r,
                        "%s refuses the user's name: %s: %s; dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml of "
@@ -84,7 +85,7 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     return nm_fail(ret_message, r, "%s refuses: %s: %s", base, class, text);
 }
 
-/* Follows a redirect by ourselves, where it is to a data node in a user's name that curl would take on as it is. */
+/* Follows a redirect without curl, which would use an incorrect user name in the location unchanged. */
 static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm_http_answer *answer,
                   char **ret_message)
 {
@@ -92,7 +93,7 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
     int r = nm_webhdfs_mend_location(answer->location, f->work->user, &mended);
 
     if (r == 0)
-        as_is = strdup(answer->location); /* curl's goes with the next request */
+        as_is = strdup(answer->location); /* curl's string is valid until the next request only */
     if (r < 0 || (r == 0 && !as_is))
         return -ENOMEM;
     request->url = mended ?: as_is;
@@ -104,7 +105,8 @@ static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm
 
 /* ---- data nodes that fail ----------------------------------------------------------------- */
 
-/* Of a URL; "": one of which a name node couldn't be told, as of IPv6: it would take that for a host and a port. */
+/* Reads the host of a URL. "": a host that can't be named to a name node, such as an IPv6 address, which it would split
+ * into host and port. */
 static void read_host(const char *url, char *buf, size_t size)
 {
     const char *host = strstr(url, "://");
@@ -141,8 +143,8 @@ static bool add_dead(struct nm_fetch *f, const char *host)
     return true;
 }
 
-/* A name node sends us to a name, and knows its data nodes by their addresses. False: it is excluded already, or can't
- * be: asking again wouldn't help. */
+/* Excludes a data node by its addresses, since name nodes redirect to names but identify data nodes by addresses.
+ * False: it is excluded already, or can't be, so another request wouldn't help. */
 static bool exclude(struct nm_fetch *f, const char *host)
 {
     const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
@@ -162,9 +164,9 @@ static bool exclude(struct nm_fetch *f, const char *host)
     return ok;
 }
 
-/* ---- questions ---------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------- */
 
-/* Begins an empty file anew: a data node may have broken off in the middle. */
+/* Empties the file again: a data node may have failed in the middle. */
 static int empty(int fd)
 {
     return fd < 0 || (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0) ? 0 : -errno;
@@ -189,7 +191,7 @@ static int make_url(const struct nm_fetch *f, const struct nm_hdfs_question *q, 
     return asprintf(ret, "%s&excludedatanodes=%s", url, f->dead_nodes) < 0 ? -ENOMEM : 0;
 }
 
-/* node: of the data node to which the question led, where it did. */
+/* Makes one request. node: the host of the data node that the request was redirected to, if any. */
 static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                     char *node, size_t node_size, char **ret_message)
 {
@@ -225,9 +227,9 @@ static int ask_once(struct nm_fetch *f, const struct nm_hdfs_question *q, const 
     return 0;
 }
 
-/* One question to one name node, and to as many data nodes as it sends us to. When all of them have failed, it is the
- * last one's failure that is told, not that the name node knows no further one; and they are forgotten, for the next
- * attempt. */
+/* Asks one name node, and each data node that it redirects to. If all of them have failed, the last data node's failure
+ * is reported, and not that the name node knows no other one. The list of failed data nodes is then cleared for the
+ * next attempt. */
 static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base, struct nm_http_answer *ret,
                    char **ret_message)
 {
@@ -262,7 +264,7 @@ static int ask_one(struct nm_fetch *f, const struct nm_hdfs_question *q, const c
     return failed;
 }
 
-/* What one has answered already isn't waited for as long: another may hang. */
+/* Asks another name node after one has answered, with a shorter deadline, because the other one may hang. */
 static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, const char *base,
                        struct nm_http_answer *ret, char **ret_message)
 {
@@ -276,9 +278,9 @@ static int ask_another(struct nm_fetch *f, const struct nm_hdfs_question *q, con
     return r;
 }
 
-/* Each name node once; if none knows, the caller's next attempt asks them all again. What one of them refuses for
- * good (no right to it) the others would refuse as well; but that there is no such file may be what one says that lags
- * behind, as an observer does. It holds when none of the others has the file. */
+/* Asks each name node once; if all fail, the caller's next attempt asks them again. A permanent refusal (no permission)
+ * is final, since the others would refuse as well. An answer that the file doesn't exist may come from a name node that
+ * lags behind, such as an observer, so it is final only if no other one has the file. */
 int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hdfs_question *q,
                 struct nm_http_answer *ret, char **ret_message)
 {
@@ -318,7 +320,7 @@ int nm_hdfs_ask(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_hd
     return *ret_message ? -ENOENT : r;
 }
 
-/* Of the file, or of a directory above it: the first path_len bytes of its path. */
+/* Gets the status of the file or of a directory above it: the first path_len bytes of the path. */
 static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_len, struct nm_webhdfs_status *ret,
                       char **ret_message)
 {
@@ -335,7 +337,7 @@ static int get_status(struct nm_fetch *f, const struct nm_uri *uri, size_t path_
                  : 0;
 }
 
-/* As for files of this host: what is PUBLIC must be so at its source. */
+/* Checks that a PUBLIC resource is readable for all at its source, as for files of this host. */
 static int check_public(struct nm_fetch *f, const struct nm_uri *uri, const struct nm_webhdfs_status *status,
                         char **ret_message)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* http: and https: to any server. */
+/* Fetches http: and https: from any server. */
 
 #include "localize/worker/fetch-schemes.h"
 #include "util/error.h"
 
-/* Some refusals are said to be for a while: too many requests, and what a server or a proxy can't do now. */
+/* Reports a refusal. Some statuses are temporary: too many requests, and errors of a server or a proxy. */
 static int refused(long status, char **ret_message)
 {
     bool may_pass = status == 408 || status == 429 || status >= 500;
@@ -34,6 +34,6 @@ int nm_fetch_http(struct nm_fetch *f, const struct nm_resource *res, int fd, cha
         return r;
     if (answer.status != 200)
         return refused(answer.status, ret_message);
-    /* Hadoop's own client of HTTP says 0 for the time of each file, so that is what most jobs come with. */
+    /* Hadoop's own HTTP client reports a time of 0 for each file, so most jobs submit 0. */
     return res->timestamp_msec == 0 ? 0 : nm_fetch_check_time(res, answer.modified_msec, ret_message);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A directory of this host as a resource. Links are followed, as Hadoop does it, with no more rights than the user has
- * who asks; not in what is PUBLIC, where a directory on a link's way could be one that not everybody may enter.
+ * Fetches a directory of this host as a resource. Links are followed with the requesting user's rights, as in Hadoop.
+ * Links in PUBLIC resources are refused, because a directory on a link's path may be closed to some users.
  */
 
 #include <dirent.h>
@@ -44,13 +44,13 @@ static int copy_dir(struct nm_fetch_tree *t, int fd, int to_fd, const char *name
 static int copy_entry(struct nm_fetch_tree *t, int from_fd, int to_fd, const char *name, unsigned depth,
                       char **ret_message)
 {
-    /* a FIFO must not hold us up */
+    /* O_NONBLOCK: a FIFO must not block the worker */
     _cleanup_close_ int fd = openat(from_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
                                                        (t->is_public ? O_NOFOLLOW : 0));
     struct stat st;
     int r;
 
-    if (fd < 0 && errno == ENOENT) /* a link to nothing, or gone since: Hadoop passes over those */
+    if (fd < 0 && errno == ENOENT) /* a dangling link, or removed since: Hadoop skips both */
         return 0;
     if (fd < 0 && errno == ELOOP && t->is_public)
         return nm_fail(ret_message, -ELOOP, "it is a link, and what is PUBLIC may have none in it");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* file: names a file or directory of this host, as the user who asks for it may read it. */
+/* Opens file: resources, files or directories of this host that the requesting user can read. */
 
 #include <sys/stat.h>
 
 #include "localize/worker/fetch-schemes.h"
 #include "util/error.h"
 
-/* Everybody is given what is PUBLIC, so everybody must be able to read it where it is. */
+/* Checks that all users can read a PUBLIC resource at its source, since all users may get it. */
 static int check_public(const char *path, const struct stat *st, char **ret_message)
 {
     _cleanup_free_ char *dir = strdup(path);
@@ -33,16 +33,16 @@ static int check_public(const char *path, const struct stat *st, char **ret_mess
     return 0;
 }
 
-/* As Java rounds it: down. */
+/* Returns the modification time, rounded down as in Java. */
 static uint64_t modified_msec(const struct stat *st)
 {
     return st->st_mtim.tv_sec < 0 ? 0 : (uint64_t)st->st_mtim.tv_sec * 1000 + (uint64_t)st->st_mtim.tv_nsec / 1000000;
 }
 
-/* Time and rights are those of the open file, so nothing can be put in its place between the look and the copy. */
+/* Opens the source, and checks time and mode on the open file, so that it can't be replaced between check and copy. */
 int nm_fetch_local(const struct nm_resource *res, const struct nm_uri *uri, int *ret_fd, char **ret_message)
 {
-    /* a FIFO must not hold us up */
+    /* O_NONBLOCK: a FIFO must not block the worker */
     _cleanup_close_ int fd = open(uri->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     int r;

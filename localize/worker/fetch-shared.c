@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fetch-schemes.h: what the ways to a resource's bytes have in common. */
+/* See fetch-schemes.h: code shared by all schemes. */
 
 #include <inttypes.h>
 #include <time.h>
@@ -9,11 +9,11 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* After the first failure, then twice as long each time: a name node that fails over needs half a minute or so. */
+/* The pause after the first failure; it doubles each time. A name node's failover takes half a minute or so. */
 #define FIRST_PAUSE_USEC NM_USEC_PER_SEC
 #define MAX_PAUSE_USEC (16 * NM_USEC_PER_SEC)
 
-/* To the millisecond and in both directions, as Hadoop does it: an older file is as wrong as a newer one. */
+/* Compares to the millisecond and in both directions, as Hadoop does: an older file is as wrong as a newer one. */
 int nm_fetch_check_time(const struct nm_resource *res, uint64_t modified_msec, char **ret_message)
 {
     if (modified_msec == res->timestamp_msec)
@@ -39,7 +39,8 @@ static void pause_usec(uint64_t usec)
     (void)nanosleep(&ts, NULL);
 }
 
-/* An attempt that can't be finished before the deadline isn't begun: its failure would say less than the last one's. */
+/* Repeats the attempt. No attempt is begun that can't finish before the deadline, because its failure would explain
+ * less than the last one's. */
 int nm_fetch_persist(struct nm_fetch *f, nm_fetch_attempt attempt, void *what, char **ret_message)
 {
     uint64_t next_usec = FIRST_PAUSE_USEC;

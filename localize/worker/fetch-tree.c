@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See fetch-schemes.h: a directory as a resource, which Hadoop copies as it is, whatever the resource's type. Like an
- * archive it is bounded in bytes, entries and depth; names come from a file system, but a name node may be anybody's.
+ * See fetch-schemes.h: a directory as a resource, which Hadoop copies unchanged whatever the resource's type. Like an
+ * archive it is bounded in bytes, entries and depth. Its names may be hostile, since a name node may be any server.
  */
 
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ int nm_fetch_tree_finish(const struct nm_fetch_tree *t, int fd, bool is_director
     return fchmod(fd, mode) < 0 ? cannot_write(-errno, ret_message) : 0;
 }
 
-/* So that it is the path by which it is found. */
+/* Adds a name to the message, so that it shows the failed entry's path. */
 int nm_fetch_tree_failed(struct nm_fetch_tree *t, const char *name, int r, char *message, char **ret_message)
 {
     _cleanup_free_ char *inner = message;
@@ -73,6 +73,6 @@ void nm_fetch_tree_progress(void *userdata, uint64_t bytes, uint64_t total_bytes
 {
     const struct nm_fetch_tree *t = userdata;
 
-    (void)total_bytes; /* of one file: how much all of them are nobody knows beforehand */
+    (void)total_bytes; /* of one file; the total of all files is not known before */
     nm_fetch_progress(t->fetch, t->bytes + bytes, 0);
 }

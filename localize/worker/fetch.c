@@ -8,7 +8,7 @@
 
 #include "util/error.h"
 
-/* What one attempt is for. */
+/* The arguments of an attempt. */
 struct wanted {
     const struct nm_resource *res;
     const struct nm_uri *uri;
@@ -19,14 +19,15 @@ static int attempt(struct nm_fetch *f, void *what, char **ret_message)
 {
     const struct wanted *w = what;
 
-    /* nothing of an earlier attempt may be left */
+    /* an earlier attempt may have left data */
     if (ftruncate(w->fd, 0) < 0 || lseek(w->fd, 0, SEEK_SET) < 0)
         return nm_fail(ret_message, -errno, "can't write here: %s", strerror(errno));
     return w->uri->scheme == NM_URI_HTTP ? nm_fetch_http(f, w->res, w->fd, ret_message)
                                          : nm_fetch_hdfs(f, w->res, w->uri, w->fd, ret_message);
 }
 
-/* O_EXCL: the directory is new and ours, so whatever stands there already is a mistake. */
+/* Fetches into a new file. O_EXCL: the directory is new and used by this process only, so an existing file is an
+ * error. */
 static int fetch_file(struct nm_fetch *f, const struct nm_resource *res, const struct nm_uri *uri,
                       const struct nm_fetch_to *to, int *ret_fd, char **ret_message)
 {

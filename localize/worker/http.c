@@ -12,25 +12,25 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Of one address: a name node that is down costs no more than that before the other one is asked. */
+/* Limit for one address: after it the next name node is asked. */
 #define CONNECT_MSEC 20000L
 #define MAX_REDIRECTS 10L
-/* curl has bounds of its own for a line, and none for how many lines there are. */
+/* Limit on all headers: curl limits the length of a line, but not the number of lines. */
 #define MAX_HEADER_BYTES (64U << 10)
 #define MAX_TEXT_BYTES (64U << 10)
-#define LEAST_BYTES_PER_SEC 1024L /* over idle_usec; a server below that is as good as none */
+#define LEAST_BYTES_PER_SEC 1024L /* mean over idle_usec; a slower server counts as failed */
 
 struct nm_http {
     CURL *curl;
     char reason[CURL_ERROR_SIZE];
-    char *system_ca_file, *system_ca_dir; /* curl's own store; NULL: it has none of that kind */
+    char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has none of this kind */
     const struct nm_http_request *request; /* under way */
     size_t header_bytes;
     uint64_t body_bytes;
     char *text;
     size_t text_size;
-    int error;           /* of ours, for which curl was stopped */
-    uint64_t most_bytes; /* which bound it went beyond, if it is -EFBIG */
+    int error;           /* local error for which a callback has stopped curl */
+    uint64_t most_bytes; /* the limit that was exceeded, for -EFBIG */
 };
 
 struct nm_http *nm_http_free(struct nm_http *h)
@@ -45,21 +45,21 @@ struct nm_http *nm_http_free(struct nm_http *h)
     return NULL;
 }
 
-/* What curl calls us back for ends by returning less than it gave; why, it needn't know. */
+/* Stops curl from a callback, which returns less than it was given for that, and keeps the reason. */
 static size_t stop(struct nm_http *h, int error)
 {
     h->error = error;
     return 0;
 }
 
-/* Which of the bounds it was is kept for the sentence: whoever reads it has to know which one to raise. */
+/* Keeps the exceeded limit for the message, so that its reader knows which one to raise. */
 static size_t too_much(struct nm_http *h, uint64_t most_bytes)
 {
     h->most_bytes = most_bytes;
     return stop(h, -EFBIG);
 }
 
-/* Text is for us to read: a status, a refusal. It ends with a NUL, for those who look into it as a string. */
+/* Keeps a body in memory, NUL-terminated: a status or a refusal. */
 static int keep_text(struct nm_http *h, const char *data, size_t size)
 {
     char *grown = realloc(h->text, h->text_size + size + 1);
@@ -73,11 +73,12 @@ static int keep_text(struct nm_http *h, const char *data, size_t size)
     return 0;
 }
 
-/* curl calls this for the last response of a chain of redirects only. A refusal's text never gets into the file. */
+/* Takes the body. curl calls this for the last response of a chain of redirects only. The text of a refusal is never
+ * written to the file. */
 static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_http *h = userdata;
-    size_t size = unit * n; /* curl's are at most 16 KiB */
+    size_t size = unit * n; /* curl passes at most 16 KiB */
     uint64_t most_bytes;
     long status = 0;
     bool to_file;
@@ -93,7 +94,7 @@ static size_t take_body(char *data, size_t unit, size_t n, void *userdata)
     return r < 0 ? stop(h, r) : size;
 }
 
-/* Each response of a chain of redirects begins with a line of its own. */
+/* Counts header bytes, from zero for each response of a chain of redirects, which begins with a status line. */
 static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_http *h = userdata;
@@ -104,7 +105,7 @@ static size_t count_header(char *data, size_t unit, size_t n, void *userdata)
     return h->header_bytes > MAX_HEADER_BYTES ? too_much(h, MAX_HEADER_BYTES) : unit * n;
 }
 
-/* Only of what goes to a file: an answer that is kept in memory is over before anybody could look. */
+/* Reports progress of a body that goes to a file only, because an answer kept in memory is short. */
 static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
 {
     const struct nm_http *h = userdata;
@@ -115,7 +116,8 @@ static int tell_progress(void *userdata, curl_off_t total, curl_off_t now, curl_
     return 0;
 }
 
-/* Before a request sets another: what curl was built with can't be asked for later. */
+/* Saves curl's default certificate store before a request sets another one: the built-in default can't be queried
+ * later. */
 static int keep_store(struct nm_http *h)
 {
     char *file = NULL, *dir = NULL;
@@ -127,8 +129,8 @@ static int keep_store(struct nm_http *h)
     return (file && !h->system_ca_file) || (dir && !h->system_ca_dir) ? -ENOMEM : 0;
 }
 
-/* Redirects go where name nodes and web servers send us, but never to another scheme: what may be read is what the
- * resource's own scheme allows. */
+/* Makes a client. Redirects may lead to any host, but not to another scheme, because the resource's own scheme limits
+ * what may be read. */
 int nm_http_new(const char *agent, struct nm_http **ret)
 {
     _cleanup_(nm_http_freep) struct nm_http *h = calloc(1, sizeof *h);
@@ -156,13 +158,13 @@ int nm_http_new(const char *agent, struct nm_http **ret)
     return 0;
 }
 
-/* What a server says clearly is no such failure: asking again would only load it. */
+/* Excludes a server's definite answers: asking again would only load the server. */
 bool nm_http_may_pass(int r)
 {
     return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EIO;
 }
 
-/* Ours come first: curl would only say that writing failed. */
+/* Explains a failure. Local errors come first, because curl would only report that writing failed. */
 static int failed(const struct nm_http *h, CURLcode code, char **ret_message)
 {
     if (h->error == -EFBIG)
@@ -179,7 +181,7 @@ static CURLcode set_store(struct nm_http *h, const char *ca_file)
     return code == CURLE_OK ? curl_easy_setopt(h->curl, CURLOPT_CAPATH, ca_file ? NULL : h->system_ca_dir) : code;
 }
 
-/* curl's handle stays from request to request, and with it the connections to a name node. */
+/* Sets up a request. The curl handle is reused, and with it the connections to a name node. */
 static int begin(struct nm_http *h, const struct nm_http_request *request)
 {
     uint64_t left_usec = nm_sub_u64(request->deadline_usec, nm_now_usec());

@@ -8,7 +8,7 @@
 
 #include "util/macros.h"
 
-/* The next part of *path, which is moved behind it; its length, 0 at the end. */
+/* Returns the length of the next part of *path, 0 at the end, and moves *path behind it. */
 static size_t next_part(const char **path, const char **ret)
 {
     size_t len;
@@ -25,7 +25,7 @@ static bool is_part(const char *part, size_t len, const char *word)
     return len == strlen(word) && memcmp(part, word, len) == 0;
 }
 
-/* Takes the last part off; false: there is none. */
+/* Removes the last part. False: there is none. */
 static bool go_up(const char *path, size_t *size, unsigned *depth)
 {
     if (*size == 0)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See listing.h. An entry is a letter for what it is (d, f, l), a number, its path in the target, and a NUL, since that
- * is in no name: "f 1234 python.tgz/bin/python". The number is a file's size. Of a directory it is the time of its last
- * change (ctime): as long as that is the same, nothing was taken out of it, so that one look at a directory replaces
- * those at its files. A cleaner can put back other times, but not this one. A directory's own files follow it before
- * the next directory. The target's owner may have written anything there; the reader has no more than that owner's
- * rights. */
+/* See listing.h. An entry is a letter for the type (d, f, l), a number, the path in the target, and a NUL, which can't
+ * be in a name: "f 1234 python.tgz/bin/python". The number is a file's size, or a directory's ctime. While the ctime is
+ * unchanged, no file was removed from the directory, so one look at the directory replaces looks at its files. A
+ * cleaner can restore other times, but not the ctime. A directory's own files follow it before the next directory. The
+ * target's owner can write anything into the list; the reader has the owner's rights only. */
 
 #include "localize/worker/listing.h"
 
@@ -19,11 +18,11 @@
 #include "util/fileio.h"
 #include "util/parse.h"
 
-#define LOOKS 64u /* that are done between two looks at the clock, and at least */
-#define CUT_USEC (10 * NM_USEC_PER_MSEC) /* for files in directories that are as they were */
+#define LOOKS 64u /* number of looks between two looks at the clock; also the minimum */
+#define CUT_USEC (10 * NM_USEC_PER_MSEC) /* for the sizes of files in unchanged directories */
 #define BUFFER_BYTES (64U << 10)
 
-/* ---- making one ---- */
+/* ---- making a list ---- */
 
 struct list {
     const struct nm_listing_params *params;
@@ -66,14 +65,15 @@ static int put(struct list *l, const struct stat *st)
 
 static int list_dir(struct list *l, int fd);
 
-/* One that is a directory or isn't, as is wanted. l->path has the entry's directory, and has it again afterwards. */
+/* Lists an entry if it is a directory or not, as wants_dir demands. l->path is the entry's directory before and
+ * afterwards. */
 static int list_entry(struct list *l, int dir_fd, const char *name, bool wants_dir)
 {
     const size_t len = strlen(l->path), name_len = strlen(name);
     struct stat st;
     int r;
 
-    /* what has no path by which it can be found is not looked at later either */
+    /* an entry with too long a path can't be opened by it later */
     if (len + 1 + name_len + 1 > sizeof l->path)
         return 0;
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -104,7 +104,7 @@ static int list_some(struct list *l, DIR *d, bool wants_dirs)
     return r < 0 || l->is_full ? r : -errno;
 }
 
-/* Takes fd over. How deep it goes was bounded when it was made. */
+/* Lists a directory. Takes ownership of fd. Its depth was bounded when it was made. */
 static int list_dir(struct list *l, int fd)
 {
     _cleanup_closedir_ DIR *d = NULL;
@@ -118,7 +118,8 @@ static int list_dir(struct list *l, int fd)
     return r < 0 || l->is_full ? r : list_some(l, d, true);
 }
 
-/* The sticky bit tells systemd-tmpfiles to leave the file: the list has to be there longer than what it lists. */
+/* Makes the list's file. Its sticky bit makes systemd-tmpfiles keep it: the list must outlive the files that it
+ * lists. */
 static int make_file(int dir_fd, FILE **ret)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -157,15 +158,15 @@ int nm_listing_make(int dir_fd, const char *name, const struct nm_listing_params
     return r < 0 ? r : NM_LISTING_E_MADE;
 }
 
-/* ---- checking one ---- */
+/* ---- checking a list ---- */
 
 struct look {
     int dir_fd;
     FILE *file;
     char *entry;  /* the buffer of getdelim() */
-    char *parent; /* the directory of the entry that was read last; NULL: no entry was read yet */
+    char *parent; /* directory of the last entry; NULL: no entry was read yet */
     int parent_fd;
-    bool parent_is_same, spares_same; /* the directory is known to be as it was; then its files aren't looked at */
+    bool parent_is_same, spares_same; /* the parent is unchanged; skip files in unchanged directories */
     size_t room;
     uint64_t n, deadline_usec;
 };
@@ -181,7 +182,8 @@ static int broken(const char *path, const char *what, char **ret_message)
     return NM_LISTING_E_BROKEN;
 }
 
-/* Most entries are in the directory of the one before: without the way there each look takes half the time. */
+/* Opens an entry's directory, and keeps it open for the next entry, which is usually in the same one: that halves the
+ * time of a look. */
 static int open_parent(struct look *l, const char *parent)
 {
     if (l->parent && nm_streq(l->parent, parent))
@@ -195,7 +197,7 @@ static int open_parent(struct look *l, const char *parent)
     return l->parent_fd = RET_NERRNO(openat(l->dir_fd, parent, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* What can't be looked at is taken to be there. */
+/* Checks a directory. One that can't be looked at counts as there. */
 static int look_at_dir(struct look *l, const char *path, uint64_t changed_nsec, char **ret_message)
 {
     int fd = open_parent(l, path);
@@ -229,7 +231,7 @@ static int look_at_file(struct look *l, char *path, uint64_t size, char **ret_me
     return S_ISREG(st.st_mode) && (uint64_t)st.st_size < size ? broken(path, "was cut", ret_message) : 0;
 }
 
-/* The check skips a line of the list that can't be parsed. */
+/* Checks one entry. An entry that can't be parsed is skipped. */
 static int look_at_entry(struct look *l, char **ret_message)
 {
     const char *number_text = l->entry + 2;
@@ -247,7 +249,7 @@ static int look_at_entry(struct look *l, char **ret_message)
 
 enum { LOOK_E_LATE = 100 };
 
-/* To the end of the list, or until the first entry that begins behind `end`. */
+/* Checks entries up to the end of the list, or up to the first one that begins behind `end`. */
 static int look_until(struct look *l, off_t end, char **ret_message)
 {
     for (off_t at = ftello(l->file); at < end;) {
@@ -266,7 +268,8 @@ static int look_until(struct look *l, off_t end, char **ret_message)
     return 0;
 }
 
-/* From some place to the end and from the beginning to there: what one check has no time for, another has. */
+/* Checks the list from an arbitrary place to its end, then from its beginning to that place. So different checks cover
+ * different parts if time is short. */
 static int look_around(struct look *l, off_t size, char **ret_message)
 {
     off_t begin = size > 0 ? (off_t)(nm_now_usec() % (uint64_t)size) : 0;
@@ -305,7 +308,7 @@ static int open_list(int dir_fd, FILE **ret, off_t *ret_size)
     return 0;
 }
 
-/* Who took the list will have taken more. */
+/* Checks a target. A missing list counts as broken: a cleaner that has removed it may have removed more. */
 int nm_listing_check(const char *target, uint64_t deadline_usec, char **ret_message)
 {
     _cleanup_close_ int dir_fd = RET_NERRNO(open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

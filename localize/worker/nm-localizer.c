@@ -10,7 +10,7 @@
 #include "localize/worker/worker.h"
 #include "util/macros.h"
 
-/* Why it can't be used, on standard output: the status says whether that was looked at. */
+/* Prints why the file can't be used on standard output. The exit status tells whether the check was made. */
 static int check_ca(const char *file)
 {
     _cleanup_free_ char *message = NULL;

@@ -16,26 +16,26 @@
 #include "util/fileio.h"
 #include "util/remove-tree.h"
 
-/* Of what is fetched to be unpacked, or by a command: Hadoop's shell takes its target for a URI, which not all names
- * can end. No archive has a name that begins so and ends as an archive's must. */
+/* The temporary name of an archive, and of a command's result, because Hadoop's shell reads its target as a URI, which
+ * can't contain every name. No archive can have this name, which has no archive's ending. */
 #define FETCHED_FILE ".fetched"
 
-/* Where it is made. */
+/* A target that is being made. */
 struct place {
     struct nm_fetch *fetch;
     const struct nm_resource *res;
     struct nm_uri uri;
     int parent_fd;
-    const char *base;  /* of the target, in its parent */
+    const char *base;  /* the target's name in its parent */
     char *tmp_path;
-    const char *tmp;   /* of tmp_path, in the parent */
+    const char *tmp;   /* tmp_path's name in the parent */
     int tmp_fd;
     uint64_t bytes;
 };
 
 #define PLACE_NULL {.parent_fd = -EBADF, .tmp_fd = -EBADF}
 
-/* What isn't renamed by now is in nobody's interest. */
+/* Removes the temporary directory if it was not renamed. */
 static void place_done(struct place *p)
 {
     if (p->tmp_fd >= 0)
@@ -71,7 +71,7 @@ static int open_parent(struct place *p)
     return r < 0 ? r : 0;
 }
 
-/* A target that is there is whole, and may be in use: nothing of it is touched. */
+/* Makes the temporary directory. An existing target is whole and may be in use, so it is left untouched. */
 static int make_tmp(struct place *p)
 {
     int r = open_parent(p);
@@ -80,7 +80,7 @@ static int make_tmp(struct place *p)
         return r;
     if (faccessat(p->parent_fd, p->base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
-    /* an earlier worker's, which was killed */
+    /* left by an earlier worker that was killed */
     r = nm_remove_tree_at(p->parent_fd, p->tmp);
     if (r < 0)
         return r;
@@ -93,7 +93,7 @@ static int make_tmp(struct place *p)
     return p->tmp_fd;
 }
 
-/* The file as it is becomes name in dir_fd: what is ours is moved there ... */
+/* Moves the file to name in dir_fd, if it is in our temporary directory. */
 static int move_file(struct place *p, const char *ours, int dir_fd, const char *name, char **ret_message)
 {
     struct stat st;
@@ -107,7 +107,7 @@ static int move_file(struct place *p, const char *ours, int dir_fd, const char *
     return 0;
 }
 
-/* ... and what isn't is copied. */
+/* Copies a source file to name in dir_fd. */
 static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char **ret_message)
 {
     const uint64_t most_bytes = p->fetch->work->limits.fetch_bytes;
@@ -126,13 +126,13 @@ static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char
     return 0;
 }
 
-/* ours: as which it stands in the temporary directory; NULL: it doesn't. */
+/* Moves or copies a file. ours: its name in the temporary directory; NULL: it isn't there. */
 static int keep_file(struct place *p, int fd, const char *ours, int dir_fd, const char *name, char **ret_message)
 {
     return ours ? move_file(p, ours, dir_fd, name, ret_message) : copy_file(p, fd, dir_fd, name, ret_message);
 }
 
-/* Nobody knows beforehand how much it will be: an archive's own word for it isn't to be trusted. */
+/* Reports progress without a total: the size that an archive states can't be trusted. */
 static void tell_unpacking(void *userdata, uint64_t bytes)
 {
     struct nm_report *report = userdata;
@@ -171,8 +171,8 @@ static int unpack(struct place *p, int fd, int dir_fd, struct nm_pattern *patter
     return 0;
 }
 
-/* A directory with the archive's name, and in it what was in the archive. For a jar as a PATTERN also the jar itself:
- * class paths of MapReduce name it there. */
+/* Makes a directory with the archive's name and unpacks the archive into it. For a jar of type PATTERN it also keeps
+ * the jar in that directory, because class paths of MapReduce name it there. */
 static int place_archive(struct place *p, int fd, const char *ours, struct nm_pattern *pattern, bool keeps_archive,
                          char **ret_message)
 {
@@ -192,7 +192,7 @@ static int place_archive(struct place *p, int fd, const char *ours, struct nm_pa
     return ours && unlinkat(p->tmp_fd, ours, 0) < 0 ? cannot_write(p, -errno, ret_message) : 0;
 }
 
-/* Here a sentence gets its beginning: which resource it is about. */
+/* Fetches the bytes, and completes an error message with the resource's URI. */
 static int fetch(struct place *p, const char *file, int *ret_fd, bool *ret_is_ours, char **ret_message)
 {
     const struct nm_fetch_to to = {.dir_fd = p->tmp_fd, .dir_path = p->tmp_path, .name = file};
@@ -223,7 +223,8 @@ static int place_directory(struct place *p, int fd, char **ret_message)
     return 0;
 }
 
-/* What an archive is, its name says; others, of whatever type, are files or directories. */
+/* Fills the temporary directory. The name tells whether a resource is an archive. All others, of any type, are files or
+ * directories. */
 static int fill(struct place *p, char **ret_message)
 {
     const enum nm_archive_kind kind =
@@ -252,12 +253,12 @@ static int fill(struct place *p, char **ret_message)
                                                    ret_message);
 }
 
-/* Its bytes aren't the resource's: they count as little as those of its directories. */
+/* Makes the list. Its bytes don't count as the resource's, as the bytes of directories don't. */
 static int make_listing(struct place *p)
 {
     const struct nm_work_limits *l = &p->fetch->work->limits;
     const struct nm_listing_params params = {
-        .most_bytes = NM_MAX(l->fetch_bytes, l->unpacked_bytes), /* of any file (worker.c) */
+        .most_bytes = NM_MAX(l->fetch_bytes, l->unpacked_bytes), /* limit on any file (worker.c) */
         .progress = tell_listing,
         .userdata = p,
     };
@@ -265,9 +266,9 @@ static int make_listing(struct place *p)
     return nm_listing_make(p->tmp_fd, p->uri.name, &params);
 }
 
-/* NFS, gluster and older ZFS know no RENAME_NOREPLACE, and say EINVAL; who filters calls to the kernel may not let it
- * through. A look does as well then: each target is made by one worker, and what came between the look and the rename
- * would have to be an empty directory to be replaced. */
+/* Renames without replacing. NFS, gluster and older ZFS fail with EINVAL for RENAME_NOREPLACE, and a seccomp filter may
+ * refuse renameat2(). Then a check before rename() is enough: only one worker makes a target, and rename() would
+ * replace nothing but an empty directory. */
 static int rename_to_target(const struct place *p)
 {
     int r = RET_NERRNO(renameat2(p->parent_fd, p->tmp, p->parent_fd, p->base, RENAME_NOREPLACE));
@@ -279,7 +280,7 @@ static int rename_to_target(const struct place *p)
     return RET_NERRNO(renameat(p->parent_fd, p->tmp, p->parent_fd, p->base));
 }
 
-/* The rename is last: until then all that there is has a name that nobody looks for. */
+/* Makes the target. The rename comes last, so until then no file has a name that another process looks for. */
 int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_bytes, bool *ret_is_listed,
              char **ret_message)
 {
@@ -306,7 +307,7 @@ int nm_place(struct nm_fetch *f, const struct nm_resource *res, uint64_t *ret_by
     r = rename_to_target(&p);
     if (r < 0)
         return cannot_write(&p, r, ret_message);
-    p.tmp_fd = nm_close(p.tmp_fd); /* nothing is left to be removed */
+    p.tmp_fd = nm_close(p.tmp_fd); /* so that place_done() doesn't remove it */
     *ret_bytes = p.bytes;
     *ret_is_listed = listed == NM_LISTING_E_MADE;
     return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See unpack.h. libarchive takes the archive apart; what is made of it is made here, name by name beneath one
- * descriptor. */
+/* See unpack.h. libarchive reads the archive; this code makes the files, name by name beneath one descriptor. */
 
 #include "localize/worker/unpack.h"
 
@@ -19,17 +18,16 @@
 #include "util/fileio.h"
 
 #define READ_BYTES (64U << 10)
-/* An archive of a few hundred bytes may well have a megabyte of zeros in it, and harms nobody: only beyond this does
- * the ratio count. */
+/* Output up to this size doesn't count for the ratio: a small archive may legitimately contain a megabyte of zeros. */
 #define FREE_OF_RATIO_BYTES (64 * NM_MIB)
-#define MOST_LINKS 40 /* on one way, as in the kernel */
+#define MOST_LINKS 40 /* links on one path, as in the kernel */
 
-/* The buffer is in here, since libarchive keeps a pointer to it between two reads. */
+/* State of an unpacking. It contains the buffer, because libarchive keeps a pointer to the buffer between two reads. */
 struct unpack {
     const struct nm_unpack_params *params;
     struct archive *archive;
     int source_fd, root_fd;
-    uint64_t source_bytes, most_bytes; /* what the archive has; what it may become */
+    uint64_t source_bytes, most_bytes; /* size of the archive; limit on the output */
     uint64_t bytes, entries;           /* so far */
     char **message;
     char buf[READ_BYTES];
@@ -42,7 +40,8 @@ static void unpack_free(struct unpack **u)
     free(*u);
 }
 
-/* A name that is nothing but the ending has no kind: it would be a directory without a name of its own. */
+/* Tells whether a name has this ending. A name that is only the ending doesn't count, because the directory would have
+ * an empty name. */
 static bool ends_with(const char *name, const char *ending)
 {
     size_t len = strlen(name), n = strlen(ending);
@@ -72,8 +71,8 @@ mode_t nm_localized_dir_mode(bool is_public)
     return is_public ? 0755 : 0700;
 }
 
-/* Hands libarchive the next piece of the file. This is also where we get a word in when it goes through much on its
- * own. */
+/* Gives libarchive the next piece of the file. Limits and progress are also checked here, because libarchive may read
+ * much in one call. */
 static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
 {
     struct unpack *u = userdata;
@@ -94,7 +93,7 @@ static ssize_t read_source(struct archive *a, void *userdata, const void **ret)
     return n;
 }
 
-/* A zip's list of entries is at its end, and is what counts: what stands between entries may be anything. */
+/* Seeks for libarchive. A zip's authoritative list of entries is at its end; data between entries is arbitrary. */
 static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offset, int whence)
 {
     struct unpack *u = userdata;
@@ -104,21 +103,21 @@ static la_int64_t seek_source(struct archive *a, void *userdata, la_int64_t offs
     return at < 0 ? ARCHIVE_FATAL : at;
 }
 
-/* Told that nothing was skipped, libarchive reads on, and comes to the end by itself: that is how an archive that
- * was cut off is found. */
+/* Skips for libarchive. If this returns 0, libarchive reads on and notices the end itself, which detects a truncated
+ * archive. */
 static la_int64_t skip_source(struct archive *a, void *userdata, la_int64_t request)
 {
     struct unpack *u = userdata;
     off_t at = lseek(u->source_fd, 0, SEEK_CUR);
 
     (void)a;
-    /* beyond its end there is nothing to skip */
+    /* a skip beyond the end is not possible */
     if (at < 0 || request > (la_int64_t)u->source_bytes - at)
         return 0;
     return lseek(u->source_fd, request, SEEK_CUR) < 0 ? ARCHIVE_FATAL : request;
 }
 
-/* libarchive's reasons are for people; of its codes only two matter to us. */
+/* Reports a failure of libarchive. Its messages are for people; only two of its codes matter here. */
 static int archive_failed(struct unpack *u, const char *doing)
 {
     const char *reason = archive_error_string(u->archive);
@@ -130,13 +129,14 @@ static int archive_failed(struct unpack *u, const char *doing)
                    doing, reason ? reason : "unknown error");
 }
 
-/* The entry is named, for its author: "an archive is bad" helps nobody who has ten of them. */
+/* Refuses an entry by name, so that the archive's author can find it. */
 static int entry_failed(struct unpack *u, int r, const char *path, const char *reason)
 {
     return nm_fail(u->message, r, "its archive is refused: %s: %s", *path ? path : "an entry", reason);
 }
 
-/* Only what such names promise: each further format and filter is further code for strangers' bytes. */
+/* Opens the archive. Only the formats and filters of the supported endings are enabled, because each further one is
+ * more code that reads untrusted data. */
 static int open_archive(struct unpack *u)
 {
     struct archive *a = u->archive = archive_read_new();
@@ -156,13 +156,13 @@ static int open_archive(struct unpack *u)
         return nm_fail(u->message, -ENOTSUP, "this libarchive lacks zip, tar, gzip or xz");
     if (archive_read_open1(a) != ARCHIVE_OK)
         return archive_failed(u, "opening it");
-    /* one filter, and the file itself: gzip in gzip in gzip only serves to get round the ratio */
+    /* one filter, plus the file itself: nested gzip only serves to circumvent the ratio */
     if (archive_filter_count(a) > 2)
         return nm_fail(u->message, -EBADMSG, "its archive is refused: it is compressed more than once");
     return 0;
 }
 
-/* Directories that are only implied count as well: each is an inode, and a single name may imply 64 of them. */
+/* Counts an entry or an implied directory: each is an inode, and a single name may imply 64 directories. */
 static int count_entry(struct unpack *u, const char *path)
 {
     if (++u->entries > u->params->most_entries)
@@ -170,7 +170,7 @@ static int count_entry(struct unpack *u, const char *path)
     return 0;
 }
 
-/* Is there room for so many bytes, beside what came out before? */
+/* Checks that so many more bytes are within the limit. */
 static int check_room(struct unpack *u, uint64_t bytes, const char *path)
 {
     if (nm_add_u64(u->bytes, bytes) <= u->most_bytes)
@@ -181,8 +181,8 @@ static int check_room(struct unpack *u, uint64_t bytes, const char *path)
                             : "more comes out of it than may");
 }
 
-/* *path is what follows the part, which is no directory. Where that is a symlink that leads further down, its target
- * comes before it: tar writes through such links, too. -ENOTDIR: it isn't. */
+/* Follows a part that is not a directory. *path is the rest behind the part. If the part is a symlink that leads
+ * further down, its target is put before the rest: tar writes through such links, too. -ENOTDIR: it isn't. */
 static int follow_link(int fd, const char *part, char path[static PATH_MAX], char **rest, unsigned *links)
 {
     char target[PATH_MAX], whole[PATH_MAX];
@@ -207,7 +207,7 @@ static int part_failed(struct unpack *u, int r, const char *part)
                                       : strerror(-r));
 }
 
-/* Makes the directory where it is missing; -ENOTDIR: there is something else. */
+/* Opens a directory, and makes it if it is missing. -ENOTDIR: another file has this name. */
 static int open_part(struct unpack *u, int fd, const char *part)
 {
     int next = RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -223,7 +223,7 @@ static int open_part(struct unpack *u, int fd, const char *part)
     return RET_NERRNO(openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* Opens a directory beneath the root part by part, and makes what is missing. path is used up. */
+/* Opens a directory beneath the root part by part, and makes missing ones. path is overwritten. */
 static int open_parents(struct unpack *u, char path[static PATH_MAX])
 {
     _cleanup_close_ int fd = RET_NERRNO(openat(u->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -234,7 +234,7 @@ static int open_parents(struct unpack *u, char path[static PATH_MAX])
         int next;
 
         if (!*part || nm_streq(part, "."))
-            continue; /* as a link's target may have them */
+            continue; /* a link's target may have such parts */
         next = open_part(u, fd, part);
         if (next == -ENOTDIR)
             next = follow_link(fd, part, path, &rest, &links);
@@ -248,7 +248,7 @@ static int open_parents(struct unpack *u, char path[static PATH_MAX])
     return fd < 0 ? fd : STEAL_FD(fd);
 }
 
-/* The directory that the path's last part stands in (the caller's to close), and that part. */
+/* Opens the directory of the path's last part (closed by the caller), and returns that part. */
 static int open_parent(struct unpack *u, const char *path, char copy[static PATH_MAX], const char **ret_name)
 {
     char *slash;
@@ -257,11 +257,11 @@ static int open_parent(struct unpack *u, const char *path, char copy[static PATH
     slash = strrchr(copy, '/');
     if (slash)
         *slash = '\0';
-    *ret_name = slash ? path + (slash - copy) + 1 : path; /* the copy is used up */
+    *ret_name = slash ? path + (slash - copy) + 1 : path; /* the copy is overwritten */
     return open_parents(u, slash ? copy : copy + strlen(copy));
 }
 
-/* A directory that is there already is fine: archives name them again and again. */
+/* Makes a directory. An existing one is accepted, because archives name directories repeatedly. */
 static int make_dir(struct unpack *u, const char *path)
 {
     char copy[PATH_MAX];
@@ -275,8 +275,8 @@ static int make_dir(struct unpack *u, const char *path)
     return 0;
 }
 
-/* By offset: an archive may have its blocks in any order, with holes between them. These count as if they were written:
- * whoever reads the file reads them. */
+/* Writes data by offset: an archive may have its blocks in any order, with holes between them. Holes count as written,
+ * because readers of the file read them. */
 static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_size)
 {
     uint64_t end = 0;
@@ -306,7 +306,8 @@ static int write_data(struct unpack *u, const char *path, int fd, uint64_t *ret_
     return 0;
 }
 
-/* 0600 until it is complete; what the archive says of its mode, owner and times was true elsewhere. */
+/* Makes a file with mode 0600 until it is complete. The archive's mode, owner and times are ignored, since they belong
+ * to another system. */
 static int make_file(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     _cleanup_close_ int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -320,7 +321,7 @@ static int make_file(struct unpack *u, struct archive_entry *e, const char *path
         r = write_data(u, path, fd, &size);
     if (r < 0)
         return r;
-    /* a hole at its end */
+    /* the file ends with a hole */
     if (declared > size && ftruncate(fd, (off_t)declared) < 0)
         return entry_failed(u, -errno, path, strerror(errno));
     u->bytes = nm_add_u64(u->bytes, NM_MAX(size, declared));
@@ -329,7 +330,7 @@ static int make_file(struct unpack *u, struct archive_entry *e, const char *path
                : 0;
 }
 
-/* Wherever it leads: nobody goes there but with rights of his own, and we don't at all. */
+/* Makes a symlink with any target: other processes follow it with their own rights, and this one doesn't follow it. */
 static int make_symlink(struct unpack *u, struct archive_entry *e, const char *path, int parent_fd, const char *name)
 {
     const char *target = archive_entry_symlink(e);
@@ -339,7 +340,7 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
-/* Of file systems without hard links, and of one whose files have no more names than so many. */
+/* Tells whether hard links aren't supported, or the file has as many as the file system allows. */
 static bool is_without_links(int error)
 {
     return error == EMLINK || error == EXDEV || nm_error_is_not_supported(error);
@@ -353,7 +354,7 @@ static void copy_progress(void *userdata, uint64_t bytes, uint64_t total_bytes)
     u->params->progress(u->params->userdata, u->bytes + bytes);
 }
 
-/* A second file in the place of a second name. It takes room as others do. */
+/* Copies a file that can't be linked. The copy's bytes count as output. */
 static int copy_file(struct unpack *u, int from_fd, const char *from, int to_fd, const char *path)
 {
     _cleanup_close_ int fd = openat(from_fd, from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -398,7 +399,7 @@ static int copy_link(struct unpack *u, int from_fd, const char *from, bool is_fi
     return fd < 0 ? entry_failed(u, -errno, path, strerror(errno)) : copy_file(u, from_fd, from, fd, path);
 }
 
-/* Another name for a file that was unpacked before, or for a symlink. */
+/* Makes another name for a file or symlink that was unpacked before. */
 static int make_hard_link(struct unpack *u, const char *link, const char *path, int parent_fd, const char *name)
 {
     _cleanup_close_ int from_fd = -EBADF;
@@ -421,8 +422,8 @@ static int make_hard_link(struct unpack *u, const char *link, const char *path, 
     return copy_link(u, from_fd, from_name, S_ISREG(st.st_mode), parent_fd, name, path);
 }
 
-/* The parent is opened anew for each entry: an entry before may have put something else in its place, and a
- * descriptor that was kept would not show that. */
+/* Makes an entry. The parent is opened again for each entry, because an earlier entry may have replaced it, which a
+ * kept descriptor would not show. */
 static int make_in_parent(struct unpack *u, struct archive_entry *e, const char *path)
 {
     _cleanup_close_ int parent_fd = -EBADF;
@@ -432,7 +433,7 @@ static int make_in_parent(struct unpack *u, struct archive_entry *e, const char 
     parent_fd = open_parent(u, path, copy, &name);
     if (parent_fd < 0)
         return parent_fd;
-    /* of two entries of one name the later counts, as it does for tar */
+    /* a later entry replaces one of the same name, as with tar */
     if (unlinkat(parent_fd, name, 0) < 0 && errno != ENOENT)
         return entry_failed(u, -errno, path, "it stands where a directory is");
     if (link)
@@ -450,7 +451,8 @@ static int pattern_failed(struct unpack *u, int r, const char *path)
                                         : strerror(-r));
 }
 
-/* The pattern is for the name as the archive has it, since that is what its author saw. */
+/* Makes an entry if the pattern matches. The pattern applies to the archive's unchanged name, which the pattern's
+ * author saw. */
 static int make_entry(struct unpack *u, struct archive_entry *e)
 {
     const char *name = archive_entry_pathname(e);
@@ -469,7 +471,7 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
     if (r < 0)
         return r;
     if (u->params->pattern) {
-        /* a directory comes with what is in it */
+        /* a directory is made with its files */
         r = archive_entry_filetype(e) == AE_IFDIR ? 0 : nm_pattern_match(u->params->pattern, name);
         if (r <= 0)
             return r < 0 ? pattern_failed(u, r, path) : 0;
@@ -487,8 +489,8 @@ static int make_entry(struct unpack *u, struct archive_entry *e)
     }
 }
 
-/* A warning (a name in another charset, an attribute that is lost) is no reason to refuse: most archives are
- * harmless. */
+/* Makes all entries. Warnings of libarchive (a name in another charset, a lost attribute) are ignored, since most such
+ * archives are harmless. */
 static int make_entries(struct unpack *u)
 {
     for (;;) {
@@ -507,7 +509,7 @@ static int make_entries(struct unpack *u)
 
 int nm_unpack(int source_fd, int dir_fd, const struct nm_unpack_params *p, uint64_t *ret_bytes, char **ret_message)
 {
-    /* the order matters: libarchive is done before the charset is */
+    /* declared first, so that libarchive is freed before the locale is restored */
     _cleanup_(nm_charset_end) locale_t before = nm_charset_begin(p->kind == NM_ARCHIVE_TAR);
     _cleanup_(unpack_free) struct unpack *u = calloc(1, sizeof *u);
     struct stat st;

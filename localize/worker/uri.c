@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See uri.h. libcurl's own parser takes the URIs apart that we fetch ourselves. */
+/* See uri.h. libcurl's parser is used for URIs that the worker fetches itself. */
 
 #include "localize/worker/uri.h"
 
@@ -19,7 +19,7 @@ static void url_cleanup(CURLU **url)
     curl_url_cleanup(*url);
 }
 
-/* Schemes are known in any case, as RFC 3986 has them; a command is configured for the one in lower case. */
+/* Reads the scheme, which is case-insensitive (RFC 3986). Commands are configured for the lower-case form. */
 static int get_scheme(const char *text, struct nm_uri *uri)
 {
     static const struct {
@@ -46,7 +46,7 @@ static int get_scheme(const char *text, struct nm_uri *uri)
     return 0;
 }
 
-/* One part of a URL; *ret stays NULL where it isn't there. */
+/* Gets one part of a URL. *ret is unchanged if the part is missing. */
 static int get_part(CURLU *url, CURLUPart part, unsigned flags, char **ret)
 {
     _cleanup_(curl_freep) char *value = NULL;
@@ -57,14 +57,15 @@ static int get_part(CURLU *url, CURLUPart part, unsigned flags, char **ret)
     if (code == CURLUE_OUT_OF_MEMORY)
         return -ENOMEM;
     if (code != CURLUE_OK)
-        return -EINVAL; /* such as a control character that was encoded */
+        return -EINVAL; /* such as an encoded control character */
     if (!*value)
         return 0;
     *ret = strdup(value);
     return *ret ? 0 : -ENOMEM;
 }
 
-/* SCHEME:/PATH or SCHEME:///PATH: the path; NULL: there is an authority. curl takes the path's first name for one. */
+/* Returns the path of SCHEME:/PATH or SCHEME:///PATH. NULL: there is an authority. curl would read the path's first
+ * name as an authority. */
 static const char *path_alone(const char *text, const struct nm_uri *uri)
 {
     const char *rest = text + strlen(uri->word) + 1;
@@ -74,7 +75,8 @@ static const char *path_alone(const char *text, const struct nm_uri *uri)
     return rest[2] == '/' ? rest + 2 : NULL;
 }
 
-/* PATH_AS_IS: HDFS and web servers know best what ".." means to them. NON_SUPPORT_SCHEME: curl knows no hdfs. */
+/* Parses the parts. PATH_AS_IS: HDFS and web servers interpret ".." themselves. NON_SUPPORT_SCHEME: curl doesn't
+ * support hdfs. */
 static int get_parts(const char *text, struct nm_uri *uri)
 {
     _cleanup_(url_cleanup) CURLU *url = curl_url();
@@ -110,7 +112,7 @@ static int get_parts(const char *text, struct nm_uri *uri)
     return 0;
 }
 
-/* curl leaves some of the texts of one IPv6 address as they are. */
+/* Normalizes an IPv6 address, for which curl leaves several spellings. */
 static int normalize_host(struct nm_uri *uri)
 {
     const size_t n = uri->host ? strlen(uri->host) : 0;
@@ -126,7 +128,7 @@ static int normalize_host(struct nm_uri *uri)
     return 0;
 }
 
-/* The name will be that of a file here. */
+/* Gets the name, which becomes a file name on this host. */
 static int get_name(const char *text, struct nm_uri *uri)
 {
     const char *slash = strrchr(uri->path ? uri->path : text, '/');
@@ -139,7 +141,7 @@ static int get_name(const char *text, struct nm_uri *uri)
         _cleanup_(curl_freep) char *decoded = curl_easy_unescape(NULL, name, 0, &len);
 
         if (decoded && strlen(decoded) != (size_t)len)
-            return -EINVAL; /* a NUL in it */
+            return -EINVAL; /* it contains a NUL */
         uri->name = decoded ? strdup(decoded) : NULL;
     }
     if (!uri->name)

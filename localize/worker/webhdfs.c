@@ -13,7 +13,7 @@
 
 NM_DEFINE_CLEANUP(char *, curl_free)
 
-/* Everything but the slashes is encoded, so that no name can become a query of its own. */
+/* Encodes all but the slashes, so that no name can add a query. */
 static int print_path(FILE *out, const char *path, size_t len)
 {
     for (size_t i = 0; i < len;) {
@@ -35,7 +35,7 @@ static int print_path(FILE *out, const char *path, size_t len)
     return 0;
 }
 
-/* user.name is whom a cluster without Kerberos takes us for: it believes anybody. */
+/* Makes the URL. A cluster without Kerberos trusts user.name without proof. */
 int nm_webhdfs_url(const char *base, const char *path, size_t path_len, const char *op, const char *user, char **ret)
 {
     _cleanup_(curl_freep) char *escaped = user ? curl_easy_escape(NULL, user, 0) : NULL;
@@ -77,7 +77,7 @@ int nm_webhdfs_mend_location(const char *location, const char *user, char **ret)
     return asprintf(ret, "%.*s%s%s", (int)(at - location), location, once, at + n) < 0 ? -ENOMEM : 1;
 }
 
-/* Octal, of at most four digits: the first is the sticky bit, which no file's reader asks for. */
+/* Parses an octal mode of at most four digits. The first digit is the sticky bit, which doesn't affect reading. */
 static int parse_mode(const char *word, unsigned *ret)
 {
     size_t len = strspn(word, "01234567");
@@ -88,7 +88,7 @@ static int parse_mode(const char *word, unsigned *ret)
     return 0;
 }
 
-/* There is more in it, of which newer name nodes have more still: what we don't ask for may be there. */
+/* Reads a status. Other members are ignored, because newer name nodes add some. */
 static int read_status(json_t *json, struct nm_webhdfs_status *ret)
 {
     struct nm_webhdfs_status status = {0};
@@ -120,7 +120,7 @@ int nm_webhdfs_parse_status(const char *text, size_t size, struct nm_webhdfs_sta
     return read_status(status, ret);
 }
 
-/* Somebody's server may say anything, and we are about to make files of these names. */
+/* Checks a name from an untrusted server before a file of this name is made. */
 static bool is_name(const char *name)
 {
     return *name && strlen(name) <= NAME_MAX && !strchr(name, '/') && !nm_streq(name, ".") && !nm_streq(name, "..");

@@ -9,7 +9,7 @@
 #include "util/error.h"
 #include "util/macros.h"
 
-/* A day for one resource is more than any job waits; terabytes have to be asked for. */
+/* Default limits. A day is more than any job waits for one resource; larger resources need configuration. */
 static const struct nm_work_limits default_limits = {
     .fetch_bytes = 64 * 1024 * NM_MIB,
     .unpacked_bytes = 128 * 1024 * NM_MIB,
@@ -20,7 +20,7 @@ static const struct nm_work_limits default_limits = {
     .attempts = 4,
 };
 
-/* Not empty: a command has a word, and a name service a name node. */
+/* Checks for a list of strings that is not empty: a command has a word, and a name service a name node. */
 static bool is_strings(json_t *list)
 {
     json_t *word;
@@ -34,7 +34,8 @@ static bool is_strings(json_t *list)
     return true;
 }
 
-/* "name_nodes" and "commands" have one shape, and are looked into again only where they are used. */
+/* Checks "name_nodes" or "commands", which have the same structure. Their strings are interpreted only where they are
+ * used. */
 static int check_lists(json_t *lists, const char *what, char **ret_message)
 {
     const char *key;
@@ -50,7 +51,7 @@ static int check_lists(json_t *lists, const char *what, char **ret_message)
     return 0;
 }
 
-/* As setenv() takes them: it cuts no name, and a name with '=' would be another variable. */
+/* Checks names for setenv(): a name with '=' would set another variable. */
 static int check_environment(json_t *environment, char **ret_message)
 {
     const char *name;
@@ -66,7 +67,7 @@ static int check_environment(json_t *environment, char **ret_message)
     return 0;
 }
 
-/* A number that isn't there keeps its default. */
+/* Reads a limit. A missing number keeps its default. */
 static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *value, char **ret_message)
 {
     json_t *number = json_object_get(limits, key);
@@ -80,8 +81,8 @@ static int get_limit(json_t *limits, const char *key, uint64_t unit, uint64_t *v
     return 0;
 }
 
-/* Numbers come from the cluster's administrator, by way of nmd; 100 attempts are, with their pauses, half an hour,
- * and beyond that the time is what ends it. */
+/* Reads the limits, which the cluster's administrator configures in nmd. 100 attempts with their pauses take half an
+ * hour; beyond that the time limit ends the fetch. */
 static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_message)
 {
     struct nm_work_limits l = default_limits;
@@ -112,7 +113,7 @@ static int get_limits(json_t *limits, struct nm_work_limits *ret, char **ret_mes
     return 0;
 }
 
-/* Spelled as YARN's messages have it. */
+/* Reads the type, spelled as in YARN's messages. */
 static int get_type(const char *word, enum nm_resource_type *ret)
 {
     static const char *const names[] = {
@@ -126,8 +127,8 @@ static int get_type(const char *word, enum nm_resource_type *ret)
     return -EBADMSG;
 }
 
-/* Of a directory, with a name of its own. It is going to be made and renamed with the user's own rights, so this is
- * no fence: it finds mistakes of nmd's before they become files. */
+/* Checks that the path is absolute and has a last part. Targets are made with the user's own rights, so this is not a
+ * security check: it finds errors of nmd's before files are made. */
 static bool is_target(const char *path)
 {
     const char *base = strrchr(path, '/');
@@ -135,7 +136,7 @@ static bool is_target(const char *path)
     return *path == '/' && base[1] && !nm_streq(base, "/.") && !nm_streq(base, "/..") && strlen(path) < PATH_MAX;
 }
 
-/* All of them before the first is removed: half of a work that can't be understood isn't done. */
+/* Checks all targets before the first one is removed: invalid work is not done in part. */
 static int check_targets(json_t *list, const char *what, char **ret_message)
 {
     json_t *path;
@@ -151,8 +152,8 @@ static int check_targets(json_t *list, const char *what, char **ret_message)
     return 0;
 }
 
-/* Strict: nmd and its worker are of one version, so a key that we don't know is a mistake, and of a mistake a
- * person should hear before anything is fetched. */
+/* Reads a resource strictly: nmd and its worker have the same version, so an unknown key is an error, which must be
+ * reported before anything is fetched. */
 static int get_resource(json_t *json, struct nm_resource *ret, char **ret_message)
 {
     struct nm_resource res = {0};
@@ -180,8 +181,8 @@ static int get_resource(json_t *json, struct nm_resource *ret, char **ret_messag
     return 0;
 }
 
-/* The bound is on the list and not only on the text, since each resource costs more here than the few bytes in which
- * it can be written. */
+/* Reads the list, whose length is limited in addition to the text's, because each resource needs more memory than its
+ * few bytes of text. */
 static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
 {
     json_t *one;
@@ -201,7 +202,8 @@ static int get_resources(json_t *list, struct nm_work *work, char **ret_message)
     return 0;
 }
 
-/* The strings stay jansson's, which goes with the work: thousands of resources need no second copy. */
+/* Parses the work. The strings belong to the JSON value, which is freed with the work, so thousands of resources need
+ * no second copy. */
 int nm_work_parse(const char *text, size_t size, struct nm_work *ret, char **ret_message)
 {
     _cleanup_(nm_work_done) struct nm_work work = {0};
