@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See apply.h. Every refresh is a graceful one: a plain -refreshNodes would decommission by force whatever is on its
- * way, ours and other people's. Without --force-after it has no time-out in the ResourceManager either, which then
- * waits for containers and for running applications whose data lies there; the time-out is here, and ends in putting
- * back.
+ * See apply.h. Every refresh is graceful: a plain -refreshNodes would forcibly decommission all nodes that are under
+ * way, also those that others have excluded. Without --force-after the ResourceManager has no time-out: it waits for
+ * containers and for running applications with data on the node. The time-out is here; after it the nodes are put back.
  */
 
 #include "nmscale/apply.h"
@@ -24,13 +23,13 @@
 #include "util/diag.h"
 
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
-#define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* rmadmin has returned: the state changes within moments */
+#define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has returned, the state changes within moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)
-/* An rmadmin that fails while nodes are to come back is worth another: what it could not do leaves them excluded. Each
- * has attempts of its own to connect, for minutes if Hadoop's configuration is left alone, so few are enough. */
+/* Number of rmadmin runs to put nodes back: a failed one leaves them excluded. Each makes its own attempts to connect,
+ * for minutes with Hadoop's default configuration, so few runs are enough. */
 #define TRIES 3
 
-/* In steps: a signal that comes just before a sleep doesn't wake it. */
+/* Sleeps in steps, because a signal that arrives just before a sleep doesn't wake it. */
 void nm_scale_sleep(const volatile bool *stop, uint64_t usec)
 {
     uint64_t end = nm_now_usec() + usec, now;
@@ -43,7 +42,7 @@ void nm_scale_sleep(const volatile bool *stop, uint64_t usec)
     }
 }
 
-/* The first reason stays: what comes of it later is said as progress. */
+/* Sets the result's exit status and reason. The first reason is kept; its consequences are printed as progress. */
 nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit exit, const char *format, ...)
 {
     va_list ap;
@@ -56,8 +55,8 @@ nm_printf(3, 4) static void end(struct nm_scale_result *res, enum nm_scale_exit 
     va_end(ap);
 }
 
-/* -server has the ResourceManager keep watch, so that it goes on when rmadmin has ended; with -client rmadmin itself
- * would wait, and decommission by force in the end. */
+/* Runs rmadmin. With -server the ResourceManager tracks the nodes, also after rmadmin has ended; with -client rmadmin
+ * itself would wait, and decommission by force in the end. */
 static int refresh(const struct nm_scale_apply *a, char **ret_message)
 {
     uint64_t force_usec = a->options->force_after_usec;
@@ -72,7 +71,8 @@ static int refresh(const struct nm_scale_apply *a, char **ret_message)
     return nm_scale_command(a->options->rmadmin, more, RMADMIN_USEC, ret_message);
 }
 
-/* Readable for all when it is made: the ResourceManager's account is seldom that of whoever runs nmscale. */
+/* Writes the exclude file. A new one is readable for all, since the ResourceManager seldom has the account that runs
+ * nmscale. */
 static int write_exclude(const struct nm_scale_apply *a, const char *text, char **ret_message)
 {
     const char *path = a->options->exclude_file;
@@ -81,8 +81,8 @@ static int write_exclude(const struct nm_scale_apply *a, const char *text, char 
     return r < 0 ? nm_fail(ret_message, r, "%s can't be written: %s", path, strerror(-r)) : 0;
 }
 
-/* A node that has gone may be listed by another id: after a restart the ResourceManager knows the host only. Nothing
- * at all says nothing: it may just have restarted. */
+/* Returns the target's state. A decommissioned node may have another id: after a restart the ResourceManager knows the
+ * host only. A node that isn't listed has no known state, because the ResourceManager may just have restarted. */
 static const char *state_of(const struct nm_scale_model *m, const struct nm_scale_target *t)
 {
     const struct nm_scale_node *node = nm_scale_find_node(m, t->id);
@@ -93,13 +93,14 @@ static const char *state_of(const struct nm_scale_model *m, const struct nm_scal
     return node ? node->state : "";
 }
 
-/* A NodeManager that is told to end says goodbye, or falls silent: either way it has gone. */
+/* Tells whether the node is decommissioned. A NodeManager that shuts down may sign off or fall silent, so it may also
+ * be SHUTDOWN or LOST. */
 static bool is_gone(const char *state)
 {
     return nm_streq(state, "DECOMMISSIONED") || nm_streq(state, "SHUTDOWN") || nm_streq(state, "LOST");
 }
 
-/* Notes what has gone; how many still wait, and how many of those haven't even begun. */
+/* Marks decommissioned targets. Returns how many still wait, and in *ret_idle how many of these haven't begun. */
 static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_result *res, size_t *ret_idle)
 {
     size_t waiting = 0;
@@ -122,7 +123,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
     return waiting;
 }
 
-/* Without memory for the list there is no demand: the time-out is still there. */
+/* Tells whether demand has returned. Without memory for the list it returns false; the time-out still applies. */
 static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale_result *res)
 {
     _cleanup_free_ struct nm_scale_capacity *theirs = calloc(res->n + 1, sizeof *theirs);
@@ -137,26 +138,26 @@ static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale
     return n > 0 && nm_scale_demand_is_back(m, theirs, n);
 }
 
-/* Between two looks. */
+/* State that is kept between two looks. */
 struct waiting {
     uint64_t begun_usec;
-    bool wanted; /* demand was back at the look before */
+    bool wanted; /* the previous look saw that demand had returned */
     size_t n, idle;
 };
 
 /*
- * One that has ended, or is no longer the active one. Whoever starts next, or takes over, decommissions what it finds
- * on the exclude file by force, with all that runs there, and keeps no list of what was graceful. So the hosts are off
- * it by then, if nmscale can help it: a start takes seconds, and a look comes with each --poll. One that is slow, or
- * out of reach, is waited for: it isn't known to have ended.
+ * Tells whether the ResourceManager has ended, or is no longer active. A ResourceManager that starts or takes over
+ * forcibly decommissions all hosts on the exclude file, with their running containers, and keeps no list of graceful
+ * ones. So nmscale removes the hosts from the file before that if possible: a start takes seconds, and nmscale looks
+ * once per --poll interval. A ResourceManager that is slow or unreachable is waited for, because it may not have ended.
  */
 static bool is_gone_itself(int r)
 {
     return r == -ECONNREFUSED || r == -ELOOP;
 }
 
-/* One look. Demand counts when two looks in a row see it: what has just been asked for waits for a heartbeat, too. A
- * ResourceManager that doesn't answer is waited for, until time is up. */
+/* Makes one look. Demand counts when two consecutive looks see it, because new requests normally wait for a heartbeat,
+ * too. A ResourceManager that doesn't answer is waited for until the time is up. */
 static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *res, struct waiting *w)
 {
     _cleanup_(nm_scale_model_done) struct nm_scale_model m = {0};
@@ -188,7 +189,8 @@ static void watch_once(const struct nm_scale_apply *a, struct nm_scale_result *r
     w->wanted = r >= 0 && demand_is_back(&m, res);
 }
 
-/* The first look comes at once: empty nodes are decommissioned with their next heartbeat, within a second. */
+/* Watches the targets. The first look is made at once: empty nodes are decommissioned with their next heartbeat, within
+ * a second. */
 static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     struct waiting w = {.begun_usec = nm_now_usec(), .n = res->n};
@@ -201,7 +203,8 @@ static void watch(const struct nm_scale_apply *a, struct nm_scale_result *res)
     }
 }
 
-/* The file is read anew: others may have written into it since, and theirs stays. */
+/* Removes the waiting hosts from the file. The file is read again, because others may have changed it meanwhile, and
+ * their lines stay. */
 static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result *res, char **ret_message)
 {
     _cleanup_free_ char *old = NULL, *new = NULL, **hosts = NULL;
@@ -215,7 +218,7 @@ static int take_off(const struct nm_scale_apply *a, const struct nm_scale_result
     return write_exclude(a, new, ret_message);
 }
 
-/* Until none of them is on its way any more. */
+/* Waits until no target is being decommissioned any more. */
 static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
     uint64_t deadline = nm_now_usec() + PUT_BACK_USEC;
@@ -250,9 +253,9 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 }
 
 /*
- * Off the file first: a ResourceManager that starts meanwhile reads it. rmadmin may then fail as often as it likes, if
- * the nodes run all the same; what the ResourceManager shows in the end is what counts. Nothing interrupts this: the
- * request to end was the reason for it, or has to wait.
+ * Puts the waiting nodes back. They are removed from the file first, since a starting ResourceManager reads it. A
+ * failure of rmadmin doesn't matter if the nodes are running in the end, as the ResourceManager reports. Signals don't
+ * interrupt this: a request to end caused it or has to wait.
  */
 static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
@@ -304,8 +307,8 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
         put_back(a, ret);
 }
 
-/* All or nothing: with one wrong name nobody knows which of the others was meant. Whether the NodeManagers come back
- * is not for nmscale to see to: they were told to end, and who has the machine starts them again. */
+/* Readmits all hosts or none: with one wrong name, the others may be wrong, too. nmscale doesn't check that the
+ * NodeManagers return: they were shut down, and the machine's administrator starts them again. */
 int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
 {
     const struct nm_scale_options *o = a->options;

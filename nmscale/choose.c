@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See choose.h. Each node is judged by itself first; then those that could go are counted off in order, while what must
- * stay stays.
+ * See choose.h. Each node is first judged separately. Then the candidates are counted off in order, as long as enough
+ * nodes stay.
  */
 
 #include "nmscale/choose.h"
@@ -12,19 +12,19 @@
 
 #include "util/parse.h"
 
-/* REST has what is used and what is free, and the whole only in releases that are new enough. */
+/* Returns the node's memory. REST reports used and free memory; only newer releases report the total. */
 static uint64_t capacity_mb(const struct nm_scale_node *n)
 {
     return n->used_mb + n->free_mb;
 }
 
-/* Differences of 64 bits don't fit the int that qsort() wants. */
+/* Compares two numbers. A difference of 64 bits doesn't fit the int that qsort() needs. */
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
 
-/* Since 0 is "not Low", and comes last. */
+/* Compares verdicts. since_msec 0 means "not Low", and sorts last. */
 static int compare_verdicts(const void *pa, const void *pb)
 {
     const struct nm_scale_verdict *a = pa, *b = pb;
@@ -39,8 +39,8 @@ static int compare_verdicts(const void *pa, const void *pb)
     return c != 0 ? c : strcmp(a->node->id, b->node->id);
 }
 
-/* The node's own word counts alone, where there is one: it knows what it keeps. Applications that have ended are no
- * matter, though a node may still name them. */
+/* Judges by the NodeManager's answer alone, if there is one, since the node knows its data. The node may still list
+ * ended applications, which are ignored. */
 static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, const struct nm_scale_answer *answer,
                                          const char **ret_app)
 {
@@ -57,7 +57,7 @@ static enum nm_scale_reason told_by_node(const struct nm_scale_memory *memory, c
     return NM_SCALE_GIVE;
 }
 
-/* A certain finding goes before a possible one, so that the sentence names the former. */
+/* Judges by the memory. A certain finding precedes a possible one, so that the sentence names the certain one. */
 static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, const struct nm_scale_node *n,
                                          const struct nm_scale_rules *rules, const char **ret_app)
 {
@@ -74,19 +74,20 @@ static enum nm_scale_reason seen_on_node(const struct nm_scale_memory *memory, c
     return NM_SCALE_GIVE;
 }
 
-/* What makes hosts comparable: an index sorted by host, where equal ones are neighbours. */
+/* Compares hosts, for an index in which equal hosts are neighbours. */
 static int compare_hosts(const void *a, const void *b)
 {
     return strcmp((*(const struct nm_scale_node *const *)a)->host, (*(const struct nm_scale_node *const *)b)->host);
 }
 
-/* Only nodes that are there count: a NodeManager that came back on another port leaves its old entry behind as LOST. */
+/* Tells whether the node exists: a NodeManager that returned on another port leaves its old entry behind as LOST. */
 static bool is_there(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
 }
 
-/* Sorted, since each with each would be 200 million comparisons for 20,000 nodes. */
+/* Marks nodes that share a host. It sorts, because comparing each pair would take 200 million comparisons for 20,000
+ * nodes. */
 static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
 {
     _cleanup_free_ const struct nm_scale_node **sorted = calloc(m->n_nodes + 1, sizeof *sorted);
@@ -106,8 +107,7 @@ static int mark_shared_hosts(const struct nm_scale_model *m, bool **ret)
     return 0;
 }
 
-/* The first reason that holds is the one that is told: of a node that has to stay anyway nobody wants to know whose
- * data lies there. */
+/* Judges a node. The first reason that applies is reported: if a node has to stay anyway, data on it doesn't matter. */
 static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *memory,
                   const struct nm_scale_rules *rules, bool shared, struct nm_scale_verdict *v)
 {
@@ -129,26 +129,27 @@ static void judge(const struct nm_scale_model *m, const struct nm_scale_memory *
         v->reason = seen_on_node(memory, n, rules, &v->app);
 }
 
-/* Counted down while nodes are taken out. */
+/* The remaining stock, updated for each node that is given back. */
 struct stock {
     const struct nm_scale_model *model;
     const struct nm_scale_rules *rules;
     uint64_t running, taken;
-    uint64_t fits; /* waiting requests that what still runs has room for */
+    uint64_t fits; /* waiting requests that fit on the remaining nodes */
 };
 
-/* By the mean size of what waits, for the metrics have no other: one huge request among many small ones isn't seen. */
+/* Returns how many waiting requests fit on the node, by their mean size, since the metrics have no other. One huge
+ * request among many small ones isn't noticed. */
 static uint64_t fits_on(const struct stock *s, const struct nm_scale_node *n)
 {
     return nm_scale_fits(&s->model->demand, n->free_mb, n->free_vcores);
 }
 
-/* What a partition has left without the node in question. */
+/* The rest of a partition without the node in question. */
 struct rest {
     uint64_t nodes, mb, vcores;
 };
 
-/* Those before `i` that are given are gone; all later ones still run. */
+/* Sums the partition up: nodes before `i` that are to be given back don't count, all later ones do. */
 static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size_t i, size_t n)
 {
     struct rest rest = {0};
@@ -166,7 +167,8 @@ static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size
     return rest;
 }
 
-/* Only a node of the default partition can take what the metrics count as waiting. */
+/* Tells whether waiting requests need the node. Only nodes of the default partition can take the requests that the
+ * metrics count. */
 static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
 {
     uint64_t fits = fits_on(s, n);
@@ -179,7 +181,7 @@ static enum nm_scale_reason count_off(struct stock *s, const struct nm_scale_ver
     const struct nm_scale_node *node = verdicts[i].node;
     struct rest rest = *node->label ? left_with_label(verdicts, i, n) : (struct rest){0};
 
-    /* Demand goes first: where it keeps a node, a person who lowers --min-nodes would still not get it. */
+    /* Demand is checked first: if it keeps a node, lowering --min-nodes would not help. */
     if (*node->label ? nm_scale_is_short(s->model, node->label, rest.mb, rest.vcores) : is_wanted(s, node))
         return NM_SCALE_DEMAND;
     if (s->running <= s->rules->min_nodes)
@@ -216,7 +218,7 @@ int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_me
         if (!*n->label)
             stock.fits += fits_on(&stock, n);
     }
-    /* Once so that the least useful are counted off first, and once more for those that counting has kept. */
+    /* Sort once to count the least useful nodes off first, and again to move the nodes that counting has kept. */
     qsort(v, model->n_nodes, sizeof *v, compare_verdicts);
     for (size_t i = 0; i < model->n_nodes && v[i].reason == NM_SCALE_GIVE; i++)
         v[i].reason = count_off(&stock, v, i, model->n_nodes);
@@ -268,7 +270,8 @@ static bool partition_wants(const struct nm_scale_model *model, const char *labe
     return theirs && nm_scale_is_short(model, label, mb, vcores);
 }
 
-/* `without` has what they could take when they were chosen: of a node on its way the ResourceManager shows no room. */
+/* Tells whether demand has returned. `without` has the capacities from the time of choice, because the ResourceManager
+ * reports no free room for a node that is being decommissioned. */
 bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
 {
     for (size_t i = 0; i < model->n_waiting; i++)
@@ -277,7 +280,7 @@ bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm
     return default_wants(model, without, n);
 }
 
-/* Scripts go by these: they are part of the interface, and stay. */
+/* Returns a name that scripts rely on: the names are part of the interface, and don't change. */
 const char *nm_scale_reason_name(enum nm_scale_reason reason)
 {
     static const char *const names[NM_SCALE_REASONS] = {
@@ -298,7 +301,8 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason)
     return reason < NM_SCALE_REASONS ? names[reason] : "unknown";
 }
 
-/* What a person would look for first: containers; else those that the scheduler doesn't count; else what is left. */
+/* Explains the use of a node by what a person would look for first: containers, then those that the scheduler doesn't
+ * count, then other use. */
 static void in_use_text(const struct nm_scale_node *n, char *buf, size_t size)
 {
     if (n->containers > 0)

@@ -15,11 +15,11 @@
 #include "util/parse.h"
 
 #define WORDS_MOST 64
-#define KEPT 4096 /* of what it says */
+#define KEPT 4096 /* bytes of its output */
 
 extern char **environ;
 
-/* argv points into *buf. */
+/* Splits the words; argv points into *buf. */
 static int split(const char *words, const char *const *more, char **buf, char **argv)
 {
     size_t n = 0;
@@ -39,9 +39,9 @@ static int split(const char *words, const char *const *more, char **buf, char **
 }
 
 /*
- * Signals as they are in a shell: nmscale ignores SIGPIPE and handles the others, and what is ignored would stay so
- * over an exec. rmadmin is a shell script that starts a JVM, hence the process group: a kill has to reach both.
- * posix_spawn() and not fork(): it says what was wrong with the command, and there are curl's threads.
+ * Starts the command with default signal handling: nmscale ignores SIGPIPE, and an ignored signal stays ignored across
+ * exec. rmadmin is a shell script that starts a JVM, so a process group is needed to kill both. posix_spawn() is used
+ * instead of fork(), because it reports errors of exec, and curl has threads.
  */
 static int spawn(char **argv, int output, pid_t *ret)
 {
@@ -66,7 +66,7 @@ static int spawn(char **argv, int output, pid_t *ret)
     return -r;
 }
 
-/* Its output until it is at an end or time is up; only the end is kept, since errors come last. */
+/* Reads the output until it ends or the time is up. Only the last part is kept, because errors come last. */
 static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
 {
     size_t len = 0;
@@ -80,9 +80,8 @@ static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
         if (now >= deadline_usec)
             return -ETIMEDOUT;
         if (poll(&p, 1, (int)NM_MIN((deadline_usec - now) / 1000 + 1, UINT64_C(1000))) <= 0)
-            continue; /* nothing yet, or a signal, which is looked at afterwards */
-        /* Half of it goes at a time: moved for each byte that comes, a talkative command would cost its output's
-         * square. */
+            continue; /* no data yet, or a signal, which is checked later */
+        /* Drop half of the buffer at a time: moving it for each byte would take quadratic time. */
         if (len > size / 2) {
             memmove(kept, kept + len - size / 2, size / 2);
             len = size / 2;
@@ -95,7 +94,7 @@ static int read_output(int fd, uint64_t deadline_usec, char *kept, size_t size)
     }
 }
 
-/* What it said may be anything: one line of printable characters remains, the last that isn't empty. */
+/* Returns the last line that isn't empty, with printable characters only, since the output is arbitrary. */
 static const char *last_line(char *text)
 {
     char *line = text;
@@ -110,7 +109,8 @@ static const char *last_line(char *text)
     return line;
 }
 
-/* It has closed its output and is about to end, or goes on in the background: the time limit holds for that, too. */
+/* Waits for the command's end within the time limit: a command that has closed its output may still run in the
+ * background. */
 static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
 {
     for (;;) {
@@ -125,7 +125,8 @@ static int reap(pid_t pid, uint64_t deadline_usec, int *ret_status)
     }
 }
 
-/* Hadoop's commands write pages of log and then the one line that matters, with an exit status that says little. */
+/* Waits for the command and explains a failure by its last line: Hadoop's commands write pages of log before the line
+ * that matters, and their exit status says little. */
 static int wait_for(pid_t pid, int fd, uint64_t timeout_usec, const char *name, char **ret_message)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;
@@ -170,7 +171,7 @@ int nm_scale_command(const char *words, const char *const *more, uint64_t timeou
     r = spawn(argv, to, &pid);
     if (r < 0)
         return nm_fail(ret_message, r, "%s can't be started: %s", argv[0], strerror(-r));
-    /* Or its own end would keep the pipe open, and reading would never come to one. */
+    /* Otherwise our own descriptor would keep the pipe open, and read() would never return 0. */
     to = nm_close(to);
     return wait_for(pid, from, timeout_usec, argv[0], ret_message);
 }

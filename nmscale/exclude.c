@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See exclude.h. Hosts are compared as the ResourceManager does, to the letter. */
+/* See exclude.h. Hosts are compared exactly, as the ResourceManager does. */
 
 #include "nmscale/exclude.h"
 
@@ -8,10 +8,10 @@
 #include "nmscale/model.h"
 #include "util/error.h"
 
-/* By which the ResourceManager divides a line. */
+/* The characters at which the ResourceManager splits a line. */
 #define BLANKS " \t\n\f\r"
 
-/* The next line from *at: its length with the newline, 0 at the end. */
+/* Returns the length of the line at `at` with its newline, 0 at the end. */
 static size_t line_length(const char *at)
 {
     const char *end = strchr(at, '\n');
@@ -19,7 +19,7 @@ static size_t line_length(const char *at)
     return end ? (size_t)(end - at) + 1 : strlen(at);
 }
 
-/* The first word of a line, "" if there is none before the comment. */
+/* Finds the first word of a line; "" if there is none before the comment. */
 static size_t first_word(const char *line, size_t size, const char **ret)
 {
     size_t n = 0, skip = 0;
@@ -32,13 +32,14 @@ static size_t first_word(const char *line, size_t size, const char **ret)
     return n > 0 && line[skip] != '#' ? n : 0;
 }
 
-/* Never a part of a name: node1 must not be taken for node11. */
+/* Compares whole words: node1 must not match node11. */
 static bool is_word(const char *word, size_t n, const char *host)
 {
     return strlen(host) == n && memcmp(word, host, n) == 0;
 }
 
-/* One host, the mark, and nothing else: a line to which somebody has added a word of their own is theirs. */
+/* Finds the host of a line that consists of one host and the mark. A line with further words belongs to whoever added
+ * them. */
 static size_t marked_host(const char *line, size_t size, const char **ret)
 {
     size_t n = first_word(line, size, ret), mark = sizeof NM_SCALE_EXCLUDE_MARK - 1;
@@ -54,7 +55,7 @@ static size_t marked_host(const char *line, size_t size, const char **ret)
     return n;
 }
 
-/* Several hosts may stand on a line, by hand or from a script. */
+/* Looks at all words of each line, since an administrator or a script may put several hosts on a line. */
 bool nm_scale_exclude_has(const char *text, const char *host)
 {
     for (size_t size; (size = line_length(text)) > 0; text += size) {
@@ -73,7 +74,7 @@ bool nm_scale_exclude_has(const char *text, const char *host)
     return false;
 }
 
-/* A host that is there already is left alone: of two lines for one, the other would still exclude it in the end. */
+/* Adds the missing hosts only: with two lines for one host, removing nmscale's line would leave it excluded. */
 char *nm_scale_exclude_add(const char *text, char *const *hosts, size_t n)
 {
     char *buf = NULL;
@@ -103,7 +104,7 @@ static bool is_one_of(const char *word, size_t n, char *const *hosts, size_t n_h
     return false;
 }
 
-/* Line by line, what stays is copied to the byte: administrators have comments and orders of their own in it. */
+/* Copies the remaining lines byte for byte: administrators have comments and an order of their own in the file. */
 char *nm_scale_exclude_remove(const char *text, char *const *hosts, size_t n)
 {
     char *result = malloc(strlen(text) + 1), *to = result;
@@ -149,7 +150,8 @@ int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n)
     return 0;
 }
 
-/* The ResourceManager goes by the name's end: XML under another name it reads as hosts called "<host>". */
+/* Tells whether the ResourceManager reads the file as XML, which depends on its ending. It would read XML in a file
+ * with another ending as hosts called "<host>". */
 static bool is_xml(const char *path, const char *text)
 {
     size_t n = strlen(path);
@@ -163,7 +165,7 @@ int nm_scale_exclude_read(const char *path, char **ret, char **ret_message)
     size_t size = 0;
     int r = nm_scale_read_file(path, NM_SCALE_EXCLUDE_MOST, &text, &size);
 
-    /* It is made with the first host. */
+    /* The file is created with the first host. */
     if (r == -ENOENT && (text = strdup("")))
         r = 0;
     if (r < 0)

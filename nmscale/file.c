@@ -11,7 +11,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-/* Not blocking: a FIFO with nobody at its other end would hold nmscale for ever. */
+/* Reads a file. O_NONBLOCK: a FIFO without a writer would block nmscale forever. */
 int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_size)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -28,7 +28,7 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
         return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
     if ((uint64_t)st.st_size > most)
         return -E2BIG;
-    /* one for the end, and one that tells whether it grew meanwhile */
+    /* one byte for the NUL, and one to notice that the file has grown */
     text = malloc((size_t)st.st_size + 2);
     if (!text)
         return -ENOMEM;
@@ -40,8 +40,9 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
     return 0;
 }
 
-/* As the old one is; where there is none, as the caller says. Only root can give a file away: to keep the group is
- * tried, and to lose the owner is an error, since the ResourceManager might no longer be able to read it. */
+/* Copies mode and owner of the old file, or uses the caller's mode for a new one. Only root can give a file away: a
+ * failure to keep the group is ignored, but losing the owner is an error, since the ResourceManager might no longer be
+ * able to read the file. */
 static int copy_mode(int fd, const char *path, mode_t mode)
 {
     struct stat st;
@@ -53,8 +54,8 @@ static int copy_mode(int fd, const char *path, mode_t mode)
     return RET_NERRNO(fchmod(fd, st.st_mode & 07777));
 }
 
-/* All of it is on the disk before the name leads to it: after a crash of the host an empty exclude file would let
- * nodes back in that were given away. */
+/* Writes and syncs the file before the rename: after a crash of the host an empty exclude file would readmit nodes that
+ * were given back. */
 static int write_synced(int fd, const char *path, const char *text, mode_t mode)
 {
     int r = copy_mode(fd, path, mode);
@@ -64,7 +65,7 @@ static int write_synced(int fd, const char *path, const char *text, mode_t mode)
     return r < 0 ? r : RET_NERRNO(fsync(fd));
 }
 
-/* rename() itself is only as durable as the directory. */
+/* Syncs the directory, without which rename() isn't durable. */
 static int sync_parent(const char *path)
 {
     size_t n = strlen(path);
@@ -82,8 +83,8 @@ static int sync_parent(const char *path)
     return RET_NERRNO(fsync(fd));
 }
 
-/* Configuration is often a link into a tree under version control, and to replace the link would leave that tree as it
- * was. A path with a slash in it, and links followed as far as there is something. */
+/* Resolves links: configuration is often a link into a tree under version control, and replacing the link would leave
+ * that tree unchanged. The result is a path with a slash, and links are followed as far as their targets exist. */
 static char *resolve(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -120,8 +121,9 @@ int nm_scale_replace_file(const char *path, const char *text, mode_t mode)
     return sync_parent(real);
 }
 
-/* Beside the file, since the file itself is replaced: a lock on it would be one on what nobody reads any more. It is
- * never removed: who waits for a removed one and who makes it anew would both have theirs. */
+/* Takes a lock on a separate file, because the file itself is replaced, and a lock on the old inode would protect
+ * nothing. The lock file is never removed: a process that waits for a removed one and a process that makes a new one
+ * would both get a lock. */
 int nm_scale_lock(const char *path, int *ret_fd)
 {
     _cleanup_free_ char *name = NULL;

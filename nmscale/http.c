@@ -31,11 +31,12 @@ void nm_scale_http_set_stop(struct nm_scale_http *h, const volatile bool *stop)
     h->stop = stop;
 }
 
-/* The limit holds while the answer comes, whatever length it claims to have. Less than n tells curl to give it up. */
+/* Takes a piece of the body. The size is checked for each piece, whatever length the header states. Returning less than
+ * n makes curl stop. */
 static size_t take(char *data, size_t unit, size_t n, void *userdata)
 {
     struct nm_scale_http *h = userdata;
-    size_t size = unit * n; /* curl's are at most 16 KiB */
+    size_t size = unit * n; /* curl passes at most 16 KiB */
     char *grown;
 
     if (size > h->most - h->size) {
@@ -43,7 +44,7 @@ static size_t take(char *data, size_t unit, size_t n, void *userdata)
         return 0;
     }
     if (h->size + size >= h->room) {
-        /* twice as much: with each piece alone, an allocator that copies would make of a long answer a day's work */
+        /* doubling: growing by single pieces could take quadratic time */
         h->room = NM_MIN(NM_MAX(2 * h->room, h->size + size + 1), h->most + 1);
         grown = realloc(h->body, h->room);
         if (!grown)
@@ -56,7 +57,8 @@ static size_t take(char *data, size_t unit, size_t n, void *userdata)
     return n;
 }
 
-/* curl calls it about once a second while nothing comes, so that Ctrl-C needn't wait for the time-out. */
+/* Checks for a stop. curl calls this about once a second while no data arrives, so that Ctrl-C doesn't wait for the
+ * time-out. */
 static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, curl_off_t up, curl_off_t up_now)
 {
     const struct nm_scale_http *h = userdata;
@@ -65,8 +67,8 @@ static int look_for_stop(void *userdata, curl_off_t down, curl_off_t down_now, c
     return h->stop && *h->stop;
 }
 
-/* One handle for all requests, so that the connection is kept: a look at 2,000 applications is 4,000 of them. Redirects
- * aren't followed: a standby's is told. */
+/* Makes a client with one handle for all requests, which reuses the connection: a look at 2,000 applications takes
+ * 4,000 requests. Redirects aren't followed: a standby's redirect is reported. */
 int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct nm_scale_http **ret)
 {
     _cleanup_(nm_scale_http_freep) struct nm_scale_http *h = calloc(1, sizeof *h);
@@ -87,7 +89,7 @@ int nm_scale_http_new(uint64_t timeout_usec, const volatile bool *stop, struct n
     return 0;
 }
 
-/* curl only knows that writing failed; why it did is ours to say. */
+/* Explains a failure. For a failed callback curl only reports that writing failed, so the cause is added here. */
 static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_message)
 {
     if (h->too_large)
@@ -95,7 +97,7 @@ static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_messa
     return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
-/* A standby ResourceManager sends whoever asks to the active one, or nowhere when it knows none. */
+/* Reports a redirect. A standby ResourceManager redirects to the active one, or has no target if it knows none. */
 static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_location, char **ret_message)
 {
     char *to = NULL;
@@ -131,7 +133,7 @@ int nm_scale_http_get(struct nm_scale_http *h, const char *url, size_t most, cha
     if (status != 200)
         return nm_fail(ret_message, -EREMOTEIO, "HTTP %ld%s", status,
                        status == 401 || status == 403 ? ": it wants a login, which nmscale doesn't have" : "");
-    /* An empty body never came to take(). */
+    /* curl doesn't call take() for an empty body. */
     if (!h->body && !(h->body = strdup("")))
         return -ENOMEM;
     *ret_size = h->size;

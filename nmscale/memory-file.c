@@ -22,7 +22,8 @@ static inline void json_freep(json_t **j)
 }
 #define _cleanup_json_ _cleanup_(json_freep)
 
-/* root's own HOME may differ between cron and a shell, and the two would not see what the other remembers. */
+/* Returns the default path. root has a fixed one: HOME may differ between cron and a shell, which would then use
+ * different memories. */
 char *nm_scale_memory_default_path(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -52,8 +53,9 @@ static json_t *words_to_json(char *const *words, size_t n)
     return list;
 }
 
-/* Sorted and indented, so that two of them can be compared by eye. The setters of jansson take what is NULL for an
- * error, so that one check at the end is enough; the objects belong to the root at once, whatever comes later. */
+/* Formats the memory, sorted and indented, so that two files can be compared by eye. The setters of jansson fail for a
+ * NULL value, so one check at the end is enough. The objects belong to the root at once, so freeing the root frees
+ * them. */
 char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluster)
 {
     _cleanup_json_ json_t *root = json_object();
@@ -75,13 +77,15 @@ char *nm_scale_memory_format(const struct nm_scale_memory *m, const char *cluste
     return r == 0 ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
 }
 
-/* Not taken for an empty memory: an empty one means that nobody knows who was where, and somebody should know why. */
+/* Reports a damaged file, which is not treated as an empty memory: that would silently discard what is known of nodes
+ * and applications. */
 static int damaged(char **ret_message, const char *what)
 {
     return nm_fail(ret_message, -EBADMSG, "%s: remove the file, and times begin anew", what);
 }
 
-/* Zero would be "not Low". A time that lies in the future is dropped by the next look (memory.c). */
+/* Reads the idle times. Zero is refused, since it would mean "not Low". A time in the future is dropped by the next
+ * look (memory.c). */
 static int take_idle(json_t *list, struct nm_scale_memory *m, char **ret_message)
 {
     const char *node;
@@ -135,7 +139,7 @@ static int take_apps(json_t *list, struct nm_scale_memory *m, char **ret_message
     if (!m->apps)
         return -ENOMEM;
     json_object_foreach(list, id, entry) {
-        /* counted beforehand, so that what it has by then is released when it fails */
+        /* counted before the call, so that a partly read entry is released on failure */
         r = take_app(id, entry, &m->apps[m->n_apps++], ret_message);
         if (r < 0)
             return r;
@@ -143,7 +147,8 @@ static int take_apps(json_t *list, struct nm_scale_memory *m, char **ret_message
     return 0;
 }
 
-/* A file without its parts is damaged, whoever it belonged to: the shape comes before the cluster. */
+/* Reads the whole file. Its structure is checked before the cluster's name: a file with missing members is damaged,
+ * whatever its cluster. */
 static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m, char **ret_message)
 {
     json_t *idle = json_object_get(root, "low_since_msec"), *apps = json_object_get(root, "applications");
@@ -164,8 +169,8 @@ static int take_all(json_t *root, const char *cluster, struct nm_scale_memory *m
     return r < 0 ? r : take_apps(apps, m, ret_message);
 }
 
-/* The file is nmscale's own, but it can be edited, cut short, or somebody else's: sorting makes good what look-ups
- * rely on. */
+/* Parses the file, which may have been edited, truncated or replaced. It is sorted afterwards, because look-ups rely on
+ * the order. */
 int nm_scale_memory_parse(const char *text, size_t size, const char *cluster, struct nm_scale_memory *ret,
                           char **ret_message)
 {
@@ -199,7 +204,7 @@ int nm_scale_memory_load(const char *path, const char *cluster, struct nm_scale_
     return r < 0 ? nm_fail(ret_message, r, "%s: %s", path, message ? message : strerror(-r)) : 0;
 }
 
-/* For its owner alone: it has the names of applications and nodes in it. */
+/* Saves the memory, readable for its owner only, since it contains names of applications and nodes. */
 int nm_scale_memory_save(const char *path, const char *cluster, const struct nm_scale_memory *m,
                          char **ret_message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See memory.h. A look makes a new memory out of the old one and takes its place only when it is complete. */
+/* See memory.h. A look makes a new memory from the old one, and replaces the old one only when it is complete. */
 
 #include "nmscale/memory.h"
 
@@ -49,7 +49,8 @@ void nm_scale_memory_sort(struct nm_scale_memory *m)
             qsort(m->apps[i].nodes, m->apps[i].n_nodes, sizeof *m->apps[i].nodes, compare_word);
 }
 
-/* By halves, here and below: each look asks for each of 20,000 nodes and 50,000 applications. */
+/* Finds a node by binary search, as below for applications: each look searches for all of 20,000 nodes and 50,000
+ * applications. */
 static struct nm_scale_idle *find_idle(const struct nm_scale_memory *m, const char *node)
 {
     const struct nm_scale_idle key = {.node = (char *)node};
@@ -84,13 +85,14 @@ const struct nm_scale_known_app *nm_scale_memory_app(const struct nm_scale_memor
     return m->n_apps > 0 ? bsearch(&key, m->apps, m->n_apps, sizeof key, compare_app) : NULL;
 }
 
-/* A clock that was put back breaks the stretch, too: no time of the future is kept. */
+/* Tells whether this look continues the last one. A clock that was set back interrupts, too: no time in the future is
+ * kept. */
 static bool goes_on(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t max_gap_msec)
 {
     return m->looked_msec > 0 && m->looked_msec <= now_msec && now_msec - m->looked_msec <= max_gap_msec;
 }
 
-/* A node that isn't Low has no entry, so its time begins anew by itself when it is Low again. */
+/* Updates idle times. A node that isn't Low has no entry, so its time begins again when it is Low again. */
 static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                          const struct nm_scale_model *model, uint64_t now_msec, bool on)
 {
@@ -113,8 +115,9 @@ static int look_at_nodes(const struct nm_scale_memory *old, struct nm_scale_memo
     return 0;
 }
 
-/* What was seen stays known until the application ends: its output lies there when its containers have gone. Both
- * lists in one, each word once. An application may have thousands of containers on few nodes. */
+/* Merges the known and the new nodes of an application without duplicates. Nodes stay known until the application
+ * ends, because its output stays on them after its containers. An application may have thousands of containers on
+ * few nodes. */
 static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *before, const struct nm_scale_app *app)
 {
     size_t n_before = before ? before->n_nodes : 0, n = n_before + app->n_nodes;
@@ -137,8 +140,8 @@ static int join(struct nm_scale_known_app *to, const struct nm_scale_known_app *
     return 0;
 }
 
-/* Only those that still run are taken over: with an application ends what is known of it. Followed is who wasn't there
- * at the look before, or has had no container yet, and has been looked into at each since. */
+/* Updates the applications; ended ones are dropped. An application is `followed` if it was missing at the previous look
+ * or has had no container yet, and has been looked into at each look since. */
 static int look_at_apps(const struct nm_scale_memory *old, struct nm_scale_memory *new,
                         const struct nm_scale_model *model, bool on)
 {

@@ -27,7 +27,7 @@ static void node_done(struct nm_scale_node *n)
     free(n->state);
 }
 
-/* Takes a model that is half filled, too; `answers` is as long as `nodes`, so it goes first. */
+/* Frees a model, also an incomplete one. `answers` is as long as `nodes`, so it is freed first. */
 void nm_scale_model_done(struct nm_scale_model *m)
 {
     for (size_t i = 0; m->answers && i < m->n_nodes; i++)
@@ -50,15 +50,15 @@ bool nm_scale_is_running(const struct nm_scale_node *n)
     return nm_streq(n->state, "RUNNING");
 }
 
-/* All counts are asked, since no one of them has all: opportunistic containers are no memory of the scheduler's, and
- * one that waits in a node's queue isn't among its containers. */
+/* Tells whether the node is Low. All counts must be 0, because each misses some use: opportunistic containers don't
+ * count as the scheduler's memory, and a container in a node's queue isn't among its containers. */
 bool nm_scale_is_low(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) && n->containers == 0 && n->opportunistic == 0 && n->queued == 0 &&
            n->used_mb == 0 && n->used_vcores == 0;
 }
 
-/* Few are looked for at a time, so there is no index. */
+/* Finds a node. There is no index, since searches are few. */
 const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, const char *id)
 {
     for (size_t i = 0; i < m->n_nodes; i++)
@@ -83,8 +83,8 @@ bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64
     return false;
 }
 
-/* The mean is rounded up, and memory and CPU must both be there: where the ResourceManager goes by memory alone, this
- * keeps a node too many at worst. */
+/* Counts requests that fit. The mean is rounded up, and both memory and CPU must suffice: if the ResourceManager
+ * schedules by memory only, this keeps some node too many at worst. */
 uint64_t nm_scale_fits(const struct nm_scale_demand *d, uint64_t mb, uint64_t vcores)
 {
     uint64_t each_mb, each_vcores, n = d->containers;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale: names the nodes of a YARN cluster that can be given back, and gives them back. See run.h for what a run
- * is. */
+/* nmscale: lists the nodes of a YARN cluster that can be given back, and gives them back. run.h describes a run. */
 
 #include "nmscale/run.h"
 #include "util/inherited.h"

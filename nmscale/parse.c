@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See parse.h. All pages have one shape: an object, in it an object, in it a list; an empty list is null, {} or not
- * there at all, and older releases give a list of one as the thing itself.
+ * See parse.h. All pages have the same structure: an object that contains an object that contains a list. An empty list
+ * is null, {} or missing, and older releases write a list of one element as the element itself.
  */
 
 #include "nmscale/parse.h"
@@ -23,7 +23,7 @@ static int wrong(char **ret_message, const char *what, const char *expected)
     return nm_fail(ret_message, -EBADMSG, "%s is not %s", what, expected);
 }
 
-/* jansson refuses what is nested too deeply and what isn't UTF-8, so neither needs a check of ours. */
+/* Parses JSON. jansson itself refuses deep nesting and invalid UTF-8. */
 static int load(const char *text, size_t size, json_t **ret, char **ret_message)
 {
     json_error_t error;
@@ -42,7 +42,7 @@ static int load(const char *text, size_t size, json_t **ret, char **ret_message)
 /* A page with one list in it. */
 struct page {
     json_t *root;
-    json_t *list; /* borrowed; NULL is an empty one, an object a list of one */
+    json_t *list; /* borrowed; NULL: empty; an object: a list of one */
 };
 
 static void page_done(struct page *p)
@@ -50,7 +50,7 @@ static void page_done(struct page *p)
     json_decref(p->root);
 }
 
-/* The list and the list of one that is the thing itself, for the loops below. */
+/* Returns the length of the list, 1 if it is a single object. */
 static size_t page_size(const struct page *p)
 {
     return json_is_array(p->list) ? json_array_size(p->list) : p->list ? 1 : 0;
@@ -61,13 +61,13 @@ static json_t *page_entry(const struct page *p, size_t i)
     return json_is_array(p->list) ? json_array_get(p->list, i) : p->list;
 }
 
-/* The page of containers comes without the outer name (3.4): there the whole is what is in it elsewhere. */
+/* Tells whether the page has no outer object. That is so for the page of containers (3.4). */
 static bool is_bare(const char *outer)
 {
     return nm_streq(outer, "containers");
 }
 
-/* Without the outer name it is another page, or an error page that happens to be JSON. */
+/* Finds the list. Without the outer name it is another page, or an error page that happens to be JSON. */
 static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
 {
     json_t *o = json_object_get(root, outer), *list;
@@ -85,7 +85,7 @@ static int find_list(json_t *root, const char *outer, const char *inner, json_t 
     return 0;
 }
 
-/* Counted before anything is allocated by that count. */
+/* Opens a page, and checks the number of entries before the caller allocates by it. */
 static int open_page(const char *text, size_t size, const char *outer, const char *inner, size_t most,
                      struct page *ret, char **ret_message)
 {
@@ -108,7 +108,7 @@ static int open_page(const char *text, size_t size, const char *outer, const cha
     return 0;
 }
 
-/* Words of YARN's that go into files, addresses and onto terminals: printable ASCII without blanks. */
+/* Checks a word of YARN's that is written to files, URLs and terminals: printable ASCII without blanks. */
 static bool is_word(const char *s)
 {
     size_t n = strlen(s);
@@ -135,7 +135,7 @@ static int copy_word(const char *s, const char *name, char **ret, char **ret_mes
     return 0;
 }
 
-/* A word that must be there and not be empty, or may be missing and is "" then. */
+/* Reads a word. A needed one must be there and not empty; another one may be missing, and is "" then. */
 static int take_word(const json_t *o, const char *name, bool needed, char **ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, name);
@@ -149,7 +149,7 @@ static int take_word(const json_t *o, const char *name, bool needed, char **ret,
     return copy_word(s, name, ret, ret_message);
 }
 
-/* A count. What is below zero is zero: free vcores are, where the scheduler goes by memory alone. */
+/* Reads a count. Negative counts become 0: free vcores are negative if the scheduler goes by memory only. */
 static int take_count(const json_t *o, const char *name, bool needed, uint64_t *ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, name);
@@ -162,11 +162,12 @@ static int take_count(const json_t *o, const char *name, bool needed, uint64_t *
     if (!json_is_integer(j))
         return nm_fail(ret_message, -EBADMSG, "\"%s\" is %s", name, j ? "not a whole number" : "missing");
     v = json_integer_value(j);
-    *ret = v < 0 ? 0 : NM_MIN((uint64_t)v, (uint64_t)1 << 50); /* sums of 20,000 of them stay within 64 bits */
+    *ret = v < 0 ? 0 : NM_MIN((uint64_t)v, (uint64_t)1 << 50); /* so that sums of 20,000 counts fit in 64 bits */
     return 0;
 }
 
-/* A node is in one partition at most; older releases say so with a list of one, or with none. */
+/* Reads the partition. A node is in one partition at most, which is written as a list of one label, or an empty
+ * list. */
 static int take_label(const json_t *o, char **ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, "nodeLabels");
@@ -178,7 +179,8 @@ static int take_label(const json_t *o, char **ret, char **ret_message)
     return copy_word(s, "nodeLabels", ret, ret_message);
 }
 
-/* Needed is what a decision rests on. What newer releases have added counts as 0 where it is missing. */
+/* Reads a node. Values that decisions depend on are needed. Values that newer releases have added count as 0 if
+ * missing. */
 static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_message)
 {
     const struct {
@@ -209,7 +211,7 @@ static int take_node(const json_t *o, struct nm_scale_node *n, char **ret_messag
     return r;
 }
 
-/* One entry that is wrong fails the page, here and below: to leave it out would be to decide without knowing of it. */
+/* Parses the page. An invalid entry fails the whole page, here and below, since decisions without it could be wrong. */
 int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **ret, size_t *ret_n,
                          char **ret_message)
 {
@@ -232,8 +234,8 @@ int nm_scale_parse_nodes(const char *text, size_t size, struct nm_scale_node **r
     return 0;
 }
 
-/* The page was asked for by state: what isn't RUNNING is ACCEPTED, or has become something else between the two, which
- * makes it no safer to forget. */
+/* Reads an application. The page was requested by state: an application that isn't RUNNING is ACCEPTED, or has changed
+ * meanwhile, and then it must be counted, too. */
 static int take_app(const json_t *o, struct nm_scale_app *a, char **ret_message)
 {
     _cleanup_free_ char *state = NULL;
@@ -268,7 +270,7 @@ int nm_scale_parse_apps(const char *text, size_t size, struct nm_scale_app **ret
     return 0;
 }
 
-/* Without the sizes, which older releases leave out, each request is one of no size, which fits anywhere. */
+/* Parses the demand. Older releases omit the sizes; requests then have size 0, which fits anywhere. */
 int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand *ret, char **ret_message)
 {
     _cleanup_json_ json_t *root = NULL;
@@ -291,7 +293,7 @@ int nm_scale_parse_demand(const char *text, size_t size, struct nm_scale_demand 
     return r;
 }
 
-/* What waits, by partition, under growth. */
+/* The waiting requests by partition, as a growing list. */
 struct waiting {
     struct nm_scale_waiting *list;
     size_t n;
@@ -322,7 +324,7 @@ static int add_waiting(struct waiting *w, char **label, uint64_t mb, uint64_t vc
     return 0;
 }
 
-/* What a queue uses of one partition, and what it waits for there. The default partition is in the metrics. */
+/* Reads a queue's pending requests in one partition. The metrics cover the default partition. */
 static int take_usage(const json_t *usage, struct waiting *w, char **ret_message)
 {
     const json_t *pending = json_object_get(usage, "pending");
@@ -339,7 +341,7 @@ static int take_usage(const json_t *usage, struct waiting *w, char **ret_message
     return add_waiting(w, &label, mb, vcores, ret_message);
 }
 
-/* Leaves only: where a parent has sums, they are those of its children. jansson bounds the depth
+/* Adds up the leaf queues only, because a parent's sums are those of its children. jansson bounds the depth
  * (JSON_PARSER_MAX_DEPTH), and the size of the page bounds the rest. */
 static int take_queue(const json_t *queue, struct waiting *w, char **ret_message)
 {
@@ -376,7 +378,7 @@ int nm_scale_parse_waiting(const char *text, size_t size, struct nm_scale_waitin
     return 0;
 }
 
-/* A list of words under growth; free_words() while it is a local. */
+/* A growing list of words, freed with free_words(). */
 struct words {
     char **list;
     size_t n;
@@ -387,7 +389,7 @@ static void words_done(struct words *w)
     nm_scale_words_free(w->list, w->n);
 }
 
-/* The word `name` of each entry; where that is empty, `instead` (NULL: it is left out). */
+/* Collects the word `name` of each entry, or `instead` if it is empty (NULL: the entry is skipped). */
 static int collect(const struct page *p, const char *name, const char *instead, struct words *w,
                    char **ret_message)
 {
@@ -453,7 +455,7 @@ static int parse_words(const char *text, size_t size, const char *outer, const c
     return 0;
 }
 
-/* Two names are in use for the node, by release; where both are there they say the same. */
+/* Parses containers. The node's member has two names, depending on the release; if both exist, they are equal. */
 int nm_scale_parse_containers(const char *text, size_t size, char ***ret, size_t *ret_n, char **ret_message)
 {
     return parse_words(text, size, "containers", "container", "nodeId", "assignedNodeId", ret, ret_n, ret_message);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See plan.h. The exclude file is the only note of what is under way: it is what the ResourceManager goes by, so no
- * other note could disagree with it, and it outlives nmscale. The mark says which lines are nmscale's to take away.
+ * See plan.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses it, so
+ * no other record could disagree with it, and it outlives nmscale. The mark shows which lines nmscale may remove.
  */
 
 #include "nmscale/plan.h"
@@ -55,8 +55,8 @@ char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_onl
     return hosts;
 }
 
-/* Of a node on its way the ResourceManager shows as much room as is in use there, so what it could take isn't known
- * any more: `alive` says whether it can be believed. */
+/* Adds a target. For a node that is being decommissioned the ResourceManager reports only the used room as its size, so
+ * its capacity isn't known: `alive` tells whether the figures are valid. */
 static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n, bool alive)
 {
     struct nm_scale_target *grown = reallocarray(res->targets, res->n + 1, sizeof *grown), *t;
@@ -81,10 +81,10 @@ static int add_target(struct nm_scale_result *res, const struct nm_scale_node *n
 }
 
 /*
- * Hosts with nmscale's mark, by what the ResourceManager says of their nodes. On its way: an nmscale that was killed
- * has left it so, and it is taken over. Running: the file was written but never read, or somebody has started the node
- * again; it is let go first (*stale, of words of `marked`), for it may be needed by now and is judged like any other.
- * Decommissioned: given back, which is how it stays.
+ * Handles hosts with nmscale's mark, by the state that the ResourceManager reports for their nodes. Decommissioning: a
+ * killed nmscale has left the node, and this one takes it over. Running: the file was written but never read, or the
+ * node was started again. Its line is removed first (*stale, with strings of `marked`), because the node may be needed
+ * by now and is judged like any other. Decommissioned: the node was given back, and stays so.
  */
 static int take_over(const struct nm_scale_model *m, char *const *marked, size_t n, struct nm_scale_result *res,
                      char **stale, size_t *n_stale)
@@ -108,7 +108,7 @@ static int take_over(const struct nm_scale_model *m, char *const *marked, size_t
     return 0;
 }
 
-/* A host that others have excluded goes by their will and stays by it: putting it back is not for nmscale to do. */
+/* Adds the chosen nodes, but no host that others have excluded: nmscale must not put that back. */
 static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts, const char *text,
                       struct nm_scale_result *res)
 {
@@ -123,7 +123,7 @@ static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verd
     return r;
 }
 
-/* The file without what is stale: what was running and is to go has to be added again, as if it were new. */
+/* Returns the file's text without stale hosts. A running node that is to go is then added again as a new one. */
 static int without_stale(const char *text, const struct nm_scale_model *m, struct nm_scale_result *res, char **ret)
 {
     _cleanup_free_ char **stale = NULL;

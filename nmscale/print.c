@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See print.h. parse.c lets no word into the model that could do anything to a terminal. */
+/* See print.h. Words in the model are safe for terminals, since parse.c checks them. */
 
 #include "nmscale/print.h"
 
@@ -29,7 +29,7 @@ static size_t count_running(const struct nm_scale_model *m)
     return n;
 }
 
-/* Why the rest stays, in one line: "3 in use, 2 not empty for long enough". */
+/* Prints why the other nodes stay, in one line: "3 in use, 2 not empty for long enough". */
 static void print_counts(FILE *out, const struct nm_scale_finding *f)
 {
     static const char *const words[NM_SCALE_REASONS] = {
@@ -57,7 +57,7 @@ static void print_counts(FILE *out, const struct nm_scale_finding *f)
     fputs(*divider == ',' ? ".\n" : "\n", out);
 }
 
-/* One row's cells; the last column is as long as it is. */
+/* Fills a row's cells. The last column has no fixed width. */
 static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS][TEXT_MAX])
 {
     const struct nm_scale_verdict *v = &f->verdicts[i];
@@ -74,13 +74,15 @@ static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS]
     (void)nm_scale_reason_text(v, f->rules, f->now_msec, cells[4], TEXT_MAX);
 }
 
-/* JSON too: what can go is the answer, and with thousands of nodes the rest is long. */
+/* Tells whether a node is shown, in the table and in JSON: by default only nodes that can go, since thousands of other
+ * nodes would be long. */
 static bool is_shown(const struct nm_scale_finding *f, size_t i)
 {
     return f->all || f->verdicts[i].reason == NM_SCALE_GIVE;
 }
 
-/* Twice over the rows, for columns as wide as they need to be: partitions and hosts have names of any length. */
+/* Prints the table in two passes, the first for the widths of columns: partitions and hosts have names of any
+ * length. */
 static void print_rows(FILE *out, const struct nm_scale_finding *f)
 {
     static const char *const titles[COLUMNS] = {"NODE", "PARTITION", "SIZE, VCORES", "EMPTY FOR", "RESULT"};
@@ -141,7 +143,7 @@ static json_t *verdict_to_json(const struct nm_scale_finding *f, const struct nm
     return j;
 }
 
-/* json_pack() takes what it is given even when it fails, and NULL for a failure. */
+/* Makes the JSON. json_pack() releases the objects that it is given even when it fails, and fails for NULL. */
 json_t *nm_scale_to_json(const struct nm_scale_finding *f)
 {
     const struct nm_scale_demand *d = &f->model->demand;

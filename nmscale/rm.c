@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See rm.h. A page that fails fails the look, but for what is asked of each application and each node: an application
- * may end between two pages, and a node may be slow. Those are marked as not seen, which choose.c takes for "stays".
+ * See rm.h. A failed page fails the look, except for the pages of single applications and nodes: an application may end
+ * between two pages, and a node may be slow. These are marked as not seen, and choose.c then keeps the nodes.
  */
 
 #include "nmscale/rm.h"
@@ -12,8 +12,8 @@
 
 #define MOST_CLUSTER (UINT64_C(128) << 20) /* 20,000 nodes take about 30 MiB, 50,000 applications about 80 */
 #define MOST_ONE (UINT64_C(64) << 20)      /* of one application or node: 0.7 KiB for each container */
-#define APPS_ASKED 2000 /* at two pages each, more would take longer than a look may */
-#define SILENT_MOST 5 /* so many nodes in a row that don't answer, and the others aren't waited for */
+#define APPS_ASKED 2000 /* at two pages each, more would exceed the time for a look */
+#define SILENT_MOST 5 /* after this many consecutive nodes without an answer the others aren't asked */
 
 struct page {
     char *body;
@@ -25,7 +25,7 @@ static void page_done(struct page *p)
     free(p->body);
 }
 
-/* All sentences begin with the address: with several of them it is half of the answer. */
+/* Gets a page. All messages begin with the address, since several may be configured. */
 static int get(struct nm_scale_rm *rm, const char *base, const char *path, size_t most, struct page *ret,
                char **ret_message)
 {
@@ -42,13 +42,13 @@ static int get(struct nm_scale_rm *rm, const char *base, const char *path, size_
     return 0;
 }
 
-/* A page of the cluster, from whoever is active. */
+/* Gets a page of the cluster from the active ResourceManager. */
 static int get_cluster(struct nm_scale_rm *rm, const char *path, size_t most, struct page *ret, char **ret_message)
 {
     return get(rm, rm->urls[rm->active], path, most, ret, ret_message);
 }
 
-/* What was wrong with a page's contents, with the page's name before it. */
+/* Reports a page's invalid contents, with the page's name first. */
 static int wrong_page(const char *path, int r, char *message, char **ret_message)
 {
     return nm_fail(ret_message, r, "%.*s: %s", (int)strcspn(path, "?"), path, message ? message : strerror(-r));
@@ -80,7 +80,8 @@ static int look_at_demand(struct nm_scale_rm *rm, struct nm_scale_model *m, char
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
-/* The page is long where there are many queues, so it is asked for only where nodes have labels. */
+/* Gets the waiting requests by partition. The page is long if there are many queues, so it is fetched only if nodes
+ * have labels. */
 static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     static const char path[] = "/ws/v1/cluster/scheduler";
@@ -94,7 +95,7 @@ static int look_at_waiting(struct nm_scale_rm *rm, struct nm_scale_model *m, cha
     return r < 0 ? wrong_page(path, r, message, ret_message) : 0;
 }
 
-/* Takes the words over; *n is 0 then, so that the caller's release finds none. */
+/* Takes ownership of the words, and sets *n to 0, so that the caller doesn't free them. */
 static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
 {
     char **grown = reallocarray(app->nodes, app->n_nodes + *n + 1, sizeof *grown);
@@ -110,7 +111,7 @@ static int add_nodes(struct nm_scale_app *app, char ***words, size_t *n)
     return 0;
 }
 
-/* REST names an application's containers by attempt only. */
+/* Looks at an attempt, since REST lists containers by attempt only. */
 static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, const char *attempt)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -132,7 +133,8 @@ static int look_at_attempt(struct nm_scale_rm *rm, struct nm_scale_app *app, con
     return r;
 }
 
-/* Only the last attempt has containers now; of the others the ResourceManager still names the master's node. */
+/* Looks at an application. Only the last attempt has containers now; for the others the ResourceManager still reports
+ * the master's node. */
 static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
 {
     _cleanup_(nm_scale_attempts_done) struct nm_scale_attempts attempts = {0};
@@ -154,7 +156,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
     r = add_nodes(app, &attempts.nodes, &attempts.n_nodes);
     for (size_t i = 0; r >= 0 && i < n_attempts; i++)
         r = look_at_attempt(rm, app, attempts.ids[i]);
-    /* Fresh: no attempt has had a container. A second attempt means that there was a first, with who knows what. */
+    /* Fresh: no attempt has had a container. If there is a second attempt, the first may have left data. */
     if (r >= 0) {
         app->seen = true;
         app->fresh = app->accepted && n_attempts <= 1 && app->n_nodes == 0;
@@ -164,7 +166,7 @@ static int look_at_app(struct nm_scale_rm *rm, struct nm_scale_app *app)
 
 static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
-    /* What is left out is most of the page. */
+    /* The omitted members are most of the page. */
     static const char path[] = "/ws/v1/cluster/apps?states=ACCEPTED,RUNNING&deSelects=resourceRequests,timeouts,"
                                "appNodeLabelExpression,amNodeLabelExpression,resourceInfo";
     _cleanup_(page_done) struct page p = {0};
@@ -176,7 +178,8 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     r = nm_scale_parse_apps(p.body, p.size, &m->apps, &m->n_apps, &message);
     if (r < 0)
         return wrong_page(path, r, message, ret_message);
-    /* What fails for one application may be its end. What would fail for all isn't tried a thousand times over. */
+    /* A failure for one application may mean that it has ended. Failures that would affect all applications end the
+     * loop. */
     for (size_t i = 0; i < m->n_apps && i < APPS_ASKED; i++) {
         r = look_at_app(rm, &m->apps[i]);
         if (r == -ENOMEM || r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED)
@@ -185,7 +188,7 @@ static int look_at_apps(struct nm_scale_rm *rm, struct nm_scale_model *m, char *
     return 0;
 }
 
-/* Any failure but our own is the node's silence, which choose.c takes for "stays". */
+/* Asks a NodeManager. All but local failures count as no answer, and choose.c then keeps the node. */
 static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struct nm_scale_answer *a)
 {
     _cleanup_(page_done) struct page p = {0};
@@ -206,8 +209,8 @@ static int ask_node(struct nm_scale_rm *rm, const struct nm_scale_node *n, struc
     return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
-/* One after the other: empty nodes answer in milliseconds. Where they can't be reached at all (a firewall, say) each
- * would cost the time-out, for which SILENT_MOST is there. */
+/* Asks the Low nodes one after the other, since empty nodes answer in milliseconds. If they are unreachable (because of
+ * a firewall), each would cost the time-out, so SILENT_MOST limits the attempts. */
 static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **ret_message)
 {
     unsigned silent = 0;
@@ -232,7 +235,8 @@ static int ask_nodes(struct nm_scale_rm *rm, struct nm_scale_model *m, char **re
     return 0;
 }
 
-/* The nodes come last: what is Low then had its containers, if any, seen before. */
+/* Looks at the active ResourceManager. The nodes come last, so that earlier pages have shown the containers of a node
+ * that is Low by then. */
 static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
                           char **ret_message)
 {
@@ -250,11 +254,11 @@ static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, str
     if (r < 0)
         return r;
     *ret = m;
-    m = (struct nm_scale_model){0}; /* it is the caller's now */
+    m = (struct nm_scale_model){0}; /* the caller owns it now */
     return 0;
 }
 
-/* All that were tried, so that a reader sees what is wrong with each. */
+/* Collects the messages of all addresses, so that the reader sees the failure of each. */
 static void collect(char **all, const char *one, int r)
 {
     char *joined = NULL;

@@ -17,13 +17,13 @@
 
 struct run {
     const struct nm_scale_options *options;
-    char *state; /* NULL: nothing is remembered */
+    char *state; /* NULL: no memory is kept */
     int state_lock, exclude_lock;
     struct nm_scale_rm rm;
     struct nm_scale_memory memory;
 };
 
-/* Ctrl-C and the like. */
+/* Set by SIGINT, SIGTERM and SIGHUP. */
 static volatile bool stop;
 
 static void on_signal(int signal)
@@ -32,7 +32,8 @@ static void on_signal(int signal)
     stop = true;
 }
 
-/* Without SA_RESTART: what sleeps or waits wakes. A reader of our output that has gone is found when it is flushed. */
+/* Sets up signals without SA_RESTART, so that sleeps and waits are interrupted. A closed output is noticed when it is
+ * flushed. */
 static void set_up_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_signal};
@@ -65,8 +66,8 @@ static enum nm_scale_exit lock_exit(int r)
     return r == -EWOULDBLOCK ? NM_SCALE_BUSY : NM_SCALE_FAILED;
 }
 
-/* Locked for as long as nmscale runs, and not for the writing alone: two that watch would each write what the other
- * doesn't know. The memory belongs to the first address, so that its order matters and another cluster's is refused. */
+/* Opens the memory and locks it for the whole run: two that watch would overwrite each other's findings. The first
+ * address identifies the cluster, so the order of addresses matters, and another cluster's memory is refused. */
 static enum nm_scale_exit open_memory(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -96,7 +97,7 @@ static enum nm_scale_exit save_memory(const struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
-/* All that was tried, whatever came of it. Without memory it is NULL, which json_object_set_new() refuses. */
+/* Returns all targets with their results. NULL without memory, which json_object_set_new() refuses. */
 static json_t *result_to_json(const struct nm_scale_result *res)
 {
     json_t *nodes = json_array();
@@ -108,7 +109,7 @@ static json_t *result_to_json(const struct nm_scale_result *res)
     return json_pack("{s:i, s:s?, s:o}", "exit", (int)res->exit, "why", res->why, "nodes", nodes);
 }
 
-/* One document a look, on one line when there are more to come. */
+/* Prints one JSON document per look, on a single line if more will follow. */
 static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale_finding *f,
                                     const struct nm_scale_result *res)
 {
@@ -126,7 +127,7 @@ static enum nm_scale_exit tell_json(const struct run *run, const struct nm_scale
     return NM_SCALE_OK;
 }
 
-/* The sentence goes to stderr, for cron's mail; the table is what was asked for. */
+/* Prints the result. The sentence goes to stderr, for cron's mail, and the table to stdout. */
 static void tell_result(const struct nm_scale_result *res)
 {
     size_t gone = 0;
@@ -142,7 +143,7 @@ static void tell_result(const struct nm_scale_result *res)
         nm_diag("%s", res->why);
 }
 
-/* What was put back was wanted, or could not go: its time begins anew, and the next look doesn't try it at once. */
+/* Restarts the idle time of nodes that were put back, so that the next look doesn't try them at once. */
 static void remember_result(struct run *run, const struct nm_scale_result *res)
 {
     for (size_t i = 0; i < res->n; i++)
@@ -150,8 +151,8 @@ static void remember_result(struct run *run, const struct nm_scale_result *res)
             nm_scale_memory_restart(&run->memory, res->targets[i].id, nm_realtime_usec() / NM_USEC_PER_MSEC);
 }
 
-/* The table comes before it is applied, JSON after: a person wants to see what is about to happen, a program one
- * document with all of it. */
+/* Prints and applies. The table is printed before applying, since a person wants to see the plan; JSON afterwards,
+ * since a program wants one complete document. */
 static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_finding *f)
 {
     const struct nm_scale_options *o = run->options;
@@ -161,7 +162,7 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
 
     if (!o->json) {
         nm_scale_print_table(stdout, f);
-        (void)fflush(stdout); /* before what takes long */
+        (void)fflush(stdout); /* flushed before applying, which takes long */
     }
     if (o->apply) {
         nm_scale_apply(&a, f->model, f->verdicts, &res);
@@ -177,7 +178,8 @@ static enum nm_scale_exit tell_and_apply(struct run *run, const struct nm_scale_
     return res.exit != NM_SCALE_OK ? res.exit : e;
 }
 
-/* Remembered before it is told or done: a run that is killed in the middle has looked all the same. */
+/* Makes one look. The memory is saved before results are printed or applied, so that a run killed later keeps its
+ * findings. */
 static enum nm_scale_exit look(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -209,8 +211,8 @@ static enum nm_scale_exit look(struct run *run)
                                                            .all = o->all});
 }
 
-/* A look that fails isn't the end: a ResourceManager may be away for a while. What one that gives back left in doubt
- * is, since somebody has to see to it. */
+/* Repeats looks. A failed look doesn't end the watch, because the ResourceManager may be down for a while. Nodes in
+ * doubt after an attempt to give back end it, since an administrator has to act. */
 static enum nm_scale_exit watch(struct run *run)
 {
     while (!stop) {
@@ -224,8 +226,8 @@ static enum nm_scale_exit watch(struct run *run)
     return NM_SCALE_OK;
 }
 
-/* The ResourceManager's pages aren't asked, nor the memory: that it is off the file and that rmadmin has succeeded is
- * all. */
+/* Readmits hosts. It doesn't look at the ResourceManager or the memory: the result is success if the file was written
+ * and rmadmin succeeded. */
 static enum nm_scale_exit readmit(struct run *run)
 {
     const struct nm_scale_apply a = {.options = run->options};
@@ -235,7 +237,8 @@ static enum nm_scale_exit readmit(struct run *run)
     return r < 0 ? fail(NM_SCALE_FAILED, message, r) : NM_SCALE_OK;
 }
 
-/* The exclude file's lock first: an nmscale of another account or state file may be at work on the same cluster. */
+/* Runs with all locks. The exclude file's lock comes first, since an nmscale with another account or state file may
+ * work on the same cluster. */
 static enum nm_scale_exit run_all(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
