@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See cases.h. Everything goes through the texts of nmd.conf's keys, by the table that nmd itself reads
- * its configuration with: so a key that is new there can be tried here, with the same limits and the
- * same words when it is wrong. Each row is a configuration of its own, complete and checked.
+ * See cases.h. All assignments go through the table with which nmd itself reads nmd.conf. So a new key of nmd can be
+ * used here at once, with the same limits and error messages. Each case is a complete and checked configuration.
  */
 
 #include "sim/cases.h"
@@ -15,7 +14,7 @@
 #include "agent/trace.h"
 
 #define SWEEPS_MAX 8
-#define CASES_MAX 200 /* of one sweep: more than anybody looks at */
+#define CASES_MAX 200 /* limit for one sweep: more than a person compares */
 
 void nm_cases_done(struct nm_sim_cases *s)
 {
@@ -65,8 +64,8 @@ int nm_case_copy(const struct nm_config *c, struct nm_config **ret)
 
 /* ---- assignments --------------------------------------------------------- */
 
-/* Short words for what is tried most. Memory and CPU have thresholds of their own, and who compares
- * policies nearly always moves both. */
+/* Short forms of frequent assignments. Memory and CPU have separate thresholds, and a comparison of policies usually
+ * changes both. */
 static const struct {
     const char *word, *section[2], *key[2];
 } aliases[] = {
@@ -101,7 +100,7 @@ static int set_key(struct nm_config *c, const char *section, const char *name, c
                  : 0;
 }
 
-/* In place; what the caller has to free is what it had before. */
+/* Trims in place. The caller still frees the original pointer. */
 static char *trim(char *s)
 {
     size_t n;
@@ -122,7 +121,7 @@ static int assign(struct nm_config *c, char *text, char **ret_message)
     *equals = '\0';
     name = trim(text);
     value = trim(equals + 1);
-    /* section and key alike: no key of nmd.conf has an underscore */
+    /* in section and key: no key of nmd.conf has an underscore */
     for (char *p = name; *p; p++)
         *p = *p == '_' ? '-' : *p;
     for (size_t i = 0; i < NM_ARRAY_SIZE(aliases); i++) {
@@ -159,7 +158,7 @@ static int assign_all(struct nm_config *c, const char *const *set, size_t n, cha
     return r;
 }
 
-/* Nothing between two commas is no mistake: a comma at the end is left over easily. */
+/* Makes all assignments of a list. Empty parts are accepted, since a trailing comma is easily left over. */
 static int assign_list(struct nm_config *c, char *text, char **ret_message)
 {
     char *rest = text, *part;
@@ -182,7 +181,7 @@ int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, cons
 
     if (r < 0)
         return r;
-    /* A colon behind the first '=' belongs to a value. Without a name the text is its own. */
+    /* A colon behind the first '=' belongs to a value. A text without a name is its own name. */
     colon = strchr(text, ':');
     if (colon && (!strchr(text, '=') || colon < strchr(text, '='))) {
         *colon = '\0';
@@ -205,7 +204,7 @@ struct sweep {
     char key[96];
     char *values[64];
     size_t n;
-    char *text; /* what the values point into */
+    char *text; /* owns the values' text */
 };
 
 static void sweeps_done(struct sweep (*sweeps)[SWEEPS_MAX])
@@ -237,7 +236,7 @@ static int parse_sweep(const char *spec, struct sweep *w, char **ret_message)
     return 0;
 }
 
-/* The combination of that number: the last sweep's values change fastest. */
+/* Adds the combination with this number. The last sweep's values change fastest. */
 static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
                            const struct sweep *sweeps, size_t n_sweeps, size_t number,
                            const char *const *set, size_t n_set, char **ret_message)
@@ -269,7 +268,7 @@ static int add_combination(struct nm_sim_cases *s, const struct nm_config *base,
     }
     if (r < 0)
         return r;
-    /* In a grid it is no mistake that some combinations make no sense: alpha above beta in a corner. */
+    /* A grid may contain invalid combinations, such as alpha above beta. They are skipped. */
     if (nm_config_check(c, NULL, &why) < 0) {
         s->n_skipped++;
         return 0;
@@ -288,7 +287,7 @@ int nm_cases_add_sweep(struct nm_sim_cases *s, const struct nm_config *base,
     if (n_sweeps > SWEEPS_MAX)
         return nm_fail(ret_message, -EINVAL, "--sweep is given %zu times: at most %d", n_sweeps,
                        SWEEPS_MAX);
-    /* counted while they are read, so that the product can't overflow */
+    /* multiplied and checked one by one, so that the product can't overflow */
     for (size_t i = 0; r >= 0 && i < n_sweeps; i++) {
         r = parse_sweep(specs[i], &sweeps[i], ret_message);
         n *= NM_MAX(sweeps[i].n, (size_t)1);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See generate.h. The numbers below are no measurements of anybody's cluster: they are chosen so that
- * there is something to decide on, again and again. Requests are shares of the capacity, so a small
- * node has as much of it as a large one.
+ * See generate.h. The numbers below are not measured on a cluster: they are chosen so that decisions are needed
+ * frequently. Requests are shares of the capacity, so small and large nodes have equally many.
  */
 
 #include "sim/generate.h"
@@ -15,8 +14,8 @@
 #define SEC NM_USEC_PER_SEC
 #define MIN (60 * NM_USEC_PER_SEC)
 #define APPS 8
-#define DEFAULT_SERVICES 24 /* sizes and rates below are for so many */
-#define QUEUE_LENGTH 200    /* clumps are to wait, not to be refused */
+#define DEFAULT_SERVICES 24 /* sizes and rates below are for this number */
+#define QUEUE_LENGTH 200    /* long enough that clumps wait and aren't refused */
 
 static const char *const kinds[NM_GENERATE_COUNT] = {
     [NM_GENERATE_STEADY] = "steady",
@@ -40,14 +39,14 @@ int nm_generate_kind_from_string(const char *s, enum nm_generate_kind *ret)
     return -EINVAL;
 }
 
-/* ---- chance -------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------ */
 
 struct chance {
     uint64_t state;
 };
 
-/* splitmix64: any seed will do, and streams with different ones have nothing in common. rand() would
- * be another one in every C library. */
+/* Returns a random number by splitmix64, which accepts any seed, and has independent streams. rand() differs between C
+ * libraries. */
 static uint64_t draw(struct chance *c)
 {
     uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -57,7 +56,7 @@ static uint64_t draw(struct chance *c)
     return z ^ (z >> 31);
 }
 
-/* The upper 53 bits, as many as a double holds: nothing is rounded, and 1 is never reached. */
+/* Uses the upper 53 bits, as many as a double holds, so there is no rounding and 1 is never reached. */
 static double unit(struct chance *c) /* 0 up to 1 */
 {
     return (double)(draw(c) >> 11) * 0x1p-53;
@@ -73,9 +72,9 @@ static uint64_t time_between(struct chance *c, uint64_t low, uint64_t high)
     return low + (uint64_t)(unit(c) * (double)(high - low));
 }
 
-/* Each part of a workload draws from a stream of its own. So a change of the one leaves the others as
- * they are, and --containers gives the same visitors to few services and to many. The first draw is the
- * state: that scatters neighbours over the generator's one long sequence. */
+/* Makes a random stream. Each part of a workload has its own stream, so that a change of one part leaves the others
+ * unchanged, and --containers has the same visitors with few services and with many. The first draw becomes the state,
+ * which separates the streams of neighbouring seeds. */
 static struct chance stream(uint64_t seed, uint64_t which)
 {
     struct chance c = {seed * UINT64_C(0xd1342543de82ef95) + which};
@@ -89,8 +88,8 @@ static struct chance stream(uint64_t seed, uint64_t which)
 struct generator {
     const struct nm_generate_params *p;
     struct nm_workload *w;
-    struct nm_resources capacity; /* about: what "auto" leaves */
-    double scale; /* DEFAULT_SERVICES to the services that are wanted */
+    struct nm_resources capacity; /* approximately the capacity that "auto" gives */
+    double scale; /* DEFAULT_SERVICES / services */
 };
 
 static void set_up(struct generator *g)
@@ -102,7 +101,7 @@ static void set_up(struct generator *g)
     h->period_usec = g->w->config->period_usec;
     h->memory_bytes = g->p->memory_bytes;
     h->n_cpus = g->p->n_cpus;
-    /* What the policy cares for in a kernel of today, but no swap: what is frozen keeps its memory. */
+    /* The features of a current kernel that matter to the policy, without swap: a frozen container keeps its memory. */
     h->feature[NM_CGROUP_MEMORY_LIMITS] = h->feature[NM_CGROUP_CPU_WEIGHT] = true;
     h->feature[NM_CGROUP_CPU_IDLE] = h->feature[NM_CGROUP_FREEZE] = true;
     h->feature[NM_CGROUP_KILL] = h->feature[NM_CGROUP_PRESSURE] = true;
@@ -116,7 +115,7 @@ static void set_up(struct generator *g)
     g->scale = (double)DEFAULT_SERVICES / NM_MAX(g->p->services, 1u);
 }
 
-/* Kernel, sshd, journald and the like: what the reserve is for, and a little noise. */
+/* Makes the use of the kernel, sshd, journald and so on, which the reserve is for, with a little noise. */
 static int make_system(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 1);
@@ -141,9 +140,9 @@ static uint64_t whole_centicores(double millicores)
     return NM_MAX((uint64_t)(millicores / 10), UINT64_C(1)) * 10;
 }
 
-/* ---- how much of its request a service uses ------------------------------ */
+/* ---- a service's use of its request --------------------------------------- */
 
-/* A train of bursts: quiet for a while, then up, then quiet again. */
+/* A sequence of bursts: quiet for a while, then high, then quiet again. */
 struct bursts {
     struct chance chance;
     uint64_t pause_low, pause_high, length_low, length_high;
@@ -161,11 +160,11 @@ static bool bursting(struct bursts *b, uint64_t t)
 
 struct service {
     struct chance chance;
-    struct bursts own, common; /* common: the same for all */
+    struct bursts own, common; /* common: the same for all services */
     uint64_t phase_usec;
 };
 
-/* 0 at night, 1 by day: two parabolas, which come near enough to a sine. */
+/* Returns 0 at night and 1 at noon: two parabolas that approximate a sine. */
 static double sunlight(uint64_t t, uint64_t day)
 {
     double x = (double)(t % day) / (double)day * 4; /* night until 1, noon at 2 */
@@ -174,8 +173,8 @@ static double sunlight(uint64_t t, uint64_t day)
     return y < 1 ? y * y / 2 : 1 - (2 - y) * (2 - y) / 2;
 }
 
-/* Shares of the request at time t. Memory ends at the request, which is its limit; CPU may go beyond,
- * since there a guaranteed request is a weight. */
+/* Returns shares of the request at time t. Memory is limited to the request; CPU may exceed it, since a guaranteed CPU
+ * request is a weight. */
 static void levels(const struct generator *g, struct service *s, uint64_t t, double *ret_memory,
                    double *ret_cpu)
 {
@@ -202,13 +201,13 @@ static void levels(const struct generator *g, struct service *s, uint64_t t, dou
     }
     *ret_memory = NM_MIN(NM_MAX(level + noise / 2, 0.02), 1.0);
     *ret_cpu = NM_MAX(level + noise + jitter, 0.02);
-    /* Above the threshold for as many samples as don't count yet, and below for one. */
+    /* Above the threshold for one sample less than counts, then below for one. */
     if (g->p->kind == NM_GENERATE_ADVERSARIAL && t / (10 * MIN) % 2 == 1)
         *ret_cpu = t / (3 * SEC) % 4 == 3 ? 0.5 : 1.05;
 }
 
-/* As fine as the kind needs: a burst must not fall between two points, and a file is not to be larger
- * than what it tells. 3 s is the default sampling period, which the adversary aims at. */
+/* Returns the step that the kind needs: no burst may fall between two points, but the file should be small. 3 s is the
+ * default sampling period, at which the adversary aims. */
 static uint64_t step_of(const struct generator *g)
 {
     switch (g->p->kind) {
@@ -221,7 +220,7 @@ static uint64_t step_of(const struct generator *g)
     }
 }
 
-/* Memory follows what is wanted, a part of the way with each step: the less, the slower it grows. */
+/* Makes a service's curve. Memory moves a part of the way to the wanted level with each step. */
 static int live(const struct generator *g, struct service *s, struct nm_job *job)
 {
     uint64_t step = step_of(g);
@@ -249,8 +248,8 @@ static int add(const struct generator *g, struct nm_job *job)
 
     job->started = true;
     job->end = NM_JOB_DONE;
-    /* Complete, as load.c takes such a job: nothing is to be made up for it. */
-    if (job->submit_usec < g->p->duration_usec) /* the last of a clump may come too late */
+    /* The job is complete, as load.c reads such jobs, so nm_workload_finish() adds nothing. */
+    if (job->submit_usec < g->p->duration_usec) /* the last jobs of a clump may be too late */
         r = nm_workload_add_job(g->w, job, &i);
     if (r != 0)
         free(job->curve.points);
@@ -278,8 +277,8 @@ static int add_service(const struct generator *g, struct nm_job *job, struct cha
     return add(g, job);
 }
 
-/* The services, which share 85 % of the node unevenly. The rest is for the visitors: with services that
- * ask for all of it, none would ever be let in. */
+/* Makes the services, which share 85 % of the node unevenly. The rest is for the visitors: if services asked for
+ * everything, no visitor would be admitted. */
 static int make_services(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 3), weights = stream(g->p->seed, 4);
@@ -290,8 +289,8 @@ static int make_services(struct generator *g)
         memory += between(&weights, 0.5, 1.5);
         cpu += between(&weights, 0.5, 1.5);
     }
-    /* in the order of the first loop, memory before CPU, or the shares would not add up */
-    weights = stream(g->p->seed, 4); /* the same ones again */
+    /* must draw in the order of the first loop, memory before CPU, or the shares would not add up */
+    weights = stream(g->p->seed, 4); /* the same weights again */
     for (uint32_t i = 0; r >= 0 && i < g->p->services; i++) {
         struct nm_job job = {.type = NM_GUARANTEED, .run_usec = NM_RUN_FOR_EVER};
 
@@ -306,8 +305,8 @@ static int make_services(struct generator *g)
     return r;
 }
 
-/* Guaranteed jobs that come and go, one at a time on average. They make the policy find room for them:
- * with services alone nothing would be taken back for anybody's sake. */
+/* Makes guaranteed jobs that come and go, one at a time on average. They make the policy take resources back, which
+ * services alone would not. */
 static int make_visitors(struct generator *g)
 {
     struct chance c = stream(g->p->seed, 5);
@@ -332,9 +331,9 @@ static int make_visitors(struct generator *g)
 
 enum manner { HONEST, LIAR, SLEEPER };
 
-/* A liar uses more than it asked for; a sleeper little until its warm-up is over, and then all: so it is
- * taken for small when the next ones are admitted beside it. A liar can be one about memory because
- * a container's own limit is not simulated. */
+/* Makes a job's curve. A liar uses more than it asked for. A sleeper uses little until its warm-up is over, and then
+ * everything, so the policy underestimates it when it admits the next jobs. A liar can exceed its memory request
+ * because a container's own limit is not simulated. */
 static int work(struct nm_job *job, struct chance *c, enum manner manner)
 {
     double memory = between(c, 0.4, 0.95), cpu = between(c, 0.6, 1.0), held = 0.05;
@@ -372,8 +371,8 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
         whole_mib((double)g->capacity.memory_bytes * between(c, 0.015, 0.06) * g->scale);
     job.request.cpu_millicores = whole_centicores((double)g->capacity.cpu_millicores *
                                                   between(c, 0.03, 0.12) * g->scale);
-    /* Half of them tell how long they take, right to a quarter, as people guess; a tenth may not be
-     * killed early, and a few never. */
+    /* Half of the jobs state their run time, correct to a quarter, as people guess. A tenth may not be killed early,
+     * and a few never. */
     if (luck < 0.5)
         job.expected_usec = job.run_usec / 4 * (3 + draw(c) % 3);
     else if (luck < 0.6)
@@ -384,7 +383,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     (void)snprintf(app, sizeof app, "app-%u", (unsigned)(draw(c) % APPS) + 1);
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
-        /* the same luck: liars and sleepers tell nothing about themselves */
+        /* the same random number: liars and sleepers state nothing */
         r = work(&job, c, !rough || luck < 0.7 ? HONEST : luck < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);
@@ -398,7 +397,7 @@ static unsigned clump_size(const struct generator *g, struct chance *c)
     switch (g->p->kind) {
     case NM_GENERATE_BURSTY:
         return 1 + (unsigned)(draw(c) % 30);
-    case NM_GENERATE_ADVERSARIAL: /* now and then more than the queue takes */
+    case NM_GENERATE_ADVERSARIAL: /* now and then more than the queue holds */
         return draw(c) % 25 == 0 ? 2 * QUEUE_LENGTH : 1 + (unsigned)(draw(c) % 30);
     default:
         return 1;
@@ -416,15 +415,15 @@ static int make_jobs(struct generator *g)
 
         for (unsigned i = 0; r >= 0 && i < clump; i++)
             r = add_opportunistic(g, &c, t + i * 50 * NM_USEC_PER_MSEC, ++n);
-        /* After a clump as long a rest as its jobs would have had one by one, so that all kinds ask for
-         * about as much; but a flood is not followed by hours of nothing. */
+        /* The pause after a clump is as long as its jobs would have taken one by one, so that all kinds ask for about
+         * as much. It is limited, so that a flood isn't followed by hours without jobs. */
         for (unsigned i = 0; i < NM_MIN(clump, 40u); i++)
             t += NM_MAX((uint64_t)(between(&c, 0, 50 * g->scale) * (double)SEC), UINT64_C(1));
     }
     return r;
 }
 
-/* By name where times are equal: qsort() may leave equals in any order, and libraries differ. */
+/* Compares by time, then by name: qsort() may leave equal elements in any order, which differs between libraries. */
 static int by_submission(const void *a, const void *b)
 {
     const struct nm_job *x = a, *y = b;

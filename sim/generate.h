@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Made-up workloads. The same parameters make the same workload, to the last byte:
- * chance is a generator of our own, and no function of libm is called.
+ * Made-up workloads. The same parameters always make exactly the same workload: the random generator
+ * is part of nmsim, and no function of libm is called.
  *
- * All have guaranteed services that ask for most of the node and use a part of it, guaranteed jobs
- * that come and go, and more opportunistic jobs than fit beside them. They differ in how the
- * services behave:
+ * All kinds have guaranteed services that ask for most of the node and use a part of it, guaranteed
+ * jobs that come and go, and more opportunistic jobs than fit beside them. The kinds differ in the
+ * behaviour of services:
  *
  *   steady       40 % of what they asked for, with a little noise
  *   diurnal      25 % at night, 85 % by day
- *   bursty       25 %, and bursts to nearly all of it: each for itself, and now and then all at
+ *   bursty       25 %, and bursts to nearly 100 %: each service separately, and now and then all at
  *                once; jobs come in clumps
  *   adversarial  all of them go from little to everything within seconds, again and again; CPU
  *                flips around the preemption threshold at the pace of the samples; the queue is
@@ -35,7 +35,7 @@ struct nm_generate_params {
     uint64_t duration_usec;
     uint64_t memory_bytes; /* of the node */
     uint32_t n_cpus;
-    uint32_t services; /* guaranteed ones that stay; jobs are as many and as small in proportion */
+    uint32_t services; /* guaranteed services; the number and size of jobs follow from it */
 };
 
 #define NM_GENERATE_DEFAULTS \

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reading a trace. It may come from anywhere, so every line is checked: the first that is wrong
- * ends it, with file, line, what was found and what is allowed. Only a last line without its
- * newline is forgiven, for that is how a recording looks whose nmd was killed.
+ * Reads a trace. It is untrusted, so every line is checked. The first invalid line ends the reading, with a message of
+ * file, line, what was found and what is allowed. Only a last line without a newline is accepted and ignored, since the
+ * recording of a killed nmd ends so.
  *
- * What a recording says by wall time is turned into what jobs use by their own progress: a sample
- * tells how much CPU was used since the one before, and how much memory is held now. So a sample's
- * CPU belongs to the stretch behind it, and its memory to the one that begins with it.
+ * A recording is by wall time, and is converted to use by a job's own progress. A sample has the CPU time since the
+ * previous sample, and the memory held now. So a sample's CPU belongs to the interval before it, and its memory to the
+ * interval that begins with it.
  *
- * A made-up trace has no need of that: its jobs bring their curves. Both kinds of jobs may stand in
- * one trace, and nothing but the header's recorded_usec tells the traces apart.
+ * A made-up trace needs no conversion, because its jobs contain their curves. One trace may contain jobs of both kinds;
+ * only the header's recorded_usec distinguishes the traces.
  */
 
 #include "sim/workload.h"
@@ -24,38 +24,38 @@
 #include "util/parse.h"
 #include "util/printf.h"
 
-/* Far beyond any node or recording: a number above is a slip, or an attempt. */
+/* Limits far beyond any node or recording: a larger number is an error or an attack. */
 #define TIME_MAX (UINT64_C(10) * 366 * 86400 * NM_USEC_PER_SEC)
 #define MEMORY_MAX (UINT64_C(1) << 50)
 #define CPU_MAX UINT64_C(100000000) /* millicores */
 #define CPUS_MAX UINT64_C(100000)
 #define LINE_BYTES_MAX (64 << 20)
 
-/* A job while it is recorded. */
+/* The state of a job while its recording is read. */
 struct follower {
     bool running;
-    uint64_t since_usec;    /* running: from when on the time counts */
-    uint64_t progress_usec; /* until then */
-    bool resumed;           /* the next sample covers its pause, too */
-    struct nm_use use;      /* last told */
+    uint64_t since_usec;    /* if running: time up to which progress is counted */
+    uint64_t progress_usec; /* progress at that time */
+    bool resumed;           /* the next sample includes a part of its pause */
+    struct nm_use use;      /* last row */
 };
 
 struct load {
     struct nm_workload *w;
     struct follower *followers; /* beside w->jobs */
-    size_t *numbered;           /* indexes of jobs, without those that were refused */
+    size_t *numbered;           /* indexes of jobs that were not refused */
     size_t n_numbered, size;    /* room in both */
     const char *name;
     unsigned long line;
     char *message;
     const char *event; /* of this line */
     uint64_t now_usec, sampled_usec;
-    uint64_t containers_memory; /* what the containers used when last told */
+    uint64_t containers_memory; /* sum of the last rows */
     uint64_t containers_cpu;
     uint32_t system_cpu;
 };
 
-/* ---- complaints ---------------------------------------------------------- */
+/* ---- error messages ------------------------------------------------------ */
 
 nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
 {
@@ -67,7 +67,7 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
     va_end(ap);
     if (!text)
         return -ENOMEM;
-    /* Parts of it are foreign text, which must not control the terminal. */
+    /* The message has untrusted text, which must not control the terminal. */
     for (char *p = text; *p; p++)
         if (!isprint((unsigned char)*p))
             *p = '?';
@@ -76,7 +76,7 @@ nm_printf(2, 3) static int complain(struct load *l, const char *format, ...)
     return l->message ? -EBADMSG : -ENOMEM;
 }
 
-/* Names the event and the member, for a line may be long; of a foreign value the beginning is enough. */
+/* Reports a value with its event and member, because a line may be long. Only the beginning of the value is printed. */
 static int complain_value(struct load *l, const char *name, const json_t *value,
                           const char *allowed)
 {
@@ -89,7 +89,7 @@ static int complain_value(struct load *l, const char *name, const json_t *value,
                     allowed);
 }
 
-/* Whole numbers only. jansson's are of 64 bits with a sign, so no limit may be above INT64_MAX. */
+/* Reads an integer. jansson's are signed 64-bit numbers, so no limit may exceed INT64_MAX. */
 static int take_number(struct load *l, const json_t *j, const char *name, uint64_t max,
                        uint64_t *ret)
 {
@@ -111,7 +111,7 @@ static int take_optional(struct load *l, const json_t *j, const char *name, uint
     return json_object_get(j, name) ? take_number(l, j, name, max, ret) : 0;
 }
 
-/* Names are printed to terminals: they must be what nmd would have let in. */
+/* Reads a name. Names are printed to terminals, so they must be valid for nmd. */
 static int take_name(struct load *l, const json_t *j, const char *name, char buf[NM_NAME_SIZE])
 {
     const json_t *value = json_object_get(j, name);
@@ -140,7 +140,7 @@ static int take_request(struct load *l, const json_t *j, enum nm_execution_type 
 
 /* ---- the header ---------------------------------------------------------- */
 
-/* The part that decides. A trace is foreign: in the rest it has no say. */
+/* Reads the sections that affect decisions. Others are ignored, since a trace is untrusted. */
 static int take_config(struct load *l, const json_t *j)
 {
     struct nm_config *c = l->w->config;
@@ -170,7 +170,7 @@ static int take_config(struct load *l, const json_t *j)
     return 0;
 }
 
-/* A word that is not known is a feature of a later nmd, which this policy can't use. */
+/* Reads features. An unknown one is a feature of a later nmd, which this policy can't use. */
 static int take_features(struct load *l, const json_t *j)
 {
     size_t n = json_array_size(j);
@@ -240,14 +240,15 @@ static int take_header(struct load *l, const json_t *j)
 
 /* ---- jobs ---------------------------------------------------------------- */
 
-/* Wall time without pauses: a recording doesn't tell how much a squeeze has slowed a job down. */
+/* Returns a job's progress: wall time without pauses. A recording doesn't show how much a squeeze has slowed a job
+ * down. */
 static uint64_t progress(const struct follower *f, uint64_t at_usec)
 {
     return f->progress_usec + (f->running ? nm_sub_u64(at_usec, f->since_usec) : 0);
 }
 
-/* Numbers go up, so those that have one are in order. They are nmd's arrival numbers: a recording that
- * begins late begins with a large one, so they are no indexes. */
+/* Finds a job by binary search, since numbers ascend. They are nmd's arrival numbers, which are large in a recording
+ * that begins late, so they can't be used as indexes. */
 static int find_number(const struct load *l, uint64_t number, size_t *ret)
 {
     size_t low = 0, high = l->n_numbered;
@@ -282,7 +283,7 @@ static int find_job(struct load *l, const json_t *j, size_t *ret)
     return 0;
 }
 
-/* As large as the workload's array of jobs, which nm_workload_add_job() has just grown. */
+/* Grows the arrays to the size of the workload's array of jobs, which nm_workload_add_job() has just grown. */
 static int make_room(struct load *l)
 {
     struct follower *followers;
@@ -309,7 +310,7 @@ static int add_job(struct load *l, struct nm_job *job)
 
     if (r < 0)
         return r;
-    job->curve = (struct nm_curve){0}; /* the workload's now */
+    job->curve = (struct nm_curve){0}; /* the workload owns it now */
     r = make_room(l);
     if (r < 0)
         return r;
@@ -319,8 +320,8 @@ static int add_job(struct load *l, struct nm_job *job)
     return 0;
 }
 
-/* [[at, memory, cpu], ...], of made-up traces. The first point must be at 0, for a curve has to say what
- * is used from the beginning. */
+/* Reads [[at, memory, cpu], ...] of a made-up trace. The first point must be at 0, so that the use is known from the
+ * beginning. */
 static int take_curve(struct load *l, const json_t *rows, struct nm_curve *c)
 {
     size_t n = json_array_size(rows);
@@ -371,14 +372,13 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
         r = take_optional(l, j, "ran", TIME_MAX, &job->ran_usec);
     if (r >= 0)
         r = nm_workload_app(l->w, app, &job->app);
-    /* "ran" stands for a start that was before the trace; there will be no other */
+    /* "ran" means that the job started before the trace; no start event follows */
     job->exempt = json_is_true(json_object_get(j, "exempt"));
     job->cpu_is_share = json_is_true(json_object_get(j, "share"));
     job->present = job->started = json_object_get(j, "ran") != NULL;
     if (r < 0 || !curve)
         return r;
-    /* Made up: all is known, and nothing has to be completed. "Done" is what became of it wherever it
-     * was not hindered. */
+    /* A made-up job is complete. It counts as done, its end if nothing hinders it. */
     r = take_curve(l, curve, &job->curve);
     job->run_usec = NM_RUN_FOR_EVER;
     if (r >= 0)
@@ -404,7 +404,7 @@ static int on_submit(struct load *l, const json_t *j)
     return r;
 }
 
-/* Another configuration might have taken it. It has no number, so no later line can speak of it. */
+/* Adds a refused job, which another configuration might accept. It has no number, so no later line refers to it. */
 static int on_refused(struct load *l, const json_t *j)
 {
     struct nm_job job = {.submit_usec = l->now_usec, .refused = true};
@@ -430,7 +430,7 @@ static int on_start(struct load *l, const json_t *j)
     return 0;
 }
 
-/* From the moment it is frozen; the time that freezing took counts as running. */
+/* Ends running time when the job is frozen; the time of freezing counts as running. */
 static int on_pause(struct load *l, const json_t *j)
 {
     size_t i;
@@ -450,7 +450,7 @@ static int on_resume(struct load *l, const json_t *j)
 
     if (r < 0)
         return r;
-    /* A freeze that is called off before it is done is told as a resume without a pause. */
+    /* A cancelled freeze is recorded as a resume without a pause. */
     if (l->w->jobs[i].started && !l->followers[i].running) {
         l->followers[i].running = l->followers[i].resumed = true;
         l->followers[i].since_usec = l->now_usec;
@@ -468,8 +468,8 @@ static int on_change(struct load *l, const json_t *j)
     return r < 0 ? r : nm_workload_add_change(l->w, &c);
 }
 
-/* Killed is whom nmd, the kernel or the fall of the node ended: a replay lets it go on. What a user did,
- * or the container itself, is its end in any replay. OOM may be either: see died_of_itself(). */
+/* Returns the meaning of an exit reason. A job killed by nmd, by the kernel or with the node continues in a replay. A
+ * job that a user or the container itself ended is done in any replay. OOM may be either: see died_of_itself(). */
 static enum nm_job_end meaning_of(enum nm_exit_reason reason)
 {
     switch (reason) {
@@ -486,7 +486,8 @@ static enum nm_job_end meaning_of(enum nm_exit_reason reason)
     }
 }
 
-/* The sums are of what was told last, since a row is left out when nothing has changed. */
+/* Subtracts a job's last row from the sums. The sums use last rows, since a row is omitted if its values haven't
+ * changed. */
 static void forget_use(struct load *l, struct follower *f)
 {
     l->containers_memory -= f->use.memory_bytes;
@@ -543,12 +544,12 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
 }
 
 /*
- * One row: v is container, memory, millicores and CPU time so far. Two points come of it: `before`, at
- * the progress of the sample before this one, with the CPU that was used from there on; and `now`, with
- * the memory that is held from here on. The first row of a job speaks for all the time since its start.
+ * Handles one row: v is container, memory, millicores and CPU time so far. It makes two points: `before`, at the
+ * progress of the previous sample, with the CPU used since then; and `now`, with the memory held from here on. A job's
+ * first row covers all the time since its start.
  *
- * The first sample after a resume is of a time that was partly pause, so its CPU says too little: the
- * job goes on with what it used before.
+ * The first sample after a resume includes a part of the pause, so its CPU is too low, and the job keeps its earlier
+ * CPU use.
  */
 static int follow(struct load *l, size_t i, const uint64_t v[4])
 {
@@ -566,8 +567,8 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     l->containers_memory += now.memory_bytes;
     l->containers_cpu += now.cpu_millicores;
     if (!f->running)
-        return 0; /* what a paused one holds is no part of its progress */
-    if (!f->resumed) /* memory that grows has grown since then, and not before */
+        return 0; /* memory of a paused job isn't part of its curve */
+    if (!f->resumed) /* memory that has grown grew since then, and not before */
         r = now.memory_bytes > before.memory_bytes ? nm_curve_put(c, &before)
                                                    : nm_curve_add(c, &before);
     else if (c->n > 0)
@@ -576,14 +577,14 @@ static int follow(struct load *l, size_t i, const uint64_t v[4])
     return r < 0 ? r : nm_curve_add(c, &now);
 }
 
-/* From when on a sample holds. A replay samples when the recording did, but for some milliseconds:
- * half-way between two samples neither of them is taken for the other. */
+/* Returns the time from which a sample is valid. A replay samples when the recording did, except for some milliseconds,
+ * so half-way between two samples neither is mistaken for the other. */
 static uint64_t holds_from(const struct load *l)
 {
     if (l->w->system.n == 0)
         return 0;
     if (l->w->header.recorded_usec == 0)
-        return l->now_usec; /* made up: to the point */
+        return l->now_usec; /* made up: exact */
     return l->sampled_usec + (l->now_usec - l->sampled_usec) / 2;
 }
 
@@ -611,7 +612,7 @@ static int on_sample(struct load *l, const json_t *j)
         if (r < 0)
             return r;
     }
-    /* Without a figure for the node (nmd's first sample has none) the system goes on as it was. */
+    /* Without a figure for the node (nmd's first sample has none) the system's use stays as it was. */
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
     system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
@@ -624,7 +625,7 @@ static int on_sample(struct load *l, const json_t *j)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Its time is the end of the trace, like that of any last line. */
+/* Does nothing: the time of the last line, whatever its event, is the end of the trace. */
 static int on_stop(struct load *l, const json_t *j)
 {
     (void)l, (void)j;
@@ -684,7 +685,7 @@ static int take_lines(struct load *l, FILE *f)
     ssize_t n;
     int r = 0;
 
-    errno = 0; /* which is all that tells a directory from a bad disk */
+    errno = 0; /* distinguishes a read error, such as for a directory, from the end of the file */
     while (r >= 0 && (n = getline(&text, &size, f)) > 0) {
         nm_progress_at(++l->line, 0);
         if (n > LINE_BYTES_MAX)

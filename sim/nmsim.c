@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * main() of nmsim. Exit status: 0; 1 when something could not be done, or an invariant of the policy
- * was violated; 2 for a wrong command line.
+ * main() of nmsim. The exit status is 0; 1 after an error or if an invariant of the policy was violated; 2 for a wrong
+ * command line.
  *
- * run and compare replay one workload under a list of configurations; the first of them is always the
- * base with over-allocation off, to which everything is compared, and the second what was asked for.
- * run has no others. All configurations are put together before the first replay: a mistake in the last
- * is told at once, and not after minutes.
+ * run and compare replay one workload under a list of configurations. The first is always the base with over-allocation
+ * off, with which the others are compared, and the second the requested one. run has no others. All configurations are
+ * prepared before the first replay, so that an error in the last one is reported at once, and not after minutes.
  */
 
 #include <inttypes.h>
@@ -32,7 +31,7 @@ static int fail(const char *what, int r, const char *message)
     return r;
 }
 
-/* A trace that is in order may still be empty. A table of zeros would be taken for a result. */
+/* Returns why a valid trace can't be replayed. A table of zeros for an empty trace would look like a result. */
 static const char *why_not(const struct nm_workload *w)
 {
     if (w->duration_usec < w->header.period_usec)
@@ -79,7 +78,7 @@ static int open_workload(const struct nm_sim_options *o, struct nm_workload **re
 
 /* ---- configurations ------------------------------------------------------ */
 
-/* Checked when all are made: alpha may be above the old beta for as long as the new one isn't set. */
+/* Makes all assignments, and checks afterwards: alpha may temporarily exceed the old beta. */
 static int assign_all(struct nm_config *c, const struct nm_sim_options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -106,8 +105,8 @@ static int load_config(const struct nm_sim_options *o, const char *path, struct 
     return r;
 }
 
-/* As recorded, or the one --config, with all --set. With several --config none of them is the base: off,
- * cases and sweeps are then made from what was recorded. */
+/* Makes the base: the recorded configuration, or a single --config, with all --set. With several --config, off, cases
+ * and sweeps are based on the recorded one. */
 static int base_config(const struct nm_sim_options *o, const struct nm_workload *load,
                        struct nm_config **ret)
 {
@@ -125,8 +124,9 @@ static int base_config(const struct nm_sim_options *o, const struct nm_workload 
     return r;
 }
 
-/* What plain YARN does, and nothing of ours: it kills where a guaranteed container needs the room (its own default:
- * use-pause-for-preemption is false), so a deadline of ours for the paused has no part in its figures. */
+/* Adds the row of plain YARN, without nmd's functions: YARN kills if a guaranteed container needs the room
+ * (use-pause-for-preemption is false by default), so nmd's deadline for paused containers must not affect its
+ * figures. */
 static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
 {
     struct nm_config *c;
@@ -141,7 +141,7 @@ static int add_off(struct nm_sim_cases *s, const struct nm_config *base)
                         "and are killed where a guaranteed one needs that", c);
 }
 
-/* The rows that were asked for by file; without any, what the node really had. */
+/* Adds a row for each --config; without any, the recorded configuration. */
 static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
                        const struct nm_config *base)
 {
@@ -163,10 +163,10 @@ static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
     return r;
 }
 
-/* Somebody who names nothing to compare wants to see what there is to choose. */
+/* Default cases, if the command line names none to compare. */
 static const char *const suggestions[] = {
     "cautious: alpha=0.6, beta=0.85",
-    /* of CPU the defaults may be bolder than that */
+    /* the CPU defaults may be bolder than that */
     "bold: over-allocation.memory-threshold=0.9, preemption.memory-threshold=0.98",
     "kill, don't pause: preemption.pause=no",
     "least-work-lost: victims=least-work-lost",
@@ -175,7 +175,7 @@ static const char *const suggestions[] = {
 static int add_cases(struct nm_sim_cases *s, const struct nm_sim_options *o,
                      const struct nm_config *base)
 {
-    /* two files are something to compare already; one is only the base */
+    /* two files can be compared; a single one is only the base */
     bool none = o->cases.n == 0 && o->sweeps.n == 0 && o->configs.n < 2;
     const char *const *specs = none ? suggestions : o->cases.list;
     size_t n = none ? NM_ARRAY_SIZE(suggestions) : o->cases.n;
@@ -211,7 +211,7 @@ static int gather_cases(const struct nm_sim_options *o, const struct nm_workload
 
 /* ---- replays ------------------------------------------------------------- */
 
-/* For scripts: a line of words, always in the same places, and -1 for what never came to be. */
+/* Prints a job for scripts: words in fixed positions, and -1 for times that don't exist. */
 static void print_job(const struct nm_sim_container *c, uint64_t begin_usec, void *userdata)
 {
     static const char *const ends[NM_SIM_END_COUNT] = {
@@ -240,7 +240,7 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
     nm_progress_pause();
     if (r < 0)
         return fail(c->name, r, message);
-    /* to stderr: it must be seen also where the report goes to a file or another program */
+    /* to stderr, so that it is seen if the report goes to a file or another program */
     if (ret->n_violations > 0)
         nm_diag("%s: the policy broke its own rule: %s", c->name,
                 ret->first_violation);
@@ -277,7 +277,7 @@ static int draw(const struct nm_sim_options *o, const struct nm_workload *load,
 
     if (!o->plot)
         return 0;
-    (void)fflush(stdout); /* the table first, whatever gnuplot has to say */
+    (void)fflush(stdout); /* prints the table before gnuplot can write messages */
     nm_progress_step("gnuplot draws %s", o->plot);
     r = nm_plot(load, results, n, o->plot, &message);
     nm_progress_pause();
@@ -301,7 +301,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         return fail("the results", -ENOMEM, NULL);
     for (size_t i = 0; r >= 0 && i < cases.n; i++) {
         nm_progress_step("replay %zu of %zu, %s", i + 1, cases.n, cases.list[i].name);
-        /* jobs are told of the configuration that was asked for, not of the base */
+        /* jobs are printed for the requested configuration, not for the base */
         r = replay(load, &cases.list[i], o->jobs && i == 1 ? print_job : NULL, &results[i]);
         violated = violated || results[i].n_violations > 0;
     }
@@ -309,7 +309,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         r = tell(o, load, cases.list, results, cases.n);
     if (r >= 0)
         r = draw(o, load, results, cases.n);
-    return r < 0 ? r : violated ? -EPROTO : 0; /* told already: it is for the exit status alone */
+    return r < 0 ? r : violated ? -EPROTO : 0; /* the violation has been reported: this is for the exit status only */
 }
 
 static int generate(const struct nm_sim_options *o, const struct nm_workload *load)
@@ -320,7 +320,7 @@ static int generate(const struct nm_sim_options *o, const struct nm_workload *lo
 
     if (!f)
         return fail(o->output, -errno, NULL);
-    /* this flushes, so a full disk is told here; closing it has nothing left to write */
+    /* this flushes, so a full disk is noticed here, and not when the file is closed */
     r = nm_workload_save(load, f);
     return r < 0 ? fail(o->output ? o->output : "standard output", r, NULL) : 0;
 }
@@ -335,7 +335,7 @@ int main(int argc, char **argv)
     nm_inherited_keep_children();
     if (r != 0)
         return r < 0 ? EXIT_USAGE : EXIT_SUCCESS;
-    /* a picture that can't be drawn is a wrong command line, and to be told before any replay */
+    /* an invalid picture path is a usage error, reported before any replay */
     if (o.plot && nm_plot_check_path(o.plot, &message) < 0) {
         (void)fail("--plot", -EINVAL, message);
         return EXIT_USAGE;

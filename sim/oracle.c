@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See oracle.h. It goes through the time in steps of a sampling period: what guaranteed containers and
- * the system leave is divided among the opportunistic jobs that have been submitted, those first that
- * want the most CPU for their memory, in parts of jobs where a whole one has no room. A job that stands
- * still costs it nothing, not even its memory. So no real node can do as much.
+ * See oracle.h. Time advances in steps of a sampling period. The capacity that guaranteed containers and the system
+ * leave is divided among the submitted opportunistic jobs, those with the most CPU per memory first. A part of a job
+ * may run if there is no room for all of it. A job that doesn't run costs nothing, not even memory. So no real node can
+ * do as much.
  */
 
 #include "sim/oracle.h"
@@ -13,7 +13,7 @@
 
 struct pending {
     const struct nm_job *job;
-    double density; /* millicores a byte, as requested */
+    double density; /* millicores per byte, as requested */
     double progress_usec;
     size_t cursor;
 };
@@ -22,7 +22,7 @@ struct oracle {
     const struct nm_workload *load;
     const struct nm_policy_settings *s;
     const bool *refused; /* by job */
-    struct pending *guaranteed, *jobs; /* submitted, and not done; jobs by density */
+    struct pending *guaranteed, *jobs; /* submitted and not done; jobs sorted by density */
     size_t n_guaranteed, n_jobs, next_job, next_system;
     struct nm_use system;
 };
@@ -36,7 +36,7 @@ static const struct nm_use *use_at(struct pending *p)
     return &c->points[p->cursor];
 }
 
-/* It would be killed at its own limit, so nobody can do its work. */
+/* Tells whether the job would be killed at its own limit under any policy. */
 static bool is_hopeless(const struct oracle *o, const struct nm_job *job)
 {
     for (size_t i = 0; o->s->memory_limits && i < job->curve.n; i++)
@@ -64,7 +64,7 @@ static void take_job(struct oracle *o, const struct nm_job *job, bool refused)
     o->n_jobs++;
 }
 
-/* Guaranteed ones get what they want. */
+/* Gives guaranteed containers what they want. */
 static void let_guaranteed_run(struct oracle *o, uint64_t step_usec, double left[2])
 {
     for (size_t i = 0; i < o->n_guaranteed;) {
@@ -93,7 +93,7 @@ static double part_that_fits(const struct nm_use *u, const double left[2])
     return part;
 }
 
-/* Returns millicores that it gives out. */
+/* Gives the rest to jobs. Returns the millicores that they get. */
 static double let_jobs_run(struct oracle *o, uint64_t step_usec, double left[2])
 {
     double given = 0;

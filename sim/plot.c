@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See plot.h. gnuplot is driven through a pipe: settings, data blocks, panels. It does what axes,
- * legends and two file formats need, and every Debian has it; without it only the picture is
- * missing.
+ * See plot.h. gnuplot is driven through a pipe: settings, data blocks, panels. It supports axes, legends and both file
+ * formats, and Debian packages it. Without gnuplot only the picture is missing.
  */
 
 #include "sim/plot.h"
@@ -20,7 +19,7 @@
 #define WIDTH 1200
 #define HEIGHT 1320
 
-/* Colours that colour-blind people can tell apart too (Okabe and Ito), off being grey. */
+/* Colours that are distinct for colour-blind people, too (Okabe and Ito); off is grey. */
 static const char *const colours[] = {"#888888", "#0072B2", "#D55E00", "#009E73",
                                       "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -35,7 +34,7 @@ int nm_plot_check_path(const char *path, char **ret_message)
 {
     const char *suffix = suffix_of(path);
 
-    /* gnuplot takes what is behind a '|' for a command */
+    /* gnuplot runs a name that begins with '|' as a command */
     if ((nm_streq(suffix, ".svg") || nm_streq(suffix, ".png")) && !strpbrk(path, "\n\r'\"") &&
         path[0] != '|')
         return 0;
@@ -45,8 +44,8 @@ int nm_plot_check_path(const char *path, char **ret_message)
                    path);
 }
 
-/* Looked for beforehand: popen() succeeds with any command, and only its end would tell, with a message
- * of the shell's. */
+/* Tells whether gnuplot is installed. popen() succeeds with any command, and a failure would be noticed only at its
+ * end, with a message of the shell. */
 static bool have_gnuplot(void)
 {
     const char *path = getenv("PATH");
@@ -66,8 +65,8 @@ static bool have_gnuplot(void)
 
 /* ---- data ---------------------------------------------------------------- */
 
-/* gnuplot's own escapes ('_' and the like) are off; only its quotes are in the way, and backquotes,
- * which are a command to the shell even in double quotes. */
+/* Writes a quoted title. gnuplot's escapes (such as '_') are off. Quotes are replaced, and so are backquotes, which
+ * gnuplot runs as a command even in double quotes. */
 static void put_title(FILE *f, const char *name)
 {
     fputc('"', f);
@@ -81,7 +80,7 @@ struct scale {
     double usec;
 };
 
-/* The unit in which the axis has short numbers: from 3 days, 3 hours and 5 minutes on the larger one. */
+/* Returns a unit with short numbers on the axis. Larger units begin at 3 days, 3 hours and 5 minutes. */
 static struct scale scale_of(uint64_t duration_usec)
 {
     if (duration_usec > 3 * 86400 * NM_USEC_PER_SEC)
@@ -93,8 +92,8 @@ static struct scale scale_of(uint64_t duration_usec)
     return (struct scale){"seconds", 1e6};
 }
 
-/* One data block for each row, in percent, at the middle of each bucket. A bucket that nothing fell
- * into is left out, and not drawn as 0. */
+/* Writes one data block for each row, in percent, at the middle of each bucket. An empty bucket is left out, and not
+ * drawn as 0. */
 static void put_data(FILE *f, const struct nm_sim_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -129,7 +128,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
     fprintf(f, "$sums << EOD\n");
     for (size_t i = 0; i < n; i++) {
         const struct nm_sim_result *r = &results[i];
-        /* with curves above, the bars are in their colours */
+        /* the bars have the colours of the curves above, if there are any */
         size_t colour = n <= LINES_MAX ? i : NM_MIN(i, (size_t)1);
 
         fprintf(f, "%zu ", i);
@@ -143,7 +142,7 @@ static void put_sums(FILE *f, const struct nm_sim_result *results, size_t n)
 
 /* ---- panels -------------------------------------------------------------- */
 
-/* As arrows over the whole width: lines of a plot would have their own entries in the legend. */
+/* Draws the thresholds as arrows over the whole width, since plotted lines would get entries in the legend. */
 static void put_thresholds(FILE *f, const struct nm_sim_result *r, bool cpu)
 {
     double alpha = cpu ? r->settings.over_allocation_threshold.cpu
@@ -170,8 +169,8 @@ static void put_curves(FILE *f, const struct nm_sim_result *results, size_t n, i
     fprintf(f, "\n");
 }
 
-/* Margins by the screen and not by the text: the panels share one axis of time, and their frames must
- * stand above each other whatever the labels are. */
+/* Places a panel. Margins are relative to the screen and not to the text: the panels share one time axis, and must be
+ * aligned whatever their labels are. */
 static void put_panel(FILE *f, double bottom, double height)
 {
     fprintf(f, "set lmargin at screen 0.075; set rmargin at screen 0.97\n"
@@ -191,8 +190,8 @@ static void put_heading(FILE *f, const struct nm_workload *load, double y, const
     fprintf(f, ".\"'\" at screen 0.075, screen %g font ',10' tc rgb '#555555'\n", y - 0.02);
 }
 
-/* Memory is drawn by its peaks, CPU by its means: a moment without memory kills, one without CPU is
- * hardly noticed. The thresholds are those of one row, for several pairs of lines say nothing. */
+/* Draws memory by its peaks and CPU by its means: a moment without memory kills, one without CPU is hardly noticed. The
+ * thresholds are those of one row, since several pairs of lines would be confusing. */
 static void put_time_panels(FILE *f, const struct nm_workload *load,
                             const struct nm_sim_result *results, size_t n)
 {
@@ -220,7 +219,7 @@ static void put_time_panels(FILE *f, const struct nm_workload *load,
     put_curves(f, results, n, 4);
 }
 
-/* One panel of horizontal bars, which leaves room for long names. */
+/* Draws one panel of horizontal bars, which leaves room for long names. */
 static void put_bars(FILE *f, double left, double right, const char *title, int column,
                      const char *format, double most, bool names, size_t n, double top)
 {
@@ -284,8 +283,8 @@ static void put_script(FILE *f, const struct nm_workload *load, const struct nm_
     fprintf(f, "unset multiplot\nset output\n");
 }
 
-/* gnuplot goes on where it can't open its output, and then draws to ours. So the file is made
- * before, in place of what was there, which is not to be taken for the new one. */
+/* Makes the output file, replacing an old one that could be mistaken for the new one. If gnuplot can't open its output,
+ * it continues and writes to nmsim's standard output. */
 static int make_file(const char *path, char **ret_message)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -315,7 +314,7 @@ int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results,
     r = make_file(path, ret_message);
     if (r < 0)
         return r;
-    /* a gnuplot that gives up early must not take nmsim with it; "exec", so that the status is its own */
+    /* SIGPIPE must not kill nmsim if gnuplot ends early; "exec" gives gnuplot's own exit status */
     was = signal(SIGPIPE, SIG_IGN);
     f = popen("exec gnuplot -", "we");
     if (!f)

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * A picture of several replays, drawn by gnuplot: use of memory and CPU over time with the
- * thresholds, how many opportunistic containers ran, and what was gained and lost by each.
+ * A picture of several replays, drawn by gnuplot: use of memory and CPU over time with the thresholds, the number of
+ * running opportunistic containers, and the gains and losses of each replay.
  */
 
 #include "sim/run.h"
 
-/* path ends in .svg or .png. results[0] is over-allocation off. 0, or -errno with *ret_message, the
- * caller's to free. */
+/* Draws the picture. path ends in .svg or .png. results[0] is the replay with over-allocation off. Returns 0, or -errno
+ * with *ret_message, which the caller frees. */
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
             const char *path, char **ret_message);
-/* -EINVAL, with a message, for a name of neither kind: to be asked before anything is computed. */
+/* Checks the path before any replay. -EINVAL, with a message: it has neither ending. */
 int nm_plot_check_path(const char *path, char **ret_message);

@@ -23,6 +23,6 @@ void nm_progress_stop(void);
 nm_printf(1, 2) void nm_progress_step(const char *format, ...);
 /* Ends the step and removes the line from the terminal, so that something else can be printed. */
 void nm_progress_pause(void);
-/* Sets how much of the step is done, in any unit. whole = 0: the whole is not known, and `done` is the number of a
+/* Sets how much of the step is done, in any unit. whole = 0: the total is not known, and `done` is the number of a
  * line. Costs two stores. */
 void nm_progress_at(uint64_t done, uint64_t whole);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See report.h. Text is for somebody who has to choose: the few figures by which settings differ, beside
- * each other, and in the end the row that does most without harm. JSON has all of them, and leaves the
- * choice to its reader.
+ * See report.h. The text helps to choose: it shows the few figures in which settings differ side by side, and finally
+ * the row that does the most work without harm. JSON has all figures, without a recommendation.
  */
 
 #include "sim/report.h"
@@ -14,11 +13,11 @@
 
 #include "util/parse.h"
 
-#define MUCH_LOST 0.05 /* of the opportunistic work: more is not called good */
-#define MUCH_SLOWER 1.05 /* than with over-allocation off, 99 % of their time: guaranteed ones noticed */
+#define MUCH_LOST 0.05 /* share of opportunistic work: a row that loses more isn't recommended */
+#define MUCH_SLOWER 1.05 /* relative to over-allocation off, at the 99th percentile: guaranteed containers are harmed */
 
-/* The one figure to go by: all CPU time that was not for nothing, of both types. What opportunistic
- * containers gained at the cost of guaranteed ones is no gain in it. */
+/* Returns the main figure: the useful CPU time of both types. Opportunistic work that is gained at the cost of
+ * guaranteed containers doesn't increase it. */
 double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     double base = nm_sim_useful_work(off);
@@ -26,7 +25,7 @@ double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result 
     return base > 0 ? nm_sim_useful_work(r) / base : 0;
 }
 
-/* Limits are where rounding would show a digit too many: "100s" for 99.6 seconds. */
+/* Formats a duration. The limits take rounding into account, to avoid "100s" for 99.6 seconds. */
 static const char *duration(double usec, char *buf, size_t size)
 {
     double sec = usec / 1e6;
@@ -69,7 +68,7 @@ static double per_sec(uint64_t n, uint64_t usec)
     return (double)n * 1e6 / (double)NM_MAX(usec, UINT64_C(1));
 }
 
-/* ---- one ----------------------------------------------------------------- */
+/* ---- one replay ---------------------------------------------------------- */
 
 static void print_node(const struct nm_workload *load, const struct nm_sim_result *r, FILE *f)
 {
@@ -205,7 +204,7 @@ void nm_report_print(const struct nm_workload *load, const struct nm_sim_result 
     print_speed(r, 1, f);
 }
 
-/* ---- several ------------------------------------------------------------- */
+/* ---- several replays ----------------------------------------------------- */
 
 static int name_width(const struct nm_sim_result *results, size_t n)
 {
@@ -230,7 +229,7 @@ static const char *alarm_of(const struct nm_sim_result *r)
     return r->n_violations > 0 ? " INVARIANTS VIOLATED" : "";
 }
 
-/* What a terminal of 80 columns has room for: a row that is wrapped can't be compared with the next. */
+/* Prints a row that fits on a terminal of 80 columns: wrapped rows can't be compared. */
 static void print_narrow_row(const struct nm_sim_result *r, const struct nm_sim_result *off,
                              int width, FILE *f)
 {
@@ -261,8 +260,7 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             nm_report_gain(r, off), alarm_of(r));
 }
 
-/* Guaranteed containers must not notice that the node is over-allocated. That some opportunistic work is
- * lost is the price of it, and no harm. */
+/* Tells whether guaranteed containers are unharmed. Some lost opportunistic work is acceptable. */
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     return r->oom_guaranteed == 0 && r->n_violations == 0 &&
@@ -270,7 +268,7 @@ static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_resul
            r->jobs[NM_GUARANTEED].slowdown_p99 <= off->jobs[NM_GUARANTEED].slowdown_p99 * MUCH_SLOWER;
 }
 
-/* The row with over-allocation off takes part: where nothing else is harmless, it is the answer. */
+/* Prints the best row. The row with over-allocation off is included: it is the best if no other is harmless. */
 static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 {
     const struct nm_sim_result *best = NULL;
@@ -293,7 +291,7 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 
 #define WIDE 116 /* columns of a row, beside its name */
 
-/* Only a terminal is: a pipe or a file has no columns, and gets all of them. */
+/* Tells whether the output is a narrow terminal. A pipe or a file gets all columns. */
 static bool is_narrow(FILE *f, int width)
 {
     struct winsize size;
@@ -339,7 +337,7 @@ static void print_sets(const struct nm_sim_case *cases, size_t n, FILE *f)
             fprintf(f, "%s: %s.\n", cases[i].name, cases[i].sets);
 }
 
-/* What the gain stands on: it is no more than what was promised and isn't used, and than there are jobs for it. */
+/* Prints the assumptions behind the gain, which is bounded by unused guaranteed resources and by the available jobs. */
 static void print_assumptions(const struct nm_sim_result *results, size_t n, FILE *f)
 {
     const struct nm_sim_result *off = &results[0];
@@ -384,7 +382,7 @@ void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case 
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-/* To a millionth: what is beyond is noise of the division, which makes equal results look different. */
+/* Rounds to a millionth: smaller digits are noise of divisions, and would make equal results look different. */
 static double rounded(double x)
 {
     return round(x * 1e6) / 1e6;
@@ -422,7 +420,7 @@ static json_t *use_to_json(double mean, double p95, double over_beta, double all
                      "over_beta", rounded(over_beta), "allocated", rounded(allocated));
 }
 
-/* Only reasons that there were: most of the policy's reasons are none for a kill. */
+/* Writes kills by reason, without zeros: most of the policy's reasons don't apply to kills. */
 static json_t *kills_to_json(const struct nm_sim_result *r)
 {
     json_t *j = json_object();
@@ -434,7 +432,7 @@ static json_t *kills_to_json(const struct nm_sim_result *r)
     return j;
 }
 
-/* The one part that is different in every run, kept by itself so that the rest can be compared. */
+/* Writes the only part that differs from run to run, separately, so that the rest can be compared. */
 static json_t *speed_to_json(const struct nm_sim_result *r)
 {
     return json_pack("{s:f, s:f, s:f}", "seconds", (double)r->spent_usec / 1e6,

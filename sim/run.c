@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See run.h. Here: the loop (what happens next, is there something to decide, decide, act) and the
- * bookkeeping beside it. The loop is all that a replay is; the bookkeeping only looks on.
+ * See run.h. This file has the loop (advance to the next event, decide if need be, act) and the statistics. The
+ * statistics don't affect the replay.
  *
- * Between two things that happen nothing changes. So means are not taken from samples, but from areas:
- * each stretch of time counts with what was in use in it, before time moves on. For percentiles each
- * stretch goes into a histogram, since a long trace has more stretches than one would keep and sort.
+ * The state is constant between two events. So means are not computed from samples, but from areas: each interval
+ * counts with its use before time advances. For percentiles each interval is added to a histogram, since a long trace
+ * has too many intervals to keep and sort.
  */
 
 #include "sim/run.h"
@@ -27,8 +27,8 @@ struct run {
     double memory_area, cpu_area, memory_allocated_area, cpu_allocated_area; /* share x usec */
     uint64_t over_beta[NM_RESOURCE_COUNT], seen_usec;
     uint64_t memory_bins[BINS], cpu_bins[BINS]; /* usec */
-    uint64_t slow_bins[BINS], slow_usec; /* of guaranteed containers: thousandths above full speed */
-    uint32_t n_opportunistic;                   /* running, as of the newest round */
+    uint64_t slow_bins[BINS], slow_usec; /* guaranteed containers' slowdown in thousandths */
+    uint32_t n_opportunistic;                   /* running, as of the last round */
 };
 
 /* ---- over time ----------------------------------------------------------- */
@@ -52,8 +52,8 @@ static double allocated_memory(const struct run *run)
                  run->w->settings.capacity.memory_bytes);
 }
 
-/* A stretch goes whole into the bucket that it begins in. Stretches are a sampling period at most and
- * buckets at least that, so it can be wrong by one bucket, which nobody sees in a picture. */
+/* Adds an interval to the bucket in which it begins. Intervals are at most a sampling period and buckets at least that,
+ * so the error is at most one bucket, which is not visible. */
 static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double cpu)
 {
     struct nm_world *w = run->w;
@@ -70,7 +70,7 @@ static void fill_bucket(struct run *run, uint64_t elapsed, double memory, double
     b->opportunistic += part * run->n_opportunistic;
 }
 
-/* At which speed guaranteed containers get on: one that gets all that it wants, on a node of its own, at 1. */
+/* Accounts the speed of guaranteed containers. It is 1 for a container that gets all that it wants, alone on a node. */
 static void account_speed(struct run *run, uint64_t elapsed)
 {
     const struct nm_world *w = run->w;
@@ -87,8 +87,8 @@ static void account_speed(struct run *run, uint64_t elapsed)
     }
 }
 
-/* Until `to` all stays as it is. What is used is known here to the moment, and not as the newest sample
- * saw it; what is allocated is as of the newest round. */
+/* Accounts the interval up to to_usec, in which the state is constant. The use is exact, not that of the last sample.
+ * The allocation is that of the last round. */
 static void account(struct run *run, uint64_t to_usec)
 {
     const struct nm_world *w = run->w;
@@ -155,8 +155,8 @@ static void count_actions(struct run *run)
     }
 }
 
-/* A broken rule doesn't end the replay: how often it is broken says something, too. The first is kept
- * for the report, since those after it may come of it. */
+/* Checks the policy's rules. A violation doesn't end the replay, since the number of violations matters, too. The first
+ * one is kept for the report, since later ones may result from it. */
 static void check(struct run *run)
 {
     const struct nm_world *w = run->w;
@@ -170,7 +170,7 @@ static void check(struct run *run)
     run->result->first_violation_usec = w->now_usec - w->begin_usec;
 }
 
-/* The underscore is there because round() is libm's. */
+/* Makes a round. The name has an underscore because libm has round(). */
 static void round_(struct run *run)
 {
     struct nm_world *w = run->w;
@@ -185,7 +185,7 @@ static void round_(struct run *run)
     nm_world_act(w, &run->verdict);
 }
 
-/* For the picture, so once in a period is enough: there may be many more rounds. */
+/* Counts for the picture, once per period, since rounds may be much more frequent. */
 static void count_opportunistic(struct run *run)
 {
     run->n_opportunistic = 0;
@@ -216,7 +216,7 @@ static int go(struct run *run)
     return 0;
 }
 
-/* ---- the sum ------------------------------------------------------------- */
+/* ---- totals -------------------------------------------------------------- */
 
 struct waits {
     double *usec;
@@ -235,12 +235,12 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->done++;
         j->work_done += cpu;
         j->time_done += ran;
-        /* until the mean is made of it, the sum */
+        /* holds the sum until the mean is computed */
         j->slowdown_mean += c->job->run_usec > 0 ? (double)(c->ended_usec - c->running_usec) /
                                                        (double)c->job->run_usec
                                                  : 1; /* a launch that failed */
         break;
-    case NM_SIM_LIMIT: /* its own fault: work that nobody could have done is not lost */
+    case NM_SIM_LIMIT: /* the job's own fault: its work counts as not lost, since it could never be completed */
         j->limit++;
         break;
     case NM_SIM_PREEMPTED:
@@ -251,7 +251,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
         j->time_lost += ran;
         break;
     default:
-        /* Paused ones, too, have their place on the node. What the living have done is not lost yet. */
+        /* Paused jobs count as running, since they are admitted. Work of live jobs isn't lost yet. */
         if (c->view.admitted)
             j->running++;
         else
@@ -264,7 +264,7 @@ static void sum_up_end(struct nm_sim_jobs *j, const struct nm_sim_container *c)
 static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct waits waits[2])
 {
     struct nm_sim_result *r = run->result;
-    /* what it was submitted as: a promotion doesn't move it to another row */
+    /* its type at submission: a promotion doesn't move it to another row */
     enum nm_execution_type type = c->job->type;
     uint64_t paused = c->paused_total_usec;
 
@@ -274,12 +274,12 @@ static void sum_up_one(struct run *run, const struct nm_sim_container *c, struct
         paused += run->w->now_usec - c->view.paused_usec;
     r->paused_sec += (double)paused / 1e6;
     r->swap_in_sec += (double)c->swapping_in_usec / 1e6;
-    /* but whom the kernel killed is told by what it was then: that is what a promotion is for */
+    /* OOM kills count by the type at that time, which a promotion is meant to change */
     r->oom_opportunistic += c->end == NM_SIM_OOM && c->view.type == NM_OPPORTUNISTIC;
     r->oom_guaranteed += c->end == NM_SIM_OOM && c->view.type == NM_GUARANTEED;
-    /* Those that ran before the trace waited in a time that nobody has seen. An opportunistic one that
-     * was refused or never had its turn has waited to the end: otherwise the node that takes the fewest would look like
-     * the one where nobody waits. A guaranteed one that finds no room goes to another node at once, in all rows. */
+    /* The wait of jobs that ran before the trace is not known. An opportunistic job that was refused or never started
+     * counts as waiting to the end; otherwise the node that accepts the fewest would seem to have the shortest wait. A
+     * refused guaranteed job goes to another node at once, in all rows. */
     if (!c->job->present && (c->running_usec > 0 || type == NM_OPPORTUNISTIC)) {
         uint64_t until_usec = c->running_usec > 0 ? c->running_usec : run->w->now_usec;
 
@@ -368,7 +368,7 @@ static int sum_up(struct run *run, nm_sim_job_cb_t cb, void *userdata)
     return ask_oracle(run);
 }
 
-/* ---- all of it ----------------------------------------------------------- */
+/* ---- the whole replay ---------------------------------------------------- */
 
 int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, const char *name,
                nm_sim_job_cb_t cb, void *userdata, struct nm_sim_result *ret, char **ret_message)
@@ -388,14 +388,14 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
                                   .duration_usec = load->duration_usec,
                                   .period_usec = w->period_usec};
     (void)snprintf(ret->name, sizeof ret->name, "%s", name);
-    /* none shorter than a period: some would get no stretch, and the curves would have holes */
+    /* no bucket is shorter than a period: some would be empty, and the curves would have gaps */
     n_buckets = load->duration_usec / w->period_usec;
     n_buckets = NM_MIN(n_buckets, (uint64_t)NM_SIM_BUCKETS);
     ret->n_buckets = (unsigned)NM_MAX(n_buckets, UINT64_C(1));
     run->w = w;
     run->result = ret;
     run->bucket_usec = load->duration_usec / ret->n_buckets + 1;
-    /* The real clock is for the speed that is reported. The replay itself never looks at it. */
+    /* The real clock is used for the reported speed only, never by the replay itself. */
     begun = nm_clock_usec(CLOCK_MONOTONIC);
     r = go(run);
     ret->spent_usec = nm_clock_usec(CLOCK_MONOTONIC) - begun;

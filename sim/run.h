@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One replay from beginning to end, and what came of it. "In use" is what the containers use and
- * what the system uses beyond its reserve, as a share of the capacity; means are over time.
+ * One replay from beginning to end, and its result. "In use" is the use of containers and of the system beyond its
+ * reserve, as a share of the capacity. Means are over time.
  */
 
 #include "sim/world.h"
@@ -12,19 +12,19 @@
 
 /* A stretch of time, for plots. */
 struct nm_sim_bucket {
-    uint64_t usec; /* how much of it was seen */
+    uint64_t usec; /* time accounted in it */
     double memory, cpu, memory_most, memory_allocated; /* shares of the capacity */
     double opportunistic;                              /* running */
     uint32_t kills;
 };
 
 struct nm_sim_jobs {
-    uint64_t submitted, refused, done, preempted, oom, limit, running, waiting; /* the first is the sum */
-    /* until the start; until the trace's end for opportunistic ones that were refused or never started */
+    uint64_t submitted, refused, done, preempted, oom, limit, running, waiting; /* submitted is the sum */
+    /* wait until the start, or until the trace's end for opportunistic jobs that were refused or never started */
     double wait_mean_usec, wait_p95_usec;
-    double slowdown_mean; /* of those that are done: time since the start to time at full speed */
-    double slowdown_p99; /* of those that run, over all their time: at which speed they get on */
-    double work_done, work_open, work_lost; /* CPU-seconds: of the done, the living, the killed */
+    double slowdown_mean; /* of done jobs: time since the start, relative to time at full speed */
+    double slowdown_p99; /* of running jobs, over all their time: 99th percentile */
+    double work_done, work_open, work_lost; /* CPU-seconds of done, live and killed jobs */
     double time_done, time_lost;            /* container-seconds, without pauses */
 };
 
@@ -38,12 +38,12 @@ struct nm_sim_result {
     double memory_allocated, cpu_allocated; /* mean share of the capacity; may be above 1 */
     struct nm_sim_jobs jobs[2];             /* by type */
 
-    uint64_t kills[NM_REASON_COUNT]; /* by the policy, why */
+    uint64_t kills[NM_REASON_COUNT]; /* kills by the policy, by reason */
     uint64_t n_kills, n_pauses, n_resumes, n_reclaims, n_admissions;
-    double paused_sec, swap_in_sec; /* paused; waiting for what was in swap */
+    double paused_sec, swap_in_sec; /* container-seconds paused, and waiting for swap */
     uint64_t oom_opportunistic, oom_guaranteed;
 
-    double oracle_cpu_sec; /* opportunistic work that somebody could have done who knows all that comes */
+    double oracle_cpu_sec; /* opportunistic work possible with knowledge of the future */
 
     uint64_t n_violations;
     char first_violation[160];
@@ -51,25 +51,25 @@ struct nm_sim_result {
 
     uint64_t rounds[NM_TRIGGER_CHANGE + 1]; /* by trigger */
     uint64_t n_rounds;
-    uint64_t n_decisions; /* containers judged, over all rounds */
+    uint64_t n_decisions; /* containers judged, summed over all rounds */
     uint64_t spent_usec;  /* real time of the replay */
 
     struct nm_sim_bucket buckets[NM_SIM_BUCKETS];
     unsigned n_buckets;
 };
 
-/* What became of job i: called at the end for every one, if given. */
+/* Called at the end for every job with its outcome, if given. */
 typedef void (*nm_sim_job_cb_t)(const struct nm_sim_container *c, uint64_t begin_usec,
                                 void *userdata);
 
-/* Replays the workload under the configuration. `ret` is large: not for the stack of a thread.
- * Fails as nm_world_new() does. */
+/* Replays the workload under the configuration. `ret` is too large for a thread's stack. Fails as nm_world_new()
+ * does. */
 int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, const char *name,
                nm_sim_job_cb_t cb, void *userdata, struct nm_sim_result *ret, char **ret_message);
 
-/* CPU-seconds that were not for nothing. */
+/* Returns the CPU-seconds of work that was not lost. */
 double nm_sim_useful_work(const struct nm_sim_result *r);
-/* Opportunistic work that was not for nothing, as a share of the oracle's; 0 if there was none to do. */
+/* Returns the opportunistic work that was not lost, as a share of the oracle's; 0 if the oracle has none. */
 double nm_sim_oracle_share(const struct nm_sim_result *r);
-/* Share of the CPU time of opportunistic containers that was lost with them; 0 if there was none. */
+/* Returns the share of opportunistic containers' CPU time that was lost with kills; 0 if there was none. */
 double nm_sim_lost_share(const struct nm_sim_result *r);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A workload as a made-up trace: jobs carry their curves with them, so that it is small, and reads
- * back as exactly what it was.
+ * Writes a workload as a made-up trace: jobs contain their curves, so the trace is small, and reads back as exactly the
+ * same workload.
  *
- * Only what made-up workloads have is written: a recording would lose its changes, its refusals and
- * how its jobs ended.
+ * Only the members of made-up workloads are written: a recording would lose its changes, its refusals and how its jobs
+ * ended.
  */
 
 #include "sim/workload.h"
@@ -37,7 +37,7 @@ static void put_job(struct nm_trace_buffer *b, const struct nm_workload *w,
     nm_trace_end(b);
 }
 
-/* A sample without rows: the whole node's use is then the system's, as it is meant. */
+/* Writes a sample without rows, so that the node's use is that of the system. */
 static void put_system(struct nm_trace_buffer *b, const struct nm_use *u)
 {
     nm_trace_begin(b, u->at_usec, "sample");
@@ -54,7 +54,7 @@ static int put_out(struct nm_trace_buffer *b, FILE *f)
     return fine ? 0 : -errno;
 }
 
-/* By time, as in a recording: a reader refuses a line that is earlier than the one before. */
+/* Writes events in order of time, as in a recording: a reader refuses a line that is earlier than the one before. */
 static int put_events(struct nm_trace_buffer *b, const struct nm_workload *w, FILE *f)
 {
     size_t job = 0, system = 0;
@@ -90,7 +90,7 @@ int nm_workload_save(const struct nm_workload *w, FILE *f)
     r = put_events(&b, w, f);
     if (r < 0)
         return r;
-    /* the one thing that says how long it is: the last event may be much earlier */
+    /* only this marks the trace's end: the last event may be much earlier */
     nm_trace_begin(&b, w->duration_usec, "stop");
     nm_trace_end(&b);
     r = put_out(&b, f);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See workload.h. Here: what a workload is made of, and what is made up where a recording stops short.
+ * See workload.h. This file builds workloads, and completes recordings.
  *
- * What is made up is as dull as can be: medians, means, repetitions. A guess that is clever would be
- * taken for the node's history, and settings chosen by it. It is made once, before any replay, and is
- * the same for all of them: else configurations would be compared on different days.
+ * Completion is deliberately simple: medians, means, repetitions. A clever guess would be mistaken for the node's
+ * history, and settings chosen by it. It is done once, before any replay, and is the same for all replays, because
+ * configurations must be compared on the same workload.
  */
 
 #include "sim/workload.h"
 
 #include "util/array.h"
 
-#define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* what is repeated of a curve that stops short */
-#define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* nobody has ended, nothing was expected */
-#define POINTS_MAX (1 << 17) /* of one curve: against a trace that says little and means a lot */
-#define OWN_LIMIT 0.95 /* of its request: who peaked above died of its own limit */
+#define STRETCH_USEC (60 * NM_USEC_PER_SEC) /* part of an incomplete curve that is repeated */
+#define UNKNOWN_RUN_USEC (60 * NM_USEC_PER_SEC) /* if no job has ended, and no time was expected */
+#define POINTS_MAX (1 << 17) /* limit for one curve, against short traces that expand greatly */
+#define OWN_LIMIT 0.95 /* share of its request: a job with a higher peak died of its own limit */
 
-/* Application 0 is "", that of jobs which name none: so each job has one, and the policy's array of
+/* Makes a workload. Application 0 is "", for jobs that name none: so each job has one, and the policy's array of
  * applications needs no exception. */
 int nm_workload_new(struct nm_workload **ret)
 {
@@ -57,7 +57,7 @@ int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret)
 {
     int r;
 
-    /* from the newest: jobs of one application tend to come together */
+    /* newest first: jobs of one application tend to come together */
     for (size_t i = w->n_apps; i-- > 0;)
         if (nm_streq(w->apps[i], name)) {
             *ret = (uint32_t)i;
@@ -107,7 +107,7 @@ int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
     struct nm_use *last = c->n > 0 ? &c->points[c->n - 1] : NULL;
     int r;
 
-    /* the newer word counts: load.c tells of a stretch when it is over */
+    /* a later point wins: load.c adds an interval's use when it is over */
     if (last && use->at_usec <= last->at_usec) {
         last->memory_bytes = use->memory_bytes;
         last->cpu_millicores = use->cpu_millicores;
@@ -120,7 +120,7 @@ int nm_curve_put(struct nm_curve *c, const struct nm_use *use)
     return 0;
 }
 
-/* ---- what others did ----------------------------------------------------- */
+/* ---- experience from other jobs ------------------------------------------ */
 
 struct run {
     enum nm_execution_type type;
@@ -128,12 +128,12 @@ struct run {
     uint64_t usec;
 };
 
-/* What is known of those that ended by themselves, and of what was used. The runs are one sorted array:
- * those of a type, or of an application of that type, are a piece of it. */
+/* Run times of jobs that ended by themselves, and mean use. The runs are one sorted array: those of a type, or of an
+ * application of that type, are contiguous. */
 struct experience {
     struct run *runs; /* by type, application, length */
     size_t n_runs;
-    uint64_t median[2], median_of_all;            /* 0: nobody ended */
+    uint64_t median[2], median_of_all;            /* 0: no job ended */
     double memory_share[2], cpu_share[2]; /* of the request, by type */
 };
 
@@ -161,7 +161,7 @@ static uint64_t middle(struct run *runs, size_t n)
     return n > 0 ? runs[n / 2].usec : 0;
 }
 
-/* middle() leaves what it was given in order of length, so the pieces are sorted back behind it. */
+/* Computes the medians. middle() sorts its input by length, so that part is sorted again afterwards. */
 static void learn_medians(struct experience *e)
 {
     size_t n_guaranteed = 0;
@@ -175,7 +175,7 @@ static void learn_medians(struct experience *e)
     qsort(e->runs, e->n_runs, sizeof *e->runs, by_app);
 }
 
-/* The first that doesn't come before the key. */
+/* Returns the first run that doesn't sort before the key. */
 static size_t lower_bound(const struct experience *e, const struct run *key)
 {
     size_t low = 0, high = e->n_runs;
@@ -198,13 +198,13 @@ static uint64_t median_run(const struct experience *e, const struct nm_job *job)
 
     key.usec = UINT64_MAX;
     to = lower_bound(e, &key);
-    /* those without an application have nothing in common but that */
+    /* jobs without an application aren't related */
     if (job->app > 0 && from < to)
         return e->runs[from + (to - from) / 2].usec;
     return e->median[job->type] > 0 ? e->median[job->type] : e->median_of_all;
 }
 
-/* Over time, for points are where something changed: close together where much happens. */
+/* Computes means over time, not over points, which are denser where much changes. */
 static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_cpu)
 {
     const struct nm_curve *c = &job->curve;
@@ -221,7 +221,7 @@ static void mean_use(const struct nm_job *job, double *ret_memory, double *ret_c
     *ret_cpu = cpu;
 }
 
-/* Of all of the type together: the large ones count for more, as they do on the node. */
+/* Computes the shares of a type from sums, so that large jobs count for more, as they do on the node. */
 static void learn_shares(const struct nm_workload *w, struct experience *e)
 {
     double used[2][2] = {0}, asked[2][2] = {0};
@@ -260,10 +260,10 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
     return 0;
 }
 
-/* ---- how it goes on ------------------------------------------------------ */
+/* ---- completion ---------------------------------------------------------- */
 
-/* Repeats the last stretch of what was seen, up to `until`. It is repeated and not carried further: what
- * grew in it falls back, for nothing says that it would have grown for ever. */
+/* Repeats the last part of the recorded curve, up to `until`. It isn't extrapolated: memory that grew falls back with
+ * each repetition, since nothing shows that it would have grown forever. */
 static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;
@@ -272,9 +272,9 @@ static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 
     while (first + 1 < c->n && c->points[first + 1].at_usec <= from)
         first++;
-    if (stretch == 0 || last - first < 2) /* what holds last goes on holding */
+    if (stretch == 0 || last - first < 2) /* the last values stay valid */
         return 0;
-    /* points are added behind the ones that are read, so these are read by index: the array may move */
+    /* uses indexes, since adding points may move the array */
     for (uint64_t lap = stretch; from + lap < until && c->n < POINTS_MAX; lap += stretch)
         for (size_t i = first; i < last; i++) {
             struct nm_use use = c->points[i];
@@ -298,8 +298,8 @@ static int make_up_use(struct nm_job *job, const struct experience *e)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Shorter than a sampling period: its end tells all that is known. The peak stands for all of its
- * time, which is too much rather than too little. */
+/* Makes the curve of a job shorter than a sampling period from its end event. The peak is used for its whole time,
+ * which overestimates. */
 static int use_from_end(struct nm_job *job)
 {
     uint64_t run = NM_MAX(job->run_usec, UINT64_C(1));
@@ -311,8 +311,8 @@ static int use_from_end(struct nm_job *job)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Over its own limit the kernel would kill it under any configuration; below it, it was the slice's or
- * the node's that was short, and the container suffered for others. */
+/* Tells whether the job exceeded its own limit, for which the kernel would kill it under any configuration. Otherwise
+ * the slice or the node was out of memory, and other containers were the cause. */
 static bool died_of_itself(const struct nm_job *job)
 {
     return job->end_reason == NM_EXIT_OOM &&
@@ -324,10 +324,10 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
     uint64_t seen = job->run_usec, likely = job->expected_usec;
     int r;
 
-    /* A launch that failed will fail again, at once. Who was called off in the queue might have run. */
+    /* A failed launch will fail again, at once. A job that was cancelled in the queue might have run. */
     if (!job->started && job->end == NM_JOB_DONE && job->end_reason != NM_EXIT_KILLED)
         return nm_curve_add(&job->curve, &(struct nm_use){0});
-    /* at least one point: a replay reads the first without asking */
+    /* at least one point, since a replay reads the first unconditionally */
     if (job->started && job->curve.n == 0) {
         r = use_from_end(job);
         if (r < 0)
@@ -343,20 +343,20 @@ static int complete(const struct nm_workload *w, struct nm_job *job, const struc
         return make_up_use(job, e);
     }
     job->run_usec = NM_MAX(likely, seen);
-    /* nothing is known of when a service ends; the replay's end will be before it */
+    /* the end of a service is not known; the replay ends first */
     if (job->end == NM_JOB_ALIVE && likely <= seen)
         job->run_usec = NM_RUN_FOR_EVER;
-    /* further than that nobody comes */
+    /* no job gets beyond the duration */
     return extend(job, seen, NM_MIN(job->run_usec, w->duration_usec));
 }
 
 /* ---- growth -------------------------------------------------------------- */
 
 #define RAMP_STEP_USEC (100 * NM_USEC_PER_MSEC)
-#define RAMP_SHARE 256 /* of the node's memory: smaller growth may come at once */
+#define RAMP_SHARE 256 /* divides the node's memory: smaller growth may be instantaneous */
 
-/* Within how many steps a point is reached from the one before. No longer than a sampling period: a row
- * that was left out for minutes says that nothing grew in them. */
+/* Returns the number of steps from one point to the next. It is at most a sampling period's: a row that was left out
+ * for minutes shows that memory did not grow then. */
 static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *from,
                            const struct nm_use *to)
 {
@@ -368,10 +368,9 @@ static uint64_t ramp_steps(const struct nm_workload *w, const struct nm_use *fro
     return NM_MAX(within / RAMP_STEP_USEC, UINT64_C(1));
 }
 
-/* Samples are seconds apart, but memory is not taken by the gigabyte at once: what has grown much
- * since the sample before grew evenly, and nmd could see it coming. Without this a replay
- * would have kills by the kernel that glances prevent on the node. What falls may fall at once: that
- * surprises nobody. */
+/* Smooths large growth. Samples are seconds apart, but memory doesn't grow by gigabytes at once: growth since the
+ * previous sample is spread evenly, so that nmd can see it. Without this a replay would have kernel kills that glances
+ * prevent on the node. Decreases may be instantaneous, since they do no harm. */
 static int smooth(const struct nm_workload *w, struct nm_curve *c)
 {
     struct nm_curve ramped = {0};
@@ -407,8 +406,8 @@ int nm_workload_finish(struct nm_workload *w)
     struct experience e = {0};
     int r;
 
-    /* First who is done, for the others learn from them; last the ramps, which the repeated points need
-     * as well. */
+    /* Finished jobs come first, since the others are completed from them. Ramps come last, since repeated points need
+     * them, too. */
     for (size_t i = 0; i < w->n_jobs; i++)
         if (died_of_itself(&w->jobs[i]))
             w->jobs[i].end = NM_JOB_DONE;
@@ -417,7 +416,7 @@ int nm_workload_finish(struct nm_workload *w)
         r = complete(w, &w->jobs[i], &e);
     for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
         r = smooth(w, &w->jobs[i].curve);
-    /* a trace without samples: a world begins with the system's first point */
+    /* for a trace without samples: a world needs the system's first point */
     if (r >= 0 && w->system.n == 0)
         r = nm_curve_add(&w->system, &(struct nm_use){0});
     free(e.runs);

@@ -2,34 +2,34 @@
 #pragma once
 
 /*
- * What a node is asked to do: jobs with what they use as they go on, and what the system around
- * them uses as time passes. It comes from a trace (load.c) or is made up (generate.c), and is only
- * read while it is replayed.
+ * A node's workload: jobs with their use of resources by progress, and the use of the system around
+ * them by time. It comes from a trace (load.c) or is made up (generate.c), and is read-only during a
+ * replay.
  *
- * A job's use is a function of its own progress: running time at full speed since its start, which
- * stands still while it is paused and goes slower while it gets less CPU than it wants. Under
- * another configuration it starts at another time, and would use the same.
+ * A job's use is a function of its own progress: its running time at full speed since its start.
+ * Progress stops while the job is paused, and slows down while it gets less CPU than it wants. So
+ * under another configuration the job starts at another time, but uses the same.
  *
- * A recording shows less than that of jobs that were killed, were alive at its end, or never
- * started; nm_workload_finish() says how they are continued:
+ * A recording is incomplete for jobs that were killed, were alive at its end, or never started.
+ * nm_workload_finish() completes them as follows:
  *
- *   killed by nmd    runs for as long as was expected of it, or, if nothing was, for the median of
- *                    those of its application (else its type, else all) that ended by themselves;
- *                    never less than was seen. From where its curve stops, the last minute of it is
- *                    repeated.
- *   alive at the end the same; but one that has outlived that already is taken for a service, and
- *                    never ends
- *   never started    the same run time; it uses as large a share of its request as others of its
- *                    type did
+ *   killed by nmd    runs for its expected time, or, if that isn't known, for the median run time of
+ *                    jobs of its application (else its type, else all) that ended by themselves, but
+ *                    at least as long as was recorded. After the end of its curve, the curve's last
+ *                    minute is repeated.
+ *   alive at the end the same; but a job that has already run longer than that counts as a service,
+ *                    and never ends
+ *   never started    the same run time; it uses the same share of its request as other jobs of its
+ *                    type
  */
 
 #include "agent/trace.h"
 
-/* Holds from at_usec (progress of a job, or time of the trace) to the next. */
+/* A point of a curve. It is valid from at_usec (progress of a job, or time of the trace) to the next point. */
 struct nm_use {
     uint64_t at_usec;
     uint64_t memory_bytes;
-    uint32_t cpu_millicores; /* wanted; a recording shows what it got */
+    uint32_t cpu_millicores; /* wanted CPU; in a recording the CPU that it got */
 };
 
 struct nm_curve {
@@ -37,17 +37,17 @@ struct nm_curve {
     size_t n, size;
 };
 
-/* How a job of a recording ended there. */
+/* How a job ended in the recording. */
 enum nm_job_end {
-    NM_JOB_ALIVE,  /* it did not */
-    NM_JOB_DONE,   /* by itself, or by somebody's wish */
-    NM_JOB_KILLED, /* by nmd or the kernel, before it was done */
+    NM_JOB_ALIVE,  /* it did not end */
+    NM_JOB_DONE,   /* by itself, or at a user's request */
+    NM_JOB_KILLED, /* killed by nmd or the kernel before it was done */
 };
 
 #define NM_RUN_FOR_EVER UINT64_MAX
 
 struct nm_job {
-    uint64_t number; /* in the trace; 0 if it was refused there */
+    uint64_t number; /* its number in the trace; 0 if it was refused there */
     char name[NM_NAME_SIZE];
     uint32_t app;    /* index into the workload's */
     enum nm_execution_type type;
@@ -55,18 +55,18 @@ struct nm_job {
     bool exempt, cpu_is_share;
     uint64_t min_runtime_usec, expected_usec;
     uint64_t submit_usec;
-    bool present;      /* it runs already when the trace begins */
-    uint64_t ran_usec; /* present: for so long */
+    bool present;      /* it was running when the trace began */
+    uint64_t ran_usec; /* if present: how long it had run */
     struct nm_curve curve;
     uint64_t run_usec; /* progress at which it is done */
-    /* in the recording */
+    /* how it went in the recording */
     bool started, refused;
     enum nm_job_end end;
     enum nm_exit_reason end_reason;
     uint64_t peak_bytes, cpu_usec; /* at its end */
 };
 
-/* Promotion, demotion, resizing: a wish of the recording's users, at its time. */
+/* A promotion, demotion or resizing that a user requested in the recording. */
 struct nm_job_change {
     uint64_t at_usec;
     size_t job;
@@ -74,51 +74,51 @@ struct nm_job_change {
     struct nm_resources request;
 };
 
-/* Caches and memory bandwidth, on a host whose CPUs are cores of their own. On two such cores of a large server none
- * could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores have more neighbours. Two threads of
- * one core together do 1.2 to 1.5 times the work of one: 0.25 to 0.4. --interference puts what was measured in its
- * place. */
+/* Default interference through caches and memory bandwidth, on a host whose CPUs are separate cores. On two such cores
+ * of a large server none could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores have more
+ * neighbours. Two threads of one core together do 1.2 to 1.5 times the work of one, which is 0.25 to 0.4.
+ * --interference sets a measured value. */
 #define NM_SIM_INTERFERENCE 0.05
 
 struct nm_workload {
     struct nm_trace_header header;
     struct nm_config *config; /* as recorded, or the defaults */
-    char title[128];          /* "node17, 24h", for people */
+    char title[128];          /* for people, such as "node17, 24h" */
     struct nm_job *jobs;      /* by submit_usec */
     size_t n_jobs, jobs_size;
     struct nm_job_change *changes;
     size_t n_changes, changes_size;
     char (*apps)[NM_NAME_SIZE]; /* the first is "" */
     size_t n_apps, apps_size;
-    struct nm_curve system;     /* beside the containers, by time of the trace */
+    struct nm_curve system;     /* use of the system, by time of the trace */
     uint64_t duration_usec;
     uint64_t first_sample_usec; /* replays sample in step with the recording */
-    double interference; /* how much slower guaranteed ones are beside a node full of others: NM_SIM_INTERFERENCE */
-    bool cut_off;               /* the last line was incomplete, and left out */
+    double interference; /* slowdown of guaranteed containers beside a node full of others */
+    bool cut_off;               /* the last line was incomplete, and is ignored */
 };
 
 int nm_workload_new(struct nm_workload **ret);
 struct nm_workload *nm_workload_free(struct nm_workload *w);
 NM_DEFINE_CLEANUP(struct nm_workload *, nm_workload_free)
 
-/* The index of an application, which is added if it is new. */
+/* Returns the index of an application; a new one is added. */
 int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret);
-/* Takes the job with its curve; *ret: its index. */
+/* Takes ownership of the job's curve. *ret: the job's index. */
 int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret);
 int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *change);
-/* A point that holds from at_usec, which is not before the last one's; at the same time it replaces
- * it, and one that says nothing new is left out. */
+/* Adds a point. Its at_usec must not be before the last point's. A point at the same time replaces the last one, and a
+ * point with the same values is left out. */
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use);
-/* The same, but the point is kept even if it says nothing new: so long nothing had changed. */
+/* The same, but a point with the same values is kept: it shows that nothing changed up to it. */
 int nm_curve_put(struct nm_curve *c, const struct nm_use *use);
 
-/* Completes what was not seen (above). To be called once, when all is in. */
+/* Completes the jobs as described above. Must be called once, after everything has been added. */
 int nm_workload_finish(struct nm_workload *w);
 
-/* load.c: a trace, "-" for standard input. -EBADMSG with *ret_message = "FILE:LINE: what is wrong
- * and what is allowed", or another error, with a message where there is one to give. */
+/* load.c: Reads a trace, "-" for standard input. -EBADMSG with *ret_message = "FILE:LINE: what is wrong and what is
+ * allowed", or another error, with a message if there is one. */
 int nm_workload_load(const char *path, struct nm_workload **ret, char **ret_message);
 int nm_workload_read(FILE *f, const char *name, struct nm_workload **ret, char **ret_message);
 
-/* save.c: as a made-up trace. 0, or -errno of the stream. */
+/* save.c: Writes the workload as a made-up trace. Returns 0, or -errno of the stream. */
 int nm_workload_save(const struct nm_workload *w, FILE *f);

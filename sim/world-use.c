@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the containers of the simulated node use: memory, shares of the CPU, and what a sample shows
- * of it. While nobody wants more than there is, each gets what it wants, and a change touches only
- * the one that changes.
+ * The containers' use of the simulated node: memory, shares of the CPU, and their samples. While the demand is below
+ * the CPUs, each container gets what it wants, and a change affects one container only.
  *
- * Progress and CPU time are worked out when somebody asks, or when the speed changes: to settle a
- * container is to bring them up to now at the speed that it had. So whoever changes what it wants or
- * gets must settle it before, or the new speed would count for the time behind it, too.
+ * Progress and CPU time are computed when they are needed, or when the speed changes: to settle a container is to bring
+ * them up to the present at its old speed. So code that changes what a container wants or gets must settle it first, or
+ * the new speed would be applied to past time, too.
  *
- * What the model leaves out: the cost of page faults (but for what is in
- * swap), CPU that waits for I/O. All work is taken as bound by the CPU: half
- * the CPU, half the speed.
+ * The model ignores the cost of page faults (except for swap) and CPUs that wait for I/O. All work is CPU-bound: half
+ * the CPU means half the speed.
  */
 
 #include "sim/world-use.h"
@@ -19,7 +17,7 @@
 #include <assert.h>
 
 #define NEVER UINT64_MAX
-#define STALL_SHARE 0.99 /* of the capacity: where tasks begin to wait for memory */
+#define STALL_SHARE 0.99 /* share of the capacity at which tasks begin to wait for memory */
 
 void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
 {
@@ -30,7 +28,7 @@ void nm_world_settle_one(struct nm_world *w, struct nm_sim_container *c)
     if (elapsed == 0 || c->view.state != NM_RUNNING || c->swapped_bytes > c->cold_bytes)
         return;
     c->cpu_work += elapsed * c->got;
-    /* rounded down: nothing is ever done before its time */
+    /* rounded down, so that no job is done too early */
     if (c->view.type == NM_GUARANTEED && w->speed < 1)
         elapsed = (uint64_t)((double)elapsed * w->speed);
     c->progress_usec += c->got == c->wanted ? elapsed : elapsed * c->got / c->wanted;
@@ -42,8 +40,8 @@ void nm_world_settle(struct nm_world *w)
         nm_world_settle_one(w, nm_sim_container_of(w->views[i]));
 }
 
-/* What comes within one step is seen in one round: a trace has microseconds, and a round for each would cost without
- * end. */
+/* Rounds to steps, so that events within one step share a round: a trace has microseconds, and a round for each event
+ * would be too slow. */
 uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec)
 {
     uint64_t since = at_usec - w->begin_usec, rest = since % w->step_usec;
@@ -52,15 +50,15 @@ uint64_t nm_world_on_grid(const struct nm_world *w, uint64_t at_usec)
     return rest == 0 ? at_usec : at_usec + (w->step_usec - rest);
 }
 
-/* Of one that runs: the next point of its curve, or its end. One that gets nothing stands still until
- * the shares change, and is scheduled anew then. */
+/* Schedules a running container's next event: the next point of its curve, or its end. A container without CPU stands
+ * still until the shares change, and is scheduled again then. */
 void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
     uint64_t next = c->job->run_usec, left;
 
-    /* It comes back from swap first, step by step, and is scheduled when all of it is there: until then its curve,
-     * which is looked at anew with each new speed, would only put off the next step. */
+    /* Its memory is read back from swap first, step by step; it is scheduled when that is done. Until then its curve,
+     * which is looked up again with each new speed, would only delay the next step. */
     if (c->swapped_bytes > c->cold_bytes)
         return;
     if (c->cursor + 1 < curve->n)
@@ -71,7 +69,7 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     }
     left = nm_sub_u64(next, c->progress_usec);
     if (c->got != c->wanted || (c->view.type == NM_GUARANTEED && w->speed < 1)) {
-        /* ten years times a thousand CPUs is more than 64 bits hold */
+        /* double: ten years times a thousand CPUs don't fit in 64 bits */
         double slowly = c->got == c->wanted ? (double)left : (double)left * c->wanted / c->got;
 
         if (c->view.type == NM_GUARANTEED)
@@ -82,8 +80,8 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, nm_world_on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
-/* What it holds, and what it wants from now on. It must be settled. The sums are kept by differences,
- * which may be negative: unsigned numbers wrap, and come out right. */
+/* Sets the memory that a container holds and the CPU that it wants. It must be settled. The sums are updated by
+ * differences, which may be negative: unsigned arithmetic wraps and gives the right result. */
 void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
                       uint32_t wanted)
 {
@@ -95,7 +93,7 @@ void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t m
         return;
     w->wanted[c->view.type] += (uint64_t)wanted - c->wanted;
     w->got_millicores += (uint64_t)wanted - c->got;
-    c->wanted = c->got = wanted; /* until the shares are worked out, if there is need */
+    c->wanted = c->got = wanted; /* until the shares are computed, if need be */
     w->stale_shares = true;
 }
 
@@ -113,14 +111,14 @@ static void give(struct nm_world *w, struct nm_sim_container *c, uint64_t got)
     nm_world_schedule(w, c);
 }
 
-/* The kernel's weights: idle-class work is equal, the others count by their request. */
+/* Returns the kernel's weight: all idle-class containers are equal, the others count by their request. */
 static uint64_t weight_of(const struct nm_sim_container *c)
 {
     return c->view.type == NM_GUARANTEED ? NM_MAX(c->view.request.cpu_millicores, UINT64_C(1)) : 1;
 }
 
-/* nmd divides a squeeze by requests (agent/node/container-limits.c), and leaves each the floor, without
- * which it would not get on at all; so the parts may be more than the whole. */
+/* Returns a container's part of the squeeze. nmd divides it by requests (agent/node/container-limits.c), with a minimum
+ * for each that allows progress; so the parts may exceed the whole. */
 static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container *c,
                          uint64_t requests)
 {
@@ -132,16 +130,17 @@ static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container
     return NM_MAX(w->settings.squeeze_floor_millicores, quota);
 }
 
-/* Who is being launched, frozen or killed wants nothing, and no quota is divided among them. */
+/* Tells whether a container gets CPU. One that is being launched, frozen or killed wants none, and gets no part of the
+ * quota. */
 static bool takes_part(const struct nm_policy_container *v, enum nm_execution_type type)
 {
     return v->type == type && v->state == NM_RUNNING;
 }
 
 /*
- * The level of a fair division: each gets at most `level` per weight, and all together `available`.
- * Found by halving, for what each may take is a rising function of it; to a thousandth of a
- * millicore, which is finer than anybody looks.
+ * Returns the level of a fair division: each container gets at most `level` per weight, and all together get
+ * `available`. It is found by bisection, since each part is a rising function of the level, to a thousandth of a
+ * millicore.
  */
 static double fair_level(const struct nm_world *w, enum nm_execution_type type, uint64_t available,
                          uint64_t requests)
@@ -168,7 +167,7 @@ static double fair_level(const struct nm_world *w, enum nm_execution_type type, 
     return low;
 }
 
-/* What there is goes to all of one type by weight, within their quotas. Returns what was given. */
+/* Divides the available CPU among the containers of a type by weight, within their quotas. Returns the sum given. */
 static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uint64_t available)
 {
     uint64_t requests = 0, wanted = 0, given = 0;
@@ -183,7 +182,7 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
         if (takes_part(&c->view, type))
             wanted += NM_MIN((uint64_t)c->wanted, quota_of(w, c, requests));
     }
-    /* level < 0: there is enough for all, and only quotas hold anybody down */
+    /* level < 0: there is enough for all, and only quotas limit */
     if (wanted > available)
         level = fair_level(w, type, available, requests);
     for (size_t i = 0; i < w->n_live; i++) {
@@ -201,9 +200,9 @@ static uint64_t share_among(struct nm_world *w, enum nm_execution_type type, uin
     return given;
 }
 
-#define SPEED_STEP 0.0025 /* finer than anybody sees, and coarse enough not to be reckoned anew each time */
+#define SPEED_STEP 0.0025 /* fine enough for the figures, and coarse enough to avoid frequent recomputation */
 
-/* What opportunistic containers use of the CPUs costs the guaranteed ones a part of their speed. */
+/* Computes the slowdown of guaranteed containers by the CPU use of opportunistic ones. */
 static void interfere(struct nm_world *w)
 {
     double cpus = (double)w->load->header.n_cpus * 1000, used = 0, speed;
@@ -223,8 +222,8 @@ static void interfere(struct nm_world *w)
             nm_world_schedule(w, nm_sim_container_of(w->views[i]));
 }
 
-/* Guaranteed containers first, then the rest. The kernel leaves idle-class cgroups a thin slice beside
- * busy ones (their weight is 3); here it is nothing. */
+/* Divides the CPU, first among guaranteed containers, then among the rest. The kernel gives idle-class cgroups a small
+ * part beside busy ones (their weight is 3); the model gives none. */
 void nm_world_share_cpu(struct nm_world *w)
 {
     uint64_t cpus = (uint64_t)w->load->header.n_cpus * 1000;
@@ -235,7 +234,7 @@ void nm_world_share_cpu(struct nm_world *w)
     if (!w->stale_shares)
         return;
     w->stale_shares = false;
-    /* once more when it is over, to give back what was held from them */
+    /* also once after contention, to restore full shares */
     if (contended || w->contended) {
         left -= NM_MIN(left, share_among(w, NM_GUARANTEED, left));
         (void)share_among(w, NM_OPPORTUNISTIC, left);
@@ -251,7 +250,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     struct nm_policy_container *v = &c->view;
     uint64_t elapsed;
 
-    /* counts for one that waits, too; measured is only what runs or ran */
+    /* counts also while waiting; only containers that run or ran are measured */
     v->state_samples++;
     if (v->state < NM_RUNNING)
         return;
@@ -263,7 +262,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     v->stall_permille = c->wanted > c->got ? (c->wanted - c->got) * 1000 / c->wanted : 0;
     nm_policy_container_note_progress(v, w->now_usec);
     if (elapsed > 0) {
-        /* exact enough, and much faster than a division of 64 bits */
+        /* precise enough, and much faster than a 64-bit division */
         v->measured.cpu_millicores =
             (uint64_t)((double)(c->cpu_work - c->sampled_work) / (double)elapsed);
         v->n_samples++;
@@ -280,8 +279,8 @@ void nm_world_sample(struct nm_world *w)
 
     for (size_t i = 0; i < w->n_live; i++)
         sample_one(w, nm_sim_container_of(w->views[i]), &cpu);
-    /* Never missing, never late: what the policy does without a sample is not seen in a replay, nor is
-     * a busy uplink. */
+    /* Samples are always complete and in time: a replay doesn't cover the policy's behaviour without a sample, nor a
+     * busy uplink. */
     w->node = (struct nm_policy_node){
         .valid = true,
         .cpu_valid = true,
@@ -293,10 +292,10 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Would nmd look now, though no sample is due? As in agent/node/growth-probe.c: while there is somebody to
- * take memory back from, by how much it has grown since the newest sample. Here it is asked at the end
- * of each step with growth, where nmd glances every 20 ms, and a sample costs nothing. That nmd also
- * glances at the CPU is left out: between two samples only memory calls for a round.
+ * Tells whether nmd would take an extra sample now. As in agent/node/growth-probe.c, it would if memory can be taken
+ * back from some container and has grown enough since the last sample. The check is made at the end of each step with
+ * growth, while nmd glances every 20 ms. nmd's glances at the CPU are omitted: between two samples only memory triggers
+ * a round.
  */
 bool nm_world_worth_a_sample(const struct nm_world *w)
 {
@@ -307,14 +306,14 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     if (!w->memory_grew || grown == 0 || w->opportunistic_bytes == 0 ||
         !w->settings.over_allocation)
         return false;
-    /* the kernel's pressure event, which comes with or without glances */
+    /* the kernel's pressure event, which is independent of glances */
     if ((double)w->memory_bytes > STALL_SHARE * (double)capacity)
         return true;
     return w->glance && nm_policy_judge_growth(&w->settings, w->in_use_bytes, grown) != NM_GROWTH_SMALL;
 }
 
-/* nm.slice's memory.max is the capacity, where the kernel can hold it; the node's end holds always. The
- * one is about containers alone, for the other they share the node with the system. */
+/* Tells whether memory exceeds a limit: nm.slice's memory.max, which is the capacity, if the kernel supports it, or the
+ * node's memory. The slice's limit is for containers only; the node's memory is shared with the system. */
 bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess)
 {
     uint64_t slice = w->load->header.feature[NM_CGROUP_MEMORY_LIMITS]

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See world.h. Here: the life of the simulated containers, and the order of things within one step.
+ * See world.h. This file has the life cycle of simulated containers, and the order within one step.
  *
- * States are nmd's own and views are filled as its manager fills them, for the policy sees nothing
- * else. What passes by itself (a launch, a freeze, a thaw, a death) is a state with the time at which
- * it is over, in change_usec; there, too, stands when a running container comes to the next point of
- * its curve. What has no such time waits for the policy.
+ * States are nmd's own, and views are filled as nmd's manager fills them, since the policy uses nothing else. A
+ * temporary state (launch, freeze, thaw, death) has the time of its end in change_usec. For a running container,
+ * change_usec is the time of the next point of its curve. Other states last until the policy acts.
  */
 
 #include "sim/world.h"
@@ -18,17 +17,16 @@
 #define NEVER UINT64_MAX
 #define STEP_MAX_USEC (100 * NM_USEC_PER_MSEC)
 #define STEPS_PER_PERIOD 10
-/* Pages come back one fault after the other, with a little read-ahead: far from what a disk does in
- * sequence. */
+/* Pages are read back one fault after the other, with a little read-ahead: much slower than a sequential read. */
 #define SWAP_IN_PER_SEC (100 * NM_MIB)
-/* Written in batches. What the policy is told, too; a replay doesn't measure it. */
+/* Pages are written in batches. The policy gets this rate, too, since a replay doesn't measure it. */
 #define SWAP_OUT_PER_SEC (200 * NM_MIB)
-#define COLD_PART 2 /* one in so many pages that are taken from a running one is not missed */
+#define COLD_PART 2 /* one in this many pages that are taken from a running container is not needed again */
 
 /* ---- birth and death ----------------------------------------------------- */
 
-/* The same arithmetic as nmd's, on the node that the trace tells of. Of a backend it asks only for
- * what the kernel can do, so there need be none. */
+/* Computes the settings as nmd does, for the trace's node. Only the kernel features of a backend matter, so there is no
+ * backend. */
 static int resolve(struct nm_world *w, const struct nm_config *c, char **ret_message)
 {
     const struct nm_trace_header *h = &w->load->header;
@@ -52,13 +50,13 @@ static uint64_t longest_run(const struct nm_workload *load)
     return longest;
 }
 
-/* A time of the workload. */
+/* Converts a time of the workload to the clock. */
 static uint64_t by_the_clock(const struct nm_world *w, uint64_t t_usec)
 {
     return nm_world_on_grid(w, w->begin_usec + t_usec);
 }
 
-/* For one more. The policy's workspace follows, so that deciding never allocates. */
+/* Makes room for one more container. The policy's workspace grows as well, so that deciding never allocates. */
 static int make_room(struct nm_world *w)
 {
     size_t size = NM_MAX(2 * w->live_size, (size_t)64);
@@ -107,7 +105,7 @@ static int furnish(struct nm_world *w)
             .owner = c,
         };
     }
-    /* its memory is new in every replay: neither kills nor a breaker from before the trace */
+    /* each replay begins with an empty policy, without kills or a breaker from before the trace */
     r = nm_policy_new(&w->policy);
     return r < 0 ? r : make_room(w);
 }
@@ -132,7 +130,7 @@ int nm_world_new(const struct nm_workload *load, const struct nm_config *c, stru
     w->glance = c->glance;
     w->speed = 1;
     w->interference = load->interference;
-    /* Clocks don't begin at 0, and some containers are older than the trace. */
+    /* The clock doesn't begin at 0, since some containers are older than the trace. */
     w->begin_usec = w->now_usec = longest_run(load) + NM_USEC_PER_SEC * 3600;
     w->end_usec = w->begin_usec + load->duration_usec;
     w->next_sample_usec = by_the_clock(w, load->first_sample_usec % w->period_usec);
@@ -165,8 +163,8 @@ static void set_state(struct nm_world *w, struct nm_sim_container *c, enum nm_st
     c->view.state_samples = 0;
 }
 
-/* A state that passes by itself. Until it is over the memory stays where it is: a process that is
- * being frozen or killed holds its pages, and it is this that the policy's settling is there for. */
+/* Begins a temporary state. Memory is constant during it: a process that is being frozen or killed holds its pages, for
+ * which the policy has its settling. */
 static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm_state to)
 {
     nm_world_settle_one(w, c);
@@ -175,7 +173,7 @@ static void pass_through(struct nm_world *w, struct nm_sim_container *c, enum nm
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
-/* What it gives up is gone from swap as well. */
+/* Removes freed memory from swap as well. */
 static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t needs_bytes)
 {
     uint64_t gone = nm_sub_u64(c->cold_bytes, needs_bytes);
@@ -186,7 +184,7 @@ static void forget_cold(struct nm_world *w, struct nm_sim_container *c, uint64_t
     w->swapped_bytes -= gone;
 }
 
-/* Follows its curve from where it has got to. Progress never goes back, so neither does the cursor. */
+/* Follows the curve from its current point. Progress never decreases, and so neither does the cursor. */
 static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_curve *curve = &c->job->curve;
@@ -196,7 +194,7 @@ static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
         c->cursor++;
     u = &curve->points[c->cursor];
     if (w->settings.memory_limits && u->memory_bytes > c->view.request.memory_bytes) {
-        c->at_limit = true; /* memory.oom.group: all of it */
+        c->at_limit = true; /* memory.oom.group kills all of it */
         pass_through(w, c, NM_KILLING);
         return;
     }
@@ -205,7 +203,7 @@ static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
     nm_world_schedule(w, c);
 }
 
-/* One step of its way back from swap: as much as a disk reads in that time. */
+/* Reads one step's amount of memory back from swap. */
 static void swap_in(struct nm_world *w, struct nm_sim_container *c)
 {
     uint64_t bytes = NM_MIN(c->swapped_bytes - c->cold_bytes, SWAP_IN_PER_SEC * w->step_usec / NM_USEC_PER_SEC);
@@ -221,7 +219,7 @@ static void swap_in(struct nm_world *w, struct nm_sim_container *c)
         follow_curve(w, c);
 }
 
-/* At the first start or after a thaw. What is in swap is missed at once. */
+/* Begins running after a start or a thaw. All memory in swap is needed at once. */
 static void begin_running(struct nm_world *w, struct nm_sim_container *c)
 {
     set_state(w, c, NM_RUNNING);
@@ -247,14 +245,14 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     nm_world_set_use(w, c, 0, 0);
     w->swapped_bytes -= c->swapped_bytes;
     c->swapped_bytes = 0;
-    if (c->view.paused_usec > 0) /* no resume has ended it, and none will */
+    if (c->view.paused_usec > 0) /* the pause was not ended by a resume */
         c->paused_total_usec += w->now_usec - c->view.paused_usec;
     c->end = end;
     c->ended_usec = w->now_usec;
     app->running--;
     app->completed++;
     set_state(w, c, NM_COMPLETED);
-    /* In order of arrival, which oom_victim() goes by for two that started at the same time. */
+    /* Keep the order of arrival, which oom_victim() uses for two that started at the same time. */
     w->n_live--;
     memmove(&w->views[i], &w->views[i + 1], (w->n_live - i) * sizeof *w->views);
     memmove(&w->change_usec[i], &w->change_usec[i + 1], (w->n_live - i) * sizeof *w->change_usec);
@@ -263,7 +261,7 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     w->changed = true;
 }
 
-/* Its time has come. Returns whether it is still there. */
+/* Carries out a container's event. Returns whether the container still exists. */
 static bool happen(struct nm_world *w, struct nm_sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -290,7 +288,7 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
         w->changed = true;
         return true;
     case NM_RESUMING:
-        /* state_usec is of the newest state; the pause began when it was decided on */
+        /* state_usec is that of the present state; the pause began when it was decided */
         c->paused_total_usec += w->now_usec - v->paused_usec;
         v->pause_deadline_usec = NEVER;
         v->paused_usec = 0;
@@ -308,14 +306,14 @@ static bool happen(struct nm_world *w, struct nm_sim_container *c)
     }
 }
 
-/* ---- arrivals and wishes ------------------------------------------------- */
+/* ---- arrivals and changes ------------------------------------------------ */
 
 static int arrive(struct nm_world *w, struct nm_sim_container *c)
 {
     const struct nm_job *job = c->job;
     int r;
 
-    /* One that runs already was taken long ago. To ask again might refuse what runs. */
+    /* A job that runs already was accepted before the trace. Checking it again could refuse it. */
     if (!job->present &&
         nm_policy_check_request(&w->settings, w->views, w->n_live, c->view.type, &c->view.request,
                                 job->cpu_is_share, NULL) != NM_REASON_NONE) {
@@ -337,19 +335,19 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
         w->apps[job->app].queued++;
         return 0;
     }
-    /* Also if it was paused when the recording began: the policy decides on that anew. */
+    /* Also if it was paused when the recording began: the policy decides about that again. */
     w->apps[job->app].running++;
     c->view.admitted = true;
     c->view.started_usec = w->now_usec - job->ran_usec;
     begin_running(w, c);
-    /* it has been measured for long */
+    /* it has been measured long enough */
     c->view.measured = (struct nm_resources){c->memory_bytes, c->wanted};
     c->view.n_samples = w->settings.warmup_samples;
     return 0;
 }
 
-/* The wish was granted in the recording. Here the container may be done already, or there may be no
- * room for it: then it is refused, as nmd would refuse it, and the container stays as it is. */
+/* Carries out a change that the recording had. Here the container may be done already, or there may be no room: then
+ * the change is refused, as nmd would do, and the container is unchanged. */
 static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
@@ -361,7 +359,7 @@ static void carry_out_wish(struct nm_world *w, const struct nm_job_change *chang
         w->ignored_changes++;
         return;
     }
-    /* what it wants goes with it, from the one type's sum to the other's */
+    /* move what it wants from one type's sum to the other's */
     w->wanted[v->type] -= c->wanted;
     v->type = change->type;
     v->request = change->request;
@@ -388,7 +386,7 @@ static void follow_system(struct nm_world *w)
     uint64_t t = w->now_usec - w->begin_usec, cpu = w->system.cpu_millicores;
 
     while (w->next_system < curve->n && curve->points[w->next_system].at_usec <= t) {
-        /* the system may push the node over the limit just as a container may */
+        /* the system may exceed the node's limit just as a container may */
         if (curve->points[w->next_system].memory_bytes > w->system.memory_bytes)
             w->memory_grew = true;
         w->system = curve->points[w->next_system++];
@@ -399,9 +397,9 @@ static void follow_system(struct nm_world *w)
 
 /* ---- the kernel ---------------------------------------------------------- */
 
-/* Whom its OOM killer takes: nmd has told it by oom_score_adj to begin with opportunistic ones. Among
- * those the real one goes by size; here it is the latest-started, whom the default order of victims
- * would take, too. */
+/* Returns the OOM killer's victim. nmd's oom_score_adj makes the kernel begin with opportunistic containers. The real
+ * kernel chooses the largest; the model chooses the latest-started, which the default order of victims would choose,
+ * too. */
 static struct nm_sim_container *oom_victim(const struct nm_world *w)
 {
     struct nm_sim_container *victim = NULL;
@@ -424,8 +422,8 @@ static struct nm_sim_container *oom_victim(const struct nm_world *w)
     return victim;
 }
 
-/* The limit stands still but for what the system takes, so without growth there is nothing new. Who is
- * dying counts as gone: the kernel, too, waits for its victim before it takes another. */
+/* Kills containers above the limit. The limit changes only with the system's use, so this is checked after growth only.
+ * A dying container counts as gone: the kernel, too, waits for its victim before it chooses another. */
 static void kill_over_limit(struct nm_world *w)
 {
     uint64_t excess, dying = 0;
@@ -489,7 +487,7 @@ static void let_happen(struct nm_world *w)
 {
     uint64_t first = NEVER;
 
-    /* who leaves takes its place in the array with it: then the next one is at the same i */
+    /* a container that ends is removed from the array, so the next one is at the same i */
     for (size_t i = 0; i < w->n_live;)
         i += w->change_usec[i] > w->now_usec || happen(w, nm_sim_container_of(w->views[i]));
     for (size_t i = 0; i < w->n_live; i++)
@@ -497,9 +495,9 @@ static void let_happen(struct nm_world *w)
     w->first_change_usec = first;
 }
 
-/* The order within a step: who goes makes room before who comes is looked at; the kernel kills when
- * all have what they now want, and before the CPU is shared, for the dying want none; a sample sees
- * all of it. */
+/* Advances one step, in this order: ending containers make room before arrivals are handled. The kernel kills when the
+ * new demand of all is known, and before the CPU is divided, since dying containers want none. A sample comes last and
+ * sees everything. */
 int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;
@@ -518,7 +516,7 @@ int nm_world_advance(struct nm_world *w, uint64_t to_usec)
         w->next_sample_usec += w->period_usec;
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_SAMPLE);
-        /* between the periodic ones, which go on in their own time; memory.events tells of a kill */
+        /* in addition to periodic samples, whose times don't change; memory.events reports kills */
     } else if (w->kernel_kills > 0 || nm_world_worth_a_sample(w)) {
         nm_world_sample(w);
         fill_input(w, NM_TRIGGER_PRESSURE);
@@ -545,7 +543,7 @@ static void admit(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, w->now_usec + w->step_usec);
 }
 
-/* What it used last is what the policy reckons with when it looks for room to resume it. */
+/* Pauses a container. Its last use is what the policy needs to find room for a resume. */
 static void pause_it(struct nm_world *w, struct nm_sim_container *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -557,8 +555,8 @@ static void pause_it(struct nm_world *w, struct nm_sim_container *c)
     pass_through(w, c, NM_PAUSING);
 }
 
-/* At once, where the kernel takes a while: `reclaiming` is never seen by the policy here. A part that
- * swap has no room for stays in memory, and there is no second try in the same pause. */
+/* Reclaims memory at once, where the kernel takes a while, so the policy never sees `reclaiming`. A part that doesn't
+ * fit in swap stays in memory, and isn't tried again in the same pause. */
 static void reclaim(struct nm_world *w, struct nm_sim_container *c, uint64_t bytes)
 {
     uint64_t most = nm_sub_u64(w->load->header.swap_bytes, w->swapped_bytes);
@@ -605,12 +603,12 @@ static void act(struct nm_world *w, const struct nm_policy_action *a)
     case NM_ACTION_KILL:
         kill_it(w, c, a->reason);
         break;
-    case NM_ACTION_SHED: /* nobody sheds here */
+    case NM_ACTION_SHED: /* the simulation has no shedding */
         break;
     }
 }
 
-/* Actions change states, never the array of views: the verdict's pointers hold to the end. */
+/* Carries out a verdict. Actions change states, but not the array of views, so the verdict's pointers stay valid. */
 void nm_world_act(struct nm_world *w, const struct nm_policy_verdict *v)
 {
     w->in_use_bytes = v->in_use.memory_bytes;
