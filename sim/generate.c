@@ -140,7 +140,7 @@ static uint64_t whole_centicores(double millicores)
     return NM_MAX((uint64_t)(millicores / 10), UINT64_C(1)) * 10;
 }
 
-/* ---- a service's use of its request --------------------------------------- */
+/* ---- a service's use of its request -------------------------------------- */
 
 /* A sequence of bursts: quiet for a while, then high, then quiet again. */
 struct bursts {

@@ -115,7 +115,7 @@ void nm_progress_stop(void)
     progress.runs = false;
 }
 
-/* ---- called by the work --------------------------------------------------- */
+/* ---- called by the work -------------------------------------------------- */
 
 void nm_progress_step(const char *format, ...)
 {

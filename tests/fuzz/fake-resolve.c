@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/resolve.h without a process for each name: all of them are this host, which is heard in the next turn. */
+/* Implements yarn/resolve.h without a process for each name: all names resolve to this host, and the answer comes in
+ * the next turn. */
 
 #include "yarn/resolve.h"
 

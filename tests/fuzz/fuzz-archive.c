@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Archives. The first byte chooses the kind: even zip, odd tar. Beside crashes it looks for anything that got outside
- * of the directory, for what is neither file, directory nor link, and for modes that would give rights away. Links may
+ * Fuzzes archives. The first byte chooses the kind: even is zip, odd is tar. Apart from crashes it detects files
+ * outside the directory, files of other types than file, directory and link, and modes that give rights away. Links may
  * lead anywhere.
  */
 

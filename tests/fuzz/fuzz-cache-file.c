@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an earlier nmd remembered of the cache, whatever a disk has made of it. */
+/* Fuzzes the cache's files of an earlier nmd, which a disk may have damaged. */
 
 #include <jansson.h>
 

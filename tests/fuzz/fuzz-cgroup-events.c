@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* cgroup.events. */
+/* Fuzzes the parser of cgroup.events. */
 
 #include "cgroup/cgroup.h"
 #include "tests/fuzz/text.h"

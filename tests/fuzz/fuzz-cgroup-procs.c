@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* cgroup.procs, into an array that is smaller than the larger inputs. */
+/* Fuzzes the parser of cgroup.procs, with an array that is too small for the larger inputs. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nmd.conf. What is refused has a message of one printable line; what is taken prints to values
- * that read back the same.
+ * Fuzzes nmd.conf. A refused value has a message of one printable line. Accepted values print to text that reads back
+ * the same.
  */
 
 #include "agent/config/config-keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One line for each refusal. */
+/* Checks that a refusal has a message of one line. */
 static void check_message(const char *message)
 {
     if (!message)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A cgroup's cpu.stat. */
+/* Fuzzes the parser of a cgroup's cpu.stat. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

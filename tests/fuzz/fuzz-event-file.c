@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* An event as an earlier nmd has left it: what is accepted must come out the same after printing it. */
+/* Fuzzes event files of an earlier nmd: an accepted event must be the same after printing and parsing. */
 
 #include "agent/journal/event-file.h"
 #include "tests/fuzz/text.h"

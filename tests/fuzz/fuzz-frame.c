@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a client of a session says to its shim, which is root: one frame after the other, in pieces. Nothing may be
- * asked for that has no room. */
+/* Fuzzes the frames that a client of a session sends to its shim, which runs as root: one frame after the other, in
+ * pieces. The reader must not request data for which it has no room. */
 
 #include "util/frame.h"
 

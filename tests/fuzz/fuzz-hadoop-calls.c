@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Whole sessions of those who have a token, at both ports: ContainerManagementProtocol with a signed NMToken and signed
- * container tokens, and ApplicationMasterProtocol with the proxy's own, which asks a ResourceManager. Greeting, SASL
- * with the valid key and context are right unless the input says otherwise, so that every method is reached. An input
- * is a message:
+ * Fuzzes whole sessions of clients that have a token, at both ports: ContainerManagementProtocol with a signed NMToken
+ * and signed container tokens, and ApplicationMasterProtocol of the proxy, which asks a ResourceManager. The preamble,
+ * SASL with the valid key and the context are correct unless the input changes them, so that every method is reached.
+ * An input is a message:
  *
  *   1 varint  port: 0 containers, 1 masters, 2 masters with distributed scheduling
- *   2 bytes   the NMToken's identifier, in the place of a good one; it is signed all the same
+ *   2 bytes   the NMToken's identifier, which replaces a valid one and is signed, too
  *   3 bytes   the preamble
- *   4 bytes   ... what stands behind each message of SASL, and so overrides it
- *   5 bytes   behind the connection context
+ *   4 bytes   ... fields added after each message of SASL, which override it
+ *   5 bytes   fields added after the connection context
  *   6 bytes   ... a call: 1 varint method, 2 bytes message, 3 bytes behind RpcRequest, 4 bytes behind RequestHeader,
- *             5 varint: 1 wait for the answer, 6 bytes a frame's content in its place
- *   7 varint  how the world is, in bits: see below
+ *             5 varint: 1 wait for the answer, 6 bytes a frame's content that replaces the call
+ *   7 varint  the state of the world, in bits: see below
  *
  * Container tokens without a password are signed.
  */
@@ -60,8 +60,8 @@ struct session {
     const char *protocol;
     const char *const *methods;
     size_t n_methods;
-    bool clean;  /* the input leaves everything around the calls as it should be */
-    bool fatal;  /* the server has said that it is over */
+    bool clean;  /* the input changes nothing but the calls */
+    bool fatal;  /* the server has reported a fatal error */
     unsigned n_calls, n_answers;
     bool answered[CALLS_MAX];
 };
@@ -80,7 +80,7 @@ static struct nm_bytes get_bytes(struct nm_bytes message, uint32_t number, size_
     return bytes;
 }
 
-/* ---- the session's beginning -------------------------------------------------------------- */
+/* ---- the beginning of a session ----------------------------------------------------------- */
 
 static struct wire_out rpc_request(int32_t call_id, struct nm_bytes more)
 {
@@ -111,7 +111,7 @@ static void send_preamble(struct session *s)
     wire_put(&s->peer.out, bytes);
 }
 
-/* Is a packet a server's answer, and what comes behind its header? */
+/* Parses a packet as a server's answer, and returns the rest behind its header. */
 static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct nm_bytes *ret_rest)
 {
     struct nm_bytes message;
@@ -121,7 +121,7 @@ static Hadoop__RpcResponse *take_response(const struct wire_out *frame, struct n
     return hadoop__rpc_response__unpack(NULL, message.size, message.data);
 }
 
-/* The server's next message of SASL, or NULL: it has refused, or closed. */
+/* Returns the server's next message of SASL. NULL: the server has refused or closed. */
 static Hadoop__RpcSasl *hear_sasl(struct session *s)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
@@ -204,7 +204,7 @@ static void send_context(struct session *s)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-/* A token without a password gets the right one. */
+/* Sets the correct password of a token that has none. */
 static void sign(Hadoop__Token *t, uint8_t password[NM_DIGEST_SIZE])
 {
     const struct nm_yarn_master_key key = tokens_key(TOKENS_CONTAINER_KEY, 10);
@@ -253,7 +253,7 @@ static const ProtobufCMessageDescriptor *type_with_tokens(const char *method)
     return NULL;
 }
 
-/* As the input has it, byte for byte, unless it wants a signature. */
+/* Returns the message as in the input, byte for byte, unless it needs a signature. */
 static struct wire_out call_message(const char *method, struct nm_bytes bytes)
 {
     const ProtobufCMessageDescriptor *type = type_with_tokens(method);
@@ -298,7 +298,7 @@ static void send_call(struct session *s, struct nm_bytes call)
     wire_out_done(&message);
 }
 
-/* Each call is answered once, or the whole connection ends. */
+/* Reads an answer. Each call must be answered once, unless the connection ends. */
 static void hear_answer(struct session *s)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
@@ -323,7 +323,7 @@ static void hear_answers(struct session *s)
 {
     while (s->clean && !s->fatal && !s->peer.ended && s->n_answers < s->n_calls)
         hear_answer(s);
-    /* How many there will be otherwise, nobody knows. */
+    /* If the session isn't clean, the number of answers is not known. */
     while (!s->clean && peer_turn(&s->peer, NM_USEC_PER_MSEC))
         while (peer_has_frame(&s->peer))
             hear_answer(s);
@@ -342,7 +342,7 @@ static void run_calls(struct session *s)
     must(!s->clean || s->fatal || s->n_answers == s->n_calls);
 }
 
-/* What is still under way is dropped with the connection. */
+/* Runs a session. Calls without an answer are dropped with the connection. */
 static void run_session(struct session *s, sd_event *event, int fd)
 {
     peer_init(&s->peer, event, fd);
@@ -386,7 +386,7 @@ static int connect_here(struct sockaddr_un *sa, socklen_t size)
     return fd;
 }
 
-/* An address without a name: the kernel chooses one. */
+/* Listens on an address without a name, for which the kernel chooses one. */
 static int listen_here(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -398,7 +398,8 @@ static int listen_here(struct sockaddr_un *sa, socklen_t *size)
     return fd;
 }
 
-/* The identifier of attempt 1 of application 1, or what the input has instead, with the password that makes it good. */
+/* Makes an NMToken with the identifier of attempt 1 of application 1, or the input's identifier, and the matching
+ * password. */
 static struct nm_token *make_nm_token(struct session *s, const struct nm_yarn_master_key *key)
 {
     struct nm_token token = {.kind = nm_bytes_of(NM_TOKEN_KIND_NM), .service = nm_bytes_of("")}, *ret;
@@ -459,7 +460,7 @@ static int connect_to_proxy(const struct world *w)
     const struct linger at_once = {.l_onoff = 1};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    /* Many thousands of connections that linger would leave no port for the next one. */
+    /* Without SO_LINGER, thousands of connections in TIME_WAIT would use up the ports. */
     must(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0 &&
          connect(fd, (const struct sockaddr *)&sa, sizeof sa) == 0);
     return fd;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A ResourceManager that isn't one, and those here who ask one: a node that registers and then sends heartbeats, of
- * which the answers' orders are obeyed, and the proxy with a master's calls. What it says in SASL and in answers is the
- * input's, a message:
+ * Fuzzes the clients of a ResourceManager with a hostile one. The clients are a node that registers, sends heartbeats
+ * and carries out the orders in their answers, and the proxy with a master's calls. The input has the replies of the
+ * ResourceManager in SASL and to calls. It is a message:
  *
- *   1 varint  who asks: 0 a node that has a token, 1 one that hasn't, 2 the proxy, 3 the proxy with distributed
+ *   1 varint  the client: 0 a node with a token, 1 a node without one, 2 the proxy, 3 the proxy with distributed
  *             scheduling
- *   2 bytes   ... the reply to the next packet: 1 varint how: 0 a header and the message, 1 the right message of SASL
- *             with the message behind it, 2 the message is the frame's whole content; 2 bytes message; 3 bytes behind
- *             RpcResponse, so that they override it; 4 varint: 1 the next reply comes at once, too
+ *   2 bytes   ... the reply to the next packet: 1 varint form: 0 a header and the message, 1 the correct message of
+ *             SASL followed by the message, 2 the message is the frame's whole content; 2 bytes message; 3 bytes added
+ *             after RpcResponse, which override it; 4 varint: 1 the next reply is sent at once, too
  *
  * When there are no more replies, the connection is closed.
  */
@@ -44,14 +44,14 @@ static void must(bool is)
         abort();
 }
 
-/* ---- the one who answers ------------------------------------------------------------------ */
+/* ---- the ResourceManager ------------------------------------------------------------------ */
 
 struct hostile {
     struct nm_bytes input;
     sd_event *event;
     int listen_fd;
-    struct peer peer; /* fd < 0: there is no connection */
-    bool greeted;     /* its preamble has come */
+    struct peer peer; /* fd < 0: not connected */
+    bool greeted;     /* its preamble has arrived */
     size_t n_replies;
     struct nm_sasl_server *sasl;
 };
@@ -106,7 +106,7 @@ static bool take_preamble(struct hostile *h)
     return h->greeted;
 }
 
-/* What a server that means well would say, or nothing. */
+/* Returns the answer of a correct server, or nothing. */
 static struct wire_out answer_sasl(struct hostile *h, struct nm_bytes packet, struct nm_bytes more)
 {
     const Hadoop__RpcSasl *out = NULL;
@@ -170,7 +170,7 @@ static void reply_to(struct hostile *h, const Hadoop__RpcRequest *request, struc
     wire_out_done(&message);
 }
 
-/* A packet has come: the next reply goes out, or several. */
+/* Answers a packet with the next reply, or several. */
 static void answer(struct hostile *h, struct nm_bytes packet)
 {
     Hadoop__RpcRequest *request;
@@ -192,7 +192,7 @@ static void answer(struct hostile *h, struct nm_bytes packet)
     hadoop__rpc_request__free_unpacked(request, NULL);
 }
 
-/* One turn of everybody; false: nothing was done. */
+/* Makes one turn of both sides. False: neither side did anything. */
 static bool turn(struct hostile *h)
 {
     _cleanup_(wire_out_done) struct wire_out frame = {};
@@ -301,7 +301,7 @@ static void ask(struct node *n)
     must(r == 0 || r == -ENOTCONN);
 }
 
-/* An address without a name: the kernel chooses one. */
+/* Listens on an address without a name, for which the kernel chooses one. */
 static int listen_here(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -335,7 +335,8 @@ static void node_end(struct node *n)
     sd_event_unref(n->event);
 }
 
-/* Call after call, until the connection ends: at the latest with the last reply, and when nothing moves any more. */
+/* Makes one call after the other, until the connection ends: at the latest after the last reply, and when both sides
+ * are idle. */
 static void run_node(struct node *n, struct hostile *h)
 {
     const uint64_t deadline = nm_now_usec() + WAIT_USEC;
@@ -368,7 +369,7 @@ static void as_node(struct nm_bytes input, bool secure)
         .token = secure ? &token : NULL, .simple_will_do = true, .closed = on_closed, .userdata = &n};
     must(nm_hadoop_client_new(n.event, &o, &n.client) == 0);
     if (!has_replies(&h))
-        h.listen_fd = nm_close(h.listen_fd); /* nobody is there */
+        h.listen_fd = nm_close(h.listen_fd); /* the server is down */
     run_node(&n, &h);
     node_end(&n);
     hostile_done(&h);
@@ -389,7 +390,7 @@ static void call_next(struct world *w, unsigned n)
         proxy_begin_call(w, "finishApplicationMaster", &m.base, &masters__anything__descriptor);
 }
 
-/* A call that the ResourceManager doesn't answer is held for long: when nothing moves, that was all. */
+/* Runs the proxy. The proxy waits long for a call without an answer, so the run ends when both sides are idle. */
 static void as_proxy(struct nm_bytes input, bool distributed)
 {
     struct hostile h = {.input = input, .peer.fd = -EBADF};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Packets of Hadoop's RPC, each message in them unpacked as every kind that could stand there. */
+/* Fuzzes packets of Hadoop's RPC. Each message in a packet is unpacked as every type that is possible there. */
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* RpcSasl messages, each behind its length, to a server and to a client that both have been begun. None of them can
- * know a password, so nobody may be let in by a server that asks. */
+/* Fuzzes a server and a client of SASL with RpcSasl messages, each after its length. The input can't know a password,
+ * so a server that asks for one must never accept. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whole connections: the bytes of a client to two servers, one that wants tokens and one that doesn't, and the bytes of
- * a server to two clients, one with a token and one without. Sockets, loop and all. */
+/* Fuzzes whole connections with sockets and the event loop: the bytes of a client to two servers, one that requires
+ * tokens and one that doesn't, and the bytes of a server to two clients, one with a token and one without. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int lookup(void *userdata, struct nm_bytes id, struct nm_sasl_bearer *ret
     return -EKEYREJECTED;
 }
 
-/* An address without a name: the kernel chooses one. */
+/* Listens on an address without a name, for which the kernel chooses one. */
 static int listen_somewhere(struct sockaddr_un *sa, socklen_t *size)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -44,7 +44,7 @@ static int listen_somewhere(struct sockaddr_un *sa, socklen_t *size)
     return fd;
 }
 
-/* Sends what is taken at once, and then the end. */
+/* Sends what the socket accepts at once, and then shuts it down. */
 static void send_all(int fd, const uint8_t *data, size_t size)
 {
     (void)send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);

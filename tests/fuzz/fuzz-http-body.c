@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Bodies of requests. What is taken as a submit request comes back the same when written and read
- * again; what is refused has an error that can be sent, and that the client reads as the same
- * error.
+ * Fuzzes bodies of requests. An accepted submit request is the same after writing and reading it again. A refused one
+ * has an error that can be sent, and that the client reads as the same error.
  */
 
 #include "text.h"

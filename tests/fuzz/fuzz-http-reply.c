@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The parser of HTTP replies. The first byte says how large the pieces are. Beside crashes it looks
- * for a difference: fed whole or in pieces, a reply has the same result, status and body.
+ * Fuzzes the parser of HTTP replies. The first byte is the size of the pieces. Apart from crashes it detects
+ * differences: read whole or in pieces, a reply has the same result, status and body.
  */
 
 #include "rpc/local/client/reply.h"

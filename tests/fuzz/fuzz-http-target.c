@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Paths and queries of requests, through to the route table. What is refused has a message that can
- * be shown. */
+/* Fuzzes paths and queries of requests, including the route table. A refusal has a printable message. */
 
 #include "text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The look at a body before it is parsed. Whatever the parser makes of the text, there are no more
- * values in it and it is no deeper than was said, and the parser took no more memory for it.
+ * Fuzzes the scan of a body before it is parsed. The parsed text never has more values, depth or memory than the scan
+ * has reported.
  */
 
 #include "text.h"
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s.n_containers > s.n_values || s.depth > s.n_containers || s.n_values > size)
         abort();
     if (s.n_containers > NM_JSON_CONTAINERS_MAX || s.depth > NM_JSON_DEPTH_MAX || s.n_values > NM_JSON_VALUES_MAX)
-        return 0; /* it is refused, and was not counted to the end */
+        return 0; /* the text is refused, and was not counted to its end */
     held = peak = 0;
     json_set_alloc_funcs(counted, uncounted);
     j = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     json_decref(j);
     json_set_alloc_funcs(malloc, free);
-    if (peak > s.tree_bytes + 1024) /* what it begins with is not counted */
+    if (peak > s.tree_bytes + 1024) /* the initial allocations are not counted */
         abort();
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A shim's record: what is accepted must come out the same after printing it. */
+/* Fuzzes a shim's record: an accepted record must be the same after printing and parsing. */
 
 #include "agent/launch/record.h"
 #include "tests/fuzz/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* RTM_NEWLINK: netlink attributes, taken apart by libnl, with the checks around it. */
+/* Fuzzes RTM_NEWLINK: netlink attributes, which libnl parses, and the checks around them. */
 
 #include <linux/netlink.h>
 

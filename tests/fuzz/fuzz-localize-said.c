@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nm-localizer says, or whoever a user has put in its place. */
+/* Fuzzes the reports of nm-localizer, or of a process that a user has put in its place. */
 
 #include "localize/worker-protocol.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nm-localizer is told, in which each word may be a stranger's, and the URIs in it. */
+/* Fuzzes the work of nm-localizer, in which every word may be untrusted, and its URIs. */
 
 #include "localize/worker/uri.h"
 #include "localize/work.h"
@@ -21,10 +21,10 @@ static void check_uri(const char *text)
         check(!uri.word && !uri.name);
         return;
     }
-    /* the name of a file, and of no other directory's */
+    /* the name must be a file name in its own directory */
     check(*uri.name && !strchr(uri.name, '/') && !nm_streq(uri.name, ".") && !nm_streq(uri.name, ".."));
     check(uri.scheme == NM_URI_OTHER || *uri.path == '/');
-    /* without a host, a URI of HDFS is the default file system's */
+    /* an HDFS URI without a host is in the default file system */
     check(uri.host || uri.scheme == NM_URI_FILE || uri.scheme == NM_URI_OTHER || uri.scheme == NM_URI_HDFS ||
           uri.scheme == NM_URI_WEBHDFS);
 }

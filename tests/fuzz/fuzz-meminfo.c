@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* /proc/meminfo. */
+/* Fuzzes the parser of /proc/meminfo. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

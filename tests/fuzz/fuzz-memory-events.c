@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* memory.events. */
+/* Fuzzes the parser of memory.events. */
 
 #include "cgroup/cgroup.h"
 #include "tests/fuzz/text.h"

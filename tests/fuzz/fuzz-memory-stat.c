@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A cgroup's memory.stat, and the sum that policy gets: however the counters contradict each other,
- * it is never less than what surely is in use and never more than all of them together. */
+/* Fuzzes the parser of a cgroup's memory.stat and the sum for the policy. Even with contradictory counters the sum is
+ * never less than the memory that is surely in use, and never more than all counters together. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A point of the history, or an application that has ended, as an earlier nmd has left it: what is accepted must come
- * out the same after printing it. */
+/* Fuzzes points of the history and ended applications of an earlier nmd: accepted ones must be the same after printing
+ * and parsing. */
 
 #include "agent/journal/ended-apps.h"
 #include "agent/journal/long-history.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* /proc/stat. */
+/* Fuzzes the parser of /proc/stat. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

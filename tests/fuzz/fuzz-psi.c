@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pressure files. */
+/* Fuzzes the parser of pressure files. */
 
 #include "cgroup/cgroup.h"
 #include "tests/fuzz/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* RTM_NEWROUTE, with its nested array of next hops. */
+/* Fuzzes RTM_NEWROUTE, with its nested array of next hops. */
 
 #include <linux/netlink.h>
 

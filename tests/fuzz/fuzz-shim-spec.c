@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nmd tells its shim, which parses it as root. Every string of an accepted spec must lie in
- * the text. */
+/* Fuzzes the spec that nmd sends to its shim, which parses it as root. Every string of an accepted spec must lie in the
+ * text. */
 
 #include "agent/launch/shim.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What comes to nm-shuffle over the network. Whatever passes is safe as a part of a path. */
+/* Fuzzes nm-shuffle's requests from the network. An accepted word is safe as a part of a path. */
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* /proc/PID/smaps_rollup. */
+/* Fuzzes the parser of /proc/PID/smaps_rollup. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

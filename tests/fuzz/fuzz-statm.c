@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* /proc/PID/statm. */
+/* Fuzzes the parser of /proc/PID/statm. */
 
 #include "monitor/parse.h"
 #include "tests/fuzz/text.h"

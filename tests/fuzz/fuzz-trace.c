@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Traces. What is refused has a message of one printable line; what is taken has curves in order,
- * and, if it is short, can be replayed without breaking a rule of the policy.
+ * Fuzzes traces. A refused trace has a message of one printable line. An accepted one has ordered curves, and, if it is
+ * short, can be replayed without violating a rule of the policy.
  */
 
 #include "sim/run.h"

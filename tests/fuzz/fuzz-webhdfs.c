@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a name node answers, or whoever is there in its place. */
+/* Fuzzes the answers of a name node, or of another server in its place. */
 
 #include "localize/worker/webhdfs.h"
 #include "util/macros.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What an application master asks for, in any order and with any numbers and names, and what is taken for an earlier
- * nmd's table of it. A table that is taken must be packed to what makes the same table, and a heartbeat must keep to
- * its bounds.
+ * Fuzzes the requests of an application master, in any order and with any numbers and names, and an earlier nmd's table
+ * of them. An accepted table must be the same after packing and unpacking, and a heartbeat must stay within its bounds.
  */
 
 #include <stdlib.h>
@@ -55,7 +54,7 @@ static void try_pack(const struct nm_yarn_allocator *a)
     free(other);
 }
 
-/* Asks of eight bytes and a name, which goes to the next zero. */
+/* Tries asks of eight bytes and a name, which ends at the next zero. */
 static void try_asks(struct nm_bytes in)
 {
     struct nm_yarn_allocator *a;

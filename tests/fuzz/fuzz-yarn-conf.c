@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A Hadoop configuration file. What is refused has a message of one printable line; of what is taken, every property
- * comes to a value or to a refusal, and so does what nmd makes of them all. */
+/* Fuzzes Hadoop configuration files. A refused file has a message of one printable line. In an accepted one, every
+ * property has a value or is refused, and so do nmd's settings made from them. */
 
 #include "yarn/conf/settings.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an application wants to run: its resources, its environment and its command come from anywhere. All of it comes
- * to a script or to a refusal with a sentence; no URI has anything in it that isn't graphic, and no name of a resource
- * leads anywhere. */
+/* Fuzzes an application's launch context: its untrusted resources, environment and command. The result is a script
+ * or a refusal with a sentence. URIs contain graphic characters only, and no name of a resource leads out of its
+ * directory. */
 
 #include <ctype.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids: what is taken for one is written just as it came. */
+/* Fuzzes ids: an accepted id prints to the same text. */
 
 #include "text.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an earlier nmd kept of a master, whatever a disk has made of it: what is taken for one is whole. */
+/* Fuzzes the record that an earlier nmd kept of a master, which a disk may have damaged: an accepted one is
+ * complete. */
 
 #include <stdlib.h>
 

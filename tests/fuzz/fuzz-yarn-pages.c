@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The pages of a ResourceManager and of its nodes, which may be anybody's. The first byte chooses the page. Beside
- * crashes it looks for an output of a failed parser, and for a word that could do something to a terminal or a file.
+ * Fuzzes the untrusted pages of a ResourceManager and of its nodes. The first byte chooses the page. Apart from crashes
+ * it detects outputs of a failed parser, and words that could be harmful in a terminal or a file.
  */
 
 #include "nmscale/memory-file.h"
@@ -90,7 +90,7 @@ static void queues(const char *text, size_t size)
     }
 }
 
-/* What was read can be written and read again, and is the same. */
+/* Checks that a memory that was read is the same after writing and reading it again. */
 static void memory(const char *text, size_t size)
 {
     _cleanup_(nm_scale_memory_done) struct nm_scale_memory m = {0}, again = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What comes to a node's port: a request with container tokens, or the identifier of somebody's own token. As it came
- * nothing of it may be good; signed with the right key, all that is behind the signature's check is reached.
+ * Fuzzes requests at a node's port: a request with container tokens, or the identifier of a caller's own token.
+ * Unsigned, all must be refused. Signed with the correct key, the code behind the check of the signature is reached.
  */
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void use(struct world *w, const Hadoop__ContainerTokenIdentifier *token)
         return;
     nm_yarn_used_add(w->used, &id, token->expires_msec);
     if (nm_yarn_check_start(&w->gate, &caller, token, NOW, &w->why) == 0)
-        abort(); /* it was good for once */
+        abort(); /* a token must be accepted only once */
 }
 
 static void try_token(struct world *w, const Hadoop__Token *m, struct nm_arena *a)

@@ -118,7 +118,7 @@ void wire_put_counted(struct wire_out *o, struct nm_bytes bytes)
 
 /* ---- mutations ---------------------------------------------------------------------------- */
 
-/* Of libFuzzer's seed: the same one changes the same input in the same way. */
+/* Set from libFuzzer's seed: the same seed changes the same input in the same way. */
 static uint64_t random_state;
 
 static uint32_t any(uint32_t below)
@@ -127,7 +127,7 @@ static uint32_t any(uint32_t below)
     return (uint32_t)(random_state >> 33) % below;
 }
 
-/* The fields of a message, as far as it is one; 0 unless all of it is. */
+/* Splits a message into its fields. Returns 0 unless all of it is valid. */
 static size_t split(struct nm_bytes message, struct wire_field *fields)
 {
     size_t n = 0;
@@ -151,7 +151,7 @@ static void put_field(struct wire_out *o, uint32_t number, struct nm_bytes conte
     wire_put_counted(o, content);
 }
 
-/* Another content of the same field, by libFuzzer where it is there. */
+/* Writes the field with another content, changed by libFuzzer if that is available. */
 static void put_changed_bytes(struct wire_out *o, const struct wire_field *f)
 {
     size_t room = f->bytes.size + 64, size = f->bytes.size;
@@ -180,7 +180,7 @@ static void put_changed_value(struct wire_out *o, const struct wire_field *f)
     }
 }
 
-/* The same number, and what a parser doesn't expect under it. */
+/* Writes a field of the same number with an unexpected type. */
 static void put_other_type(struct wire_out *o, const struct wire_field *f)
 {
     static const uint8_t eight[8] = {1};
@@ -199,7 +199,7 @@ static void put_other_type(struct wire_out *o, const struct wire_field *f)
     }
 }
 
-/* A message in a message in a message, all under one number. */
+/* Writes messages nested in each other, all with the same number. */
 static void put_nested(struct wire_out *o, const struct wire_field *f)
 {
     struct wire_out inner = {.max = o->max};
@@ -222,7 +222,7 @@ static void put_times(struct wire_out *o, struct nm_bytes whole, uint32_t n)
         wire_put(o, whole);
 }
 
-/* A length that isn't its content's, and what a decoder makes of a number in more bytes than it needs. */
+/* Writes a wrong length, or a number in more bytes than it needs. */
 static void put_broken(struct wire_out *o, const struct wire_field *f)
 {
     static const uint8_t long_zero[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00};
@@ -260,7 +260,7 @@ static void put_renumbered(struct wire_out *o, const struct wire_field *f)
 static void put_mutated(struct wire_out *o, const struct wire_field *f)
 {
     switch (any(11)) {
-    case 0: /* it is dropped */
+    case 0: /* the field is dropped */
         return;
     case 1:
         put_times(o, f->whole, 2);
@@ -293,7 +293,7 @@ static void put_mutated(struct wire_out *o, const struct wire_field *f)
 
 static void mutate(struct wire_out *o, struct nm_bytes message, unsigned depth);
 
-/* Deeper, where it may be a message. */
+/* Mutates the content of a field if it may be a message. */
 static void mutate_field(struct wire_out *o, const struct wire_field *f, unsigned depth)
 {
     struct wire_out content = {.max = o->max};
@@ -318,7 +318,7 @@ static void mutate(struct wire_out *o, struct nm_bytes message, unsigned depth)
         return;
     }
     chosen = any(n);
-    other = any(8) == 0 ? any(n) : chosen; /* they change places */
+    other = any(8) == 0 ? any(n) : chosen; /* two fields may be swapped */
     for (uint32_t i = 0; i < n; i++)
         if (other != chosen && (i == chosen || i == other))
             wire_put(o, fields[i == chosen ? other : chosen].whole);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Inputs that are messages of protobuf, without their .proto: fields are read and written one by one, and libFuzzer's
- * own mutator is replaced by one that changes fields (drops, doubles, empties, swaps and nests them, changes their
- * types and numbers), at any depth. What looks like a message inside a field is taken for one.
+ * Inputs that are messages of protobuf, handled without their .proto: fields are read and written one by one. A mutator
+ * of our own replaces libFuzzer's, and changes fields (drops, doubles, empties, swaps and nests them, changes their
+ * types and numbers) at any depth. A field whose content looks like a message is treated as one.
  */
 
 #include "rpc/hadoop/bytes.h"
@@ -15,20 +15,21 @@ enum wire_type { WIRE_VARINT = 0, WIRE_64BIT = 1, WIRE_BYTES = 2, WIRE_32BIT = 5
 struct wire_field {
     uint32_t number;
     enum wire_type type;
-    uint64_t varint;       /* of WIRE_VARINT */
-    struct nm_bytes bytes; /* of all others */
+    uint64_t varint;       /* value of a WIRE_VARINT */
+    struct nm_bytes bytes; /* content of other types */
     struct nm_bytes whole; /* with its tag */
 };
 
-/* Takes a field from the front of a message; false: there is none that is whole. */
+/* Takes a field from the front of a message. False: no complete field is left. */
 bool wire_next(struct nm_bytes *from, struct wire_field *ret);
 bool wire_varint(struct nm_bytes *from, uint64_t *ret);
 
-/* The last varint field of this number, or another value; and its nth bytes field, or none. */
+/* wire_get_varint() returns the last varint field of this number, or `otherwise`. wire_get_bytes() returns the nth
+ * bytes field, or false. */
 uint64_t wire_get_varint(struct nm_bytes message, uint32_t number, uint64_t otherwise);
 bool wire_get_bytes(struct nm_bytes message, uint32_t number, size_t n, struct nm_bytes *ret);
 
-/* What is being written; what doesn't fit into max bytes any more is left out. All zero: empty, without a limit. */
+/* A message that is being written. Data beyond max bytes is dropped. All zero: empty, without a limit. */
 struct wire_out {
     uint8_t *data;
     size_t size, room, max;
@@ -36,7 +37,7 @@ struct wire_out {
 
 void wire_put(struct wire_out *o, struct nm_bytes bytes);
 void wire_put_varint(struct wire_out *o, uint64_t value);
-/* Behind its length; after a tag this is a field. */
+/* Writes the bytes after their length; after a tag this is a field. */
 void wire_put_counted(struct wire_out *o, struct nm_bytes bytes);
 static inline void wire_put_tag(struct wire_out *o, uint32_t number, enum wire_type type)
 {
@@ -52,7 +53,7 @@ static inline void wire_out_done(struct wire_out *o)
     *o = (struct wire_out){};
 }
 
-/* libFuzzer calls it. */
+/* Called by libFuzzer. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-/* libFuzzer's own, which changes bytes: not there when a corpus is only replayed. */
+/* libFuzzer's own mutator, which changes bytes. It is missing when a corpus is only replayed. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

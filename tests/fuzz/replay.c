@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds a fuzz target with files, for make check and for reproducing a find: the files and
- * directories named on the command line, or all of $srcdir/tests/fuzz/corpus/<name> when the
- * program is called fuzz-<name>. An empty corpus is a failure.
+ * Runs a fuzz target on files, for make check and to reproduce a finding: the files and directories named on the
+ * command line, or all of $srcdir/tests/fuzz/corpus/<name> if the program is called fuzz-<name>. An empty corpus is a
+ * failure.
  */
 
 #include <dirent.h>
@@ -14,7 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input lies in memory of just its size, so that a sanitizer sees any read beyond it. */
+/* Runs the target on a file. The input is in memory of exactly its size, so that a sanitizer notices a read beyond
+ * it. */
 static int feed(const char *path)
 {
     _cleanup_fclose_ FILE *f = fopen(path, "re");

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For targets whose parser takes NUL-terminated text: a copy of just that size, so that a sanitizer
- * sees a read beyond the terminator.
+ * For targets whose parser takes NUL-terminated text: makes a copy of exactly that size, so that a sanitizer notices a
+ * read beyond the terminator.
  */
 
 #include "util/macros.h"
@@ -22,7 +22,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     return text;
 }
 
-/* An output must be as it was when the parser has failed. */
+/* Aborts if a failed parser has changed its output. */
 #define FUZZ_CHECK(result, before, after) \
     do { \
         if ((result) > 0 || ((result) < 0 && memcmp(&(before), &(after), sizeof(after)) != 0)) \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A backend against a real systemd and real controllers: run in the VM by suites/05-cgroup.sh, once
- * per backend, as root and as a user, who hasn't all of the features. Speaks TAP. Not cmocka, which
- * a bare guest doesn't have.
+ * Tests a backend with a real systemd and real controllers. suites/05-cgroup.sh runs it in the VM, once
+ * per backend, as root and as a user, who lacks some of the features. It prints TAP. It doesn't use
+ * cmocka, which a minimal guest doesn't have.
  *
  *   vm-cgroup-backend systemd|direct SLICE
  */
@@ -79,7 +79,7 @@ static void on_done(int result, struct nm_cgroup *cg, const char *message, void 
     (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
-/* Says which files have drifted, for the log. */
+/* Prints which files have drifted, for the log. */
 static int drift(const struct nm_cgroup *cg, const struct nm_cgroup_limits *l)
 {
     int mask = nm_cgroup_check_drift(b, cg, l);
@@ -338,15 +338,15 @@ static void test_freeze_and_kill(void)
     nm_cgroup_free(cg);
 }
 
-/* As nmd's shim does: it can't be chosen itself, and so keeps the cgroup, with its counters, when
- * the rest is killed. */
+/* Acts like nmd's shim: the OOM killer can't choose it, so it keeps the cgroup with its counters when the other
+ * processes are killed. */
 static void shim_with_eater(void)
 {
     volatile char *p;
 
     if (nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "-1000") < 0)
         _exit(1);
-    raise(SIGSTOP); /* until it is in its cgroup */
+    raise(SIGSTOP); /* stopped until it is in its cgroup */
     if (fork() > 0)
         return;
     (void)nm_write_file_at(AT_FDCWD, "/proc/self/oom_score_adj", "1000");
@@ -393,14 +393,14 @@ static void test_oom(void)
     o.cpu_quota_millicores = NM_CGROUP_NONE;
     o.memory_max_bytes = 32 << 20;
     s.cg = cg = create("c-oom", pid, &o);
-    /* No swap for this one, or the guest's takes it all before the limit bites. */
+    /* Without swap; otherwise the guest's swap takes all the memory before the limit is reached. */
     check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "no swap");
     check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0,
           "memory watch");
     kill(pid, SIGCONT);
     check(run_until(saw_oom_kill, &s), "the kernel kills it at its limit, and the watch tells");
-    check(run_until(saw_group_kill, &s), "as a group"); /* which is counted a moment after */
-    if (is_systemd) /* which has heard of it by now, and must keep out of it */
+    check(run_until(saw_group_kill, &s), "as a group"); /* the group kill is counted a moment later */
+    if (is_systemd) /* systemd has been notified by now, and must not act */
         check(systemctl_says("is-active", cg->name) && systemctl_says("is-active", cg->name),
               "systemd lets the scope go on");
     check(waitpid(pid, NULL, WNOHANG) == 0, "but for its shim");
@@ -474,7 +474,7 @@ static bool all_gone(void *userdata)
     return true;
 }
 
-/* Many at once; with `during`, that command runs while they are being made. */
+/* Makes many cgroups at once. `during`, if given, is a command that runs meanwhile. */
 static void test_many(const char *what, const char *during)
 {
     struct limited limited = {.l = opportunistic()};
@@ -603,7 +603,7 @@ static void test_pressure(void)
     check(nm_psi_watch_new(event, b->slice_fd, "memory.pressure", false, 50000, 1000000,
                            on_pressure, &fired, &w) == 0,
           "a pressure trigger on the slice");
-    l.memory_max_bytes = 32 << 20; /* with swap: it thrashes */
+    l.memory_max_bytes = 32 << 20; /* small, and swap is available, so the container thrashes */
     cg = create("c-pressure", pid, &l);
     kill(pid, SIGCONT);
     check(run_until(is_set, &fired), "it fires when a container thrashes");
@@ -655,7 +655,7 @@ int main(int argc, char **argv)
 {
     struct nm_cgroup_backend_params params = {0};
     char *message = NULL, *path;
-    bool is_brief; /* what depends on how the manager is reached, and no more */
+    bool is_brief; /* only the tests that depend on the connection to the manager */
     int r;
 
     if (argc < 3 || argc > 4)
@@ -679,7 +679,7 @@ int main(int argc, char **argv)
     test_slice_limits();
     test_limits();
     test_freeze_and_kill();
-    if (is_root) /* whose shims can be kept out of the OOM killer's reach */
+    if (is_root) /* only root's shims can be protected from the OOM killer */
         test_oom();
     test_dead_process();
     test_name_taken();
