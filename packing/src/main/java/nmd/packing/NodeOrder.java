@@ -9,19 +9,19 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * The rules. Medium nodes first, the fuller the earlier; then Low ones, on which nothing is allocated, in a random
- * order; then High ones, the emptier the earlier. With fewer nodes than the minimum nothing is to be freed, and the
- * emptiest comes first, which spreads.
+ * The order of nodes. Medium nodes come first, fuller ones earlier. Low nodes, which have no allocation, follow in a
+ * random order. High nodes come last, emptier ones earlier. With fewer nodes than the minimum no node is to be freed,
+ * and emptier nodes come first, which spreads containers.
  *
- * <p>The random order stays for as long as the process lives: asynchronous scheduling proposes several containers
- * before the first is committed, and an order of its own for each would put them on as many empty nodes.
+ * <p>The random order is constant during the life of the process: asynchronous scheduling proposes several containers
+ * before the first is committed, and separate random orders would put them on as many empty nodes.
  *
- * <p>A node's place is one number, so that a look-up compares numbers and no objects:
+ * <p>A node's place is one number, so that a look-up compares numbers instead of objects:
  * <pre>
  *   bits 61-62   its class, in the order in which classes are tried
- *   bits 41-60   the fraction that is in use, or its complement where the fuller comes first; 0 for Low nodes
+ *   bits 41-60   the fraction in use, or its complement if fuller nodes come first; 0 for Low nodes
  *   bits 24-40   its place in the random order (for Low nodes: bits 24-60)
- *   bits  0-23   its index among the nodes handed in
+ *   bits  0-23   its index among the nodes passed in
  * </pre>
  */
 final class NodeOrder {
@@ -48,9 +48,9 @@ final class NodeOrder {
     }
 
     /**
-     * Nodes get the place that their allocation gives them, for which two numbers are asked of each. What they measure
-     * and their state are asked of those alone that reach the head: with many nodes, most of the cost is memory that
-     * isn't in the processor's cache.
+     * Orders the nodes by their allocation, for which two numbers of each node are read. Measured use and state are
+     * read only for nodes that reach the head: with many nodes, most of the cost is memory that isn't in the
+     * processor's cache.
      */
     <N extends SchedulerNode> OrderedNodes<N> of(Collection<N> nodes) {
         boolean pack = enough(nodes);
@@ -62,7 +62,7 @@ final class NodeOrder {
         return ordered;
     }
 
-    /** Counts no further than it must. */
+    /** Tells whether there are enough nodes to pack. It stops counting at the minimum. */
     private boolean enough(Collection<? extends SchedulerNode> nodes) {
         int wanted = settings.minNodes;
         if (nodes.size() < wanted) {
@@ -80,21 +80,24 @@ final class NodeOrder {
     }
 
     /**
-     * A node that is being decommissioned must become empty. The scheduler shrinks it to what it holds, but only with
-     * its next heartbeat. One that is unhealthy or lost is taken from the scheduler, a moment later too. One without
-     * capacity could never hold anything.
+     * Tells whether the node may get containers. A node that is being decommissioned must become empty; the scheduler
+     * reduces its size to the allocation, but only with its next heartbeat. The scheduler also removes unhealthy and
+     * lost nodes a moment later. A node without capacity can't hold a container.
      */
     static boolean takesContainers(SchedulerNode node) {
         return node.getRMNode().getState() == NodeState.RUNNING && NodeUse.hasCapacity(node.getTotalResource());
     }
 
-    /** What a node measures can only put it further back. */
+    /** Returns the exact place. The measured use can only move a node further back. */
     private long measured(SchedulerNode node) {
         Resource total = node.getTotalResource();
         return packed(node, total, NodeUse.measured(node, total, settings));
     }
 
-    /** {@code >=}: the look-up doesn't say how much is asked for, so a node at the threshold counts as over it. */
+    /**
+     * Returns the place for packing. A node at the threshold counts as above it ({@code >=}), since the look-up doesn't
+     * tell the size of the request.
+     */
     private long packed(SchedulerNode node, Resource total, double measured) {
         double allocated = NodeUse.allocated(node.getAllocatedResource(), total, settings);
         if (allocated >= settings.highThreshold || measured >= settings.measuredThreshold) {
@@ -120,7 +123,10 @@ final class NodeOrder {
         return (long) (Math.min(fraction, 1) * FRACTION_MAX);
     }
 
-    /** The node's name, mixed with what this process drew: the same node has the same place after it comes back. */
+    /**
+     * Returns a random number from the node's name and the process's seed, so that a node has the same place after it
+     * has returned.
+     */
     private long random(SchedulerNode node) {
         long z = seed + node.getNodeID().hashCode() * 0x9E3779B97F4A7C15L;
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

@@ -6,7 +6,7 @@ import org.apache.hadoop.yarn.api.records.ResourceInformation;
 import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
-/** How much of a node is in use, as a fraction: as the scheduler counts it, and as the node measures it. */
+/** The fraction of a node that is in use, as the scheduler counts it and as the node measures it. */
 final class NodeUse {
     private NodeUse() {
     }
@@ -15,13 +15,13 @@ final class NodeUse {
         return total.getMemorySize() > 0;
     }
 
-    /** What is allocated; above 1 when the node was made smaller under its containers. */
+    /** Returns the allocated fraction. It exceeds 1 if the node was shrunk below its containers. */
     static double allocated(Resource used, Resource total, PackingSettings settings) {
         double fraction = fraction(used.getMemorySize(), total.getMemorySize());
         return settings.resource == PackingSettings.Resource.MEMORY ? fraction : dominant(used, total, fraction);
     }
 
-    /** Every kind of resource that the node has, GPUs and the like too: the scarcest one decides. */
+    /** Returns the fraction of the scarcest resource, including GPUs and other kinds. */
     private static double dominant(Resource used, Resource total, double memory) {
         double most = Math.max(memory, fraction(used.getVirtualCores(), total.getVirtualCores()));
         ResourceInformation[] have = total.getResources();
@@ -34,9 +34,9 @@ final class NodeUse {
     }
 
     /**
-     * What the node's last heartbeat said that is really used, 0 where it said nothing. The containers' use is held
-     * against what the scheduler may give away; the node's, which has all else that runs there in it, against what the
-     * machine has, where the node told that.
+     * Returns the measured fraction of the node's last heartbeat, 0 if it had none. The containers' use is relative to
+     * the capacity that the scheduler may allocate. The node's use, which includes all other processes, is relative to
+     * the machine's capacity, if the node has reported that.
      */
     static double measured(SchedulerNode node, Resource total, PackingSettings settings) {
         double most = 0;
@@ -60,7 +60,7 @@ final class NodeUse {
                 : Math.max(memory, fraction(used.getCPU(), total.getVirtualCores()));
     }
 
-    /** A node that can't measure says -1. */
+    /** Returns the fraction, 0 for a node that can't measure, which reports -1. */
     private static double fraction(double used, double total) {
         return total > 0 && used > 0 ? used / total : 0;
     }

@@ -8,12 +8,12 @@ import java.util.function.ToLongFunction;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * A look-up's answer: nodes in the order of their numbers. Most look-ups end with the first node or two, so they stand
- * in a heap and are put in order only as far as they are asked for.
+ * The result of a look-up: nodes in the order of their places. Most look-ups end with the first node or two, so the
+ * nodes are in a heap, and are sorted only as far as they are requested.
  *
- * <p>When nothing fits anywhere, the scheduler reserves room on the last node it was given, and only there. Where nodes
- * differ in size the last one may be too small for what is asked for, and a large container would wait for ever: then
- * the roomiest of the largest nodes comes once more.
+ * <p>If no node has room, the scheduler reserves room on the last node that it got, and only there. If nodes differ in
+ * size, the last one may be too small for the request, and a large container would wait forever. So the roomiest of the
+ * largest nodes is then returned a second time at the end.
  */
 final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
     private static final long INDEX_MASK = (1L << NodeOrder.INDEX_BITS) - 1;
@@ -33,7 +33,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         heap = new long[capacity];
     }
 
-    /** {@code place} leaves the bits of the index free. What is more than was counted is left out. */
+    /** Adds a node. The bits of the index in {@code place} are 0. Nodes beyond the expected number are ignored. */
     void add(N node, long place) {
         if (added < nodes.length) {
             nodes[added] = node;
@@ -42,7 +42,7 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         }
     }
 
-    /** All are added. */
+    /** Builds the heap. Called when all nodes have been added. */
     void ready() {
         left = added;
         for (int i = left / 2 - 1; i >= 0; i--) {
@@ -66,7 +66,10 @@ final class OrderedNodes<N extends SchedulerNode> implements Iterator<N> {
         return result;
     }
 
-    /** A node at the head whose exact place is further back goes there, and is tried again when it is at the head. */
+    /**
+     * Returns the next node. If the exact place of the node at the head is further back, the node is moved there, and
+     * is returned when it is at the head again.
+     */
     private N pop() {
         while (left > 0) {
             long index = heap[0] & INDEX_MASK;

@@ -3,7 +3,7 @@ package nmd.packing;
 
 import org.apache.hadoop.yarn.exceptions.YarnRuntimeException;
 
-/** The configuration can't be meant as it is; the message is a sentence that says what to change. Ends the start. */
+/** The configuration is invalid. The message is a sentence that says what to change. The exception ends the start. */
 final class PackingException extends YarnRuntimeException {
     private static final long serialVersionUID = 1L;
 

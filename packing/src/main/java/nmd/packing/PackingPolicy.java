@@ -17,15 +17,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Fills some nodes so that others stay empty and can be given back. The Capacity Scheduler makes one object of this
- * class at its start and asks it, for each container that it places, in which order it is to try the nodes.
+ * class at its start. For each container that it places, it asks the object for the order in which to try the nodes.
  *
- * <p>The order is made anew at each look-up, of the nodes that are handed in: an order that is a second old fills the
- * node that was best then beyond the threshold. Look-ups come from several threads; all that they share is immutable,
- * but for the list that {@link #getNodesPerPartition} shows, and which partitions have strays.
+ * <p>The order is computed at each look-up, from the nodes that are passed in: an order that is a second old would fill
+ * the node that was best then beyond the threshold. Look-ups come from several threads. Their shared data is immutable,
+ * except for the list that {@link #getNodesPerPartition} returns, and the partitions with strays.
  *
- * <p>A stray is a node of another partition. The scheduler's list of the nodes that have no label keeps those that get
- * one after they have come, until they come anew: it would place nothing there, but they must not count as nodes of
- * that partition.
+ * <p>A stray is a node of another partition. The scheduler's list of nodes without a label still contains a node that
+ * gets a label after it has registered, until it registers again. The scheduler would place no container of that list
+ * there, but strays must not count as nodes of the partition.
  */
 public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLookupPolicy<N> {
     private static final Logger LOG = LoggerFactory.getLogger(PackingPolicy.class);
@@ -39,7 +39,7 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
     private final Map<String, Collection<N>> lastKnown = new ConcurrentHashMap<>();
     private final Set<String> withStrays = ConcurrentHashMap.newKeySet();
 
-    /** What the scheduler calls: it passes no configuration, so the scheduler's own is read here. */
+    /** Called by the scheduler, which passes no configuration, so the scheduler's own is read here. */
     public PackingPolicy() {
         this(PolicySetup.load(PackingPolicy.class.getName()));
     }
@@ -54,7 +54,7 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
         return order.of(withStrays.contains(partition) ? withoutStrays(nodes, partition) : nodes);
     }
 
-    /** Nothing is sorted here: with a sorting interval of 0 this is called before each look-up. */
+    /** Keeps the list. It doesn't sort, since it is called before each look-up if the sorting interval is 0. */
     @Override
     public void addAndRefreshNodesSet(Collection<N> nodes, String partition) {
         Collection<N> own = withoutStrays(nodes, partition);
@@ -70,7 +70,7 @@ public final class PackingPolicy<N extends SchedulerNode> implements MultiNodeLo
         watch.look(nodes);
     }
 
-    /** The list itself where there is none: a look-up isn't to pay for what is seldom. */
+    /** Returns the nodes without strays: usually there are none, and it returns the list itself to save time. */
     private Collection<N> withoutStrays(Collection<N> nodes, String partition) {
         for (N node : nodes) {
             if (!partition.equals(node.getPartition())) {

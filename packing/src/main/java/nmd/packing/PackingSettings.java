@@ -11,7 +11,9 @@ import java.util.stream.Stream;
 
 import org.apache.hadoop.conf.Configuration;
 
-/** What can be set, with its ranges and defaults. Immutable. A value that makes no sense is an error, never a guess. */
+/**
+ * The settings, with ranges and defaults. Immutable. An invalid value is an error and is never replaced by a default.
+ */
 final class PackingSettings {
     static final String PREFIX = "yarn.scheduler.capacity.multi-node-sorting.policy.";
 
@@ -22,14 +24,17 @@ final class PackingSettings {
     static final String MEASURED_THRESHOLD = "measured-threshold";
     static final List<String> OWN_KEYS = Arrays.asList(HIGH_THRESHOLD, MIN_NODES, RESOURCE, MEASURED,
             MEASURED_THRESHOLD);
-    /** What may stand behind the policy's name; two keys are the scheduler's. */
+    /** Keys that may follow the policy's name. Two of them belong to the scheduler. */
     static final List<String> KEYS = Stream.concat(Stream.of("class", "sorting-interval.ms"), OWN_KEYS.stream())
             .collect(Collectors.toList());
 
-    /** Of which resource a node's fraction is taken. */
+    /** The resource of which a node's fraction is computed. */
     enum Resource { MEMORY, DOMINANT }
 
-    /** Whose measured use counts beside what is allocated: nodes report that of all containers and that of the node. */
+    /**
+     * The measured use that counts in addition to the allocation. Nodes report the use of all containers and that of
+     * the node.
+     */
     enum Measured {
         OFF(false, false), CONTAINERS(true, false), NODE(false, true), BOTH(true, true);
 
@@ -49,8 +54,8 @@ final class PackingSettings {
     final double measuredThreshold;
 
     private PackingSettings(int highPercent, int minNodes, Resource resource, Measured measured, int measuredPercent) {
-        // A percentage of whole units and a use that is the same fraction give the same double, so "at the threshold"
-        // is exact.
+        // A percentage divided by 100 and a use of the same fraction give the same double, so the comparison with the
+        // threshold is exact.
         this.highThreshold = highPercent / 100.0;
         this.minNodes = minNodes;
         this.resource = resource;
@@ -70,7 +75,7 @@ final class PackingSettings {
                 number(conf, prefix + MEASURED_THRESHOLD, 80, 1, 100, "percent of a node"));
     }
 
-    /** A misspelt key would leave its default in force without a word. */
+    /** Refuses unknown keys: with a misspelt key the default would silently remain in force. */
     private static void refuseUnknown(Configuration conf, String prefix) {
         Map<String, String> given = conf.getPropsWithPrefix(prefix);
         for (String key : new TreeSet<>(given.keySet())) {
@@ -92,7 +97,7 @@ final class PackingSettings {
                 return value;
             }
         } catch (NumberFormatException e) {
-            // said below, as for a number that is out of range
+            // reported below, like a number that is out of range
         }
         throw new PackingException(key + " is \"" + text + "\", and must be a whole number from " + least + " to "
                 + most + " (" + unit + "; " + preset + " when it isn't set).");

@@ -8,12 +8,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 
 /**
- * With multi-node placement the scheduler tries the nodes of a queue in the order of the queue's policy; where the
- * queue has none, or one that isn't registered, it tries one node only: all containers go there, and what doesn't fit
- * waits for ever. It logs a warning for each look-up, and goes on. So such a configuration is refused before it starts.
+ * Refuses configurations in which a queue has no usable policy. With multi-node placement the scheduler tries the nodes
+ * of a queue in the order of the queue's policy. If the queue has none, or one that isn't registered, it tries one node
+ * only: all containers go there, and those that don't fit wait forever. The scheduler only logs a warning for each
+ * look-up.
  *
- * <p>A queue's policy is the one of its own key, or else the one of the key for all queues: a parent's key says nothing
- * for its children.
+ * <p>A queue's policy is set by its own key, or else by the key for all queues. A parent's key doesn't apply to its
+ * children.
  */
 final class PlacementCheck {
     private static final String PREFIX = CapacitySchedulerConfiguration.PREFIX;
@@ -21,7 +22,10 @@ final class PlacementCheck {
     static final String NAMES = CapacitySchedulerConfiguration.MULTI_NODE_SORTING_POLICIES;
     static final String FOR_ALL = CapacitySchedulerConfiguration.MULTI_NODE_SORTING_POLICY_NAME;
     static final String ENABLED = CapacitySchedulerConfiguration.MULTI_NODE_PLACEMENT_ENABLED;
-    /** Where a parent that makes queues of its own accord says what they get: of the first and of the second kind. */
+    /**
+     * Keys of parents that create queues automatically, with the prefixes of the queues' templates, for both kinds of
+     * creation.
+     */
     private static final String[][] MADE = {
             {"auto-create-child-queue.enabled", "leaf-queue-template."},
             {"auto-queue-creation-v2.enabled", "auto-queue-creation-v2.leaf-template.",
@@ -40,7 +44,7 @@ final class PlacementCheck {
         new PlacementCheck(conf).queue("root");
     }
 
-    /** The classes that the scheduler makes objects of. */
+    /** Returns the classes of which the scheduler makes objects. */
     static Set<String> registered(Configuration conf) {
         Set<String> classes = new HashSet<>();
         for (String name : conf.getTrimmedStrings(NAMES)) {
@@ -69,8 +73,8 @@ final class PlacementCheck {
     }
 
     /**
-     * Templates of grandparents, with wildcards, are not followed: who needs them sets the key for all queues too, and
-     * is safe.
+     * Checks the template of created queues. Templates of grandparents with wildcards are not supported: their users
+     * must also set the key for all queues.
      */
     private void madeBy(String path, String[] kind) {
         String first = PREFIX + path + "." + kind[1] + POLICY;

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What has to be found out before the first look-up: the scheduler's configuration, the name that it gives to this
- * policy, and whether what it says can be meant.
+ * Reads and checks what is needed before the first look-up: the scheduler's configuration, the name that it gives to
+ * this policy, and the policy's settings.
  */
 final class PolicySetup {
     private static final Logger LOG = LoggerFactory.getLogger(PolicySetup.class);
@@ -37,8 +37,8 @@ final class PolicySetup {
     }
 
     /**
-     * For the moment when the scheduler looks at the class because a queue's key names it: where the list of policies
-     * doesn't, there will never be an object that could object.
+     * Refuses a start in which a queue's key names this class, but the list of policies lacks it. The scheduler then
+     * loads the class, but never makes an object of it that could refuse.
      */
     static void refuseUnregistered(String className) {
         try {
@@ -52,13 +52,16 @@ final class PolicySetup {
         }
     }
 
-    /** Hadoop's own message is a stack of wrapped exceptions; here the sentence stands alone. */
+    /** Logs the sentence alone, since Hadoop's own message is a stack of wrapped exceptions. */
     private static PackingException refusal(PackingException e) {
         LOG.error("The ResourceManager can't start: {}", e.getMessage());
         return e;
     }
 
-    /** Queues that are kept elsewhere (leveldb, ZooKeeper) can't be read here: that store is the scheduler's alone. */
+    /**
+     * Tells whether queues are configured in a file. A store in leveldb or ZooKeeper can't be read here, because only
+     * the scheduler may use it.
+     */
     private static boolean readsTheFile(Configuration conf) {
         String store = conf.getTrimmed(YarnConfiguration.SCHEDULER_CONFIGURATION_STORE_CLASS,
                 YarnConfiguration.FILE_CONFIGURATION_STORE);
@@ -71,7 +74,10 @@ final class PolicySetup {
         return false;
     }
 
-    /** As the scheduler reads it: through the provider that yarn-site.xml names, from the class path by default. */
+    /**
+     * Reads the scheduler's configuration as the scheduler does: through the provider that yarn-site.xml names, by
+     * default from the class path.
+     */
     static Configuration schedulerConfiguration() {
         try {
             return read(new YarnConfiguration());
@@ -81,7 +87,7 @@ final class PolicySetup {
         }
     }
 
-    // A provider's methods throw no less than Exception.
+    // A provider's methods declare Exception.
     private static Configuration read(YarnConfiguration conf) throws Exception {
         ConfigurationProvider provider = ConfigurationProviderFactory.getConfigurationProvider(conf);
         provider.init(conf);
@@ -90,7 +96,7 @@ final class PolicySetup {
                 return new CapacitySchedulerConfiguration(conf, true);
             }
             conf.addResource(stream);
-            conf.size(); // reads the stream while it is open
+            conf.size(); // makes conf read the stream while it is open
             return new CapacitySchedulerConfiguration(conf, false);
         } finally {
             provider.close();
@@ -98,8 +104,8 @@ final class PolicySetup {
     }
 
     /**
-     * The scheduler keeps one object per class and knows it by the class, not by the name. With two names it would make
-     * two objects and use the one or the other by chance, so there may be one only.
+     * Returns the policy's name. The scheduler identifies a policy's object by its class, not by its name. With two
+     * names it would make two objects and use either one by chance, so only one name is allowed.
      */
     static String nameOf(Configuration conf, String className) {
         List<String> names = new ArrayList<>();

@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What {@link PlacementCheck} refuses at the start can come later, with {@code rmadmin -refreshQueues}, and nothing
- * asks a policy then. So once a second the scheduler's own queues are looked at: one without a policy that exists gets
- * this one, which applications that are submitted from then on go by.
+ * Repairs queues whose policy doesn't exist. {@link PlacementCheck} refuses these at the start, but {@code rmadmin
+ * -refreshQueues} can add them later without asking a policy. So the scheduler's queues are checked once a second, and
+ * a queue without an existing policy gets this one, which applies to applications submitted from then on.
  */
 final class QueueWatch {
     private static final Logger LOG = LoggerFactory.getLogger(QueueWatch.class);
@@ -30,7 +30,7 @@ final class QueueWatch {
         this.className = className;
     }
 
-    /** Costs next to nothing unless a look is due. */
+    /** Checks the queues if a second has passed, and otherwise returns quickly. */
     void look(Collection<? extends SchedulerNode> nodes) {
         long at = due.get();
         long now = System.nanoTime();

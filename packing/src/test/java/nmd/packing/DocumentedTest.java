@@ -12,9 +12,9 @@ import java.nio.file.Paths;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
 
-/** What people copy and read, against the code. */
+/** Compares the documentation and examples with the code. */
 class DocumentedTest {
-    /** Maven says where the project is. */
+    /** Returns a file of the project, whose directory Maven passes. */
     private static Path file(String name) {
         return Paths.get(System.getProperty("basedir", "."), name);
     }

@@ -24,7 +24,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.junit.jupiter.api.Test;
 
 class NodeOrderTest {
-    /** Settings as they are set, with no minimum unless a test says so. */
+    /** Reads settings from key-value pairs, without a minimum unless a test sets one. */
     static PackingSettings settings(String... pairs) {
         Configuration conf = new Configuration(false);
         conf.set(PackingSettings.PREFIX + "pack.min-nodes", "0");
@@ -69,7 +69,7 @@ class NodeOrderTest {
 
     @Test
     void sizesCountByFraction() {
-        // (The largest once more at the end: see below.)
+        // The largest node appears again at the end: see below.
         assertEquals("small big empty big", order(settings(), new TestNode("empty", 4096, 4),
                 new TestNode("big", 65536, 16).uses(16384, 4), new TestNode("small", 8192, 4).uses(4096, 1)));
     }
@@ -102,7 +102,7 @@ class NodeOrderTest {
 
     @Test
     void whatElseRunsOnTheMachineCounts() {
-        // 14 of the machine's 16 GiB, of which the scheduler has 10.
+        // The node uses 14 of the machine's 16 GiB, of which the scheduler may allocate 10.
         TestNode busy = node("busy", 5).machine(16384, 16).nodeMeasured(14000, 1);
         TestNode low = node("low", 0);
         assertEquals("low busy", order(settings(), busy, low));
@@ -187,7 +187,7 @@ class NodeOrderTest {
         assertEquals(10, firsts.size());
     }
 
-    /** Against the plainest way to say it: all nodes, each compared with each. */
+    /** Compares the heap with the simplest implementation, which compares all pairs of nodes. */
     @Test
     void theHeapAgreesWithSorting() {
         Random random = new Random(7);
@@ -195,7 +195,7 @@ class NodeOrderTest {
             List<TestNode> nodes = new ArrayList<>();
             int n = random.nextInt(40);
             for (int i = 0; i < n; i++) {
-                // all different, so that no two share a place
+                // all uses differ, so that no two nodes have the same place
                 nodes.add(new TestNode("n" + i, 100_000, 1).uses(i * 2000L + 1 + random.nextInt(1000), 0));
                 if (random.nextInt(4) == 0) {
                     nodes.get(i).containersMeasured(80_000 + 7 * i, 0);

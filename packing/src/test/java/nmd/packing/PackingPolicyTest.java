@@ -28,7 +28,7 @@ class PackingPolicyTest {
         return new PackingPolicy<>(NodeOrderTest.settings(pairs));
     }
 
-    /** The first node that has room gets each container, as the scheduler does it. */
+    /** Places each container on the first node with room, as the scheduler does. */
     private static void place(PackingPolicy<FiCaSchedulerNode> policy, List<FiCaSchedulerNode> nodes,
             String partition) {
         Resource one = Resource.newInstance(1024, 1);
@@ -83,7 +83,7 @@ class PackingPolicyTest {
         assertEquals(0, policy.getNodesPerPartition("").size());
     }
 
-    /** Six of seven is enough to pack, five isn't; the one that has got a label is nowhere in the order. */
+    /** Six nodes of seven are enough to pack, five aren't. A node that has got a label isn't in the order. */
     @Test
     void aNodeThatGotALabelLaterIsNoLongerCounted() {
         PackingPolicy<FiCaSchedulerNode> policy = policy("min-nodes", "6");
@@ -111,7 +111,7 @@ class PackingPolicyTest {
         assertEquals(7, policy.getNodesPerPartition("").size());
     }
 
-    /** What is handed in counts, not what was told a second ago. */
+    /** A look-up uses the nodes that are passed in, not those of an earlier call. */
     @Test
     void anOldListIsNotUsed() {
         PackingPolicy<FiCaSchedulerNode> policy = policy();
@@ -124,7 +124,7 @@ class PackingPolicyTest {
         assertTrue(now.containsAll(seen));
     }
 
-    /** Many threads look up while containers come and go: each gets all nodes, each once. */
+    /** Many threads look nodes up while containers start and end. Each thread gets every node exactly once. */
     @Test
     void lookUpsFromManyThreads() throws InterruptedException {
         PackingPolicy<FiCaSchedulerNode> policy = policy();

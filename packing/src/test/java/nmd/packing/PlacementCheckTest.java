@@ -11,7 +11,7 @@ class PlacementCheckTest {
     private static final String CS = "yarn.scheduler.capacity.";
     private static final String ALL = CS + "multi-node-sorting.policy";
 
-    /** Packing is registered, and no queue has it yet. */
+    /** Returns a configuration in which packing is registered, but no queue uses it. */
     private static Configuration conf(String... pairs) {
         Configuration conf = new Configuration(false);
         conf.set(CS + "multi-node-placement-enabled", "true");
