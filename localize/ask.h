@@ -66,7 +66,7 @@ struct nm_localizer_counts {
 };
 void nm_localizer_count(const struct nm_localizer_ask *ask, struct nm_localizer_counts *ret);
 
-/* Tells whether resource i is available already. */
+/* Returns whether resource i is available already. */
 bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i);
 
 /* Checks whether resource i is still on the disk, under that name (NULL: not known). If something else has removed it,

@@ -87,10 +87,10 @@ int nm_batches_put(struct nm_batches *bs, struct nm_batch *b);
  * been called for all of its resources by end_usec, later calls continue. Returns whether there may be more to do. */
 bool nm_batches_start(struct nm_batches *bs, uint64_t end_usec);
 
-/* Tells whether a worker is fetching the resource now, or the resource is in the user's own line. */
+/* Returns whether a worker is fetching the resource now, or the resource is in the user's own line. */
 bool nm_batches_serve(const struct nm_batch_places *places, const char *user);
-/* Tells that the caller no longer wants the resource. A batch without any wanted resource is given up: if it still
- * waits in line, its fetches fail at once, and if its worker runs, they are abandoned. The call may free `places`. */
+/* Marks the resource as no longer wanted. A batch without any wanted resource is given up: if it still waits in line,
+ * its fetches fail at once, and if its worker runs, they are abandoned. The call may free `places`. */
 void nm_batches_give_up(struct nm_batch_places *places);
-/* Tells that the caller wants the resource again, after nm_batches_give_up(). */
+/* Marks the resource as wanted again, after nm_batches_give_up(). */
 void nm_batches_want(struct nm_batch_places *places);

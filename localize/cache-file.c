@@ -174,7 +174,7 @@ int nm_cache_file_parse(const char *text, size_t size, const char *boot_id, stru
     return 0;
 }
 
-/* Loads one file. A time of use later than now is of another boot, and is ignored. */
+/* Loads one file. A time of last use that is later than now is of another boot, and has no meaning. */
 static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_free_ char *text = malloc(MAX_FILE_BYTES);

@@ -20,7 +20,7 @@ struct slot {
     uint64_t hash; /* of the key */
     char *strings;
     uint32_t next[2]; /* next slot in its hash chain, for both indices */
-    uint32_t app_next, app_prev; /* its neighbours in the chain of its application; app_prev 0: it has none before it */
+    uint32_t app_next, app_prev; /* neighbours in the chain of its application; app_prev 0: it is the first */
     uint32_t at;      /* its index in the heap of removable slots, plus one; 0: it isn't in the heap */
 };
 

@@ -79,7 +79,8 @@ NM_DEFINE_CLEANUP(struct nm_cache *, nm_cache_free)
  * entry may move in memory at the next call; its id does not change. */
 int nm_cache_ask(struct nm_cache *c, const struct nm_cache_key *key, uint64_t now_usec, uint64_t *ret_id);
 void nm_cache_release(struct nm_cache *c, uint64_t id, uint64_t now_usec);
-/* Keeps the caller's own data of a fetch beside the entry. The caller takes it away (NULL) before the entry leaves. */
+/* Attaches the caller's data of a fetch to the entry. The caller must detach them (NULL) before the entry is
+ * removed. */
 void nm_cache_attach(struct nm_cache *c, uint64_t id, void *fetch);
 void nm_cache_attach_checks(struct nm_cache *c, uint64_t id, void *checks);
 void nm_cache_note(struct nm_cache *c, uint64_t id, enum nm_cache_noted noted);

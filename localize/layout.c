@@ -58,7 +58,7 @@ static bool has_content(int fd, unsigned *left)
     return false;
 }
 
-/* Tells whether a directory is empty. The number of looks is limited, however large or deep it is, because the event
+/* Returns whether a directory is empty. The number of looks is limited, however large or deep it is, because the event
  * loop waits for them. */
 static bool is_empty(int fd)
 {
@@ -67,8 +67,8 @@ static bool is_empty(int fd)
     return !has_content(fd, &left);
 }
 
-/* Tells whether a resource is still there. A directory without files counts as gone: cleaners of temporary files remove
- * files before the directories that they leave empty. */
+/* Returns whether a resource is still there. A directory without files counts as gone: cleaners of temporary files
+ * remove files before the directories that they leave empty. */
 bool nm_layout_is_there(int local_fd, const struct nm_cache_entry *e, const char *name)
 {
     _cleanup_free_ char *target = nm_layout_target(".", e), *path = NULL;

@@ -20,7 +20,7 @@
 /* Returns the path of N, which the caller frees. NULL: no memory. */
 char *nm_layout_target(const char *local_dir, const struct nm_cache_entry *entry);
 
-/* Tells whether a fetched resource is still as it was fetched, as far as one look can tell. name: its name in its
+/* Returns whether a fetched resource is still as it was fetched, as far as one look can tell. name: its name in its
  * directory; NULL: only the directory is looked for. A file must have its size. A directory must contain more than
  * directories, if it had any bytes. A resource that cannot be looked at, or has too many directories for that, counts
  * as there. */

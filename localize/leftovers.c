@@ -69,7 +69,7 @@ static void end_round(struct user *u)
     wait_for_round(u);
 }
 
-/* The items that are being tried are not in the list, so those that fail again go to its end. */
+/* Begins a round. Items that are being tried are not in the list, so those that fail again go to its end. */
 static int on_round(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct user *u = userdata;

@@ -32,7 +32,7 @@ struct nm_leftovers *nm_leftovers_free(struct nm_leftovers *l);
 NM_DEFINE_CLEANUP(struct nm_leftovers *, nm_leftovers_free)
 
 enum {
-    NM_LEFTOVERS_E_FIRST = 1, /* it is the user's only item */
+    NM_LEFTOVERS_E_FIRST = 1, /* the failed item is the user's only one */
 };
 
 /* Reports that an attempt has failed, the first or another one. Returns 0 or NM_LEFTOVERS_E_FIRST. -ENOMEM: no more

@@ -22,7 +22,7 @@ struct nm_localizer_fetch {
     struct nm_batch_places batches;
     LIST_HEAD(, nm_localizer_wait) waits; /* one for each ask, however many names the ask has for the resource */
     uint64_t told_usec;                   /* when its progress was last reported */
-    bool is_full;                         /* there is no room for it */
+    bool is_full;                         /* there is no room for the resource */
 };
 
 /* Links an ask to the fetch of one of its resources. ask NULL: it is in no list. */

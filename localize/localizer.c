@@ -158,7 +158,7 @@ static void on_room(void *userdata)
     (void)nm_localizer_begin_turn(userdata);
 }
 
-/* Tells whether progress may be reported again. False: the last report is too recent. */
+/* Returns whether progress may be reported again. False: the last report is too recent. */
 static bool is_due(uint64_t *told_usec, uint64_t now_usec)
 {
     if (*told_usec > 0 && now_usec - *told_usec < TELL_USEC)

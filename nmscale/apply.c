@@ -93,7 +93,7 @@ static const char *state_of(const struct nm_scale_model *m, const struct nm_scal
     return node ? node->state : "";
 }
 
-/* Tells whether the node is decommissioned. A NodeManager that shuts down may sign off or fall silent, so it may also
+/* Returns whether the node is decommissioned. A NodeManager that shuts down may sign off or fall silent, so it may also
  * be SHUTDOWN or LOST. */
 static bool is_gone(const char *state)
 {
@@ -123,7 +123,7 @@ static size_t look_at_targets(const struct nm_scale_model *m, struct nm_scale_re
     return waiting;
 }
 
-/* Tells whether demand has returned. Without memory for the list it returns false; the time-out still applies. */
+/* Returns whether demand has returned. Without memory for the list it returns false; the time-out still applies. */
 static bool demand_is_back(const struct nm_scale_model *m, const struct nm_scale_result *res)
 {
     _cleanup_free_ struct nm_scale_capacity *theirs = calloc(res->n + 1, sizeof *theirs);
@@ -146,7 +146,7 @@ struct waiting {
 };
 
 /*
- * Tells whether the ResourceManager has ended, or is no longer active. A ResourceManager that starts or takes over
+ * Returns whether the ResourceManager has ended, or is no longer active. A ResourceManager that starts or takes over
  * forcibly decommissions all hosts on the exclude file, with their running containers, and keeps no list of graceful
  * ones. So nmscale removes the hosts from the file before that if possible: a start takes seconds, and nmscale looks
  * once per --poll interval. A ResourceManager that is slow or unreachable is waited for, because it may not have ended.

@@ -80,7 +80,7 @@ static int compare_hosts(const void *a, const void *b)
     return strcmp((*(const struct nm_scale_node *const *)a)->host, (*(const struct nm_scale_node *const *)b)->host);
 }
 
-/* Tells whether the node exists: a NodeManager that returned on another port leaves its old entry behind as LOST. */
+/* Returns whether the node exists: a NodeManager that returned on another port leaves its old entry behind as LOST. */
 static bool is_there(const struct nm_scale_node *n)
 {
     return nm_scale_is_running(n) || nm_streq(n->state, "UNHEALTHY") || nm_streq(n->state, "DECOMMISSIONING");
@@ -167,7 +167,7 @@ static struct rest left_with_label(const struct nm_scale_verdict *verdicts, size
     return rest;
 }
 
-/* Tells whether waiting requests need the node. Only nodes of the default partition can take the requests that the
+/* Returns whether waiting requests need the node. Only nodes of the default partition can take the requests that the
  * metrics count. */
 static bool is_wanted(const struct stock *s, const struct nm_scale_node *n)
 {
@@ -270,8 +270,8 @@ static bool partition_wants(const struct nm_scale_model *model, const char *labe
     return theirs && nm_scale_is_short(model, label, mb, vcores);
 }
 
-/* Tells whether demand has returned. `without` has the capacities from the time of choice, because the ResourceManager
- * reports no free room for a node that is being decommissioned. */
+/* Returns whether demand has returned. `without` has the capacities from the time of choice, because the
+ * ResourceManager reports no free room for a node that is being decommissioned. */
 bool nm_scale_demand_is_back(const struct nm_scale_model *model, const struct nm_scale_capacity *without, size_t n)
 {
     for (size_t i = 0; i < model->n_waiting; i++)

@@ -55,7 +55,7 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason);
 const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,
                                  uint64_t now_msec, char *buf, size_t size);
 
-/* Tells whether demand has returned: more waits in a partition than its running nodes except `without` have room for,
+/* Returns whether demand has returned: more waits in a partition than its running nodes except `without` have room for,
  * and the nodes in `without`, each of this capacity, would help. Requests that none of these nodes could take don't
  * count, except in a partition with a name, where the sizes of requests aren't known. */
 struct nm_scale_capacity {

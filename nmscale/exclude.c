@@ -150,7 +150,7 @@ int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n)
     return 0;
 }
 
-/* Tells whether the ResourceManager reads the file as XML, which depends on its ending. It would read XML in a file
+/* Returns whether the ResourceManager reads the file as XML, which depends on its ending. It would read XML in a file
  * with another ending as hosts called "<host>". */
 static bool is_xml(const char *path, const char *text)
 {

@@ -13,7 +13,7 @@
 #define NM_SCALE_EXCLUDE_MARK "# nmscale"
 #define NM_SCALE_EXCLUDE_MOST (4 << 20)
 
-/* Tells whether the host is excluded, by nmscale or an administrator. */
+/* Returns whether the host is excluded, by nmscale or an administrator. */
 bool nm_scale_exclude_has(const char *text, const char *host);
 
 /* Return the text with the missing hosts added, or without those of the hosts that nmscale has added. NULL: no

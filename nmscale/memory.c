@@ -85,7 +85,7 @@ const struct nm_scale_known_app *nm_scale_memory_app(const struct nm_scale_memor
     return m->n_apps > 0 ? bsearch(&key, m->apps, m->n_apps, sizeof key, compare_app) : NULL;
 }
 
-/* Tells whether this look continues the last one. A clock that was set back interrupts, too: no time in the future is
+/* Returns whether this look continues the last one. A clock that was set back interrupts, too: no time in the future is
  * kept. */
 static bool goes_on(const struct nm_scale_memory *m, uint64_t now_msec, uint64_t max_gap_msec)
 {

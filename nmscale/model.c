@@ -50,7 +50,7 @@ bool nm_scale_is_running(const struct nm_scale_node *n)
     return nm_streq(n->state, "RUNNING");
 }
 
-/* Tells whether the node is Low. All counts must be 0, because each misses some use: opportunistic containers don't
+/* Returns whether the node is Low. All counts must be 0, because each misses some use: opportunistic containers don't
  * count as the scheduler's memory, and a container in a node's queue isn't among its containers. */
 bool nm_scale_is_low(const struct nm_scale_node *n)
 {

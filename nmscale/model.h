@@ -15,7 +15,7 @@
 #define NM_SCALE_NODES_MAX 20000
 #define NM_SCALE_APPS_MAX 50000
 #define NM_SCALE_LABELS_MAX 1000 /* partitions */
-#define NM_SCALE_WORD_MAX 255 /* of a host, an id, a label */
+#define NM_SCALE_WORD_MAX 255 /* length limit of a host, an id, a label */
 
 struct nm_scale_node {
     char *id;    /* host:port */
@@ -78,7 +78,7 @@ void nm_scale_waiting_free(struct nm_scale_waiting *waiting, size_t n);
 
 bool nm_scale_is_running(const struct nm_scale_node *n);
 
-/* Tells whether the node is Low: it is running and empty. */
+/* Returns whether the node is Low: it is running and empty. */
 bool nm_scale_is_low(const struct nm_scale_node *n);
 
 /* Finds a node by its id; NULL: not found. */
@@ -86,7 +86,7 @@ const struct nm_scale_node *nm_scale_find_node(const struct nm_scale_model *m, c
 
 bool nm_scale_has_labels(const struct nm_scale_model *m);
 
-/* Tells whether a partition with a name has less room (`mb` and `vcores` in total) than its waiting requests need, as
+/* Returns whether a partition with a name has less room (`mb` and `vcores` in total) than its waiting requests need, as
  * if requests could be split at will. So false doesn't guarantee that all of them fit. */
 bool nm_scale_is_short(const struct nm_scale_model *m, const char *label, uint64_t mb, uint64_t vcores);
 

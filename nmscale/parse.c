@@ -61,7 +61,7 @@ static json_t *page_entry(const struct page *p, size_t i)
     return json_is_array(p->list) ? json_array_get(p->list, i) : p->list;
 }
 
-/* Tells whether the page has no outer object. That is so for the page of containers (3.4). */
+/* Returns whether the page has no outer object. That is so for the page of containers (3.4). */
 static bool is_bare(const char *outer)
 {
     return nm_streq(outer, "containers");

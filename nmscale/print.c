@@ -74,8 +74,8 @@ static void fill(const struct nm_scale_finding *f, size_t i, char cells[COLUMNS]
     (void)nm_scale_reason_text(v, f->rules, f->now_msec, cells[4], TEXT_MAX);
 }
 
-/* Tells whether a node is shown, in the table and in JSON: by default only nodes that can go, since thousands of other
- * nodes would be long. */
+/* Returns whether a node is shown, in the table and in JSON: by default only nodes that can go, since thousands of
+ * other nodes would be long. */
 static bool is_shown(const struct nm_scale_finding *f, size_t i)
 {
     return f->all || f->verdicts[i].reason == NM_SCALE_GIVE;

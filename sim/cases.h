@@ -17,7 +17,7 @@
 
 struct nm_sim_case {
     char name[64];
-    char sets[160]; /* the assignments behind the name; "" if the name shows them or there are none */
+    char sets[160]; /* the assignments behind the name; "" if there are none or the name shows them */
     struct nm_config *config;
 };
 

@@ -221,7 +221,7 @@ static int take_header(struct load *l, const json_t *j)
         return complain_value(l, "nmd_trace", version, "1, the one version that this nmsim knows");
     if (json_is_string(host))
         (void)snprintf(h->host, sizeof h->host, "%s", json_string_value(host));
-    /* it becomes part of the title, which terminals and gnuplot read */
+    /* the host becomes part of the title, which terminals and gnuplot read */
     for (char *p = h->host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-' && *p != '_')
             *p = '?';

@@ -36,7 +36,7 @@ static const struct nm_use *use_at(struct pending *p)
     return &c->points[p->cursor];
 }
 
-/* Tells whether the job would be killed at its own limit under any policy. */
+/* Returns whether the job would be killed at its own limit under any policy. */
 static bool is_hopeless(const struct oracle *o, const struct nm_job *job)
 {
     for (size_t i = 0; o->s->memory_limits && i < job->curve.n; i++)

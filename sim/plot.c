@@ -15,7 +15,7 @@
 #include "sim/report.h"
 #include "util/parse.h"
 
-#define LINES_MAX 7 /* more curves in one panel can't be told apart */
+#define LINES_MAX 7 /* more curves in one panel can't be distinguished */
 #define WIDTH 1200
 #define HEIGHT 1320
 
@@ -44,7 +44,7 @@ int nm_plot_check_path(const char *path, char **ret_message)
                    path);
 }
 
-/* Tells whether gnuplot is installed. popen() succeeds with any command, and a failure would be noticed only at its
+/* Returns whether gnuplot is installed. popen() succeeds with any command, and a failure would be noticed only at its
  * end, with a message of the shell. */
 static bool have_gnuplot(void)
 {

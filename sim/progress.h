@@ -2,12 +2,11 @@
 #pragma once
 
 /*
- * What nmsim says on standard error while it works: the step, how far it is, and the time since nmsim was started.
- * A thread says it whenever standard error has been silent for two seconds, so a step that waits (for a pipe, for
- * gnuplot) is covered as well as one that computes. On a terminal it is one line that is rewritten, elsewhere one
- * line each time.
+ * Progress of nmsim on standard error: the step, how far it is, and the time since nmsim was started. A thread prints
+ * it whenever standard error has been silent for two seconds, so a step that waits (for a pipe, for gnuplot) is covered
+ * as well as one that computes. On a terminal it is one line that is rewritten, elsewhere a new line each time.
  *
- * There is one progress per process. Without nm_progress_start() the other functions only remember what they are told.
+ * There is one progress per process. Without nm_progress_start() the other functions only store their arguments.
  */
 
 #include <stdint.h>

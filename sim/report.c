@@ -260,7 +260,7 @@ static void print_row(const struct nm_sim_result *r, const struct nm_sim_result 
             nm_report_gain(r, off), alarm_of(r));
 }
 
-/* Tells whether guaranteed containers are unharmed. Some lost opportunistic work is acceptable. */
+/* Returns whether guaranteed containers are unharmed. Some lost opportunistic work is acceptable. */
 static bool is_harmless(const struct nm_sim_result *r, const struct nm_sim_result *off)
 {
     return r->oom_guaranteed == 0 && r->n_violations == 0 &&
@@ -291,7 +291,7 @@ static void print_best(const struct nm_sim_result *results, size_t n, FILE *f)
 
 #define WIDE 116 /* columns of a row, beside its name */
 
-/* Tells whether the output is a narrow terminal. A pipe or a file gets all columns. */
+/* Returns whether the output is a narrow terminal. A pipe or a file gets all columns. */
 static bool is_narrow(FILE *f, int width)
 {
     struct winsize size;

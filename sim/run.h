@@ -10,7 +10,7 @@
 
 #define NM_SIM_BUCKETS 300 /* points of the curves that are plotted */
 
-/* A stretch of time, for plots. */
+/* An interval of time, for plots. */
 struct nm_sim_bucket {
     uint64_t usec; /* time accounted in it */
     double memory, cpu, memory_most, memory_allocated; /* shares of the capacity */

@@ -311,7 +311,7 @@ static int use_from_end(struct nm_job *job)
     return nm_curve_add(&job->curve, &use);
 }
 
-/* Tells whether the job exceeded its own limit, for which the kernel would kill it under any configuration. Otherwise
+/* Returns whether the job exceeded its own limit, for which the kernel would kill it under any configuration. Otherwise
  * the slice or the node was out of memory, and other containers were the cause. */
 static bool died_of_itself(const struct nm_job *job)
 {

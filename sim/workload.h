@@ -39,7 +39,7 @@ struct nm_curve {
 
 /* How a job ended in the recording. */
 enum nm_job_end {
-    NM_JOB_ALIVE,  /* it did not end */
+    NM_JOB_ALIVE,  /* the job did not end */
     NM_JOB_DONE,   /* by itself, or at a user's request */
     NM_JOB_KILLED, /* killed by nmd or the kernel before it was done */
 };
@@ -58,7 +58,7 @@ struct nm_job {
     bool present;      /* it was running when the trace began */
     uint64_t ran_usec; /* if present: how long it had run */
     struct nm_curve curve;
-    uint64_t run_usec; /* progress at which it is done */
+    uint64_t run_usec; /* progress at which the job is done */
     /* how it went in the recording */
     bool started, refused;
     enum nm_job_end end;

@@ -130,8 +130,8 @@ static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container
     return NM_MAX(w->settings.squeeze_floor_millicores, quota);
 }
 
-/* Tells whether a container gets CPU. One that is being launched, frozen or killed wants none, and gets no part of the
- * quota. */
+/* Returns whether a container gets CPU. One that is being launched, frozen or killed wants none, and gets no part of
+ * the quota. */
 static bool takes_part(const struct nm_policy_container *v, enum nm_execution_type type)
 {
     return v->type == type && v->state == NM_RUNNING;
@@ -292,7 +292,7 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Tells whether nmd would take an extra sample now. As in agent/node/growth-probe.c, it would if memory can be taken
+ * Returns whether nmd would take an extra sample now. As in agent/node/growth-probe.c, it would if memory can be taken
  * back from some container and has grown enough since the last sample. The check is made at the end of each step with
  * growth, while nmd glances every 20 ms. nmd's glances at the CPU are omitted: between two samples only memory triggers
  * a round.
@@ -312,8 +312,8 @@ bool nm_world_worth_a_sample(const struct nm_world *w)
     return w->glance && nm_policy_judge_growth(&w->settings, w->in_use_bytes, grown) != NM_GROWTH_SMALL;
 }
 
-/* Tells whether memory exceeds a limit: nm.slice's memory.max, which is the capacity, if the kernel supports it, or the
- * node's memory. The slice's limit is for containers only; the node's memory is shared with the system. */
+/* Returns whether memory exceeds a limit: nm.slice's memory.max, which is the capacity, if the kernel supports it, or
+ * the node's memory. The slice's limit is for containers only; the node's memory is shared with the system. */
 bool nm_world_over_limit(const struct nm_world *w, uint64_t *ret_excess)
 {
     uint64_t slice = w->load->header.feature[NM_CGROUP_MEMORY_LIMITS]

@@ -340,7 +340,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     c->view.admitted = true;
     c->view.started_usec = w->now_usec - job->ran_usec;
     begin_running(w, c);
-    /* it has been measured long enough */
+    /* the container counts as measured for long enough */
     c->view.measured = (struct nm_resources){c->memory_bytes, c->wanted};
     c->view.n_samples = w->settings.warmup_samples;
     return 0;

@@ -51,7 +51,7 @@ int nm_java_escape(struct nm_java_regex *r, struct nm_java_escape *ret);
 
 /* Skips \Q and \E. */
 void nm_java_skip_marks(struct nm_java_regex *r);
-/* Tells whether this text comes next and is not quoted. */
+/* Returns whether this text comes next and is not quoted. */
 bool nm_java_is_at(const struct nm_java_regex *r, const char *text);
 /* Takes the next character literally. Must not be called at the end. */
 unsigned nm_java_take(struct nm_java_regex *r);

@@ -30,7 +30,7 @@ static ssize_t copy_bytes(int from_fd, int to_fd)
     return n;
 }
 
-/* Tells whether the kernel can't copy between these files. copy_file_range() fails with EXDEV for some pairs of file
+/* Returns whether the kernel can't copy between these files. copy_file_range() fails with EXDEV for some pairs of file
  * systems. */
 static bool is_lacking(int error)
 {

@@ -58,7 +58,7 @@ static void print_default_base(const struct nm_work *work, const struct nm_uri *
     (void)snprintf(buf, size, "%s://%s:%u", has_tls(work, uri) ? "https" : "http", uri->host, port);
 }
 
-/* Tells whether the user's name was refused. By default a name node accepts any name through RPC, but through WebHDFS
+/* Returns whether the user's name was refused. By default a name node accepts any name through RPC, but through WebHDFS
  * only names that begin with a letter. */
 static bool is_refused_name(const char *user, const char *text)
 {
@@ -85,7 +85,7 @@ static int refused(const struct nm_http_answer *answer, const char *user, const 
     return nm_fail(ret_message, r, "%s refuses: %s: %s", base, class, text);
 }
 
-/* Follows a redirect without curl, which would use an incorrect user name in the location unchanged. */
+/* Follows a redirect to a data node here and not in curl, because the user name in the location may need correction. */
 static int follow(struct nm_fetch *f, struct nm_http_request *request, struct nm_http_answer *answer,
                   char **ret_message)
 {

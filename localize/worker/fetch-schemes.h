@@ -27,7 +27,7 @@ struct nm_fetch_to {
     const char *name;
 };
 
-/* The source is a directory. */
+/* Outcome: the source is a directory. */
 #define NM_FETCH_E_DIRECTORY 1
 
 /* Opens a file or directory of this host. The caller owns *ret_fd. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See http.h. One request at a time. */
+/* See http.h. A client makes one request at a time. */
 
 #include "localize/worker/http.h"
 

@@ -52,5 +52,5 @@ NM_DEFINE_CLEANUP(struct nm_http *, nm_http_free)
 int nm_http_get(struct nm_http *h, const struct nm_http_request *request, struct nm_http_answer *ret,
                 char **ret_message);
 
-/* Tells whether the failure may be temporary. */
+/* Returns whether the failure may be temporary. */
 bool nm_http_may_pass(int r);

@@ -15,5 +15,6 @@
  */
 int nm_inside_clean(const char *name, char ret[static PATH_MAX]);
 
-/* Tells whether a symlink with this target always leads further down from its place, whatever other links there are. */
+/* Returns whether a symlink with this target always leads further down from its place, whatever other links there
+ * are. */
 bool nm_inside_is_plain(const char *target);

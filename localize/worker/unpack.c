@@ -40,8 +40,8 @@ static void unpack_free(struct unpack **u)
     free(*u);
 }
 
-/* Tells whether a name has this ending. A name that is only the ending doesn't count, because the directory would have
- * an empty name. */
+/* Returns whether a name has this ending. A name that is only the ending doesn't count, because the directory would
+ * have an empty name. */
 static bool ends_with(const char *name, const char *ending)
 {
     size_t len = strlen(name), n = strlen(ending);
@@ -340,7 +340,7 @@ static int make_symlink(struct unpack *u, struct archive_entry *e, const char *p
     return symlinkat(target, parent_fd, name) < 0 ? entry_failed(u, -errno, path, strerror(errno)) : 0;
 }
 
-/* Tells whether hard links aren't supported, or the file has as many as the file system allows. */
+/* Returns whether hard links aren't supported, or the file has as many as the file system allows. */
 static bool is_without_links(int error)
 {
     return error == EMLINK || error == EXDEV || nm_error_is_not_supported(error);

@@ -44,7 +44,7 @@ static int listen_somewhere(struct sockaddr_un *sa, socklen_t *size)
     return fd;
 }
 
-/* Sends what the socket accepts at once, and then shuts it down. */
+/* Sends what the socket accepts at once, and then shuts down the sending side. */
 static void send_all(int fd, const uint8_t *data, size_t size)
 {
     (void)send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -30,7 +30,7 @@ bool peer_turn(struct peer *p, uint64_t wait_usec);
 
 /* Waits for the next frame and returns its content. False: the other side has closed. Aborts if neither happens. */
 bool peer_frame(struct peer *p, struct wire_out *ret);
-/* Tells whether a complete frame has arrived. */
+/* Returns whether a complete frame has arrived. */
 bool peer_has_frame(const struct peer *p);
 /* Sends a packet of up to three messages as a frame. */
 void peer_send(struct peer *p, const struct nm_bytes *messages, size_t n);

@@ -62,7 +62,7 @@ final class NodeOrder {
         return ordered;
     }
 
-    /** Tells whether there are enough nodes to pack. It stops counting at the minimum. */
+    /** Returns whether there are enough nodes to pack. It stops counting at the minimum. */
     private boolean enough(Collection<? extends SchedulerNode> nodes) {
         int wanted = settings.minNodes;
         if (nodes.size() < wanted) {
@@ -80,7 +80,7 @@ final class NodeOrder {
     }
 
     /**
-     * Tells whether the node may get containers. A node that is being decommissioned must become empty; the scheduler
+     * Returns whether the node may get containers. A node that is being decommissioned must become empty; the scheduler
      * reduces its size to the allocation, but only with its next heartbeat. The scheduler also removes unhealthy and
      * lost nodes a moment later. A node without capacity can't hold a container.
      */

@@ -59,7 +59,7 @@ final class PolicySetup {
     }
 
     /**
-     * Tells whether queues are configured in a file. A store in leveldb or ZooKeeper can't be read here, because only
+     * Returns whether queues are configured in a file. A store in leveldb or ZooKeeper can't be read here, because only
      * the scheduler may use it.
      */
     private static boolean readsTheFile(Configuration conf) {
