@@ -38,7 +38,7 @@ struct nm_batch {
     struct nm_job *job; /* NULL: it waits in line */
     uid_t uid;
     gid_t gid;
-    char *user, *account; /* account NULL: any with that uid */
+    char *user, *account; /* account NULL: the first account with that uid */
     json_t *settings, *items;
     struct nm_batch_entry *entries;
     size_t n, room, n_wanted, n_begun;

@@ -28,7 +28,7 @@ struct nm_batches_params {
     unsigned max_workers; /* limit on fetching workers; line.h may allow a few more */
     uint64_t worker_max_bytes;
     uint64_t silent_usec; /* a worker that reports nothing for this long is killed */
-    uint64_t stalled_usec; /* so is one that reports, but receives no byte for this long */
+    uint64_t stalled_usec; /* a worker that reports, but receives no byte for this long, is killed */
     /* A worker is about to be started for the resource. If this returns a negative errno, the worker is not started,
      * and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
@@ -61,7 +61,7 @@ LIST_HEAD(nm_batch_places, nm_batch_entry);
 struct nm_batch_owner {
     uid_t uid;
     gid_t gid;
-    const char *account; /* gives the supplementary groups, copied; NULL: the uid's first account does */
+    const char *account; /* account whose supplementary groups are used, copied; NULL: the uid's first account */
 };
 
 /* Makes a batch with room for n resources. `settings` are copied into its work (work.h); they may be NULL. user: the

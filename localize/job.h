@@ -17,7 +17,7 @@ struct nm_job_params {
     int program_fd; /* of nm-localizer, opened when nmd began */
     uid_t uid;
     gid_t gid;
-    const char *account; /* gives the supplementary groups; NULL: the uid's first account does */
+    const char *account; /* account whose supplementary groups are used; NULL: the uid's first account */
     const char *work; /* text for its standard input */
     size_t n; /* number of resources in the work */
     uint64_t most_memory_bytes; /* limit on its writable memory; it may lift the limit for a command */

@@ -29,9 +29,9 @@ struct nm_localizer_params {
     gid_t public_gid;
     uint64_t cache_max_bytes;
     unsigned max_workers;
-    uint64_t worker_max_bytes; /* of memory */
+    uint64_t worker_max_bytes; /* limit on a worker's memory */
     uint64_t silent_usec;      /* a worker that reports nothing for this long is killed; 0: five minutes */
-    uint64_t stalled_usec;     /* so is one that receives no byte for this long; 0: four times silent_usec */
+    uint64_t stalled_usec;     /* a worker that receives no byte for this long is killed; 0: four times silent_usec */
     uint64_t checked_usec;     /* a tree found whole is not checked again for this long; 0: ten seconds */
     uint64_t retry_first_usec, retry_most_usec; /* pauses of leftovers.h; 0: its defaults */
     void (*tell)(int level, const char *sentence); /* writes to the node's log; may be NULL */

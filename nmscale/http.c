@@ -11,7 +11,7 @@ struct nm_scale_http {
     CURL *curl;
     const volatile bool *stop;
     char reason[CURL_ERROR_SIZE];
-    char *body; /* of the request under way */
+    char *body; /* body of the present request */
     size_t size, room, most;
     bool too_large;
 };

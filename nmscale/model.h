@@ -21,7 +21,7 @@ struct nm_scale_node {
     char *id;    /* host:port */
     char *host;
     char *http;  /* host:port of the NodeManager's own pages, "" if it is gone */
-    char *label; /* its partition, "" is the default one */
+    char *label; /* its partition; "": the default partition */
     char *state; /* as YARN spells it: RUNNING, DECOMMISSIONING, ... */
     uint64_t containers, opportunistic, queued;
     uint64_t used_mb, used_vcores, free_mb, free_vcores;
@@ -30,8 +30,8 @@ struct nm_scale_node {
 /* An application that runs, or waits for its first container. */
 struct nm_scale_app {
     char *id;
-    bool accepted; /* it waits for a master: the first, or another one after a failure */
-    bool fresh;    /* it waits for its first master: it can't have data on any node yet */
+    bool accepted; /* the application waits for a master: the first, or another one after a failure */
+    bool fresh;    /* the application waits for its first master: it can't have data on any node yet */
     bool seen;     /* `nodes` is known; false: the ResourceManager could not be asked */
     char **nodes;  /* ids of the nodes where it has containers now */
     size_t n_nodes;
@@ -51,7 +51,7 @@ struct nm_scale_waiting {
 /* Whether a NodeManager has answered which applications it has. */
 enum nm_scale_told {
     NM_SCALE_NOT_ASKED,
-    NM_SCALE_SILENT, /* it was asked, and gave no valid answer */
+    NM_SCALE_SILENT, /* the node was asked, and gave no valid answer */
     NM_SCALE_TOLD,
 };
 

@@ -15,7 +15,7 @@ struct nm_scale_rm {
     struct nm_scale_http *http;
     const char *const *urls; /* http://host:port, without a trailing slash */
     size_t n_urls;
-    size_t active; /* the one that answered last */
+    size_t active; /* index of the address that answered last */
     bool ask_nodes; /* ask the Low NodeManagers, too: /ws/v1/node/apps */
 };
 

@@ -34,8 +34,8 @@
 /* The state of a job while its recording is read. */
 struct follower {
     bool running;
-    uint64_t since_usec;    /* if running: time up to which progress is counted */
-    uint64_t progress_usec; /* progress at that time */
+    uint64_t since_usec;    /* if running: start of the present stretch of running */
+    uint64_t progress_usec; /* progress before that stretch */
     bool resumed;           /* the next sample includes a part of its pause */
     struct nm_use use;      /* last row */
 };

@@ -15,7 +15,7 @@
 struct walk {
     struct nm_fetch_tree *tree;
     const struct nm_uri *uri;
-    const char *path; /* of the directory */
+    const char *path; /* path of the directory */
 };
 
 static int copy_all(struct nm_fetch_tree *t, const struct nm_uri *uri, const char *path, int to_fd, unsigned depth,

@@ -24,7 +24,7 @@ struct nm_http {
     CURL *curl;
     char reason[CURL_ERROR_SIZE];
     char *system_ca_file, *system_ca_dir; /* curl's default store; NULL: curl has none of this kind */
-    const struct nm_http_request *request; /* under way */
+    const struct nm_http_request *request; /* the present request */
     size_t header_bytes;
     uint64_t body_bytes;
     char *text;

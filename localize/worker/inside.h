@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#define NM_INSIDE_MAX_DEPTH 64 /* the deepest of Hadoop's and Python's have a dozen */
+#define NM_INSIDE_MAX_DEPTH 64 /* the deepest archives of Hadoop and Python have a dozen levels */
 
 /*
  * Returns the name as a path beneath the directory, as tar and Java read it: without ".", doubled and leading slashes,

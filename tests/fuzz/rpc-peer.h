@@ -20,7 +20,7 @@ struct peer {
     bool ended; /* the other side has closed */
 };
 
-/* fd is the peer's. */
+/* Takes ownership of fd. */
 void peer_init(struct peer *p, sd_event *event, int fd);
 void peer_done(struct peer *p);
 
