@@ -1,4 +1,4 @@
-# agent/: the core. nmd.c is the one main() that knows every folder.
+# agent/: the core.
 noinst_LTLIBRARIES += libnm-agent.la
 # what all of its rooms share, and what stands beside them
 libnm_agent_la_SOURCES = \
@@ -131,8 +131,3 @@ libnm_agent_la_SOURCES += \
 	%D%/manager/recorder.c %D%/manager/recorder.h
 libnm_agent_la_LIBADD = libnm-monitor.la libnm-cgroup.la libnm-util.la \
 	$(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
-
-# The daemon. GNU ld wants the libraries in order of use: the interface before the core that it calls.
-sbin_PROGRAMS += nmd
-nmd_SOURCES = %D%/nmd.c %D%/instance.c %D%/instance-children.c %D%/instance.h
-nmd_LDADD = libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)

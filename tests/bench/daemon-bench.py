@@ -72,7 +72,7 @@ class Node:
             time.sleep(0.01)
         self.log = open(self.dir / "nmd.log", "w")
         self.process = subprocess.Popen(
-            [str(build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
+            [str(build / "nmd/nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket, "--state-dir",
              str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice, "--backend", "direct",
              "--node-proc", str(self.dir / "proc"), *options],
             stderr=self.log, stdin=subprocess.DEVNULL)

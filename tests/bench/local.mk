@@ -30,7 +30,7 @@ BUILT_SOURCES += $(master_messages)
 CLEANFILES += $(master_messages)
 EXTRA_DIST += %D%/daemon-bench.py %D%/vm %D%/packing %D%/masters
 
-bench: $(bench_programs) first-instruction nmd nm-shim nmctl/nmctl
+bench: $(bench_programs) first-instruction nmd/nmd nmd/nm-shim nmctl/nmctl
 	@for b in $(bench_programs); do ./$$b || test $$? -eq 77 || exit 1; done
 	$(srcdir)/%D%/daemon-bench.py --build . || test $$? -eq 77
 
@@ -43,6 +43,6 @@ bench-packing:
 	$(srcdir)/%D%/packing/bench.py --build .
 
 # Masters of YARN applications by way of their node, beside Hadoop's own NodeManager, with a stock ResourceManager: three minutes.
-bench-masters: nmd nm-shim nm-localizer nm-shuffle nmctl/nmctl master-probe
+bench-masters: nmd/nmd $(started_by_nmd) nmctl/nmctl master-probe
 	$(srcdir)/%D%/masters/bench.sh .
 .PHONY: bench bench-vm bench-packing bench-masters

@@ -43,7 +43,7 @@ class Node:
             "[health]\ndisk-min-free = 0\n")
         self.log = open(self.dir / "nmd.log", "w")
         self.process = subprocess.Popen(
-            [str(self.build / "nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket,
+            [str(self.build / "nmd/nmd"), "--config", str(self.dir / "nmd.conf"), "--socket", self.socket,
              "--state-dir", str(self.dir / "state"), "--runtime-dir", str(self.dir / "run"), "--slice", self.slice],
             stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
         patience = progress.Patience("nmd does not answer", self.process, self.dir / "nmd.log")

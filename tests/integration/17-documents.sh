@@ -24,7 +24,7 @@ mapfile -t all < <(cd "$documents" && printf '%s\n' README.md docs/*.md docs/dec
 # Under the names that they are installed by.
 bin=$dir/bin
 mkdir "$bin"
-for program in nmd nmctl/nmctl sim/nmsim nmscale/nmscale; do
+for program in nmd/nmd nmctl/nmctl sim/nmsim nmscale/nmscale; do
     [ -x "$NMD_TEST_BUILD/$program" ] || program=${program##*/}
     ln -s "$NMD_TEST_BUILD/$program" "$bin"
 done

@@ -10,7 +10,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../ask.sh"
 
 : "${NMD_TEST_BUILD:?run me with tests/integration/run --build DIR}"
-NMD=$NMD_TEST_BUILD/nmd
+NMD=$NMD_TEST_BUILD/nmd/nmd
 NMCTL=$NMD_TEST_BUILD/nmctl/nmctl
 [ -x "$NMCTL" ] || NMCTL=$NMD_TEST_BUILD/nmctl
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -126,8 +126,8 @@ node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample show
 }
 
 # A build with sanitizers is several times as slow, and keeps what was freed.
-sanitized() { grep -q __asan_init "$NMD_TEST_BUILD/nmd"; }
-counts_coverage() { grep -q __gcov_dump "$NMD_TEST_BUILD/nmd"; }
+sanitized() { grep -q __asan_init "$NMD_TEST_BUILD/nmd/nmd"; }
+counts_coverage() { grep -q __gcov_dump "$NMD_TEST_BUILD/nmd/nmd"; }
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 

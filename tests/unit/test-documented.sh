@@ -46,7 +46,7 @@ same "nmctl(1), options of every verb" "$everywhere" \
 options_of() { # MANUAL
     manual "$1" | awk '/^\.SH/ { here = /OPTIONS/ } here && after { print; after = 0 } /^\.TP/ { after = 1 }' | of_manual
 }
-same "nmd(8)" "$("$PWD/nmd" --help | of_help)" "$(options_of nmd.8)"
+same "nmd(8)" "$("$PWD/nmd/nmd" --help | of_help)" "$(options_of nmd.8)"
 nmsim=${NMSIM:-$PWD/sim/nmsim}
 helped=$("$nmsim" --help | of_help)
 same "nmsim(1)" "$helped" "$(options_of nmsim.1)"

@@ -6,7 +6,7 @@
  * lock is a file named after the slice in a directory that depends on the user alone, and not on any option.
  */
 
-#include "agent/instance.h"
+#include "nmd/instance.h"
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -10,7 +10,7 @@
  * only root can open: we hold the lock, so whoever else has the file open got the descriptor by fork().
  */
 
-#include "agent/instance.h"
+#include "nmd/instance.h"
 
 #include <dirent.h>
 #include <limits.h>

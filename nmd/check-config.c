@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * See check-config.h. Each part has a check with the messages of its start. All parts are checked, whatever is wrong
+ * with one of them, so that one run names all that has to be corrected.
+ */
+
+#include "nmd/check-config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nmd/instance.h"
+#include "nmd/start-log.h"
+#include "util/refusals.h"
+
+/* Sets *ret to `dir`, or to NULL where that is refused: its contents, which couldn't be used either, aren't checked. */
+static int check_dir(const char *what, const char *dir, const char **ret)
+{
+    _cleanup_free_ char *message = NULL;
+    int r = nm_instance_check_dir(what, dir, &message);
+
+    *ret = r < 0 ? NULL : dir;
+    return nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
+}
+
+/* Returns whether the path is in the directory, or would be. */
+static bool is_below(const char *path, const char *dir)
+{
+    const size_t n = strlen(dir);
+
+    return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/* Another nmd that runs with this state directory may have the ports and directories that are checked. */
+static int check_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
+                      const struct nm_config *config)
+{
+    struct nm_daemon_yarn_buffers buffers;
+    struct nm_yarn_params p = nm_daemon_yarn_params(d, event, o, config, &buffers);
+    _cleanup_free_ char *message = NULL;
+    int r = d->yarn_settings ? nm_yarn_check(&p, nm_instance_is_running(o->state_dir), &message) : 0;
+
+    return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);
+}
+
+/* Warns of what the host lacks to be a node of the cluster but no start is refused for. Done for the host's own
+ * nmd, not for one with a configuration or state directory of its own, or for the host that --root names. */
+static int check_host(const struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
+{
+    const bool of_host = geteuid() == 0 && !o->config_given && !o->state_given &&
+                           access("/run/systemd/system", F_OK) == 0;
+    struct nm_yarn_setup_params p = nm_yarn_setup_params_of(&o->setup, NULL, NULL, nm_daemon_warn_of_yarn);
+
+    if (!d->yarn_settings || !c || (!of_host && !o->setup.root))
+        return 0;
+    p.conf_dir = o->yarn_conf ?: c->yarn_conf_dir;
+    return nm_yarn_setup_check(&p, d->yarn_settings);
+}
+
+/* Checks both configurations, whatever is wrong with one of them. *ret is nmd's, with the defaults of the cluster's. */
+static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, struct nm_config **ret)
+{
+    _cleanup_(nm_config_freep) struct nm_config *alone = NULL;
+    _cleanup_(nm_refusals_done) struct nm_refusals refusals = {};
+    _cleanup_free_ char *all = NULL, *no_node = NULL;
+    char *message = NULL;
+    int also = 0, r = nm_config_examine(o->config, o->config_given, NULL, &alone, &message);
+
+    r = nm_refusals_add(&refusals, r, message);
+    if (r == 0 && (o->yarn_conf || alone->yarn))
+        also = nm_yarn_settings_examine(o->yarn_conf ?: alone->yarn_conf_dir, nm_daemon_warn_of_yarn, NULL,
+                                        &d->yarn_settings, &no_node);
+    if (r == 0 && d->yarn_settings) {
+        r = nm_config_examine(o->config, o->config_given, d->yarn_settings->defaults, ret, &message);
+        r = nm_refusals_add(&refusals, r, message);
+    } else {
+        *ret = STEAL_PTR(alone);
+    }
+    if (r == 0)
+        r = nm_refusals_take(&refusals, &all);
+    (void)nm_daemon_refuse(NM_DAEMON_NO_CONFIG, r, all);
+    (void)nm_daemon_refuse(NM_DAEMON_NO_NODE, also, no_node);
+    return NM_MIN(r, also);
+}
+
+/* state_dir: NULL where it was refused. */
+static int check_manager(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
+                         struct nm_config *config, const char *state_dir)
+{
+    _cleanup_free_ char *message = NULL, *no_record = NULL;
+    struct nm_manager_params p = nm_daemon_manager_params(d, event, o, config);
+    int r, record = o->record ? nm_manager_check_record(o->record, &no_record) : 0;
+
+    p.state_dir = state_dir;
+    r = nm_manager_check(&p, &message);
+    (void)nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
+    return NM_MIN(r, nm_daemon_refuse(NM_DAEMON_NO_START, record, no_record));
+}
+
+/* Makes the checks of nm_daemon_start(), in its order and with its messages, but goes on after a failure. It creates
+ * and starts nothing, and keeps no lock. */
+static int check_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
+{
+    _cleanup_(nm_config_freep) struct nm_config *config = NULL;
+    struct nm_daemon_options rest = *o;
+    const char *runtime_dir, *state_dir;
+    int r = check_files(d, o, &config), also = check_dir("runtime", o->runtime_dir, &runtime_dir);
+
+    r = NM_MIN(r, also);
+    also = check_dir("state", o->state_dir, &state_dir);
+    r = NM_MIN(r, also);
+    if ((!runtime_dir && is_below(o->socket, o->runtime_dir)) || (!state_dir && is_below(o->socket, o->state_dir)))
+        rest.socket = NULL;
+    if (config) {
+        also = check_manager(d, event, o, config, state_dir);
+        r = NM_MIN(r, also);
+        also = nm_daemon_check_server(&rest, config, nm_instance_is_running(o->state_dir));
+        r = NM_MIN(r, also);
+    }
+    also = check_yarn(d, event, o, config);
+    r = NM_MIN(r, also);
+    also = check_host(d, o, config);
+    return NM_MIN(r, also);
+}
+
+int nm_daemon_check_config(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
+{
+    int r = check_start(d, event, o);
+
+    if (r >= 0)
+        printf("%s: fine\n", o->config);
+    return r;
+}

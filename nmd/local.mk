@@ -1,0 +1,29 @@
+# nmd/: the daemon, which puts all folders together.
+noinst_LTLIBRARIES += libnm-daemon.la
+libnm_daemon_la_SOURCES = \
+	%D%/check-config.c %D%/check-config.h \
+	%D%/instance.c %D%/instance.h \
+	%D%/instance-children.c \
+	%D%/options.c %D%/options.h \
+	%D%/parts.c %D%/parts.h \
+	%D%/paths.c %D%/paths.h \
+	%D%/run.c %D%/run.h \
+	%D%/signals.c %D%/signals.h \
+	%D%/start.c %D%/start.h \
+	%D%/start-log.c %D%/start-log.h
+
+# GNU ld wants the libraries in order of use: the interface before the core that it calls.
+sbin_PROGRAMS += nmd/nmd
+nmd_nmd_SOURCES = %D%/nmd.c
+nmd_nmd_LDADD = libnm-daemon.la libnm-local.la libnm-yarn.la libnm-agent.la $(MHD_LIBS)
+
+# nmd looks beside itself for the programs that it starts, and so finds those of its own build.
+started_by_nmd = nmd/nm-shim nmd/nm-localizer nmd/nm-shuffle
+noinst_DATA += $(started_by_nmd)
+CLEANFILES += $(started_by_nmd)
+nmd/nm-shim: nm-shim
+	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-shim $@
+nmd/nm-localizer: nm-localizer
+	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-localizer $@
+nmd/nm-shuffle: nm-shuffle
+	$(AM_V_GEN)$(MKDIR_P) nmd && ln -sf ../nm-shuffle $@

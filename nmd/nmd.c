@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * main() of nmd, and the one program that knows every folder. Containers outlive it: when the loop ends, nmd ends, and
+ * they keep running.
+ */
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "nmd/check-config.h"
+#include "nmd/instance.h"
+#include "nmd/options.h"
+#include "nmd/paths.h"
+#include "nmd/run.h"
+#include "nmd/start-log.h"
+#include "util/inherited.h"
+#include "util/log.h"
+
+static int exit_status(int r)
+{
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    struct nm_daemon_options o = {.backend = NM_CGROUP_BACKEND_AUTO, .listen_fd = -1};
+    static struct nm_daemon_paths paths;
+    struct nm_daemon d = {0};
+    sd_event *event = NULL;
+    int r;
+
+    nm_inherited_reset();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file size is an error of a write, EFBIG, and not our end */
+    nm_log_init(NM_LOG_AUTO);
+    if (nm_daemon_parse_argv(argc, argv, &o) < 0)
+        return 2;
+    if (o.setup.conf_dir)
+        return exit_status(nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder,
+                                             nm_daemon_warn_of_yarn));
+    nm_daemon_fill_defaults(&paths, &o);
+    if (sd_listen_fds(1) >= 1) /* forgets the variables, so that this is the only call */
+        o.listen_fd = SD_LISTEN_FDS_START;
+    (void)umask(077);
+    r = sd_event_default(&event);
+    if (r >= 0 && o.check_config)
+        r = nm_daemon_check_config(&d, event, &o);
+    else if (r >= 0)
+        r = nm_daemon_run(&d, event, &o);
+    nm_daemon_done(&d);
+    sd_event_unref(event);
+    return exit_status(r);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* nmd's command line. */
+
+#include "cgroup/cgroup.h"
+#include "yarn/setup/command.h"
+
+struct nm_daemon_options {
+    const char *config, *socket, *state_dir, *runtime_dir, *slice, *shim, *node_proc, *record, *yarn_conf;
+    struct nm_yarn_setup_options setup;
+    enum nm_cgroup_backend_kind backend;
+    bool check_config, config_given, state_given;
+    int listen_fd; /* the socket that systemd passed, or negative */
+};
+
+/* Takes the options and sets the level of the log. Checks what it can without a node; the rest fails at the start.
+ * Ends the program after --help and --version. Returns 0, or -EINVAL after a message. */
+int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See run.h. */
+
+#include "nmd/run.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "agent/agent.h"
+#include "agent/status.h"
+#include "nmd/start.h"
+#include "util/fileio.h"
+#include "util/log.h"
+
+static void raise_file_limit(void)
+{
+    struct rlimit rl;
+
+    /* About six descriptors a container, and one a client. */
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+/* On a node in trouble nmd must be heard among its containers. They don't inherit this:
+ * reset-on-fork takes a raised priority off every child, whether it was raised here or by the
+ * unit's Nice=. Under RestrictRealtime= the flag is refused, and the shim takes it off itself. Where
+ * the rest isn't allowed, nothing is lost. */
+static void raise_priority(void)
+{
+    const struct sched_param zero = {0};
+
+    (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &zero);
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+    /* With autogroups nice counts inside a session only; a session of our own may be raised as a whole. */
+    if (getsid(0) == getpid())
+        (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
+}
+
+/* What this kernel or host doesn't offer is in the log from the start on: who reads that later can't
+ * ask for the status of then. */
+static void tell_limits(struct nm_manager *m)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(m, &s);
+    for (unsigned i = 0; i < s.n_notes; i++)
+        nm_notice("limits: %s", s.notes[i]);
+}
+
+/* READY only now: units that are ordered after nmd find an nmd that answers. */
+int nm_daemon_run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
+{
+    int r;
+
+    raise_file_limit();
+    raise_priority();
+    r = nm_daemon_start(d, event, o);
+    if (r < 0)
+        return r;
+    (void)sd_event_set_watchdog(event, true); /* does nothing unless systemd asked for it */
+    (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
+    nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
+    tell_limits(d->manager);
+    r = sd_event_loop(event);
+    (void)sd_notify(0, "STOPPING=1");
+    if (r >= 0)
+        nm_manager_leave(d->manager);
+    nm_info("nmd leaves; %s", d->signs_off ? "the node has signed off from its cluster, whose containers end, and "
+                                             "others go on" : "containers go on");
+    return r;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Lines of the log that say why nmd does not start, and those with the sentences of yarn/. */
+
+#include "util/error.h"
+
+#define NM_DAEMON_NO_START "can't start"
+#define NM_DAEMON_NO_SERVER "can't open the local interface"
+#define NM_DAEMON_NO_NODE "can't be a node of a YARN cluster"
+#define NM_DAEMON_NO_CONFIG "the configuration is refused"
+
+/* Logs each line of the message behind `what`, one of the above; without a message, the error's own words. Logs nothing
+ * if r is not negative. Returns r. */
+int nm_daemon_refuse(const char *what, int r, const char *message);
+
+void nm_daemon_tell_yarn(int level, const char *sentence);
+void nm_daemon_warn_of_yarn(const char *sentence, void *userdata);
