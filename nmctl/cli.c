@@ -10,7 +10,7 @@
 
 #include "nmctl/help.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "util/error.h"
 
@@ -59,7 +59,7 @@ static int check_operands(const struct nm_ctl *ctl)
  * verb's options. */
 static int parse(struct nm_ctl *ctl, int argc, char **argv)
 {
-    int first = nm_option_parse(&ctl->args, NULL, true, argc, argv), operands;
+    int first = nm_args_parse(&ctl->args, NULL, true, argc, argv), operands;
 
     if (first < 0)
         return first;
@@ -76,7 +76,7 @@ static int parse(struct nm_ctl *ctl, int argc, char **argv)
     }
     argc -= first;
     argv += first;
-    operands = nm_option_parse(&ctl->args, ctl->verb, ctl->verb->stops_at_operand, argc, argv);
+    operands = nm_args_parse(&ctl->args, ctl->verb, ctl->verb->stops_at_operand, argc, argv);
     if (operands < 0)
         return operands;
     ctl->operands = argv + operands;

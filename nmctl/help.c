@@ -7,9 +7,10 @@
 #include <stdarg.h>
 
 #include "nmctl/docker-hints.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/term.h"
+#include "util/nearest.h"
 
 #define PIPE_WIDTH 120 /* width of help in a pipe, usually to a pager */
 
@@ -93,7 +94,7 @@ int nm_help_unknown_verb(const char *name)
     for (const struct nm_verb *v = nm_verbs; v->name && n < NM_ARRAY_SIZE(names); v++)
         if (!v->hidden)
             names[n++] = v->name;
-    near = nm_message_nearest(name, names, n);
+    near = nm_nearest_word(name, names, n);
     if (near)
         nm_message("there is no verb '%s'; did you mean '%s'? 'nmctl --help' lists them", name, near);
     else

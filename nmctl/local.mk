@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnm-nmctl.la
 libnm_nmctl_la_SOURCES = \
 	%D%/api.c %D%/api.h \
+	%D%/args.c %D%/args.h \
 	%D%/attach.c %D%/attach.h \
 	%D%/away.c %D%/away.h \
 	%D%/bar.c %D%/bar.h \
@@ -15,7 +16,6 @@ libnm_nmctl_la_SOURCES = \
 	%D%/list.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/nmctl.h \
-	%D%/option.c %D%/option.h \
 	%D%/message.c %D%/message.h \
 	%D%/session.c %D%/session.h \
 	%D%/signals.c %D%/signals.h \

@@ -28,6 +28,3 @@ void nm_message_to(FILE *f, unsigned width);
 _Noreturn void nm_message_oom(void);
 /* Returns the formatted text, which the caller frees. Ends the program if memory runs out. */
 nm_printf(1, 0) char *nm_xvasprintf(const char *format, va_list ap);
-
-/* Returns the word most similar to `given`, or NULL if none is similar enough. */
-const char *nm_message_nearest(const char *given, const char *const *words, size_t n);

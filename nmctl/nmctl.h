@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "util/macros.h"
+#include "util/option.h"
 
 /* Exit statuses. Verb functions return one of them after printing the reason on stderr. `run` may also return the
  * container's exit status. */
@@ -58,31 +59,6 @@ enum nm_complete {
     NM_COMPLETE_SORT,
     NM_COMPLETE_STATE,
     NM_COMPLETE_KEY, /* key of the configuration */
-};
-
-enum nm_option_kind {
-    NM_OPTION_FLAG,
-    NM_OPTION_STRING,   /* must not be empty, since an empty value is mostly an unset variable in a script */
-    NM_OPTION_NAME,     /* a valid container or application name */
-    NM_OPTION_SORT,     /* a key to sort by */
-    NM_OPTION_STATE,    /* a container's state; ignores case */
-    NM_OPTION_SIZE,     /* uint64_t, bytes */
-    NM_OPTION_VCORES,   /* uint64_t, thousandths */
-    NM_OPTION_DURATION, /* uint64_t, usec */
-    NM_OPTION_INTERVAL, /* uint64_t, usec: redraw interval */
-    NM_OPTION_COUNT,    /* uint64_t */
-    NM_OPTION_LAST,     /* uint64_t: at most as many as nmd sends at once */
-    NM_OPTION_ENV,      /* appended to env */
-};
-
-struct nm_option {
-    char brief;        /* '\0': no short form */
-    const char *name;
-    const char *arg;   /* placeholder of the value in --help; NULL for flags */
-    enum nm_option_kind kind;
-    size_t offset;     /* offset of the member in struct nm_args */
-    const char *help;
-    enum nm_complete complete;
 };
 
 struct nm_verb {

@@ -11,7 +11,7 @@
 
 #include "nmctl/container.h"
 #include "nmctl/json.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "util/clock.h"

@@ -13,7 +13,7 @@
 #include "nmctl/container.h"
 #include "nmctl/json.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 
 #define TIMEOUT_USEC (500 * NM_USEC_PER_MSEC)
 
@@ -180,7 +180,7 @@ static void walk(struct place *at, char **words, unsigned n, struct nm_ctl *ctl)
         } else if (!at->only_operands && nm_streq(word, "--"))
             at->only_operands = true;
         else if (!at->only_operands && word[0] == '-' && word[1]) {
-            o = nm_option_find(at->verb, word);
+            o = nm_args_find_option(at->verb, word);
             if (strncmp(word, "--socket=", 9) == 0)
                 ctl->socket_path = word + 9;
             at->value_of = o && o->arg ? o : NULL;
@@ -207,7 +207,7 @@ int nm_complete_verb(struct nm_ctl *ctl)
     walk(&at, ctl->operands, ctl->n_operands > 0 ? ctl->n_operands - 1 : 0, ctl);
     if (!at.value_of && !at.only_operands && last[0] == '-' && last[1] == '-' && equals) {
         (void)snprintf(name, sizeof name, "%.*s", (int)(equals - last), last);
-        at.value_of = nm_option_find(at.verb, name);
+        at.value_of = nm_args_find_option(at.verb, name);
         last = equals + 1;
     }
     if (at.value_of)

@@ -9,7 +9,7 @@
 #include "nmctl/json.h"
 #include "nmctl/list.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/table.h"
 #include "util/parse.h"
@@ -117,7 +117,7 @@ int nm_list_verb(struct nm_ctl *ctl)
     struct nm_term term;
     const json_t *c;
     size_t i;
-    bool ended = ctl->args.all || nm_option_state_has_ended(ctl->args.state);
+    bool ended = ctl->args.all || nm_args_state_has_ended(ctl->args.state);
     int r = nm_api_get_containers(ctl, ended, &list);
 
     if (r != NM_CTL_OK)

@@ -9,7 +9,7 @@
 #include "nmctl/json.h"
 #include "nmctl/list.h"
 #include "nmctl/nmctl.h"
-#include "nmctl/option.h"
+#include "nmctl/args.h"
 #include "nmctl/message.h"
 #include "nmctl/screen.h"
 #include "nmctl/table.h"
@@ -229,7 +229,7 @@ int nm_top_verb(struct nm_ctl *ctl)
         nm_message("top: --filter '%s' is too long; allowed are %zu bytes", a->filter, sizeof t.filter - 1);
         return NM_CTL_USAGE;
     }
-    if (nm_option_state_has_ended(a->state)) {
+    if (nm_args_state_has_ended(a->state)) {
         nm_message("top: it shows only containers that have not ended; 'nmctl list --state %s' shows the others",
                    a->state);
         return NM_CTL_USAGE;

@@ -5,26 +5,26 @@
  * use these tables. packaging/nmctl.1 describes the same in more detail.
  */
 
-#include "nmctl/nmctl.h"
+#include "nmctl/args.h"
 
 #define AT(member) offsetof(struct nm_args, member)
 /* Macros for options without completion. The tables contain options with completion in full. */
 #define FLAG(brief, name, member, help)                                                            \
     {                                                                                              \
-        brief, name, NULL, NM_OPTION_FLAG, AT(member), help, NM_COMPLETE_NOTHING                   \
+        brief, name, NULL, &nm_option_flag, AT(member), help, NM_COMPLETE_NOTHING                   \
     }
-#define VALUE(brief, name, arg, kind, member, help)                                                \
+#define VALUE(brief, name, arg, type, member, help)                                                \
     {                                                                                              \
-        brief, name, arg, kind, AT(member), help, NM_COMPLETE_NOTHING                              \
+        brief, name, arg, type, AT(member), help, NM_COMPLETE_NOTHING                              \
     }
 #define JSON FLAG('\0', "json", json, "print JSON as nmd gives it")
 #define INTERVAL                                                                                   \
-    VALUE('i', "interval", "TIME", NM_OPTION_INTERVAL, interval_usec,                              \
+    VALUE('i', "interval", "TIME", &nm_args_interval, interval_usec,                              \
           "time between two pictures (default 1s)")
 #define MEMORY                                                                                     \
-    VALUE('m', "memory", "SIZE", NM_OPTION_SIZE, memory_bytes, "memory, such as 512M or 1.5G")
+    VALUE('m', "memory", "SIZE", &nm_args_size, memory_bytes, "memory, such as 512M or 1.5G")
 #define VCORES                                                                                     \
-    VALUE('c', "vcores", "N", NM_OPTION_VCORES, vcores_milli, "CPU in vcores, such as 2 or 0.5")
+    VALUE('c', "vcores", "N", &nm_args_vcores, vcores_milli, "CPU in vcores, such as 2 or 0.5")
 #define INTERACTIVE                                                                                \
     FLAG('i', "interactive", interactive, "what is typed or piped in here is the command's standard input")
 #define TTY FLAG('t', "tty", tty, "give the command a terminal")
@@ -32,7 +32,7 @@
 
 /* Options of all verbs. They may precede or follow the verb. */
 const struct nm_option nm_global_options[] = {
-    {'\0', "socket", "PATH", NM_OPTION_STRING, AT(socket),
+    {'\0', "socket", "PATH", &nm_args_text, AT(socket),
      "nmd's socket (default: $NMD_SOCKET, else /run/nmd/nmd.sock)", NM_COMPLETE_FILE},
     FLAG('\0', "no-color", no_color, "no colours (so does NO_COLOR in the environment)"),
     FLAG('h', "help", help, "show this help"),
@@ -46,18 +46,18 @@ static const struct nm_option run_options[] = {
          "run in what others leave unused; may be paused or killed"),
     MEMORY,
     VCORES,
-    VALUE('\0', "name", "NAME", NM_OPTION_NAME, name, "a name to use in place of the id"),
+    VALUE('\0', "name", "NAME", &nm_args_name, name, "a name to use in place of the id"),
     FLAG('\0', "replace", replace, "end the container that has the name, if one lives, and take it over"),
-    VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "the application that it belongs to"),
-    VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env,
+    VALUE('\0', "app", "APP", &nm_args_name, app, "the application that it belongs to"),
+    VALUE('e', "env", "K[=V]", &nm_args_env, env,
           "environment variable; without =V the value that it has here"),
-    {'d', "workdir", "DIR", NM_OPTION_STRING, AT(workdir),
+    {'d', "workdir", "DIR", &nm_args_text, AT(workdir),
      "working directory (default: the user's home)", NM_COMPLETE_DIRECTORY},
-    {'u', "user", "USER", NM_OPTION_STRING, AT(user), "run as this user (default: you, also if you are root)",
+    {'u', "user", "USER", &nm_args_text, AT(user), "run as this user (default: you, also if you are root)",
      NM_COMPLETE_USER},
-    VALUE('\0', "min-runtime", "TIME", NM_OPTION_DURATION, min_runtime_usec,
+    VALUE('\0', "min-runtime", "TIME", &nm_args_duration, min_runtime_usec,
           "spare it from preemption this long, while any other will do"),
-    VALUE('\0', "expect", "TIME", NM_OPTION_DURATION, expected_usec,
+    VALUE('\0', "expect", "TIME", &nm_args_duration, expected_usec,
           "how long it will take (for queues ordered by it)"),
     FLAG('\0', "exempt", exempt, "application master: never preempted (administrators only)"),
     FLAG('\0', "allow-new-privs", allow_new_privs,
@@ -73,7 +73,7 @@ static const struct nm_option run_options[] = {
 static const struct nm_option exec_options[] = {
     INTERACTIVE,
     TTY,
-    VALUE('e', "env", "K[=V]", NM_OPTION_ENV, env,
+    VALUE('e', "env", "K[=V]", &nm_args_env, env,
           "environment variable, on top of the container's; without =V the value that it has here"),
     END,
 };
@@ -83,37 +83,37 @@ static const struct nm_option status_options[] = {
 static const struct nm_option list_options[] = {
     FLAG('a', "all", all, "ended containers too (kept for an hour)"),
     FLAG('q', "quiet", quiet, "ids alone, one on a line"),
-    VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "only those of this application"),
-    {'\0', "state", "STATE", NM_OPTION_STATE, AT(state), "only those in this state, such as running",
+    VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
+    {'\0', "state", "STATE", &nm_args_state, AT(state), "only those in this state, such as running",
      NM_COMPLETE_STATE},
     JSON, END};
 static const struct nm_option json_options[] = {JSON, END};
 static const struct nm_option top_options[] = {
-    {'s', "sort", "KEY", NM_OPTION_SORT, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
+    {'s', "sort", "KEY", &nm_args_sort, AT(sort), "cpu (default), memory, time, age or name", NM_COMPLETE_SORT},
     FLAG('r', "reverse", reverse, "the other way round"),
-    VALUE('f', "filter", "WORDS", NM_OPTION_STRING, filter,
+    VALUE('f', "filter", "WORDS", &nm_args_text, filter,
           "only those with these words in their name, user, type, state, command, ...; !WORD: without it"),
-    VALUE('\0', "app", "APP", NM_OPTION_NAME, app, "only those of this application"),
-    {'\0', "state", "STATE", NM_OPTION_STATE, AT(state), "only those in this state, such as running",
+    VALUE('\0', "app", "APP", &nm_args_name, app, "only those of this application"),
+    {'\0', "state", "STATE", &nm_args_state, AT(state), "only those in this state, such as running",
      NM_COMPLETE_STATE},
     INTERVAL, JSON, END};
 static const struct nm_option logs_options[] = {
     FLAG('f', "follow", follow, "go on until the container has ended"),
     FLAG('\0', "stdout", only_stdout, "only what it wrote to stdout"),
     FLAG('\0', "stderr", only_stderr, "only what it wrote to stderr"),
-    VALUE('n', "tail", "N", NM_OPTION_COUNT, tail, "only the last N lines"),
-    VALUE('\0', "since", "TIME", NM_OPTION_DURATION, since_usec,
+    VALUE('n', "tail", "N", &nm_args_count, tail, "only the last N lines"),
+    VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
           "only what was written since then, such as 10min ago"),
     FLAG('t', "timestamps", timestamps, "each line with the time at which it was written"), END};
 static const struct nm_option events_options[] = {
     FLAG('f', "follow", follow, "go on with what happens from now on"),
-    VALUE('\0', "after", "N", NM_OPTION_COUNT, after, "only events with a number above N"),
-    VALUE('n', "last", "N", NM_OPTION_LAST, last, "of what has happened only the newest N"),
-    VALUE('\0', "since", "TIME", NM_OPTION_DURATION, since_usec,
+    VALUE('\0', "after", "N", &nm_args_count, after, "only events with a number above N"),
+    VALUE('n', "last", "N", &nm_args_last, last, "of what has happened only the newest N"),
+    VALUE('\0', "since", "TIME", &nm_args_duration, since_usec,
           "of what has happened only what was since then, such as 10min ago"),
     FLAG('\0', "json", json, "print one JSON object a line, as nmd gives it"), END};
 static const struct nm_option explain_options[] = {
-    VALUE('n', "last", "N", NM_OPTION_LAST, last,
+    VALUE('n', "last", "N", &nm_args_last, last,
           "the newest N decisions (default: 5, of a container: all)"),
     JSON, END};
 static const struct nm_option kill_options[] = {
@@ -122,11 +122,11 @@ static const struct nm_option kill_options[] = {
 static const struct nm_option remove_options[] = {
     FLAG('f', "force", force, "kill it at once, if it hasn't ended"), JSON, END};
 static const struct nm_option wait_options[] = {
-    VALUE('t', "timeout", "TIME", NM_OPTION_DURATION, timeout_usec,
+    VALUE('t', "timeout", "TIME", &nm_args_duration, timeout_usec,
           "give up after so long, with status 124 (default: never)"), JSON, END};
 static const struct nm_option update_options[] = {MEMORY, VCORES, JSON, END};
 static const struct nm_option drain_options[] = {
-    VALUE('\0', "deadline", "TIME", NM_OPTION_DURATION, deadline_usec,
+    VALUE('\0', "deadline", "TIME", &nm_args_duration, deadline_usec,
           "kill what still lives then (default: never)"),
     FLAG('\0', "kill-opportunistic", kill_opportunistic, "kill opportunistic containers at once"),
     FLAG('\0', "until-restart", until_restart, "the drain ends when nmd is stopped (default: with 'nmctl undrain')"),

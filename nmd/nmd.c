@@ -36,8 +36,9 @@ int main(int argc, char **argv)
     nm_inherited_reset();
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file size is an error of a write, EFBIG, and not our end */
     nm_log_init(NM_LOG_AUTO);
-    if (nm_daemon_parse_argv(argc, argv, &o) < 0)
-        return 2;
+    r = nm_daemon_parse_argv(argc, argv, &o);
+    if (r != 0)
+        return r < 0 ? 2 : EXIT_SUCCESS;
     if (o.setup.conf_dir)
         return exit_status(nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder,
                                              nm_daemon_warn_of_yarn));

@@ -15,5 +15,5 @@ struct nm_daemon_options {
 };
 
 /* Takes the options and sets the level of the log. Checks what it can without a node; the rest fails at the start.
- * Ends the program after --help and --version. Returns 0, or -EINVAL after a message. */
+ * Returns 0, 1 when all is done (--help, --version), or -EINVAL after a message. */
 int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o);

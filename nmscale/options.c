@@ -5,231 +5,135 @@
 #include "nmscale/options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "util/parse.h"
 #include "util/diag.h"
+#include "util/macros.h"
+#include "util/option.h"
 
 #define MINUTE (60 * NM_USEC_PER_SEC)
 #define DAY (86400 * NM_USEC_PER_SEC)
 
-static void usage(FILE *f)
-{
-    fputs(
-        "Usage: nmscale --rm URL [OPTION]...\n"
-        "Name the nodes of a YARN cluster that can be given back, and give them back.\n"
-        "\n"
-        "  nmscale --rm http://rm:8088              which nodes could go\n"
-        "  nmscale --rm http://rm:8088 --all        and why the others stay\n"
-        "  nmscale --rm http://rm:8088 --apply --exclude-file /etc/hadoop/yarn.exclude\n"
-        "                                           decommission them gracefully, and wait\n"
-        "\n"
-        "Options:\n"
-        "  -r, --rm URL         the ResourceManager's address; again for each one of a pair\n"
-        "  -i, --idle-for TIME  a node can go when it has been empty for so long (default 5min)\n"
-        "  -m, --min-nodes N    so many running nodes stay (default 5)\n"
-        "      --min-per-label N  and so many in each partition that has a name (default 1)\n"
-        "      --at-most N      so many go in one go (default: no limit)\n"
-        "      --ask-nodes      ask each empty node which applications it keeps data for\n"
-        "      --trust-rm       leave data from before nmscale looked to the ResourceManager's own check\n"
-        "  -a, --all            list the nodes that stay, too, each with the reason\n"
-        "  -j, --json           print JSON\n"
-        "  -w, --watch          go on looking until Ctrl-C\n"
-        "      --interval TIME  watch: between two looks (default 30s)\n"
-        "      --state FILE     what is remembered between two runs (root: /var/lib/nmscale/state.json)\n"
-        "      --max-gap TIME   looks farther apart than this start all times anew (default 10min)\n"
-        "      --http-timeout TIME  for one answer (default 10s)\n"
-        "\n"
-        "Options that change something:\n"
-        "      --apply          decommission the nodes gracefully, wait, and undo it when demand comes back\n"
-        "  -x, --exclude-file FILE  the ResourceManager's, where --apply and --readmit write\n"
-        "      --rmadmin CMD    how to call rmadmin (default 'yarn rmadmin')\n"
-        "      --timeout TIME   put back what isn't decommissioned by then (default 10min)\n"
-        "      --force-after TIME  let the ResourceManager decommission by force then (default: never)\n"
-        "      --poll TIME      between two looks while nodes go (default 2s)\n"
-        "      --readmit HOST   take a host that was given back off the exclude file, and do no more\n"
-        "\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n",
-        f);
-}
-
-/* Without a letter: beyond any character, with which getopt_long() answers for the others. */
-enum {
-    OPT_MIN_PER_LABEL = 256,
-    OPT_AT_MOST,
-    OPT_ASK_NODES,
-    OPT_TRUST_RM,
-    OPT_INTERVAL,
-    OPT_STATE,
-    OPT_MAX_GAP,
-    OPT_HTTP_TIMEOUT,
-    OPT_APPLY,
-    OPT_RMADMIN,
-    OPT_TIMEOUT,
-    OPT_FORCE_AFTER,
-    OPT_POLL,
-    OPT_READMIT,
-};
-
-static const struct option long_options[] = {
-    {"rm", required_argument, NULL, 'r'},
-    {"idle-for", required_argument, NULL, 'i'},
-    {"min-nodes", required_argument, NULL, 'm'},
-    {"min-per-label", required_argument, NULL, OPT_MIN_PER_LABEL},
-    {"at-most", required_argument, NULL, OPT_AT_MOST},
-    {"ask-nodes", no_argument, NULL, OPT_ASK_NODES},
-    {"trust-rm", no_argument, NULL, OPT_TRUST_RM},
-    {"all", no_argument, NULL, 'a'},
-    {"json", no_argument, NULL, 'j'},
-    {"watch", no_argument, NULL, 'w'},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"state", required_argument, NULL, OPT_STATE},
-    {"max-gap", required_argument, NULL, OPT_MAX_GAP},
-    {"http-timeout", required_argument, NULL, OPT_HTTP_TIMEOUT},
-    {"apply", no_argument, NULL, OPT_APPLY},
-    {"exclude-file", required_argument, NULL, 'x'},
-    {"rmadmin", required_argument, NULL, OPT_RMADMIN},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"force-after", required_argument, NULL, OPT_FORCE_AFTER},
-    {"poll", required_argument, NULL, OPT_POLL},
-    {"readmit", required_argument, NULL, OPT_READMIT},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {0},
-};
+static const char help[] =
+"Usage: nmscale --rm URL [OPTION]...\n"
+    "Name the nodes of a YARN cluster that can be given back, and give them back.\n"
+    "\n"
+    "  nmscale --rm http://rm:8088              which nodes could go\n"
+    "  nmscale --rm http://rm:8088 --all        and why the others stay\n"
+    "  nmscale --rm http://rm:8088 --apply --exclude-file /etc/hadoop/yarn.exclude\n"
+    "                                           decommission them gracefully, and wait\n"
+    "\n"
+    "Options:\n"
+    "  -r, --rm URL         the ResourceManager's address; again for each one of a pair\n"
+    "  -i, --idle-for TIME  a node can go when it has been empty for so long (default 5min)\n"
+    "  -m, --min-nodes N    so many running nodes stay (default 5)\n"
+    "      --min-per-label N  and so many in each partition that has a name (default 1)\n"
+    "      --at-most N      so many go in one go (default: no limit)\n"
+    "      --ask-nodes      ask each empty node which applications it keeps data for\n"
+    "      --trust-rm       leave data from before nmscale looked to the ResourceManager's own check\n"
+    "  -a, --all            list the nodes that stay, too, each with the reason\n"
+    "  -j, --json           print JSON\n"
+    "  -w, --watch          go on looking until Ctrl-C\n"
+    "      --interval TIME  watch: between two looks (default 30s)\n"
+    "      --state FILE     what is remembered between two runs (root: /var/lib/nmscale/state.json)\n"
+    "      --max-gap TIME   looks farther apart than this start all times anew (default 10min)\n"
+    "      --http-timeout TIME  for one answer (default 10s)\n"
+    "\n"
+    "Options that change something:\n"
+    "      --apply          decommission the nodes gracefully, wait, and undo it when demand comes back\n"
+    "  -x, --exclude-file FILE  the ResourceManager's, where --apply and --readmit write\n"
+    "      --rmadmin CMD    how to call rmadmin (default 'yarn rmadmin')\n"
+    "      --timeout TIME   put back what isn't decommissioned by then (default 10min)\n"
+    "      --force-after TIME  let the ResourceManager decommission by force then (default: never)\n"
+    "      --poll TIME      between two looks while nodes go (default 2s)\n"
+    "      --readmit HOST   take a host that was given back off the exclude file, and do no more\n"
+    "\n"
+    "  -h, --help           this text\n"
+    "  -V, --version        the version\n";
 
 /* "http://host:port", with nothing behind it but a slash, which is cut off. No user, no password: they would be seen
  * in the list of processes. */
-static int take_rm(struct nm_scale_options *o, char *word)
+static int take_rm(void *at, char *value, const struct nm_option *o)
 {
-    size_t scheme = strncmp(word, "http://", 7) == 0 ? 7 : strncmp(word, "https://", 8) == 0 ? 8 : 0;
-    size_t n = strlen(word);
+    struct nm_scale_options *options = at;
+    size_t scheme = strncmp(value, "http://", 7) == 0 ? 7 : strncmp(value, "https://", 8) == 0 ? 8 : 0;
+    size_t n = strlen(value);
 
-    if (o->n_rms == NM_SCALE_RMS_MAX)
-        return nm_usage_error("--rm is given more than %d times", NM_SCALE_RMS_MAX);
-    if (n > 0 && word[n - 1] == '/')
-        word[--n] = '\0';
-    if (scheme == 0 || n == scheme || n > NM_SCALE_WORD_MAX || strpbrk(word + scheme, "/?#@ \t\n\\"))
-        return nm_usage_error("--rm '%s': it must be http://HOST:PORT or https://HOST:PORT, as in http://rm:8088",
-                              word);
-    o->rms[o->n_rms++] = word;
-    return 0;
-}
-
-static int take_time(const char *option, const char *word, uint64_t least, uint64_t *ret)
-{
-    uint64_t v;
-    char a[32];
-
-    if (nm_parse_duration(word, &v) < 0 || v < least || v > 365 * DAY)
-        return nm_usage_error("--%s '%s': it must be a time from %s to 365d, such as 30s, 5min or 2h", option, word,
-                              least == 0 ? "0s" : nm_format_duration(least, a, sizeof a));
-    *ret = v;
-    return 0;
-}
-
-static int take_number(const char *option, const char *word, uint64_t least, uint64_t *ret)
-{
-    uint64_t v;
-
-    if (nm_parse_u64(word, &v) < 0 || v < least || v > NM_SCALE_NODES_MAX)
-        return nm_usage_error("--%s '%s': it must be a whole number from %" PRIu64 " to %d", option, word, least,
-                              NM_SCALE_NODES_MAX);
-    *ret = v;
-    return 0;
-}
-
-static int take_file(const char *option, const char *word, const char **ret)
-{
-    if (!*word)
-        return nm_usage_error("--%s: the name of the file is empty", option);
-    *ret = word;
-    return 0;
-}
-
-static int take_host(struct nm_scale_options *o, const char *word)
-{
-    if (!*word || strlen(word) > NM_SCALE_WORD_MAX || strpbrk(word, " \t\n\r\f#"))
-        return nm_usage_error("--readmit '%s': it must be a host as the ResourceManager names it", word);
-    if (o->n_readmit == NM_SCALE_HOSTS_MAX)
-        return nm_usage_error("--readmit is given more than %d times", NM_SCALE_HOSTS_MAX);
-    o->readmit[o->n_readmit++] = word;
-    return 0;
-}
-
-static int take_flag(int c, struct nm_scale_options *o)
-{
-    switch (c) {
-    case 'a':
-        o->all = true;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'w':
-        o->watch = true;
-        return 0;
-    case OPT_APPLY:
-        o->apply = true;
-        return 0;
-    case OPT_ASK_NODES:
-        o->ask_nodes = true;
-        return 0;
-    case OPT_TRUST_RM:
-        o->rules.trust_unknown = true;
-        return 0;
-    default:
-        fputs("Try 'nmscale --help'.\n", stderr);
+    if (options->n_rms == o->type->max)
+        return -E2BIG;
+    if (n > 0 && value[n - 1] == '/')
+        value[--n] = '\0';
+    if (scheme == 0 || n == scheme || n > NM_SCALE_WORD_MAX || strpbrk(value + scheme, "/?#@ \t\n\\"))
         return -EINVAL;
-    }
+    options->rms[options->n_rms++] = value;
+    return 0;
 }
 
-static int take_option(int c, struct nm_scale_options *o)
+static int take_msec(void *at, char *value, const struct nm_option *o)
 {
     uint64_t usec;
-    int r;
+    int r = nm_option_take_duration(&usec, value, o);
 
-    switch (c) {
-    case 'r':
-        return take_rm(o, optarg);
-    case 'i':
-        r = take_time("idle-for", optarg, 0, &usec);
-        if (r >= 0)
-            o->rules.idle_for_msec = usec / NM_USEC_PER_MSEC;
-        return r;
-    case 'm':
-        return take_number("min-nodes", optarg, 0, &o->rules.min_nodes);
-    case OPT_MIN_PER_LABEL:
-        return take_number("min-per-label", optarg, 0, &o->rules.min_per_label);
-    case OPT_AT_MOST:
-        return take_number("at-most", optarg, 1, &o->rules.at_most);
-    case OPT_INTERVAL:
-        return take_time("interval", optarg, NM_USEC_PER_SEC / 10, &o->interval_usec);
-    case OPT_STATE:
-        return take_file("state", optarg, &o->state);
-    case OPT_MAX_GAP:
-        return take_time("max-gap", optarg, NM_USEC_PER_SEC, &o->max_gap_usec);
-    case OPT_HTTP_TIMEOUT:
-        return take_time("http-timeout", optarg, NM_USEC_PER_SEC / 10, &o->http_timeout_usec);
-    case 'x':
-        return take_file("exclude-file", optarg, &o->exclude_file);
-    case OPT_RMADMIN:
-        o->rmadmin = optarg;
-        return *optarg ? 0 : nm_usage_error("--rmadmin: the command is empty");
-    case OPT_TIMEOUT:
-        return take_time("timeout", optarg, NM_USEC_PER_SEC, &o->timeout_usec);
-    case OPT_FORCE_AFTER:
-        return take_time("force-after", optarg, NM_USEC_PER_SEC, &o->force_after_usec);
-    case OPT_POLL:
-        return take_time("poll", optarg, NM_USEC_PER_SEC / 10, &o->poll_usec);
-    case OPT_READMIT:
-        return take_host(o, optarg);
-    default:
-        return take_flag(c, o);
-    }
+    if (r >= 0)
+        *(uint64_t *)at = usec / NM_USEC_PER_MSEC;
+    return r;
 }
+
+static int take_host(void *at, char *value, const struct nm_option *o)
+{
+    struct nm_scale_options *options = at;
+
+    if (!*value || strlen(value) > NM_SCALE_WORD_MAX || strpbrk(value, " \t\n\r\f#"))
+        return -EINVAL;
+    if (options->n_readmit == o->type->max)
+        return -E2BIG;
+    options->readmit[options->n_readmit++] = value;
+    return 0;
+}
+
+#define AT(member) offsetof(struct nm_scale_options, member)
+#define TIMES(take, least_text, least) \
+    {take, "a time from " least_text " to 365d, such as 30s, 5min or 2h", least, 365 * DAY}
+#define TEXT_OF(number) #number
+#define NODES_FROM_TO(least, most) \
+    NM_OPTION_RANGE(nm_option_take_u64, "a whole number from " #least " to " TEXT_OF(most), least, most)
+#define NODES(least) NODES_FROM_TO(least, NM_SCALE_NODES_MAX)
+
+static const struct nm_option_type file = {nm_option_take_text, "the name of a file", 0, 0};
+static const struct nm_option_type any_time = TIMES(take_msec, "0s", 0);
+static const struct nm_option_type at_least_100ms = TIMES(nm_option_take_duration, "100ms", NM_USEC_PER_SEC / 10);
+static const struct nm_option_type at_least_1s = TIMES(nm_option_take_duration, "1s", NM_USEC_PER_SEC);
+
+static const struct nm_option table[] = {
+    NM_OPTION_VALUE('r', "rm", "URL",
+                    NM_OPTION_RANGE(take_rm, "http://HOST:PORT or https://HOST:PORT, as in http://rm:8088", 0,
+                                    NM_SCALE_RMS_MAX), 0),
+    NM_OPTION_VALUE('i', "idle-for", "TIME", &any_time, AT(rules.idle_for_msec)),
+    NM_OPTION_VALUE('m', "min-nodes", "N", NODES(0), AT(rules.min_nodes)),
+    NM_OPTION_VALUE('\0', "min-per-label", "N", NODES(0), AT(rules.min_per_label)),
+    NM_OPTION_VALUE('\0', "at-most", "N", NODES(1), AT(rules.at_most)),
+    NM_OPTION_FLAG('\0', "ask-nodes", AT(ask_nodes)),
+    NM_OPTION_FLAG('\0', "trust-rm", AT(rules.trust_unknown)),
+    NM_OPTION_FLAG('a', "all", AT(all)),
+    NM_OPTION_FLAG('j', "json", AT(json)),
+    NM_OPTION_FLAG('w', "watch", AT(watch)),
+    NM_OPTION_VALUE('\0', "interval", "TIME", &at_least_100ms, AT(interval_usec)),
+    NM_OPTION_VALUE('\0', "state", "FILE", &file, AT(state)),
+    NM_OPTION_VALUE('\0', "max-gap", "TIME", &at_least_1s, AT(max_gap_usec)),
+    NM_OPTION_VALUE('\0', "http-timeout", "TIME", &at_least_100ms, AT(http_timeout_usec)),
+    NM_OPTION_FLAG('\0', "apply", AT(apply)),
+    NM_OPTION_VALUE('x', "exclude-file", "FILE", &file, AT(exclude_file)),
+    NM_OPTION_VALUE('\0', "rmadmin", "CMD", NM_OPTION_TYPE(nm_option_take_text, "a command"), AT(rmadmin)),
+    NM_OPTION_VALUE('\0', "timeout", "TIME", &at_least_1s, AT(timeout_usec)),
+    NM_OPTION_VALUE('\0', "force-after", "TIME", &at_least_1s, AT(force_after_usec)),
+    NM_OPTION_VALUE('\0', "poll", "TIME", &at_least_100ms, AT(poll_usec)),
+    NM_OPTION_VALUE('\0', "readmit", "HOST",
+                    NM_OPTION_RANGE(take_host, "a host as the ResourceManager names it", 0, NM_SCALE_HOSTS_MAX), 0),
+    NM_OPTION_PRINT('h', "help", help),
+    NM_OPTION_PRINT('V', "version", "nmscale " NM_VERSION "\n"),
+    {0},
+};
 
 /* Options that would be without effect are refused: who gives one believes that it has one. */
 static int check(const struct nm_scale_options *o)
@@ -267,28 +171,19 @@ int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret)
         .http_timeout_usec = 10 * NM_USEC_PER_SEC,
         .rmadmin = "yarn rmadmin",
     };
-    int c, r;
+    const struct nm_option_parser p = {.tables = {{table, &o}}};
+    int r, first;
 
     /* who calls it bare wants to know what it is, and has done nothing wrong */
     if (argc < 2) {
-        usage(stdout);
+        (void)fputs(help, stdout);
         return 1;
     }
-    while ((c = getopt_long(argc, argv, "r:i:m:ajwx:hV", long_options, NULL)) >= 0) {
-        if (c == 'h') {
-            usage(stdout);
-            return 1;
-        }
-        if (c == 'V') {
-            puts("nmscale " NM_VERSION);
-            return 1;
-        }
-        r = take_option(c, &o);
-        if (r < 0)
-            return r;
-    }
-    if (optind < argc)
-        return nm_usage_error("'%s': nmscale takes options only", argv[optind]);
+    r = nm_option_parse(&p, argc, argv, &first);
+    if (r != 0)
+        return r;
+    if (first < argc)
+        return nm_usage_error("'%s': nmscale takes options only", argv[first]);
     r = check(&o);
     if (r < 0)
         return r;

@@ -4,15 +4,9 @@
 
 #include "shuffle/options.h"
 
-#include <getopt.h>
-#include <stdio.h>
-
 #include "shuffle/output.h"
-#include "util/error.h"
-#include "util/parse.h"
 #include "util/diag.h"
-
-#define MAX_CONNECTIONS 8192u
+#include "util/option.h"
 
 static const char help[] =
     "nm-shuffle [OPTION...] LOCAL-DIR...\n"
@@ -26,43 +20,32 @@ static const char help[] =
     "  --user=NAME              becomes that user, and keeps of root's powers only that of reading\n"
     "  --help, --version\n";
 
-static int set_max(const char *text, unsigned *ret)
-{
-    uint64_t n;
+#define AT(member) offsetof(struct nm_shuffle_options, member)
 
-    if (nm_parse_u64(text, &n) < 0 || n < 1 || n > MAX_CONNECTIONS)
-        return nm_usage_error("--max-connections '%s': it is a number from 1 to %u", text, MAX_CONNECTIONS);
-    *ret = (unsigned)n;
-    return 0;
-}
+/* no short options but -h: a daemon starts it, and is to be read */
+static const struct nm_option table[] = {
+    NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
+    NM_OPTION_VALUE('\0', "max-connections", "N",
+                    NM_OPTION_RANGE(nm_option_take_u32, "a whole number from 1 to 8192", 1, 8192), AT(max_connections)),
+    NM_OPTION_VALUE('\0', "user", "NAME", &nm_option_any, AT(user)),
+    NM_OPTION_PRINT('h', "help", help),
+    NM_OPTION_PRINT('\0', "version", "nm-shuffle " NM_VERSION "\n"),
+    {0},
+};
 
 int nm_shuffle_parse_argv(int argc, char **argv, struct nm_shuffle_options *ret)
 {
-    static const struct option options[] = {
-        {"listen", required_argument, NULL, 'l'}, {"max-connections", required_argument, NULL, 'm'},
-        {"user", required_argument, NULL, 'u'},   {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {0},
-    };
     struct nm_shuffle_options o = {.listen = "13562", .max_connections = 1024};
-    int c, r = 0;
+    const struct nm_option_parser p = {.tables = {{table, &o}}};
+    int first, r = nm_option_parse(&p, argc, argv, &first);
 
-    /* no short options except -h: a daemon starts this program, and long ones are readable */
-    while (r == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
-        switch (c) {
-        case 'l': o.listen = optarg; break;
-        case 'm': r = set_max(optarg, &o.max_connections); break;
-        case 'u': o.user = optarg; break;
-        case 'h': fputs(help, stdout); return 1;
-        case 'V': puts("nm-shuffle " NM_VERSION); return 1;
-        default: return -EINVAL; /* getopt has printed the error */
-        }
-    if (r < 0)
+    if (r != 0)
         return r;
-    if (argc == optind)
+    if (argc == first)
         return nm_usage_error("no LOCAL-DIR: one at least, in which map outputs lie (--help has more)");
-    if ((unsigned)(argc - optind) > NM_SHUFFLE_DIRS_MAX)
+    if ((unsigned)(argc - first) > NM_SHUFFLE_DIRS_MAX)
         return nm_usage_error("too many LOCAL-DIRs: 64 at most");
-    o.dirs = argv + optind;
+    o.dirs = argv + first;
     *ret = o;
     return 0;
 }

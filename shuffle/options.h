@@ -3,11 +3,11 @@
 
 /* The command line of nm-shuffle. */
 
-#include <sys/types.h>
+#include <stdint.h>
 
 struct nm_shuffle_options {
     const char *listen;
-    unsigned max_connections;
+    uint32_t max_connections;
     const char *user; /* NULL: keep the current user */
     char **dirs;      /* NULL-terminated, at least one */
 };

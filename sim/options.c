@@ -8,94 +8,58 @@
 
 #include "sim/options.h"
 
-#include <getopt.h>
-#include <inttypes.h>
-
-#include "util/parse.h"
 #include "util/diag.h"
+#include "util/option.h"
+#include "util/parse.h"
 
-static void usage(FILE *f)
+#define KINDS "steady, diurnal, bursty or adversarial"
+
+static const char help[] =
+"Usage: nmsim COMMAND [OPTION]...\n"
+    "Replay what a node went through, or a made-up day, under other settings of nmd.\n"
+    "\n"
+    "  nmsim compare --generate bursty          several configurations on a made-up day\n"
+    "  nmsim compare node.trace --case 'bold: alpha=0.9, beta=0.98' --plot bold.svg\n"
+    "                                           your own history (nmd --record node.trace)\n"
+    "  nmsim run node.trace --config new.conf   one configuration, in detail\n"
+    "\n"
+    "Commands:\n"
+    "  run TRACE          one replay\n"
+    "  compare TRACE      several beside each other, and with over-allocation off\n"
+    "  generate KIND      write a made-up trace: steady, diurnal, bursty or adversarial\n"
+    "\n"
+    "Options of run and compare:\n"
+    "  -g, --generate KIND  a made-up workload instead of a trace\n"
+    "  -c, --config FILE    nmd.conf, with drop-ins in FILE.d/ (compare: one row for each);\n"
+    "                       without: as recorded in the trace, or the defaults\n"
+    "  -s, --set KEY=VALUE  change one key everywhere, such as preemption.victim-order=app-fair;\n"
+    "                       alpha=, beta= and victims= for short\n"
+    "      --case SPEC      compare: one more row, 'name: KEY=VALUE, KEY=VALUE'\n"
+    "      --sweep SPEC     compare: a row for each of KEY=VALUE,VALUE,...; several: each with each\n"
+    "  -p, --plot FILE      draw it, as .svg or .png (needs gnuplot)\n"
+    "  -j, --json           print JSON\n"
+    "      --jobs           run: print what became of each job, one a line\n"
+    "      --interference F how much slower guaranteed containers are beside a node full of others,\n"
+    "                       for caches and shared cores: 0 to 0.9 (default 0.05)\n"
+    "\n"
+    "Options of made-up workloads:\n"
+    "      --seed N         another one of the kind (default 1)\n"
+    "      --hours H        how long (default 24)\n"
+    "      --memory SIZE    of the node (default 64G)\n"
+    "      --cpus N         of the node (default 16)\n"
+    "      --containers N   guaranteed services on it (default 24); jobs in proportion\n"
+    "  -o, --output FILE    generate: write it here instead of to standard output\n"
+    "\n"
+    "  -h, --help           this text\n"
+    "  -V, --version        the version\n";
+
+static int take_word(void *at, char *value, const struct nm_option *o)
 {
-    fputs(
-        "Usage: nmsim COMMAND [OPTION]...\n"
-        "Replay what a node went through, or a made-up day, under other settings of nmd.\n"
-        "\n"
-        "  nmsim compare --generate bursty          several configurations on a made-up day\n"
-        "  nmsim compare node.trace --case 'bold: alpha=0.9, beta=0.98' --plot bold.svg\n"
-        "                                           your own history (nmd --record node.trace)\n"
-        "  nmsim run node.trace --config new.conf   one configuration, in detail\n"
-        "\n"
-        "Commands:\n"
-        "  run TRACE          one replay\n"
-        "  compare TRACE      several beside each other, and with over-allocation off\n"
-        "  generate KIND      write a made-up trace: steady, diurnal, bursty or adversarial\n"
-        "\n"
-        "Options of run and compare:\n"
-        "  -g, --generate KIND  a made-up workload instead of a trace\n"
-        "  -c, --config FILE    nmd.conf, with drop-ins in FILE.d/ (compare: one row for each);\n"
-        "                       without: as recorded in the trace, or the defaults\n"
-        "  -s, --set KEY=VALUE  change one key everywhere, such as preemption.victim-order=app-fair;\n"
-        "                       alpha=, beta= and victims= for short\n"
-        "      --case SPEC      compare: one more row, 'name: KEY=VALUE, KEY=VALUE'\n"
-        "      --sweep SPEC     compare: a row for each of KEY=VALUE,VALUE,...; several: each with each\n"
-        "  -p, --plot FILE      draw it, as .svg or .png (needs gnuplot)\n"
-        "  -j, --json           print JSON\n"
-        "      --jobs           run: print what became of each job, one a line\n"
-        "      --interference F how much slower guaranteed containers are beside a node full of others,\n"
-        "                       for caches and shared cores: 0 to 0.9 (default 0.05)\n"
-        "\n"
-        "Options of made-up workloads:\n"
-        "      --seed N         another one of the kind (default 1)\n"
-        "      --hours H        how long (default 24)\n"
-        "      --memory SIZE    of the node (default 64G)\n"
-        "      --cpus N         of the node (default 16)\n"
-        "      --containers N   guaranteed services on it (default 24); jobs in proportion\n"
-        "  -o, --output FILE    generate: write it here instead of to standard output\n"
-        "\n"
-        "  -h, --help           this text\n"
-        "  -V, --version        the version\n",
-        f);
-}
+    struct nm_sim_words *w = at;
 
-/* Without a letter: beyond any character, with which getopt_long() answers for the others. */
-enum {
-    OPT_CASE = 256,
-    OPT_SWEEP,
-    OPT_JOBS,
-    OPT_INTERFERENCE,
-    OPT_SEED,
-    OPT_HOURS,
-    OPT_MEMORY,
-    OPT_CPUS,
-    OPT_CONTAINERS
-};
-
-static const struct option long_options[] = {
-    {"generate", required_argument, NULL, 'g'},
-    {"config", required_argument, NULL, 'c'},
-    {"set", required_argument, NULL, 's'},
-    {"case", required_argument, NULL, OPT_CASE},
-    {"sweep", required_argument, NULL, OPT_SWEEP},
-    {"plot", required_argument, NULL, 'p'},
-    {"json", no_argument, NULL, 'j'},
-    {"jobs", no_argument, NULL, OPT_JOBS},
-    {"interference", required_argument, NULL, OPT_INTERFERENCE},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"hours", required_argument, NULL, OPT_HOURS},
-    {"memory", required_argument, NULL, OPT_MEMORY},
-    {"cpus", required_argument, NULL, OPT_CPUS},
-    {"containers", required_argument, NULL, OPT_CONTAINERS},
-    {"output", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {0},
-};
-
-static int take_word(struct nm_sim_words *w, const char *option, const char *word)
-{
-    if (w->n == NM_SIM_WORDS_MAX)
-        return nm_usage_error("--%s is given more than %d times", option, NM_SIM_WORDS_MAX);
-    w->list[w->n++] = word;
+    if (w->n == o->type->max)
+        return -E2BIG;
+    w->list[w->n++] = value;
     return 0;
 }
 
@@ -103,103 +67,105 @@ static int take_word(struct nm_sim_words *w, const char *option, const char *wor
 static int take_kind(struct nm_sim_options *o, const char *word)
 {
     if (nm_generate_kind_from_string(word, &o->params.kind) < 0)
-        return nm_usage_error("'%s': a made-up workload is steady, diurnal, bursty or adversarial", word);
+        return -EINVAL;
     o->generate = true;
     return 0;
 }
 
-static int take_count(const char *option, const char *word, uint64_t most, uint32_t *ret)
+static int take_generate(void *at, char *value, const struct nm_option *o)
 {
-    uint64_t n;
+    (void)o;
+    return take_kind(at, value);
+}
 
-    if (nm_parse_u64(word, &n) < 0 || n < 1 || n > most)
-        return nm_usage_error("--%s '%s': it must be a whole number from 1 to %" PRIu64, option, word,
-                              most);
-    *ret = (uint32_t)n;
+static int take_interference(void *at, char *value, const struct nm_option *o)
+{
+    struct nm_sim_options *options = at;
+    double share;
+    int r = nm_parse_fraction(value, &share);
+
+    (void)o;
+    if (r < 0 || share > 0.9)
+        return r < 0 ? r : -ERANGE;
+    options->interference = share;
+    options->modelled = true;
     return 0;
+}
+
+static int take_seed(void *at, char *value, const struct nm_option *o)
+{
+    struct nm_sim_options *options = at;
+
+    options->made_up = true;
+    return nm_option_take_u64(&options->params.seed, value, o);
 }
 
 /* "0.5", "24", or with a unit as durations have it. */
-static int take_hours(struct nm_sim_options *o, const char *word)
+static int take_hours(void *at, char *value, const struct nm_option *o)
 {
+    struct nm_sim_options *options = at;
     char text[64];
-    bool bare = *word && !strpbrk(word, "usminhd");
-    int r;
+    bool bare = *value && !strpbrk(value, "usminhd");
 
+    options->made_up = true;
     /* cut before the unit is put behind it, or a long number would lose its unit */
-    (void)snprintf(text, sizeof text, "%.40s%s", word, bare ? "h" : "");
-    r = nm_parse_duration(text, &o->params.duration_usec);
-    if (r < 0 || o->params.duration_usec < 60 * NM_USEC_PER_SEC ||
-        o->params.duration_usec > UINT64_C(31) * 86400 * NM_USEC_PER_SEC)
-        return nm_usage_error("--hours '%s': it must be from 1min to 744 (31 days)", word);
-    return 0;
+    (void)snprintf(text, sizeof text, "%.40s%s", value, bare ? "h" : "");
+    return nm_option_take_duration(&options->params.duration_usec, text, o);
 }
 
-static int take_memory(struct nm_sim_options *o, const char *word)
+static int take_memory(void *at, char *value, const struct nm_option *o)
 {
-    if (nm_parse_size(word, &o->params.memory_bytes) < 0 ||
-        o->params.memory_bytes < UINT64_C(1) << 30 || o->params.memory_bytes > UINT64_C(1) << 50)
-        return nm_usage_error("--memory '%s': it must be a size from 1G to 1024T", word);
-    return 0;
+    struct nm_sim_options *options = at;
+
+    options->made_up = true;
+    return nm_option_take_size(&options->params.memory_bytes, value, o);
 }
 
-static int take_interference(struct nm_sim_options *o, const char *word)
+static int take_cpus(void *at, char *value, const struct nm_option *o)
 {
-    if (nm_parse_fraction(word, &o->interference) < 0 || o->interference > 0.9)
-        return nm_usage_error("--interference '%s': it must be a fraction or percentage from 0 to 0.9", word);
-    o->modelled = true;
-    return 0;
+    struct nm_sim_options *options = at;
+
+    options->made_up = true;
+    return nm_option_take_u32(&options->params.n_cpus, value, o);
 }
 
-static int take_option(int c, struct nm_sim_options *o)
+static int take_containers(void *at, char *value, const struct nm_option *o)
 {
-    switch (c) {
-    case 'g':
-        return take_kind(o, optarg);
-    case 'c':
-        return take_word(&o->configs, "config", optarg);
-    case 's':
-        return take_word(&o->set, "set", optarg);
-    case OPT_CASE:
-        return take_word(&o->cases, "case", optarg);
-    case OPT_SWEEP:
-        return take_word(&o->sweeps, "sweep", optarg);
-    case 'p':
-        o->plot = optarg;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case OPT_JOBS:
-        o->jobs = true;
-        return 0;
-    case OPT_INTERFERENCE:
-        return take_interference(o, optarg);
-    case OPT_SEED:
-        o->made_up = true;
-        if (nm_parse_u64(optarg, &o->params.seed) < 0)
-            return nm_usage_error("--seed '%s': it must be a whole number", optarg);
-        return 0;
-    case OPT_HOURS:
-        o->made_up = true;
-        return take_hours(o, optarg);
-    case OPT_MEMORY:
-        o->made_up = true;
-        return take_memory(o, optarg);
-    case OPT_CPUS:
-        o->made_up = true;
-        return take_count("cpus", optarg, 4096, &o->params.n_cpus);
-    case OPT_CONTAINERS:
-        o->made_up = true;
-        return take_count("containers", optarg, 10000, &o->params.services);
-    case 'o':
-        o->output = optarg;
-        return 0;
-    default:
-        fputs("Try 'nmsim --help'.\n", stderr);
-        return -EINVAL;
-    }
+    struct nm_sim_options *options = at;
+
+    options->made_up = true;
+    return nm_option_take_u32(&options->params.services, value, o);
 }
+
+#define AT(member) offsetof(struct nm_sim_options, member)
+
+static const struct nm_option_type words = {take_word, NULL, 0, NM_SIM_WORDS_MAX};
+
+static const struct nm_option table[] = {
+    NM_OPTION_VALUE('g', "generate", "KIND", NM_OPTION_TYPE(take_generate, KINDS), 0),
+    NM_OPTION_VALUE('c', "config", "FILE", &words, AT(configs)),
+    NM_OPTION_VALUE('s', "set", "KEY=VALUE", &words, AT(set)),
+    NM_OPTION_VALUE('\0', "case", "SPEC", &words, AT(cases)),
+    NM_OPTION_VALUE('\0', "sweep", "SPEC", &words, AT(sweeps)),
+    NM_OPTION_VALUE('p', "plot", "FILE", &nm_option_any, AT(plot)),
+    NM_OPTION_FLAG('j', "json", AT(json)),
+    NM_OPTION_FLAG('\0', "jobs", AT(jobs)),
+    NM_OPTION_VALUE('\0', "interference", "F",
+                    NM_OPTION_TYPE(take_interference, "a fraction or percentage from 0 to 0.9"), 0),
+    NM_OPTION_VALUE('\0', "seed", "N", NM_OPTION_RANGE(take_seed, "a whole number", 0, UINT64_MAX), 0),
+    NM_OPTION_VALUE('\0', "hours", "H",
+                    NM_OPTION_RANGE(take_hours, "from 1min to 744 (31 days)", 60 * NM_USEC_PER_SEC,
+                                    UINT64_C(31) * 86400 * NM_USEC_PER_SEC), 0),
+    NM_OPTION_VALUE('\0', "memory", "SIZE",
+                    NM_OPTION_RANGE(take_memory, "a size from 1G to 1024T", UINT64_C(1) << 30, UINT64_C(1) << 50), 0),
+    NM_OPTION_VALUE('\0', "cpus", "N", NM_OPTION_RANGE(take_cpus, "a whole number from 1 to 4096", 1, 4096), 0),
+    NM_OPTION_VALUE('\0', "containers", "N",
+                    NM_OPTION_RANGE(take_containers, "a whole number from 1 to 10000", 1, 10000), 0),
+    NM_OPTION_VALUE('o', "output", "FILE", &nm_option_any, AT(output)),
+    NM_OPTION_PRINT('h', "help", help),
+    NM_OPTION_PRINT('V', "version", "nmsim " NM_VERSION "\n"),
+    {0},
+};
 
 /* What makes no sense together. */
 static int check(const struct nm_sim_options *o)
@@ -249,48 +215,40 @@ static int take_verb(const char *word, enum nm_sim_verb *ret)
     return nm_usage_error("'%s': the commands are run, compare and generate", word);
 }
 
-static int take_operands(int argc, char **argv, struct nm_sim_options *o)
+static int take_operands(char **operands, struct nm_sim_options *o)
 {
     int r;
 
-    if (optind == argc)
+    if (!*operands)
         return nm_usage_error("a command is missing: run, compare or generate");
-    r = take_verb(argv[optind++], &o->verb);
-    if (r >= 0 && optind < argc) {
-        if (o->verb == NM_SIM_GENERATE)
-            r = take_kind(o, argv[optind++]);
-        else
-            o->trace = argv[optind++];
+    r = take_verb(*operands++, &o->verb);
+    if (r >= 0 && *operands && o->verb == NM_SIM_GENERATE) {
+        if (take_kind(o, *operands) < 0)
+            return nm_usage_error("'%s': a made-up workload is " KINDS, *operands);
+        operands++;
+    } else if (r >= 0 && *operands) {
+        o->trace = *operands++;
     }
-    if (r >= 0 && optind < argc)
-        return nm_usage_error("'%s': there is one operand too many", argv[optind]);
+    if (r >= 0 && *operands)
+        return nm_usage_error("'%s': there is one operand too many", *operands);
     return r;
 }
 
 int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret)
 {
     struct nm_sim_options o = {.params = NM_GENERATE_DEFAULTS, .interference = NM_SIM_INTERFERENCE};
-    int c, r;
+    const struct nm_option_parser p = {.tables = {{table, &o}}};
+    int r, first;
 
     /* who calls it bare wants to know what it is, and has done nothing wrong */
     if (argc < 2) {
-        usage(stdout);
+        (void)fputs(help, stdout);
         return 1;
     }
-    while ((c = getopt_long(argc, argv, "g:c:s:p:jo:hV", long_options, NULL)) >= 0) {
-        if (c == 'h') {
-            usage(stdout);
-            return 1;
-        }
-        if (c == 'V') {
-            puts("nmsim " NM_VERSION);
-            return 1;
-        }
-        r = take_option(c, &o);
-        if (r < 0)
-            return r;
-    }
-    r = take_operands(argc, argv, &o);
+    r = nm_option_parse(&p, argc, argv, &first);
+    if (r != 0)
+        return r;
+    r = take_operands(argv + first, &o);
     if (r >= 0)
         r = check(&o);
     if (r < 0)

@@ -17,6 +17,8 @@ libnm_util_la_SOURCES = \
 	%D%/groups.c \
 	%D%/array.h \
 	%D%/macros.h \
+	%D%/nearest.c %D%/nearest.h \
+	%D%/option.c %D%/option.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/peer.c %D%/peer.h \
 	%D%/printf.c %D%/printf.h \

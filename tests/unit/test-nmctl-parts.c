@@ -21,6 +21,7 @@
 #include "nmctl/table.h"
 #include "nmctl/term.h"
 #include "util/macros.h"
+#include "util/nearest.h"
 
 static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true},
                             colored = {.utf8 = true, .color = true};
@@ -225,12 +226,12 @@ static void test_nearest(void **state)
     static const char *const words[] = {"run", "status", "list", "pause", "resume", "kill", "top"};
 
     (void)state;
-    assert_string_equal(nm_message_nearest("lsit", words, NM_ARRAY_SIZE(words)), "list");
-    assert_string_equal(nm_message_nearest("stat", words, NM_ARRAY_SIZE(words)), "status");
-    assert_string_equal(nm_message_nearest("resmue", words, NM_ARRAY_SIZE(words)), "resume");
-    assert_string_equal(nm_message_nearest("kil", words, NM_ARRAY_SIZE(words)), "kill");
-    assert_null(nm_message_nearest("foo", words, NM_ARRAY_SIZE(words)));
-    assert_null(nm_message_nearest("an-absurdly-long-word-that-nobody-means-to-type", words,
+    assert_string_equal(nm_nearest_word("lsit", words, NM_ARRAY_SIZE(words)), "list");
+    assert_string_equal(nm_nearest_word("stat", words, NM_ARRAY_SIZE(words)), "status");
+    assert_string_equal(nm_nearest_word("resmue", words, NM_ARRAY_SIZE(words)), "resume");
+    assert_string_equal(nm_nearest_word("kil", words, NM_ARRAY_SIZE(words)), "kill");
+    assert_null(nm_nearest_word("foo", words, NM_ARRAY_SIZE(words)));
+    assert_null(nm_nearest_word("an-absurdly-long-word-that-nobody-means-to-type", words,
                                    NM_ARRAY_SIZE(words)));
 }
 
@@ -391,7 +392,7 @@ static void test_verb_table(void **state)
         assert_non_null(v->run);
         assert_true(v->min_operands == 0 || v->missing);
         for (const struct nm_option *a = v->options; a && a->name; a++) {
-            assert_true((a->kind == NM_OPTION_FLAG) == (a->arg == NULL));
+            assert_true((a->type == &nm_option_flag) == (a->arg == NULL));
             for (const struct nm_option *b = a + 1; b->name; b++)
                 assert_true(!nm_streq(a->name, b->name) && (!a->brief || a->brief != b->brief));
             for (const struct nm_option *b = nm_global_options; b->name; b++)

@@ -6,36 +6,30 @@
 
 #include "util/diag.h"
 
-int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options *o)
+static int take_allow(void *at, char *value, const struct nm_option *o)
 {
+    const char **allow = at;
     size_t n = 0;
 
-    switch (c) {
-    case NM_YARN_SETUP_OPT:
-        o->conf_dir = argument;
-        return 0;
-    case NM_YARN_SETUP_OPT_DRY_RUN:
-        o->is_dry = true;
-        return 0;
-    case NM_YARN_SETUP_OPT_UNDO:
-        o->undoes = true;
-        return 0;
-    case NM_YARN_SETUP_OPT_JAVA_HOME:
-        o->java_home = argument;
-        return 0;
-    case NM_YARN_SETUP_OPT_ROOT:
-        o->root = argument;
-        return 0;
-    case NM_YARN_SETUP_OPT_ALLOW:
-        while (o->allow[n])
-            n++;
-        if (n == NM_YARN_SETUP_ALLOW_MAX)
-            return nm_usage_error("--allow '%s': it can be given %d times", argument, NM_YARN_SETUP_ALLOW_MAX);
-        o->allow[n] = argument;
-        return 0;
-    }
-    return 1;
+    while (allow[n])
+        n++;
+    if (n == o->type->max)
+        return -E2BIG;
+    allow[n] = value;
+    return 0;
 }
+
+#define AT(member) offsetof(struct nm_yarn_setup_options, member)
+
+const struct nm_option nm_yarn_setup_option_table[] = {
+    NM_OPTION_VALUE('\0', "yarn-setup", "DIR", &nm_option_any, AT(conf_dir)),
+    NM_OPTION_FLAG('\0', "dry-run", AT(is_dry)),
+    NM_OPTION_FLAG('\0', "undo", AT(undoes)),
+    NM_OPTION_VALUE('\0', "allow", "ADDRESS", NM_OPTION_RANGE(take_allow, NULL, 0, NM_YARN_SETUP_ALLOW_MAX), AT(allow)),
+    NM_OPTION_VALUE('\0', "java-home", "DIR", &nm_option_any, AT(java_home)),
+    NM_OPTION_VALUE('\0', "root", "DIR", &nm_option_any, AT(root)),
+    {0},
+};
 
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks)
 {

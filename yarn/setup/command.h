@@ -3,8 +3,7 @@
 
 /* The options of nmd --yarn-setup, and running it. */
 
-#include <getopt.h>
-
+#include "util/option.h"
 #include "yarn/setup/setup.h"
 
 #define NM_YARN_SETUP_ALLOW_MAX 64
@@ -15,23 +14,8 @@ struct nm_yarn_setup_options {
     bool is_dry, undoes;
 };
 
-/* Values that getopt_long() returns for these options. No other option of nmd may have them. */
-enum {
-    NM_YARN_SETUP_OPT = 1024,
-    NM_YARN_SETUP_OPT_DRY_RUN,
-    NM_YARN_SETUP_OPT_UNDO,
-    NM_YARN_SETUP_OPT_ALLOW,
-    NM_YARN_SETUP_OPT_JAVA_HOME,
-    NM_YARN_SETUP_OPT_ROOT,
-};
-
-#define NM_YARN_SETUP_LONG_OPTIONS \
-    {"yarn-setup", required_argument, NULL, NM_YARN_SETUP_OPT}, \
-    {"dry-run", no_argument, NULL, NM_YARN_SETUP_OPT_DRY_RUN}, \
-    {"undo", no_argument, NULL, NM_YARN_SETUP_OPT_UNDO}, \
-    {"allow", required_argument, NULL, NM_YARN_SETUP_OPT_ALLOW}, \
-    {"java-home", required_argument, NULL, NM_YARN_SETUP_OPT_JAVA_HOME}, \
-    {"root", required_argument, NULL, NM_YARN_SETUP_OPT_ROOT}
+/* They fill a struct nm_yarn_setup_options. */
+extern const struct nm_option nm_yarn_setup_option_table[];
 
 #define NM_YARN_SETUP_USAGE \
     "      --yarn-setup DIR    make this host a node of that cluster: the unit's drop-in, directories and\n" \
@@ -42,8 +26,6 @@ enum {
     "      --java-home DIR     with --yarn-setup: the Java of the cluster's jobs\n" \
     "      --root DIR          with --yarn-setup: the host's files are below DIR\n"
 
-/* Takes an option. Returns 0, 1 if it is none of these, or -EINVAL after a message. */
-int nm_yarn_setup_take(int c, const char *argument, struct nm_yarn_setup_options *o);
 /* Checks that the options can be combined. Returns -EINVAL after a message. checks: --check-config is given. */
 int nm_yarn_setup_options_check(const struct nm_yarn_setup_options *o, bool checks);
 

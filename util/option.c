@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* See option.h. */
+
+#include "util/option.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/diag.h"
+#include "util/macros.h"
+#include "util/nearest.h"
+#include "util/parse.h"
+
+#define OPTIONS_MAX 40
+#define LONG_BASE 256 /* above every short option's character */
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static int take_flag(void *at, char *value, const struct nm_option *o)
+{
+    (void)value, (void)o;
+    *(bool *)at = true;
+    return 0;
+}
+
+static int take_any(void *at, char *value, const struct nm_option *o)
+{
+    (void)o;
+    *(const char **)at = value;
+    return 0;
+}
+
+static int take_print(void *at, char *value, const struct nm_option *o)
+{
+    (void)at, (void)value;
+    (void)fputs(o->help, stdout);
+    return NM_OPTION_DONE;
+}
+
+const struct nm_option_type nm_option_flag = {.take = take_flag};
+const struct nm_option_type nm_option_any = {.take = take_any};
+const struct nm_option_type nm_option_print = {.take = take_print};
+
+int nm_option_take_text(void *at, char *value, const struct nm_option *o)
+{
+    return *value ? take_any(at, value, o) : -EINVAL;
+}
+
+/* Puts a number that was parsed with the result r, if it is in the option's range. */
+static int put(uint64_t *at, int r, uint64_t v, const struct nm_option *o)
+{
+    if (r < 0)
+        return r;
+    if (v < o->type->min || v > o->type->max)
+        return -ERANGE;
+    *at = v;
+    return 0;
+}
+
+int nm_option_take_u64(void *at, char *value, const struct nm_option *o)
+{
+    uint64_t v = 0;
+    int r = nm_parse_u64(value, &v);
+
+    return put(at, r, v, o);
+}
+
+int nm_option_take_u32(void *at, char *value, const struct nm_option *o)
+{
+    uint64_t v = 0;
+    int r = nm_option_take_u64(&v, value, o);
+
+    if (r < 0 || v > UINT32_MAX)
+        return r < 0 ? r : -ERANGE;
+    *(uint32_t *)at = (uint32_t)v;
+    return 0;
+}
+
+int nm_option_take_size(void *at, char *value, const struct nm_option *o)
+{
+    uint64_t v = 0;
+    int r = nm_parse_size(value, &v);
+
+    return put(at, r, v, o);
+}
+
+int nm_option_take_duration(void *at, char *value, const struct nm_option *o)
+{
+    uint64_t v = 0;
+    int r = nm_parse_duration(value, &v);
+
+    return put(at, r, v, o);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+const char *nm_option_allowed(const struct nm_option *o)
+{
+    return o->type->allowed ? o->type->allowed : o->arg;
+}
+
+void nm_option_tell(const struct nm_option_fault *f)
+{
+    const struct nm_option *o = f->option;
+
+    switch (f->kind) {
+    case NM_OPTION_UNKNOWN:
+        nm_diag("unknown option %s%s%s%s; see '%s --help'", f->word, f->nearest ? "; did you mean --" : "",
+                f->nearest ? f->nearest : "", f->nearest ? "?" : "", program_invocation_short_name);
+        break;
+    case NM_OPTION_NO_VALUE:
+        nm_diag("--%s needs a value: %s", o->name, nm_option_allowed(o));
+        break;
+    case NM_OPTION_NEEDLESS_VALUE:
+        nm_diag("--%s takes no value", o->name);
+        break;
+    case NM_OPTION_BAD_VALUE:
+    case NM_OPTION_OUT_OF_RANGE:
+        nm_diag("--%s '%s': it must be %s", o->name, f->word, nm_option_allowed(o));
+        break;
+    case NM_OPTION_TOO_OFTEN:
+        nm_diag("--%s '%s': it can be given %" PRIu64 " times at most", o->name, f->word, o->type->max);
+        break;
+    }
+}
+
+static int fail(const struct nm_option_parser *p, const struct nm_option_fault *fault)
+{
+    if (p->tell)
+        p->tell(fault, p->userdata);
+    else
+        nm_option_tell(fault);
+    return -EINVAL;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* The options of all tables as one list, and as getopt wants them: the short ones in a string and the long ones in an
+ * array. The code of a long one tells its place here. */
+struct merged {
+    const struct nm_option *options[OPTIONS_MAX];
+    void *into[OPTIONS_MAX];
+    int n;
+    struct option longs[OPTIONS_MAX + 1];
+    char shorts[OPTIONS_MAX * 2 + 3]; /* two characters for each, "+:" in front, and the NUL */
+};
+
+static void merge(struct merged *m, const struct nm_option *options, void *into)
+{
+    for (; options && options->name && m->n < OPTIONS_MAX; options++) {
+        size_t len = strlen(m->shorts);
+
+        if (options->brief)
+            (void)snprintf(m->shorts + len, sizeof m->shorts - len, "%c%s", options->brief, options->arg ? ":" : "");
+        m->longs[m->n] = (struct option){options->name, options->arg ? required_argument : no_argument, NULL,
+                                         LONG_BASE + m->n};
+        m->into[m->n] = into;
+        m->options[m->n++] = options;
+    }
+}
+
+/* Options are mistyped more often than other words, so the nearest one is named. */
+static int refuse_unknown(const struct nm_option_parser *p, const struct merged *m, const char *word)
+{
+    const char *names[OPTIONS_MAX];
+    struct nm_option_fault fault = {.kind = NM_OPTION_UNKNOWN, .word = word};
+    char name[64];
+
+    for (int i = 0; i < m->n; i++)
+        names[i] = m->options[i]->name;
+    if (strncmp(word, "--", 2) == 0) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        fault.nearest = nm_nearest_word(name, names, (size_t)m->n);
+    }
+    return fail(p, &fault);
+}
+
+/* getopt has found a fault. With optopt set to a known option's code a value is missing, or there is one for a flag. */
+static int refuse(const struct nm_option_parser *p, const struct merged *m, char **argv, int code)
+{
+    const char brief[3] = {'-', (char)optopt, '\0'};
+
+    for (int i = 0; i < m->n; i++) {
+        const struct nm_option *o = m->options[i];
+        const struct nm_option_fault fault = {.kind = code == ':' ? NM_OPTION_NO_VALUE : NM_OPTION_NEEDLESS_VALUE,
+                                              .option = o};
+
+        if (optopt != 0 && (optopt == LONG_BASE + i || optopt == o->brief))
+            return fail(p, &fault);
+    }
+    return refuse_unknown(p, m, optopt > 0 && optopt < LONG_BASE ? brief : argv[optind - 1]);
+}
+
+static int take(const struct nm_option_parser *p, const struct nm_option *o, void *into)
+{
+    struct nm_option_fault fault = {.option = o, .word = optarg};
+    int r = o->type->take((char *)into + o->offset, optarg, o);
+
+    if (r >= 0)
+        return r;
+    fault.kind = r == -ERANGE ? NM_OPTION_OUT_OF_RANGE : r == -E2BIG ? NM_OPTION_TOO_OFTEN : NM_OPTION_BAD_VALUE;
+    return fail(p, &fault);
+}
+
+/* Deals with one option that getopt has split off, or with the fault that it found. */
+static int take_or_refuse(const struct nm_option_parser *p, const struct merged *m, char **argv, int code)
+{
+    for (int i = 0; i < m->n; i++)
+        if (code == LONG_BASE + i || code == m->options[i]->brief)
+            return take(p, m->options[i], m->into[i]);
+    return refuse(p, m, argv, code);
+}
+
+/* "+" has getopt stop at the first operand, where it would else move later options in front of it; ":" tells a missing
+ * value from an unknown option. */
+int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int *ret_first)
+{
+    struct merged m = {.shorts = ""};
+
+    (void)snprintf(m.shorts, sizeof m.shorts, "%s:", p->stops_at_operand ? "+" : "");
+    for (size_t i = 0; i < NM_OPTION_TABLES_MAX; i++)
+        merge(&m, p->tables[i].options, p->tables[i].into);
+    /* optind 0 and not 1: then glibc's getopt forgets where in "-abc" it was, and reads "+" anew. */
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int r, code = getopt_long(argc, argv, m.shorts, m.longs, NULL);
+
+        if (code == -1) {
+            *ret_first = optind;
+            return 0;
+        }
+        r = take_or_refuse(p, &m, argv, code);
+        if (r != 0)
+            return r;
+    }
+}
+
+/* ---- help and completion --------------------------------------------------------------------- */
+
+/* Options without a short form are indented as if they had one, so that the long ones stand in a column. */
+const char *nm_option_label(const struct nm_option *o, char *buf, size_t size)
+{
+    char brief[5] = "    ";
+
+    if (o->brief)
+        (void)snprintf(brief, sizeof brief, "-%c, ", o->brief);
+    (void)snprintf(buf, size, "%s--%s%s%s", brief, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+    return buf;
+}
+
+const struct nm_option *nm_option_find(const struct nm_option *options, const char *word)
+{
+    for (; options && options->name; options++)
+        if ((word[0] == '-' && word[1] == options->brief && options->brief && !word[2]) ||
+            (strncmp(word, "--", 2) == 0 && nm_streq(word + 2, options->name)))
+            return options;
+    return NULL;
+}
