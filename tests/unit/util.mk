@@ -1,6 +1,6 @@
 # unit tests of util
-check_PROGRAMS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
-TESTS += test-array test-become test-frame test-inherited test-lockfile test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
+check_PROGRAMS += test-array test-become test-frame test-inherited test-lockfile test-option test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
+TESTS += test-array test-become test-frame test-inherited test-lockfile test-option test-parse test-fileio test-peer test-quota test-remove-tree test-fair-queue test-utf8
 
 test_array_SOURCES = %D%/test-array.c $(fail_nth)
 test_array_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -20,6 +20,10 @@ test_inherited_LDADD = libnm-util.la $(unit_libs)
 test_lockfile_SOURCES = %D%/test-lockfile.c
 test_lockfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_lockfile_LDADD = libnm-util.la $(unit_libs)
+
+test_option_SOURCES = %D%/test-option.c
+test_option_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+test_option_LDADD = libnm-util.la $(unit_libs)
 
 test_parse_SOURCES = %D%/test-parse.c
 test_parse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
