@@ -99,7 +99,7 @@ static int join_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemo
     struct nm_daemon_yarn_buffers buffers;
     struct nm_yarn_params p = nm_daemon_yarn_params(d, event, o, NULL, &buffers);
     _cleanup_free_ char *message = NULL;
-    int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : 0;
+    int r = d->yarn_settings ? nm_yarn_new(&p, &d->yarn, &message) : nm_yarn_none(d->manager);
 
     if (r < 0 || !d->yarn)
         return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);

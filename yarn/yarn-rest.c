@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The web services of Hadoop's NodeManager: /ws/v1/node and the paths below it. node/rest.h defines the format of the
- * answers. The manager decides who may see which container, as everywhere.
+ * The views of a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node and the paths below it), and
+ * the reason for a container's placement. node/rest.h defines the format of Hadoop's answers. The manager decides who
+ * may see which container, as everywhere.
  */
 
 #include "yarn/yarn-state.h"
@@ -15,6 +16,7 @@
 struct question {
     struct nm_yarn *y;
     const struct nm_upstream_question *q;
+    struct nm_yarn_looker looker;
     struct nm_yarn_look look;
     struct nm_problem *problem;
 };
@@ -30,18 +32,31 @@ nm_printf(3, 4) static int refuse(const struct question *a, enum nm_agent_outcom
     return (int)outcome;
 }
 
-static bool may_see(void *userdata, const char *container)
+bool nm_yarn_may_see(void *userdata, const char *container)
 {
-    const struct question *a = userdata;
+    const struct nm_yarn_looker *l = userdata;
 
-    return nm_manager_may_see(a->y->manager, a->q->who, container);
+    return l->who->admin || nm_manager_may_see(l->manager, l->who, container);
+}
+
+/* Returns 0, or NM_AGENT_E_NOT_FOUND on a node without a cluster. */
+static int begin(struct question *a, void *userdata, const struct nm_upstream_question *q,
+                 struct nm_problem *ret_problem)
+{
+    *a = (struct question){.y = userdata, .q = q, .problem = ret_problem};
+    if (!a->y)
+        return refuse(a, NM_AGENT_E_NOT_FOUND,
+                      "This node belongs to no YARN cluster, so that it has nothing to say here.");
+    a->looker = (struct nm_yarn_looker){a->y->manager, q->who};
+    a->look = (struct nm_yarn_look){q->who->admin, q->with_users, nm_yarn_may_see, &a->looker};
+    return 0;
 }
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
 /* Returns the node's data. Its health is the one last reported to the ResourceManager, or before the first report the
  * current one. */
-static int show_node(const struct question *a, json_t **ret)
+static int answer_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
     const Yarn__Health *told = y->report.status.health;
@@ -68,7 +83,7 @@ static int show_node(const struct question *a, json_t **ret)
 
 /* ---- applications and containers ---------------------------------------------------------- */
 
-static int show_applications(const struct question *a, json_t **ret)
+static int answer_applications(const struct question *a, json_t **ret)
 {
     const char *state = a->q->state && *a->q->state ? a->q->state : NULL, *user = a->q->user;
 
@@ -83,7 +98,7 @@ static int show_applications(const struct question *a, json_t **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-static int show_application(const struct question *a, json_t **ret)
+static int answer_application(const struct question *a, json_t **ret)
 {
     struct nm_yarn_application_id id;
 
@@ -94,13 +109,13 @@ static int show_application(const struct question *a, json_t **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-static int show_containers(const struct question *a, json_t **ret)
+static int answer_containers(const struct question *a, json_t **ret)
 {
     *ret = nm_yarn_node_show_containers(a->y->hosting->node, &a->look);
     return *ret ? 0 : -ENOMEM;
 }
 
-static int show_container(const struct question *a, json_t **ret)
+static int answer_container(const struct question *a, json_t **ret)
 {
     if (!nm_yarn_rest_is_container_id(a->q->id))
         return refuse(a, NM_AGENT_E_INVALID, "invalid container id, %s", a->q->id);
@@ -109,10 +124,51 @@ static int show_container(const struct question *a, json_t **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-static const struct {
-    const char *path;
-    int (*show)(const struct question *a, json_t **ret);
-} paths[] = {
+/* ---- views -------------------------------------------------------------------------------- */
+
+/* Defines show_NAME(), the view whose answer is answer_NAME()'s on a node of a cluster. */
+#define VIEW(name) \
+    static int show_##name(void *userdata, const struct nm_upstream_question *q, json_t **ret, \
+                           struct nm_problem *ret_problem) \
+    { \
+        struct question a; \
+        int r = begin(&a, userdata, q, ret_problem); \
+\
+        return r != 0 ? r : answer_##name(&a, ret); \
+    }
+
+VIEW(node)
+VIEW(applications)
+VIEW(application)
+VIEW(containers)
+VIEW(container)
+
+/* Which containers there are elsewhere this node doesn't know, so that "not placed here" is also the answer about one
+ * that the caller may not see. */
+static int show_placement(void *userdata, const struct nm_upstream_question *q, json_t **ret,
+                          struct nm_problem *ret_problem)
+{
+    struct nm_yarn *y = userdata;
+    struct nm_yarn_looker l = {y ? y->manager : NULL, q->who};
+    json_t *found = y && y->hosting->proxy
+                        ? nm_yarn_proxy_show_placement(y->hosting->proxy, q->id, nm_yarn_may_see, &l)
+                        : NULL;
+
+    if (!found) {
+        const struct question a = {.problem = ret_problem};
+        int r = refuse(&a, NM_AGENT_E_NOT_FOUND, "This node has not placed a container %s, as far as it remembers.",
+                       q->id);
+
+        (void)snprintf(ret_problem->thing, sizeof ret_problem->thing, "id");
+        (void)snprintf(ret_problem->value, sizeof ret_problem->value, "%s", q->id);
+        return r;
+    }
+    *ret = found;
+    return 0;
+}
+
+const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS] = {
+    {"/v1/placements/{id}", show_placement},
     {"/ws/v1/node", show_node},
     {"/ws/v1/node/info", show_node},
     {"/ws/v1/node/apps", show_applications},
@@ -120,15 +176,3 @@ static const struct {
     {"/ws/v1/node/containers", show_containers},
     {"/ws/v1/node/containers/{id}", show_container},
 };
-
-int nm_yarn_rest_ask(void *userdata, const struct nm_upstream_question *q, json_t **ret,
-                     struct nm_problem *ret_problem)
-{
-    struct question a = {.y = userdata, .q = q, .problem = ret_problem};
-
-    a.look = (struct nm_yarn_look){q->who->admin, q->with_users, may_see, &a};
-    for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
-        if (nm_streq(q->path, paths[i].path))
-            return paths[i].show(&a, ret);
-    return refuse(&a, NM_AGENT_E_NOT_FOUND, "%s: there is no such path", q->path);
-}

@@ -36,8 +36,6 @@ static void show(void *userdata, struct nm_upstream *ret)
     ret->sized = y->state.sized;
     ret->memory_bytes = (uint64_t)y->state.memory_mib * NM_MIB;
     ret->vcores = (uint32_t)y->state.vcores;
-    if (y->hosting->proxy)
-        nm_yarn_proxy_show(y->hosting->proxy, &ret->masters);
 }
 
 static json_t *show_settings(void *userdata)
@@ -47,39 +45,40 @@ static json_t *show_settings(void *userdata)
     return nm_yarn_settings_to_json(y->settings);
 }
 
-/* A caller, for checks of the rights on masters' containers. */
-struct looker {
-    struct nm_manager *manager;
-    const struct nm_caller *who;
-};
-
-static bool may_see(void *userdata, const char *master)
-{
-    const struct looker *l = userdata;
-
-    return l->who->admin || nm_manager_may_see(l->manager, l->who, master);
-}
-
-static json_t *show_pipelines(void *userdata, const struct nm_caller *who, bool with_users)
+static json_t *show_details(void *userdata, const struct nm_caller *who, bool with_users)
 {
     const struct nm_yarn *y = userdata;
-    struct looker l = {y->manager, who};
+    struct nm_yarn_looker l = {y->manager, who};
 
-    return y->hosting->proxy ? nm_yarn_proxy_show_pipelines(y->hosting->proxy, may_see, &l, with_users)
-                             : json_array();
+    if (!y->hosting->proxy)
+        return json_pack("{s:n}", "masters");
+    return json_pack("{s:o}", "masters", nm_yarn_proxy_to_json(y->hosting->proxy, nm_yarn_may_see, &l, with_users));
 }
 
-static json_t *show_placement(void *userdata, const struct nm_caller *who, const char *id)
+static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_yarn *y = userdata;
-    struct looker l = {y->manager, who};
 
-    return y->hosting->proxy ? nm_yarn_proxy_show_placement(y->hosting->proxy, id, may_see, &l) : NULL;
+    if (y->hosting->proxy)
+        nm_yarn_proxy_write_metrics(y->hosting->proxy, w);
 }
 
-const struct nm_upstream_ops nm_yarn_upstream_ops = {
-    .status = show, .config = show_settings, .pipelines = show_pipelines, .placement = show_placement,
-    .ask = nm_yarn_rest_ask};
+void nm_yarn_show(struct nm_yarn *y)
+{
+    static const struct nm_upstream_ops ops = {
+        .status = show, .details = show_details, .metrics = write_metrics, .config = show_settings,
+        .views = nm_yarn_views, .n_views = NM_YARN_N_VIEWS};
+
+    nm_manager_set_upstream(y->manager, &ops, y);
+}
+
+int nm_yarn_none(struct nm_manager *m)
+{
+    static const struct nm_upstream_ops ops = {.views = nm_yarn_views, .n_views = NM_YARN_N_VIEWS};
+
+    nm_manager_set_upstream(m, &ops, NULL);
+    return 0;
+}
 
 nm_printf(3, 4) static void say(struct nm_yarn *y, int level, const char *format, ...)
 {

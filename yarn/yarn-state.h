@@ -7,8 +7,8 @@
  * way at a time. There is one timer, which is off meanwhile. A heartbeat is sent before its time if it has news for
  * others. The files are layers, each using only those above it:
  *
- *   yarn-rest      answers of the web services of Hadoop's nodes
- *   yarn-show      status of the upstream
+ *   yarn-rest      the views: answers of the web services of Hadoop's nodes, and reasons of placements
+ *   yarn-show      what the upstream registers with the manager: status, details, metrics, settings
  *   yarn-size      the size that the ResourceManager sets for the node, and the size that a draining node offers
  *   yarn-steps     when the next step is due
  *   yarn-requests  registration and heartbeat
@@ -78,12 +78,19 @@ struct nm_yarn {
 #define NM_YARN_VERSION "3.4.2"
 
 /* ---- yarn-rest.c ---- */
-/* nm_upstream_ops.ask; userdata: the node. */
-int nm_yarn_rest_ask(void *userdata, const struct nm_upstream_question *q, json_t **ret,
-                     struct nm_problem *ret_problem);
+/* The views of the upstream. userdata: the node, or NULL: it belongs to no cluster. */
+#define NM_YARN_N_VIEWS 7u
+extern const struct nm_upstream_view nm_yarn_views[NM_YARN_N_VIEWS];
+struct nm_yarn_looker {
+    struct nm_manager *manager;
+    const struct nm_caller *who;
+};
+/* Returns whether a looker (userdata) may see that container. */
+bool nm_yarn_may_see(void *userdata, const char *container);
 
 /* ---- yarn-show.c ---- */
-extern const struct nm_upstream_ops nm_yarn_upstream_ops;
+/* Registers the node's status, details, metrics, settings and views with the manager. */
+void nm_yarn_show(struct nm_yarn *y);
 /* Returns the ResourceManager that is currently used. */
 const struct nm_yarn_address *nm_yarn_tracker(const struct nm_yarn *y);
 /* Logs changes of the connection's state, and not each of a thousand attempts. */

@@ -179,7 +179,7 @@ int nm_yarn_new(const struct nm_yarn_params *p, struct nm_yarn **ret, char **ret
     nm_yarn_doubts_tell(p->settings, geteuid(), p->localizer_program, p->tell);
     y->manager = p->manager;
     nm_yarn_size_load(y);
-    nm_manager_set_upstream(y->manager, &nm_yarn_upstream_ops, y);
+    nm_yarn_show(y);
     *ret = STEAL_PTR(y);
     return 0;
 }

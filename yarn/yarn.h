@@ -34,6 +34,8 @@ int nm_yarn_lock(const struct nm_yarn_settings *settings, nm_yarn_tell_t tell, c
 /* All objects that params point to must outlive *ret. On failure, *ret_message is a text that the caller frees, or
  * NULL. */
 int nm_yarn_new(const struct nm_yarn_params *params, struct nm_yarn **ret, char **ret_message);
+/* Registers the views for a node that belongs to no cluster. They answer that it has no upstream. Returns 0. */
+int nm_yarn_none(struct nm_manager *m);
 /* Checks whether nm_yarn_new() would fail, without making anything. *ret_message has all reasons, one per line. Uses
  * `settings`, the programs, http_address and tell of params. may_be_ours: if a port is in use, a running nmd may use
  * it. */

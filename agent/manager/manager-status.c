@@ -214,7 +214,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
 {
     *ret = (struct nm_upstream){.kind = "none", .state = "none"};
-    if (m->owners.upstream)
+    if (m->owners.upstream && m->owners.upstream->status)
         m->owners.upstream->status(m->owners.upstream_userdata, ret);
 }
 
@@ -224,28 +224,29 @@ void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops 
     m->owners.upstream_userdata = userdata;
 }
 
-json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
+json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users)
 {
     const struct nm_owners *o = &m->owners;
 
-    return o->upstream && o->upstream->pipelines ? o->upstream->pipelines(o->upstream_userdata, who, with_users)
-                                                 : json_array();
+    return o->upstream && o->upstream->details ? o->upstream->details(o->upstream_userdata, who, with_users)
+                                               : json_object();
 }
 
-json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
+void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w)
 {
-    const struct nm_owners *o = &m->owners;
-
-    return o->upstream && o->upstream->placement ? o->upstream->placement(o->upstream_userdata, who, id) : NULL;
+    if (m->owners.upstream && m->owners.upstream->metrics)
+        m->owners.upstream->metrics(m->owners.upstream_userdata, w);
 }
 
 int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
                             struct nm_problem *ret_problem)
 {
-    if (m->owners.upstream && m->owners.upstream->ask)
-        return m->owners.upstream->ask(m->owners.upstream_userdata, q, ret, ret_problem);
-    return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path,
-                          "This node belongs to no YARN cluster, so that it has nothing to say here.");
+    const struct nm_upstream_ops *ops = m->owners.upstream;
+
+    for (size_t i = 0; ops && i < ops->n_views; i++)
+        if (nm_streq(ops->views[i].path, q->path))
+            return ops->views[i].get(m->owners.upstream_userdata, q, ret, ret_problem);
+    return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "%s: there is no such path", q->path);
 }
 
 static int by_arrival(const void *a, const void *b)
@@ -461,7 +462,7 @@ json_t *nm_manager_config_to_json(const struct nm_manager *m)
     size_t n = nm_settings_notes(m->config, &m->sampled.node, m->backend, &m->settings, &m->tasks, notes);
     json_t *all = nm_config_to_json(m->config, notes, n), *more;
 
-    if (!all || !m->owners.upstream)
+    if (!all || !m->owners.upstream || !m->owners.upstream->config)
         return all;
     more = m->owners.upstream->config(m->owners.upstream_userdata);
     if (json_array_extend(all, more) < 0) {

@@ -41,7 +41,6 @@ int nm_handle_history(struct nm_call *call);
 
 /* node.c */
 int nm_handle_status(struct nm_call *call);
-int nm_handle_placement(struct nm_call *call);
 int nm_handle_upstream(struct nm_call *call);
 int nm_handle_config(struct nm_call *call);
 int nm_handle_drain(struct nm_call *call);

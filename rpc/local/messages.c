@@ -325,74 +325,32 @@ static json_t *hold(const struct nm_status *s, bool redacted)
                   {"container_id", nm_make_string_or_null(redacted ? NULL : s->hold_id)});
 }
 
-const char *nm_messages_master_call_name(enum nm_master_call c)
-{
-    static const char *const names[NM_MASTER_N_CALLS] = {
-        [NM_MASTER_START] = "start",     [NM_MASTER_REGISTER] = "register", [NM_MASTER_ALLOCATE] = "allocate",
-        [NM_MASTER_FINISH] = "finish",   [NM_MASTER_RECOVER] = "recover",   [NM_MASTER_STOP] = "stop",
-        [NM_MASTER_TOKEN] = "token",
-    };
-
-    return names[c];
-}
-
-static json_t *master_calls(const struct nm_masters *m)
-{
-    json_t *o = json_object();
-
-    for (enum nm_master_call c = 0; o && c < NM_MASTER_N_CALLS; c++) {
-        json_t *one = NM_OBJECT({"answered", nm_make_integer(m->took[c].n)},
-                                {"failed", nm_make_integer(m->failed[c])});
-
-        if (json_object_set_new(o, nm_messages_master_call_name(c), one) < 0) {
-            json_decref(o);
-            return NULL;
-        }
-    }
-    return o;
-}
-
-/* pipelines is a reference of its own. */
-static json_t *masters(const struct nm_masters *m, json_t *pipelines)
-{
-    if (!m->served) {
-        json_decref(pipelines);
-        return json_null();
-    }
-    return NM_OBJECT({"address", nm_make_string_or_null(m->address)},
-                     {"attempts", nm_make_integer(m->pipelines)},
-                     {"outstanding", nm_make_integer(m->outstanding)},
-                     {"placed", NM_OBJECT({"node_local", nm_make_integer(m->placed_node_local)},
-                                          {"rack_local", nm_make_integer(m->placed_rack_local)},
-                                          {"anywhere", nm_make_integer(m->placed_anywhere)})},
-                     {"calls", master_calls(m)},
-                     {"pipelines", pipelines});
-}
-
-static json_t *upstream(const struct nm_upstream *u, json_t *pipelines)
+/* details is a reference of its own: the members that only this kind of upstream has. */
+static json_t *upstream(const struct nm_upstream *u, json_t *details)
 {
     uint64_t beat = u->last_heartbeat_realtime_usec;
 
     if (!u->kind || nm_streq(u->kind, "none")) {
-        json_decref(pipelines);
+        json_decref(details);
         return json_null();
     }
-    return NM_OBJECT({"kind", json_string(u->kind)},
-                     {"state", json_string(u->state)},
-                     {"address", nm_make_string_or_null(u->address)},
-                     {"node", nm_make_string_or_null(u->node)},
-                     {"trouble", nm_make_string_or_null(u->trouble)},
-                     {"unhealthy", nm_make_string_or_null(u->unhealthy)},
-                     {"last_heartbeat_usec", nm_make_integer_or_null(beat, beat == 0)},
-                     {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
-                     {"heartbeats", nm_make_integer(u->heartbeats)},
-                     {"failures", nm_make_integer(u->failures)},
-                     {"memory_bytes", nm_make_integer_or_null(u->memory_bytes, !u->sized)},
-                     {"vcores", nm_make_integer_or_null(u->vcores, !u->sized)},
-                     {"masters", masters(&u->masters, pipelines)});
+    return nm_make_merge(
+        NM_OBJECT({"kind", json_string(u->kind)},
+                  {"state", json_string(u->state)},
+                  {"address", nm_make_string_or_null(u->address)},
+                  {"node", nm_make_string_or_null(u->node)},
+                  {"trouble", nm_make_string_or_null(u->trouble)},
+                  {"unhealthy", nm_make_string_or_null(u->unhealthy)},
+                  {"last_heartbeat_usec", nm_make_integer_or_null(beat, beat == 0)},
+                  {"round_trip_usec", nm_make_integer_or_null(u->round_trip_usec, u->round_trip_usec == 0)},
+                  {"heartbeats", nm_make_integer(u->heartbeats)},
+                  {"failures", nm_make_integer(u->failures)},
+                  {"memory_bytes", nm_make_integer_or_null(u->memory_bytes, !u->sized)},
+                  {"vcores", nm_make_integer_or_null(u->vcores, !u->sized)}),
+        details);
 }
 
-json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted, json_t *pipelines)
+json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted, json_t *details)
 {
     json_t *node = node_contract(s);
 
@@ -419,5 +377,5 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                           {"reclaimed_bytes", nm_make_integer(s->counters.reclaimed_bytes)},
                           {"running_reclaims", nm_make_integer(s->counters.running_reclaims)})},
                   {"counters", counters(&s->counters)},
-                  {"upstream", upstream(&s->upstream, pipelines)});
+                  {"upstream", upstream(&s->upstream, details)});
 }

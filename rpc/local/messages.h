@@ -101,10 +101,10 @@ struct nm_messages_container_extra {
 json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x);
 
-/* `redacted` omits the id of the waiting container, which may belong to another user. pipelines: the list of
- * nm_manager_pipelines(), whose reference is taken over. */
+/* `redacted` omits the id of the waiting container, which may belong to another user. details: the object of
+ * nm_manager_upstream_details(), whose reference is taken over. */
 json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_usec, bool redacted,
-                           json_t *pipelines);
+                           json_t *details);
 /* Returns a decision record with the members "summary" and "explanation" added. `redacted` omits the user who asked
  * for it. */
 json_t *nm_messages_decision(const struct nm_decision *d, bool redacted);
@@ -114,7 +114,6 @@ json_t *nm_messages_ended_app(const struct nm_ended_app *e, bool redacted);
 json_t *nm_messages_history_point(const struct nm_history_point *p);
 
 const char *nm_messages_event_kind_name(enum nm_event_kind k); /* "state", "decision", "node" */
-const char *nm_messages_master_call_name(enum nm_master_call c);
 
 /* Copies text for display: truncates it with "..." to fit and replaces control characters. size is at least 5. */
 void nm_messages_shorten(char *to, size_t size, const char *from);

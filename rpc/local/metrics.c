@@ -30,10 +30,10 @@ static void counter(FILE *f, const char *name, double value, const char *help)
     (void)fprintf(f, "%s %.15g\n", name, value);
 }
 
-/* A sample with one label; backslash, quote and newline are escaped as the format wants it. */
-static void labelled(FILE *f, const char *name, const char *label, const char *text, double value)
+/* A label; backslash, quote and newline are escaped as the format wants it. */
+static void put_label(FILE *f, const char *label, const char *text)
 {
-    (void)fprintf(f, "%s{%s=\"", name, label);
+    (void)fprintf(f, "%s=\"", label);
     for (; *text; text++) {
         if (*text == '\n')
             (void)fputs("\\n", f);
@@ -42,7 +42,14 @@ static void labelled(FILE *f, const char *name, const char *label, const char *t
         else
             (void)fputc(*text, f);
     }
-    (void)fprintf(f, "\"} %.15g\n", value);
+    (void)fputc('"', f);
+}
+
+static void labelled(FILE *f, const char *name, const char *label, const char *text, double value)
+{
+    (void)fprintf(f, "%s{", name);
+    put_label(f, label, text);
+    (void)fprintf(f, "} %.15g\n", value);
 }
 
 static void by_type(FILE *f, const char *name, const char *help, double guaranteed,
@@ -215,21 +222,30 @@ static void counters(FILE *f, const struct nm_counters *c)
             "Containers that outlived a SIGKILL for too long.");
 }
 
-/* label: 'action="pause"' */
-static void histogram(FILE *f, const char *name, const char *label, const struct nm_histogram *h)
+/* The name, a suffix and the label, which every line of a histogram begins with. */
+static void put_series(FILE *f, const char *name, const char *suffix, const char *label, const char *text)
+{
+    (void)fprintf(f, "%s%s{", name, suffix);
+    put_label(f, label, text);
+}
+
+static void histogram(FILE *f, const char *name, const char *label, const char *text, const struct nm_histogram *h)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < NM_HISTOGRAM_BUCKETS; i++) {
         n += h->count[i];
-        (void)fprintf(f, "%s_bucket{%s,le=\"%g\"} %" PRIu64 "\n", name, label,
-                      seconds(nm_histogram_bounds_usec[i]), n);
+        put_series(f, name, "_bucket", label, text);
+        (void)fprintf(f, ",le=\"%g\"} %" PRIu64 "\n", seconds(nm_histogram_bounds_usec[i]), n);
     }
     /* From the buckets, not h->n: the format wants +Inf and count to be equal. */
     n += h->count[NM_HISTOGRAM_BUCKETS];
-    (void)fprintf(f, "%s_bucket{%s,le=\"+Inf\"} %" PRIu64 "\n", name, label, n);
-    (void)fprintf(f, "%s_sum{%s} %.15g\n", name, label, seconds(h->sum_usec));
-    (void)fprintf(f, "%s_count{%s} %" PRIu64 "\n", name, label, n);
+    put_series(f, name, "_bucket", label, text);
+    (void)fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", n);
+    put_series(f, name, "_sum", label, text);
+    (void)fprintf(f, "} %.15g\n", seconds(h->sum_usec));
+    put_series(f, name, "_count", label, text);
+    (void)fprintf(f, "} %" PRIu64 "\n", n);
 }
 
 /* No sample, no age: a 0 would look like a fresh one to every alert. */
@@ -243,18 +259,15 @@ static void sampling(FILE *f, const struct nm_status *s)
           "Time that the newest sampling round took.");
     head(f, "nm_reaction_seconds", "histogram",
          "Time from a cause (sample or pressure event) to the relief being effective, by action.");
-    histogram(f, "nm_reaction_seconds", "action=\"pause\"", &s->reaction_pause);
-    histogram(f, "nm_reaction_seconds", "action=\"kill\"", &s->reaction_kill);
+    histogram(f, "nm_reaction_seconds", "action", "pause", &s->reaction_pause);
+    histogram(f, "nm_reaction_seconds", "action", "kill", &s->reaction_kill);
 }
 
 /* Nothing without one: a node that is in no cluster has no heartbeats to be missed. */
 static void upstream(FILE *f, const struct nm_upstream *u)
 {
-    char label[40];
-
     if (!u->kind || nm_streq(u->kind, "none"))
         return;
-    (void)snprintf(label, sizeof label, "kind=\"%s\"", u->kind);
     gauge(f, "nm_upstream_running", nm_streq(u->state, "running"),
           "1 while the node is registered upstream and its heartbeats are answered.");
     gauge(f, "nm_upstream_last_heartbeat_seconds", seconds(u->last_heartbeat_realtime_usec),
@@ -266,36 +279,33 @@ static void upstream(FILE *f, const struct nm_upstream *u)
     }
     counter(f, "nm_upstream_failures_total", (double)u->failures, "Requests to the upstream without a good answer.");
     head(f, "nm_upstream_heartbeat_seconds", "histogram", "Time from one answered heartbeat to the next.");
-    histogram(f, "nm_upstream_heartbeat_seconds", label, &u->heartbeat);
+    histogram(f, "nm_upstream_heartbeat_seconds", "kind", u->kind, &u->heartbeat);
     head(f, "nm_upstream_rpc_seconds", "histogram", "Time from a request to the upstream to its answer.");
-    histogram(f, "nm_upstream_rpc_seconds", label, &u->rpc);
+    histogram(f, "nm_upstream_rpc_seconds", "kind", u->kind, &u->rpc);
 }
 
-/* As AMRMProxyMetrics has them: the number of its successes is a histogram's count. */
-static void masters(FILE *f, const struct nm_masters *m)
-{
-    char label[40];
+/* The functions of struct nm_metric_writer, whose `to` is the file. */
 
-    if (!m->served)
-        return;
-    gauge(f, "nm_amrmproxy_pipelines", m->pipelines, "Attempts of applications whose masters go through this node.");
-    gauge(f, "nm_amrmproxy_outstanding_containers", (double)m->outstanding,
-          "Opportunistic containers that masters wait for and this node hasn't found a place for.");
-    head(f, "nm_amrmproxy_placed_containers_total", "counter",
-         "Opportunistic containers that this node has placed, by the rule that placed them.");
-    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "node-local", (double)m->placed_node_local);
-    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "rack-local", (double)m->placed_rack_local);
-    labelled(f, "nm_amrmproxy_placed_containers_total", "rule", "any", (double)m->placed_anywhere);
-    head(f, "nm_amrmproxy_failures_total", "counter", "What masters asked for and wasn't done, by call.");
-    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
-        labelled(f, "nm_amrmproxy_failures_total", "call", nm_messages_master_call_name(c), (double)m->failed[c]);
-    head(f, "nm_amrmproxy_call_seconds", "histogram", "Time from what masters asked for until it was done, by call.");
-    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++) {
-        (void)snprintf(label, sizeof label, "call=\"%s\"", nm_messages_master_call_name(c));
-        histogram(f, "nm_amrmproxy_call_seconds", label, &m->took[c]);
-    }
-    head(f, "nm_amrmproxy_added_seconds", "histogram", "Time that this node added to a call, by call.");
-    histogram(f, "nm_amrmproxy_added_seconds", "call=\"allocate\"", &m->added);
+static void write_family(void *to, const char *name, enum nm_metric_type type, const char *help)
+{
+    static const char *const types[] = {
+        [NM_METRIC_GAUGE] = "gauge", [NM_METRIC_COUNTER] = "counter", [NM_METRIC_HISTOGRAM] = "histogram"};
+
+    head(to, name, types[type], help);
+}
+
+static void write_sample(void *to, const char *name, const struct nm_metric_label *label, double value)
+{
+    if (label)
+        labelled(to, name, label->name, label->value, value);
+    else
+        (void)fprintf(to, "%s %.15g\n", name, value);
+}
+
+static void write_histogram(void *to, const char *name, const struct nm_metric_label *label,
+                            const struct nm_histogram *h)
+{
+    histogram(to, name, label->name, label->value, h);
 }
 
 static void machine(FILE *f, const struct nm_node_sample *n)
@@ -344,11 +354,13 @@ static void process(FILE *f, const struct nm_status *s)
           "When nmd started, seconds since 1970.");
 }
 
-int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)
+int nm_metrics_format(const struct nm_status *s, nm_metrics_upstream_cb_t more, void *userdata, char **ret,
+                      size_t *ret_len)
 {
     _cleanup_free_ char *text = NULL;
     size_t len;
     FILE *f = open_memstream(&text, &len);
+    const struct nm_metric_writer w = {write_family, write_sample, write_histogram, f};
 
     if (!f)
         return -ENOMEM;
@@ -360,7 +372,7 @@ int nm_metrics_format(const struct nm_status *s, char **ret, size_t *ret_len)
     machine(f, &s->node);
     links(f, s);
     upstream(f, &s->upstream);
-    masters(f, &s->upstream.masters);
+    more(userdata, &w);
     process(f, s);
     if (ferror(f) | fclose(f))
         return -ENOMEM;

@@ -32,21 +32,10 @@ int nm_handle_status(struct nm_call *call)
         call, 200,
         nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(),
                            call->tcp || (*s.hold_id && !may_know(call, s.hold_id)),
-                           nm_manager_pipelines(call->manager, &call->caller, !call->tcp)));
+                           nm_manager_upstream_details(call->manager, &call->caller, !call->tcp)));
 }
 
-/* Returns why this node placed a container where it did. This node doesn't know the containers of other nodes, so a
- * container that another node placed is reported as unknown. */
-int nm_handle_placement(struct nm_call *call)
-{
-    json_t *placement = nm_manager_placement(call->manager, &call->caller, call->id);
-
-    return placement ? nm_call_answer_json(call, 200, placement)
-                     : nm_problem_set(&call->problem, NM_AGENT_E_NOT_FOUND, "id", call->id,
-                                      "This node has not placed a container %s, as far as it remembers.", call->id);
-}
-
-/* Answers requests of the upstream's own node interface, for programs that use it. */
+/* Answers from the view that the upstream has registered for the route. */
 int nm_handle_upstream(struct nm_call *call)
 {
     const struct nm_upstream_question q = {
@@ -110,7 +99,7 @@ static int answer_drain(struct nm_call *call, json_t *discarded)
     return nm_call_answer_json(
         call, 200,
         nm_make_merge(nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(), false,
-                                         nm_manager_pipelines(call->manager, &call->caller, true)),
+                                         nm_manager_upstream_details(call->manager, &call->caller, true)),
                       NM_OBJECT({"discarded", discarded})));
 }
 
@@ -200,6 +189,11 @@ int nm_handle_healthz(struct nm_call *call)
     return nm_call_answer_text(call, s.healthy ? 200 : 503, "text/plain; charset=utf-8", &a);
 }
 
+static void write_upstream(void *userdata, const struct nm_metric_writer *w)
+{
+    nm_manager_write_upstream_metrics(userdata, w);
+}
+
 int nm_handle_metrics(struct nm_call *call)
 {
     _cleanup_free_ char *text = NULL;
@@ -209,7 +203,7 @@ int nm_handle_metrics(struct nm_call *call)
     int r;
 
     nm_manager_get_status(call->manager, &s);
-    r = nm_metrics_format(&s, &text, &len);
+    r = nm_metrics_format(&s, write_upstream, call->manager, &text, &len);
     if (r < 0)
         return r;
     nm_answer_begin(&a, call->account);

@@ -49,7 +49,7 @@ struct nm_manager *fake_manager_free(struct nm_manager *m)
     free(m->containers);
     nm_history_free(m->history);
     nm_config_free(m->config);
-    json_decref(m->pipeline);
+    json_decref(m->details);
     json_decref(m->placement);
     json_decref(m->of_upstream);
     free(m);
@@ -304,15 +304,18 @@ json_t *nm_manager_config_to_json(const struct nm_manager *m)
     return nm_config_to_json(m->config, NULL, 0);
 }
 
-json_t *nm_manager_pipelines(struct nm_manager *m, const struct nm_caller *who, bool with_users)
+json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users)
 {
-    json_t *list = json_array(), *one = m->pipeline && who->admin ? json_copy(m->pipeline) : NULL;
+    m->details_with_users = with_users;
+    return m->details && who->admin ? json_deep_copy(m->details) : json_object();
+}
 
-    if (one && !with_users)
-        (void)json_object_set_new(one, "user", json_null());
-    if (one)
-        (void)json_array_append_new(list, one);
-    return list;
+void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w)
+{
+    if (!m->details)
+        return;
+    w->family(w->to, "nm_details", NM_METRIC_GAUGE, "Members of its own.");
+    w->sample(w->to, "nm_details", NULL, (double)json_object_size(m->details));
 }
 
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret)
@@ -326,19 +329,15 @@ int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_quest
 {
     json_t *answer = json_object_get(m->of_upstream, q->path);
 
+    if (m->placement && q->who->admin && nm_streq(q->path, "/v1/placements/{id}") &&
+        nm_streq(json_string_value(json_object_get(m->placement, "container_id")), q->id))
+        answer = m->placement;
     (void)snprintf(m->asked, sizeof m->asked, "%s %s %s %s %d", q->path, q->id ?: "-", q->state ?: "-",
                    q->user ?: "-", q->with_users);
     if (!answer)
         return nm_problem_set(ret_problem, NM_AGENT_E_NOT_FOUND, "path", q->path, "nothing at %s", q->path);
     *ret = json_incref(answer);
     return 0;
-}
-
-json_t *nm_manager_placement(struct nm_manager *m, const struct nm_caller *who, const char *id)
-{
-    return m->placement && who->admin && nm_streq(json_string_value(json_object_get(m->placement, "container_id")), id)
-               ? json_incref(m->placement)
-               : NULL;
 }
 
 const struct nm_config *nm_manager_config(const struct nm_manager *m)

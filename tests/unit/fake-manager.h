@@ -24,8 +24,10 @@ struct nm_manager {
     nm_event_cb_t cb;
     void *cb_userdata;
     struct nm_status status;
-    json_t *pipeline, *placement; /* the one of each that there is, for administrators; or NULL */
-    json_t *of_upstream;          /* its answers by path, whatever is asked beside that; or NULL */
+    json_t *details;     /* the upstream's own part of the status, for administrators; or NULL: an empty one */
+    bool details_with_users; /* as it was asked for last */
+    json_t *placement;   /* the one that there is, for administrators; or NULL */
+    json_t *of_upstream; /* its other answers by path, whatever is asked beside that; or NULL */
     char asked[200];              /* the last that it was asked: path, id, state, user, whether with users */
     struct nm_history *history;
     struct nm_ended_app ended_app; /* name "": none */

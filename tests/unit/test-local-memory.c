@@ -255,7 +255,8 @@ static void furnish(struct fixture *f)
         .container_id = "container_1_000001", .capacity = {1000, 1000}, .n_candidates = 1, .n_candidates_total = 1,
     };
     strcpy(f->m->decisions[0].candidates[0].id, "container_1_000001");
-    f->m->pipeline = json_pack("{s:s, s:s}", "application", "application_1_1", "user", "alice");
+    f->m->details = json_pack("{s:{s:[{s:s, s:s}]}}", "masters", "pipelines", "application", "application_1_1", "user",
+                              "alice");
     f->m->placement = json_pack("{s:s}", "container_id", "container_1");
     f->m->status.n_notes = 1;
     strcpy(f->m->status.notes[0], "a note");
@@ -263,7 +264,6 @@ static void furnish(struct fixture *f)
     strcpy(f->m->status.links[0].name, "eth0");
     f->m->status.upstream.kind = "yarn";
     f->m->status.upstream.state = "running";
-    f->m->status.upstream.masters.served = true;
     fake_manager_note(f->m, "begun");
     fake_manager_note(f->m, "went on");
     for (uint64_t i = 1; i <= 18; i++)

@@ -128,7 +128,7 @@ static void test_status_more(void **state)
     strcpy(s->links[0].name, "eth0");
     s->n_links = 1;
     s->utilization.cpu = 0.0 / 0.0; /* not a number, as JSON has none */
-    j = nm_messages_status(s, 1000, false, json_array());
+    j = nm_messages_status(s, 1000, false, json_object());
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
     assert_text(j, "queue.hold.container_id", "container_1_000007");
     assert_number(j, "node.breaker_until_usec", 1050);
@@ -146,7 +146,7 @@ static void test_status_more(void **state)
     json_decref(j);
     s->upstream = (struct nm_upstream){.kind = "yarn", .state = "unreachable", .address = "rm:8031",
                                        .last_heartbeat_realtime_usec = 80, .failures = 3};
-    j = nm_messages_status(s, 1000, true, json_array());
+    j = nm_messages_status(s, 1000, true, json_pack("{s:n}", "masters"));
     assert_text(j, "upstream.state", "unreachable");
     assert_text(j, "upstream.address", "rm:8031");
     assert_number(j, "upstream.last_heartbeat_usec", 80);
@@ -156,19 +156,13 @@ static void test_status_more(void **state)
     assert_null_at(j, "upstream.masters");
     assert_null_at(j, "queue.hold.container_id");
     json_decref(j);
-    s->upstream.masters = (struct nm_masters){.served = true, .address = "n1:8049", .pipelines = 2, .outstanding = 7,
-                                              .placed_rack_local = 5};
-    s->upstream.masters.took[NM_MASTER_ALLOCATE].n = 6;
-    s->upstream.masters.failed[NM_MASTER_TOKEN] = 1;
-    j = nm_messages_status(s, 1000, true, json_pack("[{s:s}]", "attempt_id", "a"));
-    assert_text(j, "upstream.masters.address", "n1:8049");
+    j = nm_messages_status(s, 1000, true, json_pack("{s:{s:i}, s:s}", "masters", "attempts", 2, "more", "m"));
     assert_number(j, "upstream.masters.attempts", 2);
-    assert_number(j, "upstream.masters.outstanding", 7);
-    assert_number(j, "upstream.masters.placed.node_local", 0);
-    assert_number(j, "upstream.masters.placed.rack_local", 5);
-    assert_number(j, "upstream.masters.calls.allocate.answered", 6);
-    assert_number(j, "upstream.masters.calls.token.failed", 1);
-    assert_int_equal(json_array_size(at(j, "upstream.masters.pipelines")), 1);
+    assert_text(j, "upstream.more", "m");
+    json_decref(j);
+    s->upstream.kind = "none";
+    j = nm_messages_status(s, 1000, true, json_pack("{s:n}", "masters"));
+    assert_null_at(j, "upstream");
     json_decref(j);
     fake_manager_free(m);
 }
@@ -490,6 +484,26 @@ static void test_history(void **state)
 
 /* ---- metrics ------------------------------------------------------------------------------ */
 
+/* What an upstream writes by itself. */
+static void write_own(void *userdata, const struct nm_metric_writer *w)
+{
+    const struct nm_metric_label label = {"way", "a\"b"};
+    struct nm_histogram h = {.count = {[1] = 4}, .sum_usec = 1500000, .n = 4};
+
+    (void)userdata;
+    w->family(w->to, "nm_own_things", NM_METRIC_GAUGE, "Things.");
+    w->sample(w->to, "nm_own_things", NULL, 2);
+    w->family(w->to, "nm_own_calls_total", NM_METRIC_COUNTER, "Calls.");
+    w->sample(w->to, "nm_own_calls_total", &label, 5);
+    w->family(w->to, "nm_own_seconds", NM_METRIC_HISTOGRAM, "Times.");
+    w->histogram(w->to, "nm_own_seconds", &label, &h);
+}
+
+static void write_nothing(void *userdata, const struct nm_metric_writer *w)
+{
+    (void)userdata, (void)w;
+}
+
 static void test_metrics(void **state)
 {
     struct nm_manager *m = fake_manager_new();
@@ -509,7 +523,7 @@ static void test_metrics(void **state)
     m->status.reserved = (struct nm_resources){7, 1500};
     m->status.own_rss_bytes = 6 * NM_MIB;
     m->status.removable_since_realtime_usec = 1500000;
-    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    assert_int_equal(nm_metrics_format(&m->status, write_nothing, NULL, &text, &len), 0);
     assert_int_equal(strlen(text), len);
     assert_non_null(strstr(text, "nm_capacity_memory_bytes 8589934592\n"));
     assert_non_null(strstr(text, "nm_reserved_cpu_cores 1.5\n"));
@@ -533,33 +547,26 @@ static void test_metrics(void **state)
     fake_manager_free(m);
 }
 
-/* Those of application masters are there where they are served. */
-static void test_metrics_of_masters(void **state)
+static void test_metrics_of_upstream(void **state)
 {
     struct nm_manager *m = fake_manager_new();
-    struct nm_masters *masters = &m->status.upstream.masters;
-    char *text;
+    char *text, *own;
     size_t len;
 
     (void)state;
     m->status.upstream.kind = "yarn";
     m->status.upstream.state = "running";
-    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
-    assert_null(strstr(text, "amrmproxy"));
-    free(text);
-    *masters = (struct nm_masters){.served = true, .pipelines = 2, .outstanding = 7, .placed_rack_local = 5};
-    masters->failed[NM_MASTER_REGISTER] = 3;
-    masters->took[NM_MASTER_ALLOCATE].count[1] = 4;
-    masters->added.count[0] = 4;
-    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
-    assert_non_null(strstr(text, "nm_amrmproxy_pipelines 2\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_outstanding_containers 7\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_placed_containers_total{rule=\"rack-local\"} 5\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_failures_total{call=\"register\"} 3\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_failures_total{call=\"token\"} 0\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_call_seconds_bucket{call=\"allocate\",le=\"0.001\"} 0\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_call_seconds_count{call=\"allocate\"} 4\n"));
-    assert_non_null(strstr(text, "nm_amrmproxy_added_seconds_bucket{call=\"allocate\",le=\"0.001\"} 4\n"));
+    assert_int_equal(nm_metrics_format(&m->status, write_own, NULL, &text, &len), 0);
+    assert_non_null(strstr(text, "nm_upstream_rpc_seconds_count{kind=\"yarn\"} 0\n# HELP nm_own_things"));
+    own = strstr(text, "# HELP nm_own_things");
+    *strstr(own, "nm_own_seconds_bucket{way=\"a\\\"b\",le=\"0.005\"}") = '\0';
+    assert_string_equal(own,
+                        "# HELP nm_own_things Things.\n# TYPE nm_own_things gauge\nnm_own_things 2\n"
+                        "# HELP nm_own_calls_total Calls.\n# TYPE nm_own_calls_total counter\n"
+                        "nm_own_calls_total{way=\"a\\\"b\"} 5\n"
+                        "# HELP nm_own_seconds Times.\n# TYPE nm_own_seconds histogram\n"
+                        "nm_own_seconds_bucket{way=\"a\\\"b\",le=\"0.001\"} 0\n"
+                        "nm_own_seconds_bucket{way=\"a\\\"b\",le=\"0.002\"} 4\n");
     free(text);
     fake_manager_free(m);
 }
@@ -575,8 +582,8 @@ static void test_metrics_families(void **state)
     m->status.n_links = 2;
     m->status.hold = NM_REASON_BREAKER;
     m->status.squeeze_millicores = 5;
-    m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .masters.served = true};
-    assert_int_equal(nm_metrics_format(&m->status, &text, &len), 0);
+    m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running"};
+    assert_int_equal(nm_metrics_format(&m->status, write_own, NULL, &text, &len), 0);
     for (rest = text; (line = strsep(&rest, "\n")) && rest;) {
         char type[32], announced[160];
         if (strncmp(line, "# HELP ", 7) == 0) {
@@ -613,7 +620,7 @@ int main(void)
         cmocka_unit_test(test_decision_spelling),
         cmocka_unit_test(test_history), cmocka_unit_test(test_ended_app),
         cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_metrics_of_masters),
+        cmocka_unit_test(test_metrics_of_upstream),
         cmocka_unit_test(test_metrics_families),
     };
 

@@ -165,6 +165,11 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "{\"attempt_id\":\"appattempt_1_0001_000001\",\"master_id\":\"container_1_0001_01_000001\",\"user\":\"u\"," \
     "\"state\":\"running\",\"asks\":1,\"outstanding\":2,\"nodes\":3,\"blacklisted\":0,\"placed\":" \
     "{\"node_local\":0,\"rack_local\":0,\"anywhere\":1},\"since_usec\":1,\"last_allocate_usec\":null}"
+#define CALLS "{\"answered\":0,\"failed\":0}"
+#define MASTERS \
+    "{\"address\":\"n1:8049\",\"attempts\":1,\"outstanding\":0,\"placed\":{\"node_local\":0,\"rack_local\":0," \
+    "\"anywhere\":0},\"calls\":{\"start\":" CALLS ",\"register\":" CALLS ",\"allocate\":" CALLS ",\"finish\":" CALLS \
+    ",\"recover\":" CALLS ",\"stop\":" CALLS ",\"token\":" CALLS "},\"pipelines\":[" PIPELINE "]}"
 #define PLACEMENT \
     "{\"container_id\":\"" PLACED "\",\"attempt_id\":\"a\",\"node\":\"n:1\",\"rule\":\"any\",\"memory_bytes\":1," \
     "\"vcores\":1,\"priority\":20,\"request_id\":-1,\"listed\":1,\"position\":1,\"passed\":{\"blacklisted\":0," \
@@ -217,8 +222,7 @@ static void fill(struct fixture *f)
     f->m->status.squeeze_millicores = 5;
     f->m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .address = "rm:8031",
                                                .memory_bytes = 1};
-    f->m->status.upstream.masters = (struct nm_masters){.served = true, .address = "n1:8049", .pipelines = 1};
-    f->m->pipeline = json_loads(PIPELINE, 0, NULL);
+    f->m->details = json_loads("{\"masters\":" MASTERS "}", 0, NULL);
     f->m->placement = json_loads(PLACEMENT, 0, NULL);
     f->m->of_upstream = answers_of_upstream();
     f->m->status.n_links = 1;

@@ -13,8 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "masters-shown.h"
 #include "remove-tree.h"
 #include "rpc/local/embedded.h"
+#include "rpc/local/messages.h"
+#include "rpc/local/metrics.h"
 #include "tests/unit/openapi.h"
 #include "yarn/allocator/why.h"
 #include "yarn/message-ids.h"
@@ -384,9 +387,16 @@ static void test_pipelines(void **state)
     described("Pipeline", j);
     assert_true(json_is_null(json_object_get(j, "user")));
     assert_int_equal(json_integer_value(json_object_get(j, "last_allocate_usec")), 9);
+    nm_yarn_proxy_stats_sum(&v, &m);
+    nm_yarn_proxy_stats_sum(&v, &m);
+    j = nm_yarn_proxy_stats_to_json(&m, json_pack("[o]", j));
+    described("Masters", j);
     json_decref(j);
-    nm_yarn_proxy_stats_sum(&v, &m);
-    nm_yarn_proxy_stats_sum(&v, &m);
+    m.outstanding = UINT64_MAX; /* more than JSON's integers have */
+    j = nm_yarn_proxy_stats_to_json(&m, json_array());
+    assert_int_equal(json_integer_value(json_object_get(j, "outstanding")), INT64_MAX);
+    json_decref(j);
+    m.outstanding = 14;
     assert_int_equal(m.pipelines, 2);
     assert_int_equal(m.outstanding, 14);
 }
@@ -406,7 +416,6 @@ static void test_counts(void **state)
     place(s, -2, NM_YARN_ALLOC_ANY);
     place(s, -3, NM_YARN_ALLOC_ANY);
     nm_yarn_proxy_stats_fill(s, &m);
-    assert_true(m.served);
     assert_int_equal(m.pipelines, 3);
     assert_int_equal(m.took[NM_MASTER_ALLOCATE].n, 2);
     assert_int_equal(m.took[NM_MASTER_ALLOCATE].sum_usec, 2000);
@@ -416,6 +425,43 @@ static void test_counts(void **state)
     assert_int_equal(m.placed_node_local, 1);
     assert_int_equal(m.placed_rack_local, 0);
     assert_int_equal(m.placed_anywhere, 2);
+}
+
+/* The metrics alone that the proxy writes. */
+static void write_metrics(void *userdata, const struct nm_metric_writer *w)
+{
+    nm_yarn_proxy_stats_write_metrics(userdata, w);
+}
+
+static void test_whole(void **state)
+{
+    struct nm_masters m = {.address = "n1:8049", .pipelines = 2, .outstanding = 14, .placed_node_local = 1,
+                           .placed_rack_local = 1, .placed_anywhere = 2};
+    struct nm_status none = {};
+    char *text, *own, *end, *status;
+    size_t len;
+    json_t *j;
+
+    (void)state;
+    for (unsigned c = 0; c < NM_MASTER_N_CALLS; c++) {
+        m.failed[c] = c * 3;
+        for (unsigned i = 0; i <= c; i++)
+            nm_histogram_add(&m.took[c], (uint64_t)700 << (4 * i));
+    }
+    nm_histogram_add(&m.added, 100);
+    nm_histogram_add(&m.added, 99000000);
+    assert_int_equal(nm_metrics_format(&none, write_metrics, &m, &text, &len), 0);
+    own = strstr(text, "# HELP nm_amrmproxy_");
+    end = strstr(text, "# HELP nm_process_");
+    assert_true(own && end && own < end);
+    *end = '\0';
+    assert_string_equal(own, MASTERS_METRICS);
+    free(text);
+    j = nm_yarn_proxy_stats_to_json(&m, json_pack("[{s:s}]", "attempt_id", "a"));
+    status = json_dumps(j, NM_MESSAGES_DUMP_FLAGS);
+    assert_string_equal(status, MASTERS_STATUS);
+    free(status);
+    json_decref(j);
 }
 
 int main(void)
@@ -431,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_file, set_up, tear_down),
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
+        cmocka_unit_test(test_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

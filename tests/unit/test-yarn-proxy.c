@@ -314,7 +314,6 @@ static void test_shown(void **state)
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 3)->n_containers, 1);
     nm_yarn_proxy_show(w.proxy, &m);
-    assert_true(m.served);
     assert_int_equal(m.pipelines, 1);
     assert_int_equal(m.outstanding, 2);
     assert_int_equal(m.placed_anywhere, 1);

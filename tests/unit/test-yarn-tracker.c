@@ -278,23 +278,52 @@ static void test_questions(void **state)
 static void test_proxy(void **state)
 {
     static const struct nm_caller somebody = {.uid = 12345};
+    static const char *const not_placed =
+        "This node has not placed a container container_1_0001_01_000001, as far as it remembers.";
+    const struct nm_upstream_question placement = {
+        .who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1_0001_01_000001"};
     struct tracker_world *w = *state;
     char properties[400];
 
     for (unsigned i = 0; i < 2; i++) {
-        json_t *list;
+        json_t *masters;
 
         tracker_join(w);
-        list = nm_manager_pipelines(w->node->m, &somebody, true);
-        assert_int_equal(json_array_size(list), 0);
-        json_decref(list);
-        assert_null(nm_manager_placement(w->node->m, &manager_world_admin, "container_1_0001_01_000001"));
-        assert_int_equal(tracker_shown(w).masters.served, i == 1);
+        masters = tracker_masters(w, &somebody);
+        assert_int_equal(json_is_object(masters), i == 1);
+        assert_int_equal(json_is_null(masters), i == 0);
+        assert_int_equal(json_array_size(json_object_get(masters, "pipelines")), 0);
+        json_decref(masters);
+        assert_int_equal(ask(w, placement, not_placed), NM_AGENT_E_NOT_FOUND);
         tracker_run_beats(w, 1);
         w->yarn = nm_yarn_free(w->yarn);
         (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, 0);
         tracker_configure(w, properties);
     }
+}
+
+/* Without a cluster there are the same pages, and each says so. */
+static void test_no_cluster(void **state)
+{
+    static const char *const nothing = "This node belongs to no YARN cluster, so that it has nothing to say here.";
+    static const char *const paths[] = {NODE, NODE "/info", NODE "/apps", NODE "/apps/{id}", NODE "/containers",
+                                        NODE "/containers/{id}"};
+    struct nm_upstream_question q = {.who = &manager_world_admin, .path = "/v1/placements/{id}", .id = "container_1"};
+    struct tracker_world *w = *state;
+    struct nm_problem problem = {};
+    json_t *j = NULL;
+
+    assert_int_equal(nm_yarn_none(w->node->m), 0);
+    for (size_t i = 0; i < NM_ARRAY_SIZE(paths); i++)
+        assert_int_equal(ask(w, QUESTION(.path = paths[i], .id = "a"), nothing), NM_AGENT_E_NOT_FOUND);
+    assert_int_equal(nm_manager_ask_upstream(w->node->m, &q, &j, &problem), NM_AGENT_E_NOT_FOUND);
+    assert_string_equal(problem.thing, "id");
+    assert_string_equal(problem.value, "container_1");
+    assert_string_equal(problem.message, "This node has not placed a container container_1, as far as it remembers.");
+    assert_string_equal(tracker_shown(w).kind, "none");
+    j = nm_manager_config_to_json(w->node->m);
+    assert_true(json_array_size(j) > 0);
+    json_decref(j);
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
@@ -542,7 +571,7 @@ int main(void)
         TEST(test_shuffles_share), TEST(test_life), TEST(test_silence),
         TEST(test_answers_that_are_none), TEST(test_comes_and_goes), TEST(test_several),
         TEST(test_own_name),
-        TEST(test_questions), TEST(test_proxy), TEST(test_begins_without),
+        TEST(test_questions), TEST(test_proxy), TEST(test_no_cluster), TEST(test_begins_without),
         TEST(test_goes_on_without), TEST(test_container), TEST(test_no_room),
         TEST(test_all_end),
     };

@@ -267,6 +267,15 @@ struct nm_upstream tracker_shown(const struct tracker_world *w)
     return s.upstream;
 }
 
+json_t *tracker_masters(const struct tracker_world *w, const struct nm_caller *who)
+{
+    json_t *details = nm_manager_upstream_details(w->node->m, who, true);
+    json_t *masters = json_incref(json_object_get(details, "masters"));
+
+    json_decref(details);
+    return masters;
+}
+
 bool tracker_is_running(const struct tracker_world *w)
 {
     return nm_streq(tracker_shown(w).state, "running");

@@ -67,6 +67,8 @@ void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_
 void tracker_run_beats(struct tracker_world *w, unsigned n);
 /* As `nmctl status` has it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
+/* What it says there of application masters, as far as `who` may see them: the caller's. */
+json_t *tracker_masters(const struct tracker_world *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_world *w);
 /* Sets a size of 0; for `order`. */
 void tracker_order_nothing(Yarn__HeartbeatResponse *m);

@@ -103,7 +103,8 @@ test_yarn_shuffle_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_shuffle_process_LDFLAGS = $(AM_LDFLAGS) $(fail_nth_wraps) $(fail_files_wraps)
 test_yarn_shuffle_process_LDADD = libnm-yarn.la $(JANSSON_LIBS) $(unit_libs) $(SYSTEMD_LIBS)
 
-test_yarn_proxy_stats_SOURCES = %D%/test-yarn-proxy-stats.c %D%/openapi.c %D%/openapi.h %D%/remove-tree.h
+test_yarn_proxy_stats_SOURCES = %D%/test-yarn-proxy-stats.c %D%/openapi.c %D%/openapi.h %D%/masters-shown.h \
+	%D%/remove-tree.h
 test_yarn_proxy_stats_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 test_yarn_proxy_stats_LDADD = libnm-yarn.la libnm-local.la libnm-agent.la $(JANSSON_LIBS) $(unit_libs)
 

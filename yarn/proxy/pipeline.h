@@ -7,7 +7,6 @@
  * must not be lost is saved before it is used (proxy-store.h), and the next nmd restores it.
  */
 
-#include "agent/upstream.h"
 #include "yarn/proxy/local-keys.h"
 #include "yarn/proxy/stages.h"
 

@@ -94,13 +94,76 @@ void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_ma
 
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret)
 {
-    ret->served = true;
     ret->placed_node_local = s->placed[NM_YARN_ALLOC_NODE_LOCAL];
     ret->placed_rack_local = s->placed[NM_YARN_ALLOC_RACK_LOCAL];
     ret->placed_anywhere = s->placed[NM_YARN_ALLOC_ANY];
     memcpy(ret->failed, s->failed, sizeof ret->failed);
     memcpy(ret->took, s->took, sizeof ret->took);
     ret->added = s->added;
+}
+
+static const char *call_name(enum nm_master_call c)
+{
+    static const char *const names[NM_MASTER_N_CALLS] = {
+        [NM_MASTER_START] = "start",     [NM_MASTER_REGISTER] = "register", [NM_MASTER_ALLOCATE] = "allocate",
+        [NM_MASTER_FINISH] = "finish",   [NM_MASTER_RECOVER] = "recover",   [NM_MASTER_STOP] = "stop",
+        [NM_MASTER_TOKEN] = "token",
+    };
+
+    return names[c];
+}
+
+static json_t *calls_of(const struct nm_masters *m)
+{
+    json_t *o = json_object();
+
+    for (enum nm_master_call c = 0; o && c < NM_MASTER_N_CALLS; c++) {
+        json_t *one = json_pack("{s:I, s:I}", "answered", (json_int_t)m->took[c].n, "failed", (json_int_t)m->failed[c]);
+
+        if (json_object_set_new(o, call_name(c), one) < 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines)
+{
+    /* jansson's integers are signed, and the sum of what masters ask for is bounded by 64 bits alone. */
+    const uint64_t outstanding = m->outstanding > INT64_MAX ? INT64_MAX : m->outstanding;
+
+    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:o, s:o}", "address", m->address, "attempts",
+                     (json_int_t)m->pipelines, "outstanding", (json_int_t)outstanding, "placed", "node_local",
+                     (json_int_t)m->placed_node_local, "rack_local", (json_int_t)m->placed_rack_local, "anywhere",
+                     (json_int_t)m->placed_anywhere, "calls", calls_of(m), "pipelines", pipelines);
+}
+
+/* As AMRMProxyMetrics has them: the number of its successes is a histogram's count. */
+void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w)
+{
+    static const char placed[] = "nm_amrmproxy_placed_containers_total", failures[] = "nm_amrmproxy_failures_total",
+                      pipelines[] = "nm_amrmproxy_pipelines", outstanding[] = "nm_amrmproxy_outstanding_containers",
+                      took[] = "nm_amrmproxy_call_seconds", added[] = "nm_amrmproxy_added_seconds";
+
+    w->family(w->to, pipelines, NM_METRIC_GAUGE, "Attempts of applications whose masters go through this node.");
+    w->sample(w->to, pipelines, NULL, m->pipelines);
+    w->family(w->to, outstanding, NM_METRIC_GAUGE,
+              "Opportunistic containers that masters wait for and this node hasn't found a place for.");
+    w->sample(w->to, outstanding, NULL, (double)m->outstanding);
+    w->family(w->to, placed, NM_METRIC_COUNTER,
+              "Opportunistic containers that this node has placed, by the rule that placed them.");
+    w->sample(w->to, placed, &(struct nm_metric_label){"rule", "node-local"}, (double)m->placed_node_local);
+    w->sample(w->to, placed, &(struct nm_metric_label){"rule", "rack-local"}, (double)m->placed_rack_local);
+    w->sample(w->to, placed, &(struct nm_metric_label){"rule", "any"}, (double)m->placed_anywhere);
+    w->family(w->to, failures, NM_METRIC_COUNTER, "What masters asked for and wasn't done, by call.");
+    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
+        w->sample(w->to, failures, &(struct nm_metric_label){"call", call_name(c)}, (double)m->failed[c]);
+    w->family(w->to, took, NM_METRIC_HISTOGRAM, "Time from what masters asked for until it was done, by call.");
+    for (enum nm_master_call c = 0; c < NM_MASTER_N_CALLS; c++)
+        w->histogram(w->to, took, &(struct nm_metric_label){"call", call_name(c)}, &m->took[c]);
+    w->family(w->to, added, NM_METRIC_HISTOGRAM, "Time that this node added to a call, by call.");
+    w->histogram(w->to, added, &(struct nm_metric_label){"call", "allocate"}, &m->added);
 }
 
 static json_t *passed_of(const struct nm_yarn_alloc_why *w)

@@ -10,6 +10,29 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
 
+/* What application masters ask of the ResourceManager by way of this node, and what this node does for them. */
+enum nm_master_call {
+    NM_MASTER_START, /* a master is started here with a token of the proxy's */
+    NM_MASTER_REGISTER,
+    NM_MASTER_ALLOCATE,
+    NM_MASTER_FINISH,
+    NM_MASTER_RECOVER, /* a restarted nmd takes up a master */
+    NM_MASTER_STOP,    /* a master ends, and what was kept for it is removed */
+    NM_MASTER_TOKEN,   /* the ResourceManager has given a master a new token */
+    NM_MASTER_N_CALLS,
+};
+
+/* The figures of all masters together. */
+struct nm_masters {
+    char address[280];    /* where the masters connect to */
+    uint32_t pipelines;   /* attempts whose masters go through this node */
+    uint64_t outstanding; /* opportunistic containers that wait for a place */
+    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* by this node */
+    uint64_t failed[NM_MASTER_N_CALLS];
+    struct nm_histogram took[NM_MASTER_N_CALLS]; /* calls that did not fail, from request to answer */
+    struct nm_histogram added;                   /* of an allocate, without the time of the ResourceManager */
+};
+
 struct nm_yarn_proxy_stats;
 
 /* Placements are saved in that directory. Returns 0 or -ENOMEM. */
@@ -43,6 +66,9 @@ json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v);
 /* The first function adds one pipeline to the sums, the second all counters. */
 void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret);
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret);
+/* Returns the figures as the status has them. pipelines: an array whose reference is taken. NULL: no memory. */
+json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines);
+void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w);
 
 /* Returns the placement of a container, found by its id as text. NULL: there is no entry, or no memory. */
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,

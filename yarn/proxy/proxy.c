@@ -266,6 +266,23 @@ json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines
     return nm_pipelines_to_json(p->pipelines, may_see, userdata, with_users);
 }
 
+json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
+                              bool with_users)
+{
+    struct nm_masters m;
+
+    nm_yarn_proxy_show(p, &m);
+    return nm_yarn_proxy_stats_to_json(&m, nm_yarn_proxy_show_pipelines(p, may_see, userdata, with_users));
+}
+
+void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_metric_writer *w)
+{
+    struct nm_masters m;
+
+    nm_yarn_proxy_show(p, &m);
+    nm_yarn_proxy_stats_write_metrics(&m, w);
+}
+
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata)
 {
