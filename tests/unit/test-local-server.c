@@ -652,7 +652,9 @@ static void test_tcp(void **state)
     assert_int_equal(tcp_request(f, "GET", "/", body, sizeof body), 200);
     assert_non_null(strstr(body, "<title>nmd</title>"));
     assert_int_equal(tcp_request(f, "GET", "/metrics", NULL, 0), 200);
+    f->m->details_with_users = true;
     assert_int_equal(tcp_request(f, "GET", "/v1/status", NULL, 0), 200);
+    assert_false(f->m->details_with_users);
     assert_int_equal(tcp_request(f, "GET", "/v1/containers", body, sizeof body), 200);
     assert_non_null(strstr(body, "\"name\":\"web\""));
     assert_null(strstr(body, "hunter2"));

@@ -82,7 +82,7 @@ static void test_status_contract(void **state)
     m->status.allocated_vcores_milli[NM_OPPORTUNISTIC] = 1500;
     m->status.allocated[NM_OPPORTUNISTIC].memory_bytes = 7;
     m->status.counters.reclaimed_bytes = 9;
-    j = nm_messages_status(&m->status, 0, false, json_array());
+    j = nm_messages_status(&m->status, 0, false, json_object());
     for (size_t i = 0; i < NM_ARRAY_SIZE(numbers); i++)
         if (!json_is_number(at(j, numbers[i])))
             fail_msg("%s is missing or no number", numbers[i]);
