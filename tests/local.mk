@@ -1,6 +1,7 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/ask.sh %D%/style %D%/fresh %D%/coverage %D%/package %D%/vm %D%/integration %D%/packing
+EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/ask.sh \
+	%D%/style %D%/fresh %D%/coverage %D%/package %D%/vm %D%/integration %D%/packing
 
 # The linker is told of it by name (configure.ac), so it is there before anything is linked.
 if ENABLE_COVERAGE
@@ -11,26 +12,12 @@ endif
 	@$(MKDIR_P) %D%/coverage
 	$(AM_V_CC)$(CC) $(CFLAGS) -c -o $@ $<
 
-# Unit tests: one cmocka binary per module, described in a fragment per folder. They need no root.
 if ENABLE_TESTS
-unit_libs = $(CMOCKA_LIBS)
-include tests/unit/util.mk
-include tests/unit/cgroup.mk
-include tests/unit/monitor.mk
-include tests/unit/policy.mk
-include tests/unit/agent.mk
-include tests/unit/rpc.mk
-include tests/unit/hadoop.mk
-include tests/unit/yarn.mk
-include tests/unit/shuffle.mk
-include tests/unit/nmctl.mk
-include tests/unit/sim.mk
-include tests/unit/localize.mk
-include tests/unit/scale.mk
+include tests/unit/local.mk
 include tests/fuzz/local.mk
 endif
-# of tests/fuzz; automake takes .PHONY under one condition only
-.PHONY: fuzz
+# of tests/fuzz and tests/unit; automake takes .PHONY under one condition only
+.PHONY: fuzz print-tests
 include tests/yarn/local.mk
 include tests/bench/local.mk
 

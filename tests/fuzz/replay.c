@@ -68,7 +68,7 @@ static int is_directory(const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *srcdir = getenv("srcdir"), *name = strstr(argv[0], "fuzz-");
+    const char *srcdir = getenv("srcdir"), *name = strrchr(argv[0], '/');
     char dir[PATH_MAX];
     int n;
 
@@ -77,10 +77,8 @@ int main(int argc, char **argv)
             return 1;
     if (argc > 1)
         return 0;
-    /* libtool may run the program from .libs, as lt-fuzz-<name>: the last "fuzz-" is the name. */
-    for (const char *p = name; p && (p = strstr(p + 1, "fuzz-"));)
-        name = p;
-    if (!name)
+    name = name ? name + 1 : argv[0];
+    if (strncmp(name, "fuzz-", strlen("fuzz-")) != 0)
         return 1;
     (void)snprintf(dir, sizeof dir, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".",
                    name + strlen("fuzz-"));

@@ -1,0 +1,224 @@
+# Unit tests and property tests: tests/unit/test-x is made from test-x.c. They need no root. A new test is a word in the list
+# of the libraries that it is linked with. The rest of this file is for tests that need more: programs that they start, files
+# that they share, and functions that they replace.
+util_tests = %D%/test-array %D%/test-become %D%/test-fair-queue %D%/test-fileio %D%/test-frame \
+	%D%/test-inherited %D%/test-lockfile %D%/test-option %D%/test-parse %D%/test-peer %D%/test-quota %D%/test-remove-tree \
+	%D%/test-utf8
+cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fake %D%/test-cgroup-files \
+	%D%/test-cgroup-nested %D%/test-cgroup-parse %D%/test-cgroup-procs %D%/test-cgroup-watch %D%/test-libcg \
+	%D%/test-netprio %D%/test-systemd %D%/test-systemd-failures
+monitor_tests = %D%/test-cgsample %D%/test-history %D%/test-link %D%/test-link-failures %D%/test-monitor-parse \
+	%D%/test-node %D%/test-sampling-failures
+policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-hold %D%/test-policy-pass \
+	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
+	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
+agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
+	%D%/test-event-file %D%/test-health %D%/test-launch %D%/test-launch-failures %D%/test-launch-output \
+	%D%/test-launch-record %D%/test-limits %D%/test-log-dir %D%/test-long-history %D%/test-manager \
+	%D%/test-manager-memory %D%/test-manager-settings %D%/test-output-failures %D%/test-output-times \
+	%D%/test-over-beta %D%/test-owner %D%/test-owner-steps %D%/test-recorder %D%/test-recovery \
+	%D%/test-rerun %D%/test-run-phase %D%/test-settings %D%/test-slice %D%/test-starts %D%/test-store \
+	%D%/test-store-backlog %D%/test-store-damage %D%/test-store-failures %D%/test-store-parts \
+	%D%/test-swap-reclaim %D%/test-users
+client_tests = %D%/test-client %D%/test-reply
+messages_tests = %D%/test-json-scan %D%/test-requests
+local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %D%/test-local-logs \
+	%D%/test-local-memory %D%/test-local-server %D%/test-local-streams %D%/test-local-web %D%/test-messages \
+	%D%/test-target
+openapi_tests = %D%/test-openapi
+hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
+	%D%/test-hadoop-sasl %D%/test-hadoop-token
+yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-conf \
+	%D%/test-yarn-container-dirs %D%/test-yarn-executor %D%/test-yarn-ids %D%/test-yarn-kept \
+	%D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-launch-parts %D%/test-yarn-launcher \
+	%D%/test-yarn-launcher-failures %D%/test-yarn-launcher-room %D%/test-yarn-manage \
+	%D%/test-yarn-manage-memory %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-keep \
+	%D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings %D%/test-yarn-setup \
+	%D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
+	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
+yarn_agent_tests = %D%/test-yarn-again %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health \
+	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
+	%D%/test-yarn-refusals %D%/test-yarn-report %D%/test-yarn-shuffle %D%/test-yarn-size \
+	%D%/test-yarn-tracker
+yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
+shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-request \
+	%D%/test-shuffle-server
+localize_tests = %D%/test-localize-cache %D%/test-localize-leftovers %D%/test-localize-line %D%/test-localizer \
+	%D%/test-localizer-many %D%/test-localizer-trees %D%/test-localizer-users
+localizer_tests = %D%/test-localize-parts %D%/test-localize-pattern %D%/test-localize-servers \
+	%D%/test-localize-unpack %D%/test-localize-worker
+nmctl_tests = %D%/test-nmctl %D%/test-nmctl-top %D%/test-nmctl-verbs
+nmctl_agent_tests = %D%/test-nmctl-parts
+sim_tests = %D%/test-sim-cases %D%/test-sim-property %D%/test-sim-trace %D%/test-sim-world
+scale_tests = %D%/test-scale-choose %D%/test-scale-files %D%/test-scale-parse %D%/test-scale-property
+unit_tests = $(util_tests) $(cgroup_tests) $(monitor_tests) $(policy_tests) $(agent_tests) $(client_tests) \
+	$(messages_tests) $(local_tests) $(openapi_tests) $(hadoop_tests) $(yarn_tests) $(yarn_agent_tests) \
+	$(yarn_local_tests) $(shuffle_tests) $(localize_tests) $(localizer_tests) $(nmctl_tests) \
+	$(nmctl_agent_tests) $(sim_tests) $(scale_tests)
+scripts_tests = %D%/test-nmctl-completion.sh %D%/test-zsh-completion.sh %D%/test-nmsim-completion.sh %D%/test-documented.sh
+check_PROGRAMS += $(unit_tests)
+dist_check_SCRIPTS += $(scripts_tests)
+TESTS += $(unit_tests) $(scripts_tests)
+
+# ./check --changed asks for some of these lists by their names.
+all_tests = $(TESTS)
+print-tests:
+	@echo $(foreach list,$(LISTS),$($(list)_tests) $($(list)_fuzz))
+
+# The libraries are prerequisites, and the link takes them from there: a change in nmctl/ links nmctl's tests alone.
+$(util_tests) $(util_fuzz): libnm-util.la
+$(cgroup_tests) $(cgroup_fuzz): libnm-cgroup.la
+$(monitor_tests) $(monitor_fuzz): libnm-monitor.la
+$(policy_tests): libnm-agent.la
+$(agent_tests) $(agent_fuzz): libnm-agent.la | nm-shim
+$(client_tests) $(client_fuzz): libnm-client.la
+$(messages_tests) $(messages_fuzz): libnm-messages.la
+$(local_tests) $(local_fuzz): libnm-local.la
+$(openapi_tests): libnm-local.la libnm-yarn.la
+$(hadoop_tests) $(hadoop_fuzz): libnm-hadoop.la
+$(yarn_tests) $(yarn_fuzz): libnm-yarn.la | nm-localizer
+$(yarn_agent_tests) $(yarn_agent_fuzz): libnm-yarn.la libnm-agent.la | nm-shim nm-localizer nm-shuffle
+$(yarn_local_tests): libnm-yarn.la libnm-local.la libnm-agent.la | nm-shim
+$(shuffle_tests) $(shuffle_fuzz): libnm-shuffle.la
+$(localize_tests) $(localize_fuzz): libnm-localize.la | nm-localizer
+$(localizer_tests) $(localizer_fuzz): libnm-localizer.la
+$(nmctl_tests): libnm-nmctl.la | nmctl/nmctl
+$(nmctl_agent_tests): libnm-nmctl.la libnm-agent.la
+$(sim_tests) $(sim_fuzz): libnm-sim.la
+$(scale_tests) $(scale_fuzz): libnm-scale.la
+
+# Objects and libraries are what a program depends on. libtool does not link them: it takes ten times as long as the linker.
+# Its convenience libraries are archives in .libs. The linker leaves out the system's libraries that a test does not need.
+unit_programs = $(unit_tests) $(fuzz_programs)
+$(unit_programs): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) $(unit_wraps) -o $@
+$(unit_programs): private LDADD = $(filter-out $@.o,$(filter %.o,$^)) $(patsubst %.la,.libs/%.a,$(filter %.la,$^)) \
+	$(unit_system_libs)
+unit_system_libs = $(CMOCKA_LIBS) $(MHD_LIBS) $(EXPAT_LIBS) $(CURL_LIBS) $(ARCHIVE_LIBS) $(PCRE2_LIBS) $(PROTOBUF_C_LIBS) \
+	$(GSASL_LIBS) $(NETTLE_LIBS) $(NL_LIBS) $(CGROUP_LIBS) $(SYSTEMD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
+	$(ZLIB_LIBS) -lm
+# What the file x-y.c replaces by ld's --wrap is listed in x_y_wraps, below.
+unit_wraps = $(addprefix -Wl$(comma)--wrap=,$(foreach o,$(filter %.o,$^),$($(subst -,_,$(basename $(notdir $(o))))_wraps)))
+comma = ,
+%D%/%.o tests/fuzz/%.o: private AM_CFLAGS += $(CMOCKA_CFLAGS) $(ARCHIVE_CFLAGS)
+%D%/%.o: private AM_CPPFLAGS += -DNM_TEST_SRCDIR=\"$(abs_top_srcdir)\" \
+	-DNM_TEST_SHIM=\"$(abs_top_builddir)/nm-shim\" -DNM_TEST_FAILING_SHIM=\"$(abs_top_builddir)/failing-shim\"
+
+# ---- files that tests share ----
+# $(call fixture,FILES,TESTS): these tests use these files. The library only tells automake of the files; it is not built.
+fixture = $(eval $(2:%=%D%/test-%): $(1:%=%D%/%.o))
+EXTRA_LIBRARIES = %D%/libfixtures.a
+%C%_libfixtures_a_SOURCES = %D%/direct-world.c %D%/fail-files.c %D%/fail-nth.c %D%/failing-calls.c \
+	%D%/fake-launcher.c %D%/fake-manager.c %D%/fake-nmd.c %D%/fake-systemd.c %D%/fake-yarn-node.c \
+	%D%/hadoop-fixture.c %D%/http-fixture.c %D%/kept-cgroups.c %D%/launch-world.c %D%/launcher-world.c \
+	%D%/localizer-world.c %D%/manager-world.c %D%/nmctl-run.c %D%/openapi.c %D%/policy-fixture.c \
+	%D%/policy-oracle.c %D%/policy-oracle-facts.c %D%/policy-oracle-pass.c %D%/policy-world.c \
+	%D%/proxy-world.c %D%/sample-world.c %D%/shuffle-world.c %D%/store-world.c %D%/systemd-world.c \
+	%D%/tracker-world.c
+noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/each-room.h %D%/fail-nth.h \
+	%D%/failing-calls.h %D%/fake-launcher.h %D%/fake-manager.h %D%/fake-nmd.h %D%/fake-systemd.h \
+	%D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/http-fixture.h \
+	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/masters-shown.h \
+	%D%/manager-world.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h \
+	%D%/own-cgroup.h %D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
+	%D%/proxy-world.h %D%/refusing-system.h %D%/remove-tree.h %D%/run-until.h %D%/sample-world.h \
+	%D%/scale-world.h %D%/setup-root.h %D%/setup-settings.h %D%/shuffle-world.h %D%/store-world.h \
+	%D%/systemd-world.h %D%/tracker-world.h %D%/worker-run.h %D%/yarn-default.h %D%/yarn-starts.h \
+	%D%/yarn-tokens.h
+
+$(call fixture,direct-world,cgroup-files cgroup-nested libcg)
+$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-kept yarn-launch-memory yarn-launcher-failures \
+	yarn-setup-acts yarn-shuffle yarn-shuffle-process)
+$(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
+	history launch-failures link-failures local-listen local-memory manager-memory node output-failures \
+	sampling-failures store-failures systemd-failures users yarn-again yarn-check yarn-container-dirs \
+	yarn-health yarn-kept yarn-launch-memory yarn-launcher-failures yarn-manage-memory yarn-memory yarn-net \
+	yarn-node yarn-proxy-failures yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
+	yarn-tracker)
+$(call fixture,failing-calls,launch-failures output-failures output-times store-failures)
+$(call fixture,fake-launcher,yarn-again yarn-node yarn-refusals yarn-rest)
+$(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
+	messages openapi)
+$(call fixture,fake-nmd,client nmctl nmctl-verbs)
+$(call fixture,fake-yarn-node,yarn-manage yarn-manage-memory)
+$(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
+$(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
+	openapi)
+$(call fixture,kept-cgroups,manager-memory recovery)
+$(call fixture,launch-world,adopt launch launch-failures launch-output)
+$(call fixture,launcher-world,yarn-launcher yarn-launcher-failures yarn-launcher-room)
+$(call fixture,localizer-world,localizer localizer-many localizer-trees localizer-users)
+$(call fixture,manager-world,acts durable ends limits log-dir manager manager-memory manager-settings owner \
+	owner-steps recorder recovery rerun starts yarn-again yarn-check yarn-health yarn-node yarn-refusals \
+	yarn-rest yarn-size yarn-tracker)
+$(call fixture,nmctl-run,nmctl nmctl-verbs)
+$(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
+$(call fixture,policy-fixture,policy-admit policy-hold policy-pass policy-preempt policy-reclaim policy-room \
+	policy-stall policy-time policy-victims)
+$(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-world,policy-property)
+$(call fixture,proxy-world,yarn-proxy yarn-proxy-failures)
+$(call fixture,sample-world,cgsample sampling-failures)
+$(call fixture,shuffle-world,shuffle-output shuffle-range shuffle-server)
+$(call fixture,store-world,store store-backlog store-damage store-failures store-parts)
+$(call fixture,fake-systemd systemd-world,cgroup-choice systemd systemd-failures)
+$(call fixture,tracker-world,yarn-check yarn-health yarn-size yarn-tracker)
+
+# ---- functions that are replaced ----
+fail_nth_wraps = malloc calloc realloc reallocarray strdup strndup asprintf __asprintf_chk sd_bus_new \
+	sd_bus_set_address sd_bus_start sd_bus_attach_event sd_bus_match_signal sd_bus_match_signal_async \
+	sd_bus_add_match_async sd_bus_message_new_method_call sd_bus_message_open_container \
+	sd_bus_message_close_container sd_bus_message_set_expect_reply sd_bus_call_async sd_bus_send \
+	sd_bus_path_encode sd_bus_message_append sd_bus_call_method_async sd_event_add_io sd_event_add_time \
+	sd_event_add_time_relative sd_event_add_inotify sd_event_add_defer sd_event_add_child open openat
+fail_files_wraps = access mkdir mkdirat fstat fstatat chmod fchmod fchmodat fchown renameat unlinkat symlinkat \
+	fstatvfs pread write fdopendir opendir fcntl pipe2 fork pidfd_open dup2 dup3 chdir open_memstream fclose \
+	fstat64 fstatat64 fstatvfs64 pread64 fcntl64 open64 openat64
+failing_calls_wraps = chdir dup2 dup3 fchdir fchown fcntl fork fstat fstatfs fsync ftruncate getresuid getrlimit \
+	ioctl memfd_create mount pidfd_open pipe2 poll prctl pread pwrite read recv renameat send setgroups setns \
+	setresgid setresuid setsid signalfd socketpair syscall unlinkat unshare wait4 waitpid write
+kept_cgroups_wraps = nm_cgroup_backend_new
+# Deadlines of a minute aren't waited for; both root's manager and a user's are tried.
+systemd_world_wraps = clock_gettime geteuid sd_booted
+test_become_wraps = getgrouplist
+test_cgroup_choice_wraps = nm_mount_find
+test_cgroup_files_wraps = nm_procs_is_member nm_write_file_at
+test_cgroup_nested_wraps = geteuid access nm_mount_own_cgroup nm_write_file_at
+test_cgroup_procs_wraps = nm_read_file_at read fdopendir syscall
+test_cgroup_watch_wraps = write
+test_client_wraps = socket connect send recv __recv_chk poll __poll_chk
+test_libcg_wraps = cgroup_init cgroup_set_logger cgroup_get_subsys_mount_point cgroup_new_cgroup \
+	cgroup_add_controller cgroup_set_value_string cgroup_modify_cgroup cgroup_create_cgroup \
+	cgroup_delete_cgroup_ext cgroup_get_last_errno
+test_link_failures_wraps = nl_socket_alloc nl_connect nl_socket_set_nonblocking sendto recvfrom nm_read_file_at
+test_local_accept_wraps = accept4
+test_local_listen_wraps = socket listen chmod getsockopt setsockopt
+test_local_memory_wraps = open_memstream MHD_create_response_from_buffer \
+	MHD_create_response_from_buffer_with_free_callback_cls MHD_create_response_from_callback \
+	MHD_create_response_for_upgrade MHD_add_response_header
+test_local_web_wraps = accept4
+test_localize_unpack_wraps = linkat
+test_localize_worker_wraps = renameat2 copy_file_range sendfile sendfile64
+test_localizer_wraps = getgrouplist
+test_localizer_many_wraps = utimensat fstatat unlinkat fork
+test_localizer_trees_wraps = fork
+test_localizer_users_wraps = nm_worker_reply_parse
+test_output_times_wraps = clock_gettime
+test_sampling_failures_wraps = fork pipe2 pread __pread_chk waitpid
+test_shuffle_server_wraps = accept4 pthread_create poll sendfile
+test_users_wraps = getpwnam_r getgrnam_r
+test_yarn_container_dirs_wraps = setfsuid
+
+# ---- programs that are no tests ----
+# nm-shim's own files, whose calls can fail; with flags of its own, as nm-shim has
+check_PROGRAMS += failing-shim
+failing_shim_SOURCES = $(nm_shim_SOURCES) %D%/failing-shim.c %D%/failing-calls.c
+failing_shim_CFLAGS = $(AM_CFLAGS)
+failing_shim_LDFLAGS = $(AM_LDFLAGS) \
+	$(addprefix -Wl$(comma)--wrap=,$(failing_calls_wraps) open openat malloc calloc asprintf)
+$(eval %D%/test-launch-failures: | failing-shim)
+
+# For suites: against a running nmd (tests/integration); without cmocka, which the guest lacks (tests/vm)
+check_PROGRAMS += openapi-check vm-cgroup-backend
+openapi_check_SOURCES = %D%/openapi-check.c %D%/openapi.c
+openapi_check_LDADD = libnm-client.la $(JANSSON_LIBS)
+vm_cgroup_backend_SOURCES = tests/vm/cgroup-backend.c
+vm_cgroup_backend_LDADD = libnm-cgroup.la
