@@ -1,6 +1,6 @@
 # The shell suites, and the machine that some of them run on: whole folders, so that a new suite
 # needs no line here.
-EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/ask.sh \
+EXTRA_DIST += .ci/run %D%/.shellcheckrc %D%/demo %D%/deps %D%/docs %D%/tap.sh %D%/progress.sh %D%/suites.sh %D%/ask.sh %D%/changed %D%/changed.table \
 	%D%/style %D%/fresh %D%/coverage %D%/package %D%/vm %D%/integration %D%/packing
 
 # The linker is told of it by name (configure.ac), so it is there before anything is linked.
