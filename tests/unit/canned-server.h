@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An HTTP server in a process of its own, on a port of loopback that the kernel chooses, that says to each request
- * what a table has for the beginning of its first line, byte for byte, and closes. Needs cmocka and _GNU_SOURCE.
+ * An HTTP server in a process of its own, on a loopback port that the kernel chooses. The server looks up the beginning
+ * of a request's first line in a table, sends the bytes of that row, and closes. Needs cmocka and _GNU_SOURCE.
  */
 
 #include <arpa/inet.h>
@@ -17,14 +17,14 @@
 
 enum canned_after {
     CANNED_CLOSE,
-    CANNED_HANG,    /* says no more, and keeps the connection */
-    CANNED_ENDLESS, /* says the answer's last 1024 bytes again and again */
+    CANNED_HANG,    /* sends no more, and keeps the connection */
+    CANNED_ENDLESS, /* repeats the last 1024 bytes of the answer without end */
 };
 
-#define CANNED_MAX 80 /* rows of a table, with its end */
+#define CANNED_MAX 80 /* rows of a table, including the last, empty one */
 
 struct canned {
-    const char *request; /* as in "GET /a" */
+    const char *request; /* beginning of the first line, such as "GET /a" */
     const char *answer;
     enum canned_after after;
 };
@@ -34,7 +34,7 @@ struct canned_server {
     unsigned port;
 };
 
-/* No more of a request than its head is sent to us. */
+/* Reads the head of a request. The tests send no body. */
 static inline void canned_read(int fd, char *buf, size_t size)
 {
     size_t len = 0;
@@ -66,7 +66,7 @@ static inline void canned_answer(int fd, const struct canned *table)
         (void)read(fd, request, 1);
 }
 
-/* Each connection has a process, so that one that hangs is in nobody's way. */
+/* Serves each connection in a process of its own, so that one that hangs does not block the others. */
 static inline _Noreturn void canned_serve(int listening, const struct canned *table)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -84,7 +84,8 @@ static inline _Noreturn void canned_serve(int listening, const struct canned *ta
     }
 }
 
-/* make fills the table, which ends with a NULL, once the port is known. */
+/* Starts the server. make() fills the table, whose last row has a NULL request; make() gets the port, which the table
+ * may quote. */
 static inline struct canned_server canned_start(void (*make)(unsigned port, struct canned *table))
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

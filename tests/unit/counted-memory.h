@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* For json_set_alloc_funcs(): how much a parser holds, and the most that it has held. */
+/* Functions for json_set_alloc_funcs() that count the bytes that a parser holds, and the largest number so far. */
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static size_t held, peak;
 
-/* With the allocator's own header, as it counts towards what nmd holds. */
+/* Counts the allocator's header, too, since the header counts towards the memory that nmd holds. */
 static void *counted(size_t n)
 {
     void *p = malloc(n);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The direct backend over directories of plain files, for tests of it: a mount with controllers, a slice in it, and in
- * that the cgroup of one container, c1. Needs cmocka.h before it.
+ * The direct backend over directories of plain files, for tests of this backend: a mount with controllers, a slice in
+ * the mount, and the cgroup of one container, c1, in the slice. Include it after cmocka.h.
  */
 
 #include "cgroup/backend.h"
@@ -16,23 +16,23 @@ struct world {
     struct fake_tree dir;
     struct nm_cgroup_backend *b;
     struct nm_cgroup *cg; /* c1 */
-    char *message;        /* of a start that failed */
+    char *message;        /* why the start failed */
 };
 
-/* Setups: the files alone, or with the backend over them. */
+/* Setups: world_alone() makes the files, world_started() starts the backend, too. */
 int world_alone(void **state);
 int world_started(void **state);
 int world_teardown(void **state);
 
-/* Starts the backend: its result. */
+/* Starts the backend and returns its result. */
 int world_start(struct world *w);
-/* Starts it, has it believe in every feature, and opens c1. */
+/* Starts the backend, sets all its features to available, and opens c1. */
 void world_begin(struct world *w);
 
-/* A file of c1. */
+/* Asserts that a file of c1 has this text. */
 void assert_file(const struct world *w, const char *file, const char *expected);
 
-/* What came of an operation that gives no cgroup. */
+/* Result of an operation that gives no cgroup. */
 struct answer {
     unsigned n_calls;
     int result;
@@ -41,5 +41,5 @@ struct answer {
 
 void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 
-/* One of each kind. */
+/* Returns limits of each kind. */
 struct nm_cgroup_limits some_limits(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Has each piece that is taken out of an arena find no room once: more and more room is given, until all goes in. Until
- * then it must be -ENOMEM. Tells how much that was. Needs cmocka.h before it. */
+/* Calls try() with larger and larger arenas, so that each allocation from the arena fails once. try() must return
+ * -ENOMEM until all allocations fit. Returns the size of the arena then. Include it after cmocka.h. */
 
 #include <errno.h>
 

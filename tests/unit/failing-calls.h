@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * One system call that fails: of those with that name that are made from now on, by this process or those that it
- * forks, the nth gives `error`, and all others are real. A test goes through n = 1, 2, ... until there is no nth any
- * more. Link with $(failing_calls_wraps); open, openat and memory are fail-nth.h's.
+ * One system call that fails: the nth call with a given name, in this process or in those that it forks, fails with
+ * `error`, and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls.
+ * Link with $(failing_calls_wraps). fail-nth.h has open(), openat() and memory.
  */
 
 #include <stdbool.h>
 
-/* From now on, counted from 1; 0: nothing fails. */
+/* Starts to count calls of `name`, from 1; the nth fails. With n = 0 no call fails. */
 void fail_call(const char *name, unsigned n, int error);
-/* Nothing fails any more. True if something had: there may be a next one. */
+/* Ends the failures. Returns whether a call has failed; then a test with n + 1 may find another one. */
 bool fail_call_stop(void);
-/* For who stands in for a call in another way: has this one to fail? Sets errno then. */
+/* Returns whether this call must fail, and sets errno then. For code that wraps a call itself. */
 bool call_fails(const char *name);
-/* Told at once when a call has failed. */
+/* Called at once when a call fails; may be NULL. */
 extern void (*call_has_failed)(void);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A manager without containers behind it: rows that a test puts in, the same filtering by caller,
- * and events on demand. It stands where agent/manager/ would be linked, so that the HTTP server
- * can be driven alone.
+ * A manager without real containers: it has rows that a test adds, the same filtering by caller,
+ * and events on demand. It is linked instead of agent/manager/, so that tests can drive the HTTP
+ * server alone.
  */
 
 #include "agent/daemon.h"
@@ -24,37 +24,37 @@ struct nm_manager {
     nm_event_cb_t cb;
     void *cb_userdata;
     struct nm_status status;
-    json_t *details;     /* the upstream's own part of the status, for administrators; or NULL: an empty one */
-    bool details_with_users; /* as it was asked for last */
-    json_t *placement;   /* the one that there is, for administrators; or NULL */
-    json_t *of_upstream; /* its other answers by path, whatever is asked beside that; or NULL */
-    char asked[200];              /* the last that it was asked: path, id, state, user, whether with users */
+    json_t *details;         /* the upstream's own part of the status, for administrators; NULL: an empty object */
+    bool details_with_users; /* with_users of the last request for details */
+    json_t *placement;       /* the only placement, for administrators; or NULL */
+    json_t *of_upstream;     /* the upstream's other answers by path alone; or NULL */
+    char asked[200];         /* last question to the upstream: path, id, state, user, with_users */
     struct nm_history *history;
     struct nm_ended_app ended_app; /* name "": none */
     struct nm_config *config;
     const char *log_dir;
     bool log_is_strange, times_are_strange;
-    uint64_t slow_usec;       /* nm_manager_foreach() takes so long */
-    unsigned n_listed;        /* how often it was called */
-    struct nm_caller caller;  /* who asked last */
-    char last_id[NM_ID_SIZE]; /* of what */
+    uint64_t slow_usec;       /* how long nm_manager_foreach() takes */
+    unsigned n_listed;        /* calls of nm_manager_foreach() */
+    struct nm_caller caller;  /* of the last request */
+    char last_id[NM_ID_SIZE]; /* container or verb of the last request */
     bool last_now, last_until_restart;
-    unsigned n_done;          /* how many things it has done, sessions aside */
+    unsigned n_done;          /* requests that succeeded, without exec */
     uint64_t last_u64;
     uint32_t last_u32;
-    int client_fd;            /* of the command that waits to begin, or -EBADF */
-    bool had_input;           /* the newest container came with a connection for its standard input */
-    uint16_t rows, columns;   /* and a terminal of that size */
-    char exec_words[128];     /* what was asked for last */
+    int client_fd;            /* of the exec that waits to begin, or -EBADF */
+    bool had_input;           /* the newest container has a connection as standard input */
+    uint16_t rows, columns;   /* size of the newest container's terminal */
+    char exec_words[128];     /* last request to execute a command */
     struct nm_problem refusal; /* answered to every request while outcome isn't 0 */
 };
 
 struct nm_manager *fake_manager_new(void);
 struct nm_manager *fake_manager_free(struct nm_manager *m);
 
-/* A container named `name` with id container_1_<n>, in arrival order. It is in the state RUNNING. NULL: no memory. */
+/* Adds a RUNNING container with this name. Its id is container_1_<n>, in arrival order. Returns NULL without memory. */
 struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, uid_t uid);
-/* Changes its state and tells the subscriber. */
+/* Changes the container's state and calls the subscriber. */
 void fake_manager_set_state(struct nm_manager *m, struct nm_container *c, enum nm_state to);
-/* A NODE event. */
+/* Emits a NODE event. */
 void fake_manager_note(struct nm_manager *m, const char *text);

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * A server that replays canned replies, in a forked child: what a client must endure from the other
- * side of a socket can't be had from a daemon that works. Real behaviour is tested against the real
- * nmd (tests/integration).
+ * A server that replays canned replies, in a forked child. A daemon that works does not produce the
+ * broken replies that a client must endure. tests/integration tests real behaviour against the real
+ * nmd.
  */
 
 #include <stddef.h>
 #include <sys/types.h>
 
 struct fake_exchange {
-    const char *request; /* what the request must begin with, such as "GET /v1/status HTTP" */
-    const char *reply;   /* raw bytes; NULL: silence until the client goes */
-    const char *body;    /* part of the request's body that must be there, or NULL */
+    const char *request; /* beginning of the request, such as "GET /v1/status HTTP" */
+    const char *reply;   /* raw bytes; NULL: no reply until the client closes */
+    const char *body;    /* text that the request's body must contain, or NULL */
 };
 
 struct fake_nmd {
@@ -22,8 +22,8 @@ struct fake_nmd {
     pid_t pid;
 };
 
-/* Answers connections with the first exchange that fits, any number of times; an unexpected request
- * gets a 400 that quotes it. split > 0: the first `split` bytes of a reply are sent alone, and the
- * rest only when they were read. */
+/* Answers connections with the first exchange that fits, any number of times. An unexpected request
+ * gets a 400 that quotes it. With split > 0, the first `split` bytes of a reply are sent alone, and
+ * the rest only after the client has read them. */
 void fake_nmd_start(struct fake_nmd *f, const struct fake_exchange *x, size_t n, size_t split);
 void fake_nmd_stop(struct fake_nmd *f);

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * The other end of the systemd backend's connection: a service manager that speaks the real protocol over a socket, in
- * a thread of its own (the backend's start waits for answers), and whose cgroups are directories of plain files. It
- * does what it is asked for unless it was told before to do something else, and writes down what it heard.
- * Needs cmocka.h before it.
+ * A service manager for tests of the systemd backend. It speaks the real protocol over a socket, in its own thread,
+ * because the backend's start waits for answers. Its cgroups are directories of plain files. It carries out each call
+ * unless a test has set another answer, and keeps a list of the calls. Include it after cmocka.h.
  */
 
 #include <stdbool.h>
@@ -13,56 +12,56 @@
 
 struct fake_systemd;
 
-/* What becomes of one call of a method. */
+/* How one call of a method is answered. */
 struct fake_answer {
     const char *method;
-    const char *error;      /* the name of a D-Bus error, which says "told to" */
-    bool is_silent;         /* no answer ever */
-    bool hangs_up;          /* the connection breaks */
-    bool obeys_first;       /* but what was asked for has been done */
-    bool is_garbage;        /* an answer of another type */
-    bool makes_nothing;     /* the job is done, but there is no cgroup */
+    const char *error;      /* name of a D-Bus error; its message is "told to" */
+    bool is_silent;         /* sends no answer */
+    bool hangs_up;          /* closes the connection */
+    bool obeys_first;       /* carries out the call before it hangs up */
+    bool is_garbage;        /* the answer has a wrong type */
+    bool makes_nothing;     /* the job ends with success, but makes no cgroup */
     const char *job_result; /* instead of "done" */
-    bool job_is_early;      /* its end is told before the answer that names it */
+    bool job_is_early;      /* JobRemoved comes before the answer with the job */
     bool job_is_endless;
-    uint64_t takes_usec; /* the clock goes on by that much */
+    uint64_t takes_usec; /* how much the call advances the clock */
 };
 
 enum fake_speech {
     FAKE_SPEAKS_PRIVATELY, /* systemd's own socket */
-    FAKE_SPEAKS_AS_BUS,    /* a bus on which systemd has its name */
+    FAKE_SPEAKS_AS_BUS,    /* a bus on which systemd owns its name */
 };
 
-/* The cgroup2 mount is root, a directory that exists; it listens at socket. */
+/* Starts a service manager that listens at `socket`. The existing directory `root` stands for the cgroup2 mount. */
 struct fake_systemd *fake_systemd_new(const char *root, const char *socket, enum fake_speech speech);
 struct fake_systemd *fake_systemd_free(struct fake_systemd *f);
 
-/* Strings are borrowed for as long as it lives. For several calls of a method: in order. */
+/* Sets the answer to the next call of a method. Answers to one method are used in order. Strings must outlive f. */
 void fake_systemd_answer(struct fake_systemd *f, const struct fake_answer *a);
-/* "252.36-1~deb12u1" at first. */
+/* Sets the version, which is "252.36-1~deb12u1" at first. */
 void fake_systemd_set_version(struct fake_systemd *f, const char *version);
-/* An installed slice: there before anybody starts it, and not transient. */
+/* Installs a slice: it exists before the first StartUnit, and is not transient. */
 void fake_systemd_install_slice(struct fake_systemd *f, const char *slice);
-/* What Get says of jobs. */
+/* Sets the JobType that Get returns. */
 void fake_systemd_set_job_type(struct fake_systemd *f, const char *type);
 
-/* Signals. */
+/* Send signals: JobNew, Reloading and NameOwnerChanged. */
 void fake_systemd_say_job(struct fake_systemd *f, const char *unit);
 void fake_systemd_say_reloading(struct fake_systemd *f, bool begins);
 void fake_systemd_say_owner(struct fake_systemd *f, const char *owner);
-/* One of any name of the Manager's, with one string: not what it should be. */
+/* Sends a signal of the Manager interface with one string as its only argument, which is a wrong type. */
 void fake_systemd_say_nonsense(struct fake_systemd *f, const char *signal);
 
-/* Breaks the connection, and takes no new one until it comes back. */
+/* fake_systemd_leave() closes the connection. No new one is accepted until fake_systemd_return(). */
 void fake_systemd_leave(struct fake_systemd *f);
 void fake_systemd_return(struct fake_systemd *f);
 
-/* What it heard, a line for each call: the method, the unit, and properties as " Name=value". */
+/* Search the list of calls, which has one line for each: method, unit, and properties as " Name=value". */
 bool fake_systemd_heard(struct fake_systemd *f, const char *text);
 unsigned fake_systemd_count(struct fake_systemd *f, const char *text);
-/* Everything that was heard until now is forgotten. */
+/* Clears the list of calls. */
 void fake_systemd_forget(struct fake_systemd *f);
 
-/* By how much nm_now_usec() is ahead of the time (link with --wrap=clock_gettime): deadlines of a minute needn't be
- * waited for. */
+/* Sets how far nm_now_usec() is ahead of the real time, so that tests need not wait for deadlines of a minute. Link
+ * with --wrap=clock_gettime. */
 void fake_systemd_set_clock_ahead(uint64_t usec);

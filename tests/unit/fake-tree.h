@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A temporary directory that stands in for /proc or a cgroup. Files are written in place, as the
- * kernel's change in place, so that descriptors which samplers keep see the new text. Needs
- * cmocka.h before it.
+ * A temporary directory that stands in for /proc or a cgroup. Files are overwritten in place, as
+ * the kernel's files change in place, so that the descriptors which samplers keep open see the new
+ * text. Include it after cmocka.h.
  */
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static inline void fake_tree_done(struct fake_tree *t)
     assert_int_equal(remove_tree(t->path), 0);
 }
 
-/* name may have directories, which are made. */
+/* Writes a file, and makes the directories in its name. */
 static inline void fake_tree_write(const struct fake_tree *t, const char *name, const char *text)
 {
     char path[256], *slash;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Several hosts for tests that have one. All loopback addresses are one host to the HTTP server (util/peer.h), so a
- * test that connects from 127.0.0.N, N > 1, wraps accept4() and has the connection come from 192.0.2.N. */
+/* Simulates several hosts on one. The HTTP server counts all loopback addresses as one host (util/peer.h). A test
+ * therefore wraps accept4(), so that a connection from 127.0.0.N, N > 1, appears to come from 192.0.2.N. */
 
 #include <netinet/in.h>
 #include <string.h>

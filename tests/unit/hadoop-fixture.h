@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A server of Hadoop's RPC on a loopback port, with a protocol of tests' own, and the loop that it shares with whoever
- * talks to it. Messages are some that rpc/hadoop/security.proto has anyway.
+ * A server of Hadoop's RPC on a loopback port with a test protocol, and the event loop that the server shares with its
+ * clients. The protocol's messages are taken from rpc/hadoop/security.proto.
  */
 
 #include <setjmp.h>
@@ -29,23 +29,24 @@ struct fixture {
     size_t last_identifier_size, last_context_size;
 };
 
-/* Methods: echo (NodeId -> the same), hold (answered by the test), refuse (with an exception named by NodeId.host).
- * options: its limits; protocols and userdata are the fixture's. secure: clients have the token below. */
+/* Starts the server. Methods: echo (NodeId -> the same), hold (answered by the test), refuse (with an exception named
+ * by NodeId.host). options: limits; the fixture sets protocols and userdata. secure: clients need the token below. */
 void fixture_set_up(struct fixture *f, const struct nm_hadoop_server_options *options, bool secure);
-/* Refuses what is still held, and waits until the server has no connection if nobody is to be left. */
+/* Refuses the calls that are still held, and frees the server and the loop. */
 void fixture_tear_down(struct fixture *f);
 
 extern const struct nm_token fixture_token;
 
-/* Runs the loop until *condition is at least value; fails after 20 s. */
+/* Runs the loop until *condition is at least value. Fails the test after 20 s. */
 void fixture_run_until(struct fixture *f, const unsigned *condition, unsigned value);
-void fixture_run_until_gone(struct fixture *f); /* the server's connections */
-/* What is ready now, and no more. */
+void fixture_run_until_gone(struct fixture *f); /* until the server has no connection */
+/* Runs the loop for the events that are ready, without waiting. */
 void fixture_run_ready(struct fixture *f);
 
-/* A client with the fixture's address. */
+/* Returns a new client of the fixture's server. */
 struct nm_hadoop_client *fixture_client(struct fixture *f, struct nm_hadoop_client_options *options);
 
-/* A bare socket that is connected to the server, and what it reads from it until the end (NUL-terminated). */
+/* fixture_connect() returns a socket that is connected to the server. fixture_read_to_end() reads from it until the
+ * end, adds a NUL, and returns the size. */
 int fixture_connect(const struct fixture *f);
 size_t fixture_read_to_end(struct fixture *f, int fd, uint8_t *to, size_t size);

@@ -3,7 +3,7 @@
 
 /*
  * The real HTTP server on a real socket, with a fake manager behind it, and clients in the same
- * thread: whoever waits runs the server's event loop meanwhile.
+ * thread. Functions that wait for an answer therefore run the server's event loop.
  */
 
 #include <setjmp.h>
@@ -30,22 +30,22 @@ struct client {
     struct fixture *f;
     int fd;
     bool eof;
-    char *data; /* all that came, NUL-terminated */
+    char *data; /* all that was received, NUL-terminated */
     size_t len;
 };
 
-/* Group setup and teardown for each test; the server is started by start(). */
+/* Setup and teardown of each test. start() starts the server. */
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
-/* p NULL: defaults. socket_path and socket_mode are filled in. */
+/* Starts the server. p NULL: defaults. The fixture sets socket_path, and socket_mode and timeout_usec if they are 0. */
 void start(struct fixture *f, const struct nm_local_server_params *p);
 void stop(struct fixture *f);
 
-/* What has come for c. */
+/* Reads the data that has arrived for c, without waiting. */
 void take(struct client *c);
-/* One turn of the loop, and what has come for c. */
+/* Runs one turn of the loop, and reads the data for c. */
 void turn(struct client *c);
-/* Turns until cond; fails the test when it takes too long. */
+/* Runs turns until cond is true. Fails the test after DEADLINE_USEC. */
 #define until(c, cond) \
     do { \
         uint64_t _end = nm_now_usec() + DEADLINE_USEC; \
@@ -55,37 +55,37 @@ void turn(struct client *c);
             turn(c); \
         } \
     } while (0)
-/* Turns for so long. */
+/* Runs turns for `usec`. */
 void turn_for(struct client *c, uint64_t usec);
 
 void client_connect(struct fixture *f, struct client *c);
-/* As another user, with one supplementary group; the caller must be root. */
+/* Connects as another user with one supplementary group. The test must run as root. */
 void client_connect_as(struct fixture *f, struct client *c, uid_t uid, gid_t group);
 void client_send(struct client *c, const char *format, ...) nm_printf(2, 3);
 void client_close(struct client *c);
-/* HTTP status of the answer so far. */
+/* Returns the HTTP status of the answer, or 0 if the status has not arrived yet. */
 int client_status(const struct client *c);
-/* Where the body begins, or NULL. */
+/* Returns the beginning of the body, or NULL. */
 const char *client_body(const struct client *c);
-/* What all the body's chunks hold (the caller's), for answers that come in chunks. */
+/* Returns the content of a chunked body. The caller frees it. */
 char *client_content(const struct client *c);
-/* Value of a header, copied into a static buffer, or NULL. */
+/* Returns the value of a header in a static buffer, or NULL. */
 const char *client_header(const struct client *c, const char *name);
 
-/* A request of its own connection, waited for. body NULL: none. Returns the status, and the body as
- * JSON if asked for (the caller's). */
+/* Sends a request on a new connection and waits for the answer. body NULL: none. Returns the
+ * status, and in ret, unless it is NULL, the body as JSON, which the caller frees. */
 int request(struct fixture *f, const char *method, const char *target, const char *body,
             json_t **ret);
 int request_as(struct fixture *f, uid_t uid, const char *method, const char *target,
                const char *body, json_t **ret);
-/* Sends a request of its own connection whose answer may have no end, and waits for its head: 200. */
+/* Sends a request on a new connection whose answer may have no end. Waits for its head, which must have status 200. */
 void follow(struct fixture *f, struct client *c, const char *target);
 void assert_content(const struct client *c, const char *expected);
-/* To the container's standard output. */
+/* Appends to the container's standard output. */
 void append_log(struct fixture *f, const struct nm_container *con, const char *text);
-/* A whole log that isn't followed. Returns the status. */
+/* Gets a whole log, without following it. Returns the status. */
 int get_logs(struct fixture *f, const char *target, char *buf, size_t size);
-/* error.code, error.thing and error.message of an error answer. */
+/* Asserts error.code, error.thing and, unless message is NULL, error.message of an answer. Frees j. */
 void assert_error(json_t *j, const char *code, const char *thing, const char *message);
 
 unsigned n_open_fds(void);

@@ -3,15 +3,15 @@
 
 /*
  * For tests of a restart: the fake cgroups outlive the manager that made them, below `cgroup` in the world's directory.
- * Link with $(kept_cgroups_wraps). Needs cmocka.h before it.
+ * Link with $(kept_cgroups_wraps). Include it after cmocka.h.
  */
 
 #include "tests/unit/manager-world.h"
 
-/* From the next nmd on that is begun in this world; w NULL: no longer. */
+/* Keeps the cgroups of the managers that are made in this world from now on. w NULL: ends this. */
 void kept_cgroups(struct manager_world *w);
-/* One that nobody has told nmd of; populated and frozen are what its cgroup.events says. */
+/* Adds a cgroup that nmd does not know. populated and frozen are the values in its cgroup.events. */
 void kept_cgroups_add(struct manager_world *w, const char *id, bool populated, bool frozen);
-/* What its cgroup.events says. */
+/* Sets the values in its cgroup.events. */
 void kept_cgroups_set(struct manager_world *w, const char *id, bool populated, bool frozen);
 bool kept_cgroups_has(struct manager_world *w, const char *id);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * For the tests of launches: real shims and real commands in a temporary directory of the test's
- * own, and what was heard of them. NMD_SHIM names another shim binary than the one just built.
+ * For tests of launches: real shims and real commands in a temporary directory of each test, and the
+ * events that the launch reported. The environment variable NMD_SHIM names a shim other than the one
+ * that was just built.
  */
 
 #include <stdarg.h>
@@ -18,18 +19,18 @@
 
 struct world {
     char root[64], dir[96], logs[96], cgroup[128];
-    int cgroup_fd; /* that the shim is born in, or -EBADF */
+    int cgroup_fd; /* cgroup in which the shim is started, or -EBADF */
     sd_event *event;
     struct nm_launch *launch;
     struct nm_command command;
     char *argv[16], *env[16];
-    const char *shim, *id; /* NULL: the one that was just built, and one like others */
+    const char *shim, *id; /* NULL: the shim that was just built; a usual id */
     int oom_score_adj;
     int input_fd;
     uint16_t rows, columns;
     bool confine;
     uint64_t output_max_bytes;
-    /* what was heard */
+    /* the reported events */
     unsigned n_started, n_ended;
     bool without_record;
     struct nm_launch_record started, ended;
@@ -47,7 +48,7 @@ int launch(struct world *w);
 void forget(struct world *w);
 void wait_for(struct world *w, const unsigned *counter);
 void run(struct world *w);
-/* No command ran; its shim may have made the file. */
+/* Asserts that no command wrote output. Its shim may have made an empty file. */
 void assert_nothing_written(const struct world *w);
 const char *output(const struct world *w, const char *stream);
 void use_user(struct world *w, const char *name);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For the tests of yarn/launch/launcher.h: one with real directories in a temporary directory of the test's own,
- * and the real nm-localizer. As root containers are nobody's, otherwise they are whoever's runs this.
+ * For tests of yarn/launch/launcher.h: a launcher with real directories in a temporary directory of each test, and the
+ * real nm-localizer. If the test runs as root, containers run as the user nobody, otherwise as the user of the test.
  */
 
 #include <setjmp.h>
@@ -32,15 +32,15 @@ struct world {
     uid_t uid;
     gid_t gid;
     char *user;
-    size_t service_size; /* of what an auxiliary service tells */
-    const char *place; /* the local directory that containers are in, beneath root */
-    const char *log_place; /* likewise, for logs */
+    size_t service_size; /* size of an auxiliary service's metadata */
+    const char *place; /* local directory of containers, beneath root */
+    const char *log_place; /* log directory of containers, beneath root */
     Yarn__LaunchContext context;
     Yarn__NamedResource *resources[200];
     struct nm_arena arena;
 };
 
-/* What a preparation's owner hears. */
+/* The owner of a preparation, and the results that its callbacks got. */
 struct owner {
     struct nm_yarn_preparation *p;
     unsigned ended;
@@ -50,29 +50,29 @@ struct owner {
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 
-/* How it is asked for: nm_yarn_launcher_prepare()'s two ways, or to be linked. */
+/* Kinds of requests: nm_yarn_launcher_prepare() without or with is_running, or nm_yarn_launcher_localize(). */
 enum way { MAKE, HOLD, LINK };
 
-/* Directories beneath w->root, and more properties. */
+/* Returns settings with directories beneath w->root and the properties `more`. */
 struct nm_yarn_settings *read_settings(struct world *w, const char *more);
 
-/* What was told at last. */
+/* The last sentence for the log. */
 extern char told[600];
 /* The last event of the node, and the number of events. */
 extern char happened[600];
 extern unsigned n_happened;
-/* As nmd begins, with w->settings. */
+/* Makes the launcher with w->settings, as nmd does at its start. */
 int try_start(struct world *w, char **ret_message);
 void start(struct world *w, const char *more);
 int set_up(void **state);
 int tear_down(void **state);
 
-/* Beneath w->root. */
+/* Look at files; names are relative to w->root. */
 bool is_there(const struct world *w, const char *name);
 void check_mode(const struct world *w, const char *name, uid_t uid, mode_t mode);
 const char *text_of(const struct world *w, const char *name);
 
-/* A file among the sources, and a resource of that. */
+/* Makes a file in the directory `source`, and adds a resource for it to the launch context. */
 void add_file(struct world *w, const char *key, const char *name, const char *text, int32_t visibility);
 void set_command(struct world *w, const char *command);
 void set_variable(struct world *w, const char *name, const char *value);
@@ -82,6 +82,6 @@ void prepare(struct world *w, struct owner *o);
 void prepare_all(struct world *w, struct owner *o);
 void give_back(struct owner *o);
 
-/* Its process, as its user in its working directory: the exit status. */
+/* Runs the container's command as its user in its working directory. Returns the exit status. */
 int run(struct world *w);
 bool has_line(const char *text, const char *line);

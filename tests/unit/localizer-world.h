@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For the tests of localize/localizer.h: one with real workers, which fetch by a command that counts how often it is
- * called. As root the workers are nobody's, otherwise they are whoever runs this.
+ * For tests of localize/localizer.h: a localizer with real workers, which fetch by a command that logs each call. If
+ * the test runs as root, workers run as the user nobody, otherwise as the user of the test.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, SECONDS * NM_USEC_PER_SEC, condition)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_set_up, world_tear_down)
 
-/* /tmp/X/local, .../state, and what the command leaves in .../log. */
+/* The directory /tmp/X has local/, state/ and the log of the command. */
 struct world {
     char root[32];
     int root_fd;
@@ -32,7 +32,7 @@ struct world {
     char *local, *state;
 };
 
-/* What an ask's owner hears. */
+/* The owner of an ask, and the results that its callbacks got. */
 struct owner {
     struct nm_localizer_ask *ask;
     int ended, result;
@@ -44,20 +44,20 @@ char *print(const char *format, ...) nm_printf(1, 2);
 uid_t worker_uid(void);
 int world_set_up(void **state);
 int world_tear_down(void **state);
-void start(struct world *w); /* the localizer, by w's params */
+void start(struct world *w); /* starts the localizer with w->params */
 
-/* Listeners, whose userdata is the struct owner. */
+/* Callbacks, whose userdata is the struct owner. */
 void on_progress(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata);
 void on_ended(struct nm_localizer_ask *ask, int result, const char *message, void *userdata);
 
 /*
- * x:N makes a file of N bytes and writes a line to the log; x:hang-N writes its process's number there and stays;
- * x:bad fails; x:grow-N makes a file for N seconds, under another name.
+ * URIs: x:N makes a file of N bytes and writes a line to the log. x:hang-N writes its PID to the log and does not end.
+ * x:bad fails. x:grow-N writes to a temporary file for N seconds and then renames it to the target.
  */
 int ask_as(struct world *w, const char *name, uid_t uid, struct owner *o, enum nm_visibility visibility,
            const char *const *uris, size_t n);
 int try_ask(struct world *w, struct owner *o, enum nm_visibility visibility, const char *const *uris, size_t n);
-void ask(struct world *w, struct owner *o, const char *uri); /* alice, for what is her own */
+void ask(struct world *w, struct owner *o, const char *uri); /* for a private resource of alice */
 void give_back(struct owner *o);
 
 unsigned count_log(struct world *w);

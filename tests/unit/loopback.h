@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Servers that tests have on loopback. Needs cmocka.h before it. */
+/* Servers of tests on loopback. Include it after cmocka.h. */
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "rpc/hadoop/server.h"
 
-/* A socket that listens on that port, or 0: on any, which *port is then. */
+/* Returns a socket that listens on *port. If *port is 0, the kernel chooses the port, and *port is set to it. */
 static inline int listen_on_loopback(uint16_t *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(*port)};
@@ -23,7 +23,7 @@ static inline int listen_on_loopback(uint16_t *port)
     return fd;
 }
 
-/* Nobody hears what it still had to say to the call that it holds, if there is one. Returns NULL. */
+/* Refuses the held call, if there is one, and frees the server, so that the client gets no answer. Returns NULL. */
 static inline struct nm_hadoop_server *end_rm(struct nm_hadoop_server *rm, struct nm_hadoop_call **held)
 {
     struct nm_exception why;

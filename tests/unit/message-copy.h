@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* An answer is over when the function that hears of it returns: a copy for the test, or NULL of NULL. */
+/* Returns a copy of an answer, or NULL for NULL. An answer is valid only until the callback that gets it returns. */
 
 #include <stdlib.h>
 

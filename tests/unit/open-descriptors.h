@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* How many descriptors this process has open, and some that the count itself takes: to be compared. Needs cmocka.h
- * before it. */
+/* Counts the open descriptors of this process, including those that the count itself takes. Only the difference of two
+ * counts has a meaning. Include it after cmocka.h. */
 
 #include <dirent.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Left out is what stays until its owner ends: locks (util/lockfile.h), even if their directory has gone, and the one
- * timer that sd-event has for each clock from its first use. */
+/* Returns whether a descriptor stays open until the process ends: a lock (util/lockfile.h), even if its directory was
+ * removed, or the timer that sd-event keeps for each clock from its first use. These are not counted. */
 static inline bool is_kept(int dir_fd, const char *name)
 {
     char target[PATH_MAX] = "";

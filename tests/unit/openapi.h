@@ -2,24 +2,23 @@
 #pragma once
 
 /*
- * Holds an answer against the OpenAPI description that nmd itself serves. Knows the part of
- * OpenAPI 3.0 that openapi.json uses, and nothing but: a keyword it doesn't know is a failure, not
- * a pass.
+ * Checks an answer against the OpenAPI description that nmd itself serves. The check knows only the
+ * part of OpenAPI 3.0 that openapi.json uses. An unknown keyword in the description fails the check.
  */
 
 #include <jansson.h>
 
-/* Is this answer described for method ("GET") and pattern ("/v1/containers/{id}")? Every member
- * must be described, too. Returns 0, or -EBADMSG with what is wrong and where in buf. body NULL:
- * not JSON, only the media type is looked at. */
+/* Checks that an answer and each of its members are described for method ("GET") and pattern
+ * ("/v1/containers/{id}"). Returns 0, or -EBADMSG with the error and its place in buf. body NULL:
+ * the answer is not JSON, and only its media type is checked. */
 int openapi_check_answer(const json_t *doc, const char *method, const char *pattern,
                          unsigned status, const char *content_type, const json_t *body, char *buf,
                          size_t size);
 
-/* Is this a request body as described? */
+/* Checks the body of a request in the same way. */
 int openapi_check_request(const json_t *doc, const char *method, const char *pattern,
                           const json_t *body, char *buf, size_t size);
 
-/* One line of an event stream. */
+/* Checks a value, such as one line of an event stream, against a named schema. */
 int openapi_check_schema(const json_t *doc, const char *schema, const json_t *value, char *buf,
                          size_t size);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* For tests that need the real kernel: a cgroup of their own, which they remove. Needs cmocka.h before it. */
+/* For tests that need the real kernel: makes a cgroup, which the test removes. Include it after cmocka.h. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Where the unified hierarchy is, and there alone. Skips the test where none may be made; path is empty then. */
+/* Makes a cgroup in the unified hierarchy. If this process may not make one, skips the test and leaves path empty. */
 static inline void make_own_cgroup(char *path, size_t size)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};

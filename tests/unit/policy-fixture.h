@@ -3,8 +3,8 @@
 
 /*
  * A node for the policy's unit tests, on which one percent is 100 MiB and 100 millicores, so that a
- * test reads like the rule it proves. alpha is 80 %, beta 95 %. Time stands still but in
- * node_sample() and where a test says so.
+ * test reads like the rule it proves. alpha is 80 %, beta 95 %. Only node_sample(), node_pressure(),
+ * node_look() and the tests themselves advance the time.
  */
 
 #include <setjmp.h>
@@ -27,9 +27,9 @@ struct node {
     struct nm_policy *policy;
     struct nm_policy_container views[NODE_MAX];
     struct nm_policy_container *list[NODE_MAX]; /* in.views */
-    size_t n;                       /* ever made */
+    size_t n;                       /* containers made so far */
     struct nm_policy_app apps[4];
-    double system_memory, system_cpu; /* percent, besides the containers */
+    double system_memory, system_cpu; /* use besides the containers, in percent */
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
 };
@@ -37,25 +37,25 @@ struct node {
 int node_setup(void **state);
 int node_teardown(void **state);
 
-/* A queued container; requests and use in percent of the node. */
+/* Adds a queued container. Requests and use are in percent of the node, here and below. */
 struct nm_policy_container *node_queue(struct node *n, enum nm_execution_type type, double memory, double cpu);
-/* A container that has run for a minute and uses just what it asked for. */
+/* Adds a container that has run for a minute and uses exactly its request. */
 struct nm_policy_container *node_run(struct node *n, enum nm_execution_type type, double memory, double cpu);
 void node_use(struct nm_policy_container *v, double memory, double cpu);
-/* The same, paused by policy, its deadline far. */
+/* Adds a container that the policy has paused, with a deadline far in the future. */
 struct nm_policy_container *node_paused(struct node *n, double memory, double last_cpu);
 void node_enter(struct node *n, struct nm_policy_container *v, enum nm_state state);
 void node_remove(struct node *n, const struct nm_policy_container *v);
 
-/* One period later, with a new sample. */
+/* Runs a round one period later, with a new sample. */
 void node_sample(struct node *n);
-/* At once, with a new sample, because of memory pressure. */
+/* Runs a round 1 ms later, with a new sample, because of memory pressure. */
 void node_pressure(struct node *n);
-/* So much later, with a new sample that was taken because CPU may be surging. */
+/* Runs a round after_usec later, with a new sample that was taken because CPU use may be surging. */
 void node_look(struct node *n, uint64_t after_usec);
-/* At once, with the old sample. */
+/* Runs a round at once, with the old sample. */
 void node_change(struct node *n);
-/* What the verdict orders is done and has come into effect. */
+/* Carries out the verdict's actions; they take effect at once. */
 void node_obey(struct node *n);
 
 const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the oracle's rules speak of, gathered from a round's input before any of them is looked at. */
+/* The facts that the oracle's rules use. They are gathered from a round's input before the rules are checked. */
 
 #include "tests/unit/policy-oracle.h"
 
@@ -12,7 +12,7 @@ struct facts {
     const struct nm_policy_verdict *v;
     bool fresh, cpu_known;
     double capacity[2], alpha[2], beta[2];
-    double offered[2], queue_alpha[2], queue_beta[2]; /* the same, for what is given out of the queue */
+    double offered[2], queue_alpha[2], queue_beta[2]; /* the same limits for admissions from the queue */
     double used[2];    /* U before this round's actions */
     double in_use[2];
     double pending_measured[2], pending_estimate[2];
@@ -25,7 +25,7 @@ static inline double get(const struct nm_resources *r, int k)
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
 }
 
-/* What a guaranteed one is promised, or would be. */
+/* Returns what a guaranteed container is promised, or would be once it is admitted. */
 static inline double promise(const struct nm_policy_container *v, int k)
 {
     return k == NM_CPU && v->cpu_is_share ? 0 : get(&v->request, k);
@@ -49,7 +49,7 @@ static inline double resume_cpu(const struct facts *f, const struct nm_policy_co
                                  : (double)v->request.cpu_millicores;
 }
 
-/* What it had in swap comes back with it, as far as its limit lets it in. */
+/* Returns how much swapped memory returns when the container runs again, up to its memory limit. */
 double facts_returning(const struct facts *f, const struct nm_policy_container *v);
 double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k);
 void facts_gather(struct oracle *o, struct facts *f, const struct world *w);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What must hold of every round, worked out anew from the views, with none of the policy's code:
- * DESIGN.md section 5 and what agent/policy/policy.h adds. It keeps its own memory of the history (runs
- * over beta, kills, what settles).
+ * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The
+ * oracle computes all figures from the views, without the policy's code, and keeps its own history
+ * (runs of samples over beta, kills, victims that settle).
  */
 
 #include "tests/unit/policy-world.h"
@@ -15,15 +15,15 @@ struct oracle {
     uint64_t sample_at, judged_at;
     bool judging;
     uint32_t run_over_beta;
-    uint64_t run_began; /* its first sample */
-    uint64_t period, run_period; /* now, and the shortest in the row */
+    uint64_t run_began; /* first sample of the run over beta */
+    uint64_t period, run_period; /* now, and the shortest in the run */
     uint64_t suspended;
-    uint32_t awake_samples; /* since it woke last */
+    uint32_t awake_samples; /* samples since the node woke from its last suspend */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the last victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
     bool ever_taken[NM_RESOURCE_COUNT];
     uint64_t gone_usec; /* when the last victims for memory were gone; UINT64_MAX: not yet */
-    bool asked_running; /* the last taking of memory was a reclaim of running ones */
+    bool asked_running; /* memory was last taken by a reclaim from running containers */
     uint64_t moved_usec; /* the latest of: an opportunistic container was admitted or resumed, the last running one
                             ended, the start */
     bool was_active;     /* an opportunistic container ran in the round before */
@@ -33,16 +33,16 @@ struct oracle {
     char message[400];
 };
 
-/* NULL, or what is wrong. Call after nm_policy_decide() and before world_act(). */
+/* Returns NULL, or the rule that is broken. Call it after nm_policy_decide() and before world_act(). */
 const char *oracle_check(struct oracle *o, const struct world *w);
 
-/* How long those that have passed the head of the queue have kept it out (policy-oracle-pass.c). */
+/* How long containers that passed the head of the queue have kept the head waiting (policy-oracle-pass.c). */
 struct oracle_passing {
     uint64_t head, at, delay;
     bool due;
 };
 
-/* How many opportunistic containers are started at once (in there, too). */
+/* How many opportunistic containers are started at once (policy-oracle-pass.c, too). */
 struct oracle_starts {
     uint64_t since;
     size_t n;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A world for the proxy of application masters, over loopback ports: it stands between a master, which has nothing but
- * what it was launched with, and a ResourceManager that says what a test wants.
+ * A world for tests of the proxy of application masters, over loopback ports. The proxy stands between a master, which
+ * has only its launch context, and a ResourceManager that gives the answers that a test sets.
  */
 
 #include <setjmp.h>
@@ -26,38 +26,38 @@ struct world {
     struct nm_yarn_settings settings;
     struct nm_yarn_state state;
     struct nm_yarn_proxy *proxy;
-    struct nm_token *ours; /* the master's */
+    struct nm_token *ours; /* the master's token */
     struct nm_hadoop_client *client;
-    /* what it heard last */
+    /* the last answer to the master */
     bool done;
     int error;
     struct nm_exception why;
     ProtobufCMessage *answer;
-    /* the ResourceManager, and what it heard last */
+    /* the ResourceManager, and its last request */
     struct nm_hadoop_server *rm;
-    const char *refuses; /* NULL: it answers */
-    bool holds, rolls, gives_token; /* the last: for the node */
+    const char *refuses; /* class of an exception; NULL: it answers */
+    bool holds, rolls, gives_token; /* gives_token: an NMToken for the node */
     struct nm_hadoop_call *held;
     unsigned calls;
     size_t asks, unknown, placed;
     int64_t numbers[16];
-    char bearer[32], context[32]; /* the identifier's first bytes; the caller's */
+    char bearer[32], context[32]; /* first bytes of the token's identifier and of the caller context */
     int64_t id_start;
-    /* Around the node's part of a launch; NULL: nothing. */
+    /* Called before (over false) and after (over true) nm_yarn_proxy_begin(); may be NULL. */
     void (*on_begin)(bool over);
 };
 
-/* What the proxy has told the log last. */
+/* The proxy's last sentence for the log. */
 extern char proxy_told[400];
 
-/* Each asserts that it comes off. Those that begin a call leave its end to a loop of its own: proxy_run_until(). */
+/* Each function asserts that it succeeds. After a function that begins a call, run the loop: proxy_run_until(). */
 void proxy_start_rm(struct world *w);
 void proxy_stop_rm(struct world *w);
 void proxy_set_up(struct world *w, bool distributed);
 void proxy_tear_down(struct world *w);
 void proxy_connect_master(struct world *w);
 void proxy_launch(struct world *w, int32_t attempt);
-int proxy_try_launch(struct world *w, int32_t attempt); /* as nm_yarn_proxy_begin() */
+int proxy_try_launch(struct world *w, int32_t attempt); /* returns as nm_yarn_proxy_begin() */
 void proxy_begin_call(struct world *w, const char *method, const ProtobufCMessage *request,
                       const ProtobufCMessageDescriptor *answer);
 bool proxy_is_done(const struct world *w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the system refuses, for the one program that includes this and wraps these calls: accept4(), pthread_create(),
- * poll() and sendfile(). */
+/* Makes accept4(), pthread_create(), poll() and sendfile() fail with chosen errors. Include it in one file of a program
+ * that wraps these calls. */
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 static atomic_int accept_error, thread_error, poll_error, sendfile_error; /* 0: the call is real */
 static atomic_uint accepts, failed_polls;
-static _Atomic uint64_t accepted_usec[3]; /* when accept4() was called last, the latest first */
+static _Atomic uint64_t accepted_usec[3]; /* times of the last calls of accept4(), the latest first */
 static pthread_t test_thread;
 
 int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
@@ -58,7 +58,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     return error != 0 ? error : __real_pthread_create(thread, attr, f, arg);
 }
 
-/* The server's only: the test polls, too. */
+/* Fails only in the server's threads, because the test's thread polls, too. */
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
     const int error = pthread_equal(pthread_self(), test_thread) ? 0 : poll_error;

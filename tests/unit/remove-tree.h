@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* For tear-downs: a directory and all that is in it. Needs _GNU_SOURCE. */
+/* Removes a directory and everything in it, for teardowns. Needs _GNU_SOURCE. */
 
 #include <ftw.h>
 #include <stdio.h>

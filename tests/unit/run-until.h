@@ -7,7 +7,7 @@
 
 #include "util/clock.h"
 
-/* The loop of w (its `event`), until it is so; the test fails when it takes longer than that. */
+/* Runs the loop w->event until the condition is true. Fails the test after patience_usec. */
 #define RUN_UNTIL_WITHIN(w, patience_usec, condition) \
     do { \
         const uint64_t _end_usec = nm_now_usec() + (patience_usec); \

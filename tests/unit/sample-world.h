@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A fake cgroup and a fake /proc for the cgroup sampler, and what tests put into them. Needs cmocka.h before it. */
+/* A fake cgroup and a fake /proc for the cgroup sampler, and functions that write their files. Include it after
+ * cmocka.h. */
 
 #include <stdint.h>
 
@@ -24,11 +25,11 @@ struct fixture {
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-/* Files of a process: in pages, and in KiB. */
+/* Write files of a process in /proc. Amounts are in pages or in KiB, as in the kernel's files. */
 void write_statm(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shared_pages);
 void write_status(struct fixture *f, int pid, uint64_t anon_kb, uint64_t shmem_kb, uint64_t swap_kb);
 void write_process(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
 void write_rollup(struct fixture *f, int pid, uint64_t anon_pages, uint64_t shmem_pages);
 
-/* Something ran: without that the sampler need not look at processes again. */
+/* Increases the cgroup's CPU time. Without that the sampler need not read the processes again. */
 void use_cpu(struct fixture *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Models for tests of nmscale, made in a few words. What is added is the model's own. */
+/* Short functions that build models for tests of nmscale. The model owns the added objects. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static inline char *world_copy(const char *s)
     return copy;
 }
 
-/* A node that is Low, with 10 GiB and 10 vcores free: "name:1". */
+/* Adds a node with the id "name:1", on which 10 GiB and 10 vcores are free. */
 static inline struct nm_scale_node *world_node(struct nm_scale_model *m, const char *name)
 {
     char id[NM_SCALE_WORD_MAX];
@@ -49,7 +49,7 @@ static inline void world_set(char **word, const char *value)
     *word = world_copy(value);
 }
 
-/* Takes so much of the node, in one container. */
+/* Adds a container of this size to the node. */
 static inline void world_use(struct nm_scale_node *n, uint64_t mb, uint64_t vcores)
 {
     n->containers++;
@@ -59,7 +59,7 @@ static inline void world_use(struct nm_scale_node *n, uint64_t mb, uint64_t vcor
     n->free_vcores -= vcores;
 }
 
-/* A running application with a container on the node, NULL: on none. */
+/* Adds a running application with a container on the node, or without one if node is NULL. */
 static inline struct nm_scale_app *world_app(struct nm_scale_model *m, const char *id, const char *node)
 {
     struct nm_scale_app *a;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A directory that stands for the root of a host, for tests of `nmd --yarn-setup`. Include it after cmocka.h. */
+/* A directory that stands for the root directory of a host, for tests of `nmd --yarn-setup`. Include it after
+ * cmocka.h. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 static char root[] = "/tmp/nmd-setup.XXXXXX";
 
-/* Valid until the fourth call from now on. */
+/* Returns the path below the root. The string is valid until the fourth call after this one. */
 static inline const char *in_root(const char *path)
 {
     static char full[4][300];
@@ -51,7 +52,7 @@ static inline void make_hadoop(void)
     make_program("/opt/hadoop/bin/hadoop");
 }
 
-/* A new root with these directories and a Java in /opt/java/bin, which must be among them. */
+/* Makes a new root with these directories, which must include /opt/java/bin, and puts a Java there. */
 static inline void make_root(const char *const *dirs, size_t n)
 {
     strcpy(root + strlen(root) - 6, "XXXXXX");

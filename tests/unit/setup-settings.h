@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A cluster's settings from properties that a test names. Include it after cmocka.h. */
+/* Makes a cluster's settings from the properties of a test. Include it after cmocka.h. */
 
 #include <stdio.h>
 #include <string.h>

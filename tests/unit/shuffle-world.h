@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A local directory with outputs of maps, as MapReduce writes them, for the tests of shuffle/. */
+/* A local directory with map outputs as MapReduce writes them, for tests of shuffle/. */
 
 #include <stdint.h>
 
@@ -12,19 +12,19 @@
 
 struct shuffle_world {
     char dir[32];
-    struct nm_shuffle_job job; /* of whoever runs the test */
+    struct nm_shuffle_job job; /* a job of the user who runs the test */
 };
 
 void shuffle_world_new(struct shuffle_world *w);
 void shuffle_world_done(struct shuffle_world *w);
-/* Makes another local directory, in which nothing is yet. Its path is the caller's to free. */
+/* Makes another, empty local directory. Returns its path, which the caller frees. */
 char *shuffle_world_local(const struct shuffle_world *w, const char *name);
 
-/* Where an attempt's output is, with a name behind it ("" for the directory). */
+/* Returns the path of a file in an attempt's output directory, or of the directory itself if name is "". */
 const char *shuffle_world_path(const struct shuffle_world *w, const char *local, const char *attempt, const char *name);
 
-/* Writes file.out, one after the other the parts (NULL-terminated), and its index, whose raw lengths are twice as long.
- */
+/* Writes the parts (NULL-terminated) one after the other to file.out, and writes its index. The raw lengths in the
+ * index are twice the parts' lengths. */
 void shuffle_world_output(const struct shuffle_world *w, const char *local, const char *attempt,
                           const char *const *parts);
 /* Overwrites bytes of a file. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* For the tests of the journal: one in a temporary directory, and what was loaded from it. */
+/* For tests of the journal: a journal in a temporary directory, and the rows that were loaded from it. */
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,9 +32,9 @@ struct nm_container *make(unsigned seq);
 void assert_same(const struct nm_container *a, const struct nm_container *b);
 void put(struct world *w, unsigned seq, int expected);
 void run_sql(const struct world *w, const char *sql);
-/* The first column of the first row, of the closed file. */
+/* Returns the first column of the first row. The store must be closed. */
 int64_t query(const struct world *w, const char *sql);
 void put_decision(struct world *w, uint64_t number, const char *id, int expected);
-void on_decision(const struct nm_decision *d, void *userdata); /* the world's; into its decisions */
+void on_decision(const struct nm_decision *d, void *userdata); /* userdata: the world; adds d to its decisions */
 void load_decisions(struct world *w, const char *id, unsigned max);
 void leave_log(struct world *w, unsigned n);

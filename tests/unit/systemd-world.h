@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The systemd backend over a fake systemd (fake-systemd.h), for tests of it. Needs cmocka.h before it. */
+/* The systemd backend over a fake systemd (fake-systemd.h), for tests of the backend. Include it after cmocka.h. */
 
 #include "cgroup/backend.h"
 #include "tests/unit/fake-systemd.h"
@@ -15,23 +15,24 @@ struct world {
     sd_event *event;
     struct fake_systemd *systemd;
     struct nm_cgroup_backend *b;
-    char *message; /* of a start that failed */
+    char *message; /* why the start failed */
 };
 
-/* Setups: a user's manager at its private socket (alone: the backend isn't started yet), or the system's on its bus. */
+/* Setups: world_private() starts the backend on a user manager's private socket, world_bus() on the system bus.
+ * world_alone() makes a user manager, but does not start the backend. */
 int world_alone(void **state);
 int world_private(void **state);
 int world_bus(void **state);
 int world_teardown(void **state);
 
-/* Starts the backend: its result. */
+/* Starts the backend and returns its result. */
 int world_start(struct world *w);
 
-/* What sd_booted() says, and which user this is. */
+/* Set the return values of sd_booted() and geteuid(). */
 void world_set_booted(int r);
 void world_set_user(uid_t uid);
 
-/* What came of an operation. */
+/* Result of an operation. */
 struct answer {
     unsigned n_calls;
     int result;
@@ -41,15 +42,15 @@ struct answer {
 
 void on_done(int result, struct nm_cgroup *cg, const char *message, void *userdata);
 void run_until_called(struct world *w, const struct answer *a);
-/* Runs the loop until systemd has heard that so often. */
+/* Runs the loop until n calls that systemd received match the text. */
 void run_until_heard(struct world *w, const char *text, unsigned n);
-/* Runs the loop for a moment: what was on its way has arrived. */
+/* Runs the loop for a moment, so that messages under way arrive. */
 void run_a_while(struct world *w);
 
-/* Creates and waits: the result. */
+/* Creates a cgroup, waits, and returns the result. created() asserts success and returns the cgroup. */
 int create(struct world *w, const char *id, struct answer *a);
 struct nm_cgroup *created(struct world *w, const char *id);
 bool file_says(const struct nm_cgroup *cg, const char *file, const char *text);
 
-/* Removes the directory of a unit, or of the slice, with all in it. */
+/* Removes the directory of a unit or of the slice with its content. */
 void drop_cgroup(struct world *w, const char *name);

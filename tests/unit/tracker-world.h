@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A whole node of a YARN cluster on a manager of its own (manager-world.h), and over a loopback port the
- * ResourceManager that it belongs to, which says what a test wants. Needs cmocka.h before it.
+ * A whole node of a YARN cluster on a manager of its own (manager-world.h), and on a loopback port its
+ * ResourceManager, which gives the answers that a test sets. Include it after cmocka.h.
  */
 
 #include "rpc/hadoop/server.h"
@@ -16,29 +16,29 @@ struct tracker_world {
     struct manager_world *node;
     struct nm_yarn_settings *settings;
     struct nm_yarn *yarn;
-    char localizer[64], shuffle[64]; /* the programs */
-    uint16_t port;                   /* the ResourceManager's; it is there or not */
+    char localizer[64], shuffle[64]; /* paths of the two programs */
+    uint16_t port;                   /* the ResourceManager's, whether it runs or not */
     struct nm_hadoop_server *rm;
-    /* what it says */
-    const char *refuses;  /* a class of exceptions; NULL: it answers */
+    /* the ResourceManager's answers */
+    const char *refuses;  /* class of an exception; NULL: it answers */
     Yarn__Action action;  /* with the next heartbeat, once */
     bool no_keys, no_action, old_number, holds;
     int64_t beat_msec;    /* from one heartbeat to the next */
     int32_t queue_limit;  /* -1: none */
-    int32_t memory_mib;   /* what it wants the node to be; 0: what that says */
-    void (*order)(Yarn__HeartbeatResponse *m); /* what it wants with the next heartbeat, once; NULL: nothing */
+    int32_t memory_mib;   /* size that it gives the node; 0: the size that the node reports */
+    void (*order)(Yarn__HeartbeatResponse *m); /* changes the next answer to a heartbeat, once; may be NULL */
     struct nm_hadoop_call *held;
-    /* what it has heard, and what the last one said */
+    /* numbers of requests from the node, and the content of the last ones */
     unsigned registrations, beats, goodbyes;
     int32_t offered_mib, http_port, node_port, queue_capacity;
-    int32_t wait_queue_length; /* in a heartbeat */
+    int32_t wait_queue_length; /* in the last heartbeat */
     size_t n_containers, n_applications;
     char node_host[64], health[200];
     bool healthy;
-    int32_t container_state, exit_status; /* of the first container in a heartbeat */
+    int32_t container_state, exit_status; /* of the first container in the last heartbeat */
 };
 
-/* What the node has told the log. */
+/* The sentences of the node for the log. */
 extern struct tracker_told {
     unsigned n;
     int level;
@@ -47,9 +47,9 @@ extern struct tracker_told {
 
 int tracker_set_up(void **state);
 int tracker_tear_down(void **state);
-/* Settings as files would give them; more: properties, as XML. */
+/* A property for tracker_configure(), which makes the settings; its `more` is XML. */
 #define TRACKER_PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
-/* With a port, for snprintf(). */
+/* Properties that turn the proxy on. A format for snprintf() with the proxy's port as its argument. */
 #define TRACKER_PROXIED \
     TRACKER_PROPERTY("yarn.nodemanager.amrmproxy.enabled", "true") \
     TRACKER_PROPERTY("yarn.resourcemanager.scheduler.address", "127.0.0.1:1") \
@@ -60,15 +60,15 @@ void tracker_stop_rm(struct tracker_world *w);
 struct nm_yarn_params tracker_params(struct tracker_world *w);
 /* Returns the helper process that was placed beside the slice last; 0: none. */
 pid_t tracker_helper(const struct tracker_world *w);
-void tracker_join(struct tracker_world *w); /* it must come off */
-/* Runs the loop until it is so. */
+void tracker_join(struct tracker_world *w); /* asserts success */
+/* Runs the loop until is(w) is true. */
 void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_world *w));
-/* Until it has heard so many heartbeats more, all of which are answered. */
+/* Runs the loop until n more heartbeats of the node have been answered. */
 void tracker_run_beats(struct tracker_world *w, unsigned n);
-/* As `nmctl status` has it. */
+/* Returns the upstream as `nmctl status` shows it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
 /* What it says there of application masters, as far as `who` may see them: the caller's. */
 json_t *tracker_masters(const struct tracker_world *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_world *w);
-/* Sets a size of 0; for `order`. */
+/* Sets a node size of 0 in the answer; for `order`. */
 void tracker_order_nothing(Yarn__HeartbeatResponse *m);

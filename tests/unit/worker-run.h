@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Runs localize/worker/worker.h in a process of its own, below a directory that is empty for each test. To be
- * included after cmocka.h. */
+/* Runs localize/worker/worker.h in a process of its own, in a directory that is empty at the start of each test.
+ * Include it after cmocka.h. */
 
 #ifndef TESTS_UNIT_WORKER_RUN_H
 #define TESTS_UNIT_WORKER_RUN_H
@@ -47,7 +47,7 @@ static char *path_of(const char *name)
     return print("%s/%s", root, name);
 }
 
-/* Each test finds an empty directory. */
+/* Makes the empty directory of a test. */
 static int set_up_root(void **state)
 {
     (void)state;
@@ -87,8 +87,8 @@ static void run(const char *work)
     status = (enum nm_worker_status)WEXITSTATUS(wstatus);
 }
 
-/* Fetches one resource to the target 10. "%s" in uri stands for the root. more: further keys of the resource; top: of
- * the work. */
+/* Fetches one resource to the target 10. "%s" in uri stands for the root. more: further keys of the resource. top:
+ * further keys of the work. */
 static void fetch(const char *uri, const char *more, const char *top)
 {
     _cleanup_free_ char *work =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The properties of nodes in yarn-default.xml of Hadoop 3.4.2, behind "yarn.nodemanager.", and their defaults. */
+/* The yarn.nodemanager.* properties in yarn-default.xml of Hadoop 3.4.2, without this prefix, and their defaults. */
 static const struct {
     const char *name, *value;
 } yarn_default[] = {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * For tests of yarn/node/: containers as application masters ask for them, and what a heartbeat says of one. Needs
- * cmocka.h before it.
+ * For tests of yarn/node/: start requests as application masters send them, and a container's status in a heartbeat.
+ * Include it after cmocka.h.
  */
 
 #include "tests/unit/yarn-tokens.h"
@@ -52,7 +52,7 @@ static inline int start(struct nm_yarn_node *n, const struct wanted *a, const ch
     return nm_yarn_node_start(n, (struct nm_bytes){a->bytes, a->size}, &a->ids.token, &context, why);
 }
 
-/* The only container's status, as a heartbeat has it. */
+/* Returns the status of the only container, as a heartbeat reports it. */
 static inline Yarn__ContainerStatus status_of(struct nm_yarn_node *n, size_t *ret_increased)
 {
     Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;

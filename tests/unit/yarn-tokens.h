@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A cluster's keys, and tokens that are signed with them: a state as a registration leaves it, and identifiers that are
- * good at node07:4711 until a test spoils them.
+ * A cluster's keys, and tokens that are signed with these keys. tokens_state() makes a state as after a registration.
+ * The identifiers are valid for node07:4711 until a test changes them.
  */
 
 #include "rpc/hadoop/token.h"
@@ -31,7 +31,7 @@ static inline void tokens_state(struct nm_yarn_state *s)
     s->nm_keys.current = tokens_key(TOKENS_NM_KEY, 50);
 }
 
-/* An identifier with all that it points to; not to be copied. */
+/* Identifiers with all that they point to. Do not copy it: its members point to each other. */
 struct tokens_id {
     Hadoop__ApplicationId application;
     Hadoop__AttemptId attempt;
@@ -91,7 +91,7 @@ static inline void tokens_container(struct tokens_id *t, int64_t expires_msec)
     t->token.rm_identifier = TOKENS_RM;
 }
 
-/* All of them: application, attempt, container; both identifiers. */
+/* Fills in all ids, and the identifiers of both tokens. */
 static inline void tokens_make(struct tokens_id *t, int32_t application, int32_t attempt, int64_t container,
                                int64_t expires_msec)
 {
@@ -105,7 +105,7 @@ static inline void tokens_sign_nm(struct tokens_id *t, const struct nm_yarn_mast
     assert_int_equal(nm_token_sign(&t->nm.base, NM_TOKEN_KIND_NM, "", k->bytes, k->size, &t->signed_nm), 0);
 }
 
-/* The container token as a message. */
+/* Signs the container token and returns it as a message. */
 static inline Hadoop__Token *tokens_sign(struct tokens_id *t, const struct nm_yarn_master_key *k)
 {
     int r = nm_token_sign(&t->token.base, NM_TOKEN_KIND_CONTAINER, "", k->bytes, k->size, &t->signed_token);
