@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fail-nth.h. Disks that fail, processes that can't be made, and streams that memory is short for. */
+/* See fail-nth.h. Failures of files, of new processes, and of streams in memory. */
 
 #include "tests/unit/fail-nth.h"
 
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A call that tells by `failure` that it failed. */
+/* Wraps a call that returns `failure` and sets errno when it fails. */
 #define WRAP_CALL(kind, error, type, failure, name, parameters, ...) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
@@ -43,7 +43,7 @@ WRAP_FILE(mkdirat, (int fd, const char *path, mode_t mode), fd, path, mode)
 #define WRAP_PREAD(name) \
     WRAP_CALL(FAIL_FILES, EIO, ssize_t, -1, name, (int fd, void *buf, size_t size, off_t at), fd, buf, size, at)
 
-/* Where files may be large, these have other names, and the structures of those. */
+/* With _FILE_OFFSET_BITS=64 the C library names these calls and their structures with a suffix 64. */
 WRAP_FSTAT(fstat)
 WRAP_FSTAT(fstat64)
 WRAP_FSTATAT(fstatat)
@@ -63,7 +63,7 @@ WRAP_CALL(FAIL_FILES, ENOSPC, ssize_t, -1, write, (int fd, const void *buf, size
 WRAP_CALL(FAIL_FILES, ENOMEM, DIR *, NULL, fdopendir, (int fd), fd)
 WRAP_CALL(FAIL_FILES, EIO, DIR *, NULL, opendir, (const char *path), path)
 
-/* Of a descriptor's whole life it is the beginning that can fail. */
+/* Wraps fcntl(). Only F_DUPFD_CLOEXEC and F_SETFL fail, which set up a descriptor before its use. */
 #define WRAP_FCNTL(name) \
     int __real_##name(int fd, int command, ...); \
     int __wrap_##name(int fd, int command, ...); \
@@ -85,7 +85,7 @@ WRAP_CALL(FAIL_FILES, EIO, DIR *, NULL, opendir, (const char *path), path)
 WRAP_FCNTL(fcntl)
 WRAP_FCNTL(fcntl64)
 
-/* open() and openat() are fail-nth.c's. */
+/* Wraps the variants for large files. fail-nth.c wraps open() and openat(). */
 #define WRAP_OPEN(name, parameters, ...) \
     int __real_##name parameters; \
     int __wrap_##name parameters; \
@@ -112,7 +112,7 @@ WRAP_OPEN(openat64, (int dir_fd, const char *path, int flags, ...), dir_fd, path
 pid_t __real_fork(void);
 pid_t __wrap_fork(void);
 
-/* In a child nothing fails that isn't meant for it: the test counts what its own process asks for. */
+/* In a child only calls of FAIL_CHILD fail, because the test counts the other kinds in its own process. */
 pid_t __wrap_fork(void)
 {
     pid_t pid;
@@ -149,7 +149,7 @@ FILE *__wrap_open_memstream(char **text, size_t *size)
     return __real_open_memstream(text, size);
 }
 
-/* What it could not grow by shows at its end. */
+/* A memory stream that could not grow reports the error when it is closed. */
 int __wrap_fclose(FILE *f)
 {
     bool fails = fail_here(FAIL_MEMORY);

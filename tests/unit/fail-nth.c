@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fail-nth.h. Only calls from our own objects are wrapped: libraries' own never fail. */
+/* See fail-nth.h. The linker wraps only the calls of nmd's own objects, so calls inside libraries never fail. */
 
 #include "tests/unit/fail-nth.h"
 
@@ -81,7 +81,7 @@ bool fail_here(enum fail_kind kind)
     return true;
 }
 
-/* int f(...) that returns -ENOMEM */
+/* Wraps a function that returns -ENOMEM when it fails. */
 #define WRAP_SD(kind, name, parameters, ...) \
     int __real_##name parameters; \
     int __wrap_##name parameters; \
@@ -127,7 +127,7 @@ int __wrap_asprintf(char **ret, const char *format, ...)
     return n;
 }
 
-/* The same, where the compiler checks formats at run time. */
+/* Called instead of asprintf() where _FORTIFY_SOURCE checks formats at run time. */
 int __wrap___asprintf_chk(char **ret, int flag, const char *format, ...)
 {
     va_list ap;

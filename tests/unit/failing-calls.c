@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See failing-calls.h. No library but libc: it is linked with nm-shim's own files, too. */
+/* See failing-calls.h. This file uses no library but libc, because it is also linked with nm-shim's own files. */
 
 #include "tests/unit/failing-calls.h"
 
@@ -19,7 +19,7 @@
 
 static const char *armed = "";
 static int failing_errno;
-static unsigned *left; /* shared with those that are forked */
+static unsigned *left; /* shared with child processes */
 
 void (*call_has_failed)(void);
 
@@ -95,8 +95,8 @@ WRAP_SIZE(recv, (int fd, void *data, size_t size, int flags), fd, data, size, fl
 WRAP_SIZE(send, (int fd, const void *data, size_t size, int flags), fd, data, size, flags)
 WRAP_SIZE(write, (int fd, const void *data, size_t size), fd, data, size)
 
-/* Those with as many arguments as the caller likes, none of which is larger than a word. So many are taken as there are
- * registers for: a caller's stack isn't looked into. */
+/* Variadic calls, whose arguments are not larger than a word. The wrappers take only as many arguments as are passed in
+ * registers, because reading further ones would read the caller's stack. */
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * nm-shim's own files, with one of its system calls failing (failing-calls.h). Which one stands in the id of the
- * container, since a shim is given nothing else: CALL:N:ERROR:FILE. Into the file, which is there already, goes a byte
- * when it has failed, in the shim or in the command's process before the exec.
+ * nm-shim's own files, with one system call that fails (failing-calls.h). The container's id names the call, since a
+ * test can pass nothing else to a shim: CALL:N:ERROR:FILE. When the call fails, in the shim or in the command's process
+ * before the exec, a byte is written to FILE, which must exist.
  */
 
 #include <errno.h>

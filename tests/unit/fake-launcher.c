@@ -84,7 +84,7 @@ static int prepare(const struct nm_yarn_task *task, bool is_running, bool links,
     assert_string_equal(task->node_host, TOKENS_HOST);
     assert_string_equal(task->submitter, fake_launcher.submitter);
     if (!p)
-        return -ENOMEM; /* a test may want that */
+        return -ENOMEM; /* a test may inject this failure */
     *p = (struct nm_yarn_preparation){*listener, task->context, is_running, links, false};
     fake_launcher.newest = *ret = p;
     fake_launcher.n_preparations++;
@@ -206,7 +206,7 @@ int fake_launcher_try_node(struct manager_world *w, struct nm_yarn_node **ret)
     struct nm_yarn_node_params p = {.event = w->event, .manager = w->m, .state_dir = w->m->state_dir, .news = on_news,
                                     .no_room = on_no_room, .application_ended = on_application_ended, .tell = on_tell};
 
-    /* Nothing of it is looked at here. */
+    /* The node only passes these pointers on, so they may point to anything. */
     p.settings = (const struct nm_yarn_settings *)(uintptr_t)&p;
     p.launcher = (struct nm_yarn_launcher *)(uintptr_t)&p;
     p.shuffle = fake_launcher.shuffles ? (struct nm_yarn_shuffle *)(uintptr_t)&p : NULL;

@@ -73,7 +73,7 @@ struct nm_container *fake_manager_add(struct nm_manager *m, const char *name, ui
     c->view.state = NM_RUNNING;
     c->view.request.memory_bytes = 64 * NM_MIB;
     c->vcores_milli = 500;
-    c->view.request.cpu_millicores = 250; /* as where there are twice as many vcores as CPUs */
+    c->view.request.cpu_millicores = 250; /* as on a node with twice as many vcores as CPUs */
     c->submitted_realtime_usec = nm_realtime_usec();
     return c;
 }
@@ -175,7 +175,7 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
 int nm_manager_foreach(struct nm_manager *m, const struct nm_caller *who, const struct nm_page *page,
                        nm_manager_container_cb_t cb, void *userdata, bool *ret_more)
 {
-    _cleanup_free_ void *sorted = malloc(1); /* the real one needs memory, too */
+    _cleanup_free_ void *sorted = malloc(1); /* the real function allocates memory, too */
     unsigned n = 0;
     uint64_t until = nm_now_usec() + m->slow_usec;
 
@@ -248,7 +248,7 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return 0;
 }
 
-/* The files of a log are "ID.stdout" and so on, all in one directory. */
+/* Opens the file "ID.STREAM". All logs are in one directory here. */
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *p)
 {
@@ -285,7 +285,7 @@ int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who,
     return 0;
 }
 
-/* The day's is the same one here. */
+/* Returns the same history for every span. */
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec)
 {
     (void)span_usec;
@@ -388,7 +388,7 @@ int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const s
     return 0;
 }
 
-/* The one that has the name, as long as it lives. */
+/* Finds the container with the name, unless it is COMPLETED. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *p)
 {
@@ -451,7 +451,7 @@ int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const cha
     return 0;
 }
 
-/* The command's last word comes at once: status 3. */
+/* Sends at once the message that the command has exited with status 3. */
 void nm_manager_exec_begin(struct nm_manager *m, uint64_t number)
 {
     const char end[] = {'X', 0, 0, 4, 0, 3, 0, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See fake-nmd.h. One child per server, one connection at a time, except that each connection is
- * served by a grandchild, so that a client may hold several open. */
+/* See fake-nmd.h. Each server is a child process, and a grandchild serves each connection, so that
+ * a client may hold several connections open. */
 
 #include "fake-nmd.h"
 
@@ -25,7 +25,7 @@
 
 #define DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
-/* Headers, then as much body as Content-Length says. */
+/* Returns whether the headers and Content-Length bytes of body have been received. */
 static bool request_is_whole(const char *buf, size_t len)
 {
     const char *end = strstr(buf, "\r\n\r\n"), *length = strstr(buf, "Content-Length: ");
@@ -40,7 +40,7 @@ static void send_all(int fd, const char *data, size_t n)
     while (n > 0) {
         ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
         if (sent <= 0)
-            _exit(0); /* the client has had enough */
+            _exit(0); /* the client has closed the connection */
         data += sent;
         n -= (size_t)sent;
     }
@@ -104,7 +104,7 @@ static void listen_and_serve(int listener, const struct fake_exchange *x, size_t
         if (fd < 0)
             _exit(1);
         if (fork() == 0) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not inherited */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child does not inherit it */
             serve(fd, x, n, split);
             _exit(0);
         }

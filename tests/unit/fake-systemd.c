@@ -39,7 +39,7 @@ struct fake_systemd {
     int listen_fd, wake_fd;
     sem_t task_done;
     struct task task;
-    /* what is told to it, and heard by it, from either thread */
+    /* protects the members below, which the test's thread uses, too */
     pthread_mutex_t lock;
     struct fake_answer answers[ANSWERS_MAX];
     size_t n_answers;
@@ -58,7 +58,8 @@ static _Atomic uint64_t clock_ahead;
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
-/* Deadlines of a minute needn't be waited for. sd-event has its own clock. */
+/* Lets tests skip deadlines of a minute. sd-event's timers keep the real time, since the calls in libsystemd are not
+ * wrapped. */
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 {
     int r = __real_clock_gettime(clock, ts);
@@ -72,7 +73,7 @@ void fake_systemd_set_clock_ahead(uint64_t usec)
     atomic_store(&clock_ahead, usec);
 }
 
-/* ---- what it hears --------------------------------------------------------------------------- */
+/* ---- the list of calls ----------------------------------------------------------------------- */
 
 static void nm_printf(2, 3) note(struct fake_systemd *f, const char *format, ...)
 {
@@ -130,7 +131,7 @@ static void unit_path(const struct fake_systemd *f, const char *unit, char path[
     else if (strncmp(unit, f->slice, stem) == 0 && unit[stem] == '-')
         (void)snprintf(path, 2 * PATH_MAX, "%s/%s/%s", f->root, f->slice, unit);
     else
-        (void)snprintf(path, 2 * PATH_MAX, "%s/%s", f->root, unit); /* a helper's */
+        (void)snprintf(path, 2 * PATH_MAX, "%s/%s", f->root, unit); /* a helper's scope */
 }
 
 static bool unit_exists(const struct fake_systemd *f, const char *unit)
@@ -163,7 +164,7 @@ static void make_cgroup(const struct fake_systemd *f, const char *unit)
     }
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- signals and replies --------------------------------------------------------------------- */
 
 static void say(struct fake_systemd *f, sd_bus_message *m)
 {
@@ -215,7 +216,7 @@ static void reply_error(sd_bus_message *call, const char *name)
         assert_true(sd_bus_reply_method_errorf(call, name, "told to") >= 0);
 }
 
-/* ---- what it is asked for -------------------------------------------------------------------- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
 static struct fake_answer take_answer(struct fake_systemd *f, const char *method)
 {
@@ -302,7 +303,7 @@ static void transient(struct fake_systemd *f, sd_bus_message *m, const struct fa
         start(f, m, unit, a);
 }
 
-/* Methods whose first argument is a unit. */
+/* Serves methods whose first argument is a unit. */
 static void unit_method(struct fake_systemd *f, sd_bus_message *m, const char *method, const struct fake_answer *a)
 {
     const char *unit;
@@ -321,7 +322,7 @@ static void unit_method(struct fake_systemd *f, sd_bus_message *m, const char *m
         reply(f, m, "%s", nm_streq(method, "StopUnit") ? NM_SDBUS_PATH "/job/1" : "");
 }
 
-/* Is there no answer? */
+/* Returns whether the call gets no answer. Advances the clock, and closes the connection if the test wants that. */
 static bool is_ignored(struct fake_systemd *f, const struct fake_answer *a, const char *method)
 {
     if (a->takes_usec > 0)
@@ -428,7 +429,7 @@ static void *run(void *userdata)
     return NULL;
 }
 
-/* Has the thread do it, which alone may touch the connection. */
+/* Runs fn in the service manager's thread, because only that thread may use the connection. */
 static void in_thread(struct fake_systemd *f, void (*fn)(struct fake_systemd *f, const void *arg), const void *arg)
 {
     uint64_t one = 1;
@@ -480,7 +481,7 @@ struct fake_systemd *fake_systemd_free(struct fake_systemd *f)
     return NULL;
 }
 
-/* ---- what it is told ------------------------------------------------------------------------- */
+/* ---- requests of the test -------------------------------------------------------------------- */
 
 void fake_systemd_answer(struct fake_systemd *f, const struct fake_answer *a)
 {
@@ -584,7 +585,7 @@ void fake_systemd_return(struct fake_systemd *f)
     assert_int_equal(rename(away, f->socket), 0);
 }
 
-/* ---- what it heard --------------------------------------------------------------------------- */
+/* ---- searches in the list of calls ----------------------------------------------------------- */
 
 unsigned fake_systemd_count(struct fake_systemd *f, const char *text)
 {

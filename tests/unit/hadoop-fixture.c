@@ -150,7 +150,7 @@ int fixture_connect(const struct fixture *f)
     return fd;
 }
 
-/* Leaves the last byte free for the caller's NUL. */
+/* Reads size - 1 bytes at most, so that the NUL fits. */
 size_t fixture_read_to_end(struct fixture *f, int fd, uint8_t *to, size_t size)
 {
     uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;

@@ -47,7 +47,7 @@ void start(struct fixture *f, const struct nm_local_server_params *p)
 
     params.socket_path = f->path;
     params.socket_mode = params.socket_mode ? params.socket_mode : 0666;
-    /* who tests no time-out meets none, on however slow a machine */
+    /* The default is so long that tests of other things meet no timeout, even on a slow machine. */
     params.timeout_usec = params.timeout_usec ? params.timeout_usec : 20 * DEADLINE_USEC;
     if (nm_local_server_new(f->event, f->m, &params, &f->server, &message) < 0)
         fail_msg("%s", message);
@@ -66,7 +66,7 @@ void take(struct client *c)
         ssize_t n = recv(c->fd, buf, sizeof buf, MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
             return;
-        if (n <= 0) { /* a reset is an end too */
+        if (n <= 0) { /* a reset counts as the end, too */
             c->eof = true;
             return;
         }
@@ -104,7 +104,7 @@ void client_connect(struct fixture *f, struct client *c)
         fail_msg("connect: %s", strerror(errno));
 }
 
-/* SO_PEERCRED keeps what the effective ids were at connect(). */
+/* Changes the effective ids during connect() alone, because SO_PEERCRED reports the ids at the time of that call. */
 void client_connect_as(struct fixture *f, struct client *c, uid_t uid, gid_t group)
 {
     assert_int_equal(setgroups(1, &group), 0);

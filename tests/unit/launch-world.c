@@ -136,7 +136,7 @@ void assert_nothing_written(const struct world *w)
     assert_true(stat(path, &st) < 0 ? errno == ENOENT : st.st_size == 0);
 }
 
-/* What the command wrote; a static buffer. */
+/* Returns the command's output in a static buffer. */
 const char *output(const struct world *w, const char *stream)
 {
     static char buf[65536];
@@ -165,7 +165,7 @@ void wait_until_dead(pid_t pid)
     char path[32], text[1024];
 
     (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    /* a zombie that PID 1 does not reap is dead enough */
+    /* A zombie counts as dead, since PID 1 may never reap it. */
     while (nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL) == 0 && !strstr(text, ") Z ")) {
         assert_true(nm_now_usec() < until);
         (void)poll(NULL, 0, 5);

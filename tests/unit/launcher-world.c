@@ -92,7 +92,7 @@ int set_up(void **state)
     const struct passwd *pw;
 
     assert_non_null(w);
-    (void)umask(077); /* nmd's */
+    (void)umask(077); /* as in nmd */
     w->place = "local";
     w->log_place = "logs";
     w->service_size = 4;
@@ -153,7 +153,7 @@ const char *text_of(const struct world *w, const char *name)
     return text;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------- */
 
 void add_file(struct world *w, const char *key, const char *name, const char *text, int32_t visibility)
 {

@@ -68,7 +68,7 @@ int world_set_up(void **state)
         .public_gid = geteuid() == 0 ? NOBODY : getegid(),
         .cache_max_bytes = 1000,
         .max_workers = 3,
-        .worker_max_bytes = UINT64_MAX, /* sanitizers map much */
+        .worker_max_bytes = UINT64_MAX, /* sanitizers map large address ranges */
         .settings = w->settings,
     };
     start(w);
@@ -136,7 +136,7 @@ void ask(struct world *w, struct owner *o, const char *uri)
 {
     *o = (struct owner){0};
     assert_int_equal(try_ask(w, o, NM_VISIBILITY_PRIVATE, &uri, 1), 0);
-    assert_int_equal(o->ended, 0); /* never so early */
+    assert_int_equal(o->ended, 0); /* ended() is not called from within nm_localizer_ask() */
 }
 
 void give_back(struct owner *o)
