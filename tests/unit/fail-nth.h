@@ -3,8 +3,8 @@
 
 /*
  * One failure at a time: the nth call of the chosen kinds that this thread makes to the C library or libsystemd fails,
- * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. The test so
- * takes each error path, with all that must be undone there. Link with $(fail_nth_wraps).
+ * and all others are real. A test goes through n = 1, 2, ... until the code makes fewer than n such calls. In this
+ * way it takes each error path, with all that must be undone there. Link with $(fail_nth_wraps).
  */
 
 #include <stdbool.h>

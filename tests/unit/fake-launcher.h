@@ -21,7 +21,7 @@ struct fake_launcher {
     unsigned n_preparations, ended_containers, ended_applications;
     unsigned n_news, n_no_room, n_forgotten; /* calls of the node's callbacks */
     char told[1000];              /* the newest sentence of the node for the log */
-    bool sent_all_the_same;       /* what no_room() returns: the ResourceManager knew */
+    bool sent_all_the_same;       /* what no_room() returns: whether the ResourceManager knew that the node is full */
     bool shuffles;                /* serves map outputs, too; below, applications that were added and ended */
     unsigned shuffle_added, shuffle_ended;
     const char *no_place;         /* why no directory is good; NULL: one is */

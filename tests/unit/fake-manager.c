@@ -160,7 +160,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     }
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+/* ---- queries ------------------------------------------------------------------------------ */
 
 static bool may(const struct nm_caller *who, const struct nm_container *c)
 {

@@ -19,7 +19,7 @@ struct nm_manager {
     size_t n_containers;
     struct nm_decision decisions[4];
     size_t n_decisions;
-    struct nm_event_record ring[FAKE_RING]; /* number n is at n % FAKE_RING */
+    struct nm_event_record ring[FAKE_RING]; /* event number n is at n % FAKE_RING */
     uint64_t last_event;
     nm_event_cb_t cb;
     void *cb_userdata;
@@ -30,7 +30,7 @@ struct nm_manager {
     json_t *of_upstream;     /* the upstream's other answers by path alone; or NULL */
     char asked[200];         /* last question to the upstream: path, id, state, user, with_users */
     struct nm_history *history;
-    struct nm_ended_app ended_app; /* name "": none */
+    struct nm_ended_app ended_app; /* none if its name is "" */
     struct nm_config *config;
     const char *log_dir;
     bool log_is_strange, times_are_strange;
@@ -46,7 +46,7 @@ struct nm_manager {
     bool had_input;           /* the newest container has a connection as standard input */
     uint16_t rows, columns;   /* size of the newest container's terminal */
     char exec_words[128];     /* last request to execute a command */
-    struct nm_problem refusal; /* answered to every request while outcome isn't 0 */
+    struct nm_problem refusal; /* the answer to every request unless outcome is 0 */
 };
 
 struct nm_manager *fake_manager_new(void);

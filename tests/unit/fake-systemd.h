@@ -21,7 +21,7 @@ struct fake_answer {
     bool obeys_first;       /* carries out the call before it hangs up */
     bool is_garbage;        /* the answer has a wrong type */
     bool makes_nothing;     /* the job ends with success, but makes no cgroup */
-    const char *job_result; /* instead of "done" */
+    const char *job_result; /* NULL: "done" */
     bool job_is_early;      /* JobRemoved comes before the answer with the job */
     bool job_is_endless;
     uint64_t takes_usec; /* how much the call advances the clock */

@@ -24,7 +24,7 @@ struct world {
     struct nm_launch *launch;
     struct nm_command command;
     char *argv[16], *env[16];
-    const char *shim, *id; /* NULL: the shim that was just built; a usual id */
+    const char *shim, *id; /* NULL: the shim that was just built, and a default id */
     int oom_score_adj;
     int input_fd;
     uint16_t rows, columns;

@@ -13,7 +13,7 @@
 #define MANAGER_WORLD_DEADLINE_USEC (60 * NM_USEC_PER_SEC)
 
 extern const struct nm_caller manager_world_admin;
-/* An argument of nm_manager_drain() for a drain with a deadline. */
+/* An argument of nm_manager_drain() for a drain that persists when nmd restarts. */
 #define manager_world_drain(usec) (&(struct nm_drain_order){.deadline_usec = (usec)})
 
 struct manager_world {

@@ -24,8 +24,8 @@ struct oracle {
     bool ever_taken[NM_RESOURCE_COUNT];
     uint64_t gone_usec; /* when the last victims for memory were gone; UINT64_MAX: not yet */
     bool asked_running; /* memory was last taken by a reclaim from running containers */
-    uint64_t moved_usec; /* the latest of: an opportunistic container was admitted or resumed, the last running one
-                            ended, the start */
+    uint64_t moved_usec; /* when an opportunistic container was last admitted or resumed, the last running one
+                            ended, or the test started, whichever is latest */
     bool was_active;     /* an opportunistic container ran in the round before */
     uint64_t kills[256];
     size_t n_kills;

@@ -45,7 +45,7 @@ struct world {
     uint32_t shed_to, shed_limited_to, kernel_kills;
     struct nm_policy_input in;
     struct nm_policy_verdict verdict;
-    /* bookkeeping for the report */
+    /* figures for the test's report */
     const char *wrong; /* why a request was wrongly accepted or refused; or NULL */
     uint64_t n_requests[NM_REASON_COUNT]; /* by the reason of the refusal */
     uint64_t n_rounds, n_actions[NM_ACTION_SHED + 1], n_reasons[NM_REASON_COUNT], n_squeezed;

@@ -9,7 +9,7 @@
 #include "tests/unit/yarn-tokens.h"
 #include "yarn/node/node.h"
 
-/* A container token's identifier, packed. */
+/* A container token's identifier and its packed form. */
 struct wanted {
     struct tokens_id ids;
     uint8_t bytes[512];

@@ -31,7 +31,7 @@ static inline void tokens_state(struct nm_yarn_state *s)
     s->nm_keys.current = tokens_key(TOKENS_NM_KEY, 50);
 }
 
-/* Identifiers with all that they point to. Do not copy it: its members point to each other. */
+/* Identifiers with everything that they point to. Do not copy the structure, since its members point to each other. */
 struct tokens_id {
     Hadoop__ApplicationId application;
     Hadoop__AttemptId attempt;
