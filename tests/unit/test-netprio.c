@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The priority of sockets, with a real cgroup and the real kernel where both are to be had. */
+/* The priority of sockets, with a real cgroup on the real kernel if both are available. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "cgroup/netprio.h"
 #include "tests/unit/own-cgroup.h"
 
-/* SO_PRIORITY of a socket that a process of that cgroup makes, or 255. */
+/* Returns SO_PRIORITY of a socket that a process in the cgroup creates, or 255. */
 static int priority_in(const struct nm_cgroup *cg)
 {
     int status;
@@ -60,12 +60,12 @@ static void test_background(void **state)
         skip();
     }
     assert_int_equal(priority_in(&cg), 0);
-    assert_int_equal(nm_cgroup_set_net_background(&first, &cg, false), 0); /* there was none */
+    assert_int_equal(nm_cgroup_set_net_background(&first, &cg, false), 0); /* no program was attached */
     assert_int_equal(nm_cgroup_set_net_background(&first, &cg, true), 0);
     assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND);
     (void)close(first.net_priority_fd);
-    assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND); /* it outlives who attached it */
-    /* A later nmd neither piles up programs nor fails to take away what it didn't attach. */
+    assert_int_equal(priority_in(&cg), NM_NETPRIO_BACKGROUND); /* the program stays when its handle is closed */
+    /* A later nmd does not attach a second program, and detaches one that it did not attach itself. */
     nm_netprio_probe(&second);
     assert_true(second.feature[NM_CGROUP_NET_PRIORITY]);
     assert_int_equal(nm_cgroup_set_net_background(&second, &cg, true), 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nmctl's pictures are made of: tables, bars, texts for a terminal, suggestions, JSON paths.
- */
+/* The parts of nmctl's output: tables, bars, texts for a terminal, suggestions, JSON paths. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@
 static const struct nm_term plain = {.width = 0}, utf8 = {.utf8 = true},
                             colored = {.utf8 = true, .color = true};
 
-/* What `statement` prints to f. */
+/* Returns what `statement` prints to f. */
 #define PRINTED(text, statement) \
     do { \
         size_t _size; \
@@ -65,14 +64,14 @@ static void test_table(void **state)
     check_table(24, "ID        SIZE  COMMAND\n"
                     "a            7  make al~\n"
                     "long-id  12345  x?[31m?y\n");
-    /* narrower than what may be cut: nothing is lost but the columns' alignment at the terminal's
-     * edge */
+    /* The terminal is narrower than the columns that can't be cut: the texts stay complete, and rows exceed its
+     * width. */
     check_table(5, "ID        SIZE  COMMAND\n"
                    "a            7  mak~\n"
                    "long-id  12345  x?[~\n");
 }
 
-/* An id is never cut, however long: what can be spared makes room for it, in its order, and as little as will do. */
+/* An id is never cut. Other columns are shortened in their order, as little as suffices. */
 static void check_spared(unsigned width, const char *expected)
 {
     static const struct nm_column columns[] = {
@@ -110,7 +109,7 @@ static void check_wrapping_table(unsigned width, const char *expected)
     nm_table_free(t);
 }
 
-/* A column of sentences is never cut, however narrow the terminal is. */
+/* A column of sentences is never cut, even on a narrow terminal. */
 static void test_wrapping_column(void **state)
 {
     (void)state;
@@ -156,8 +155,7 @@ static void test_bar(void **state)
     PRINTED(text, nm_bar_print_scale(&b, f, &plain));
     assert_string_equal(text, "               a   b");
     free(text);
-    /* over-subscribed: the scale goes beyond capacity, and marks stay visible where the bar has
-     * passed them */
+    /* Over-subscribed: the scale extends beyond the capacity, and marks stay visible where the bar covers them. */
     b = (struct nm_bar){.parts = {1.0, 0.5, 0}, .alpha = 0.8, .beta = 0, .top = 2, .width = 20};
     PRINTED(text, nm_bar_print(&b, f, &plain));
     assert_string_equal(text, "########|#=====.....");
@@ -210,12 +208,12 @@ static void test_wrap(void **state)
     check_wrapped("", 10, 2, "");
     check_wrapped("as it is, however long\n", 0, 2, "as it is, however long\n");
     check_wrapped("one two three\n\nfour\n", 8, 2, "one two\n  three\n\nfour\n");
-    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n"); /* no blank leads or trails */
+    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n"); /* no line begins or ends with a blank */
     check_wrapped("no newline", 80, 0, "no newline\n");
     check_wrapped("exactly8\n", 8, 2, "exactly8\n");
     check_wrapped("aaaaaaaaaaaa b", 5, 1, "aaaaa\n aaaa\n aaa\n b\n");
     check_wrapped("    indented line\n", 10, 4, "    indent\n    ed\n    line\n");
-    /* colours take no room, and characters count and not bytes */
+    /* Colour sequences have no width, and width is counted in characters instead of bytes. */
     check_wrapped("\033[1mone\033[0m \033[31mtwo\033[0m three", 7, 0, "\033[1mone\033[0m \033[31mtwo\033[0m\nthree\n");
     check_wrapped("··· ··· ···", 7, 0, "··· ···\n···\n");
     check_wrapped("ends in half a sequence \033[3", 80, 0, "ends in half a sequence \033[3\n");
@@ -235,7 +233,8 @@ static void test_nearest(void **state)
                                    NM_ARRAY_SIZE(words)));
 }
 
-/* A message of two lines takes more rows once its terminal is narrower, and no fewer once it is wider. */
+/* A message of two lines takes at least as many rows after its terminal has become narrower, and at most as many
+ * after it has become wider. */
 static void test_rows(void **state)
 {
     static const struct {
@@ -333,7 +332,7 @@ static void test_hold(void **state)
     json_decref(status);
 }
 
-/* The request is what tips it: the share with it is told, and as another figure than the limit. */
+/* The request exceeds the limit together with the use: the text states use plus request beside the limit. */
 static void test_hold_beside_use(void **state)
 {
     static const struct {
@@ -382,8 +381,7 @@ static void test_command_is_quoted(void **state)
     json_decref(c);
 }
 
-/* A table that can't be parsed by getopt, or an option that means two things, is found here rather
- * than by a user. */
+/* Finds a table that getopt can't parse, and an option that has two meanings. */
 static void test_verb_table(void **state)
 {
     (void)state;

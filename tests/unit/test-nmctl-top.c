@@ -62,7 +62,7 @@ static void test_filters(void **state)
         {"batch", "12 2"},
         {"2", "12 2"},
         {"12", "12"},
-        {"1", "1 12 2"}, /* all ids have one */
+        {"1", "1 12 2"}, /* all ids contain "1" */
         {"run  web.PY", "1"},
         {"!bob", "1 12"},
         {"!bob !guaranteed", "12"},
@@ -89,7 +89,7 @@ static void test_orders(void **state)
     json_t *list = containers();
 
     (void)state;
-    assert_string_equal(shown(&t, list), "2 1 12"); /* equal ones by id */
+    assert_string_equal(shown(&t, list), "2 1 12"); /* equal values are sorted by id */
     type(&t, "r");
     assert_string_equal(shown(&t, list), "1 12 2");
     type(&t, "m");
@@ -101,7 +101,7 @@ static void test_orders(void **state)
     type(&t, "n");
     assert_string_equal(shown(&t, list), "2 12 1");
     type(&t, ">");
-    assert_string_equal(t.sort, "cpu"); /* from the last key to the first */
+    assert_string_equal(t.sort, "cpu"); /* the key wraps from the last column to the first */
     type(&t, "<");
     assert_string_equal(t.sort, "name");
     assert_false(nm_top_key(&t, 'q'));
@@ -117,7 +117,7 @@ static void test_typing_a_filter(void **state)
     (void)state;
     type(&t, "/quick");
     assert_true(t.editing);
-    assert_string_equal(t.filter, "quick"); /* applied while it is typed; q is a letter */
+    assert_string_equal(t.filter, "quick"); /* the filter applies while it is typed; q is a letter here */
     assert_int_equal(t.first, 0);
     type(&t, "\177\177\r");
     assert_false(t.editing);
@@ -140,7 +140,7 @@ static void test_typing_a_filter(void **state)
     assert_string_equal(t.filter, "");
 }
 
-/* Keys are handled between two pictures, when the containers of the last one have been dropped. */
+/* Keys are handled between two pictures, after the containers of the last picture have been freed. */
 static void test_moves_in_what_was_drawn(void **state)
 {
     struct nm_top t = {.sort = "cpu"};
@@ -170,7 +170,7 @@ static void test_moves(void **state)
     assert_int_equal(t.first, 11);
     assert_true(nm_top_key(&t, NM_KEY_PAGE_DOWN));
     assert_int_equal(t.first, 15); /* the last page is full */
-    t.n = 20;                      /* five have ended */
+    t.n = 20;                      /* five containers have ended */
     nm_top_fit(&t, 10);
     assert_int_equal(t.first, 10);
     assert_true(nm_top_key(&t, NM_KEY_HOME));
@@ -188,14 +188,14 @@ static void test_moves(void **state)
 
     type(&t, "h");
     assert_true(t.help);
-    type(&t, "m"); /* only leaves the help */
+    type(&t, "m"); /* the key only closes the help */
     assert_false(t.help);
     assert_string_equal(t.sort, "cpu");
     type(&t, "?");
     assert_false(nm_top_key(&t, 'q'));
 }
 
-/* Byte sequences that terminals send for keys, also several in one piece. */
+/* Decodes the byte sequences that terminals send for keys, also several sequences in one read. */
 static void test_decodes(void **state)
 {
     static const struct {

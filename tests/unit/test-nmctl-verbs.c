@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The nmctl program against canned replies, as in test-nmctl.c: names of states and ends, waiting, and completion of
- * values that nmd has. */
+ * values that nmd supplies. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void test_wait_gives_up(void **state)
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/container_1_7 HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/" ID " HTTP", OK(QUEUED), NULL},
-        {"GET /v1/containers/", NULL, NULL}, /* the end */
+        {"GET /v1/containers/", NULL, NULL}, /* the container has ended */
     };
     struct nmctl_result r;
     struct fake_nmd f;
@@ -108,14 +108,15 @@ static void test_wait_gives_up(void **state)
     nmctl_expect(r.err, "nmctl: waiting for " ID ", which is queued at position 2: ");
     nmctl_expect(r.err, "nmctl: " ID " has not ended in time: it is QUEUED, and goes on. 'nmctl explain " ID
                         "' tells why");
-    /* the time holds for both containers together */
+    /* The timeout applies to both containers together. */
     nmctl_expect(r.err, "nmctl: container_1_7 (web) has not ended in time: it is RUNNING, and goes on.");
     RUN(&r, "wait", "-t", "800ms", "runs");
     nmctl_expect(r.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     fake_nmd_stop(&f);
 }
 
-/* Without a terminal it is told again once per minute, and what has changed at once; JSON has nothing beside it. */
+/* Without a terminal, the line is repeated once per minute and printed at once when it changes. JSON output has no
+ * such lines. */
 static void test_wait_tells_again(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -126,7 +127,7 @@ static void test_wait_tells_again(void **state)
         {"GET /v1/containers/runs HTTP", OK(RUNNING_AS("container_1_7")), NULL},
         {"GET /v1/containers/killed HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"KILLING\"}"), NULL},
         {"GET /v1/containers/paused HTTP", OK("{\"id\":\"container_1_7\",\"state\":\"PAUSED\"}"), NULL},
-        {"GET /v1/containers/", NULL, NULL}, /* the end */
+        {"GET /v1/containers/", NULL, NULL}, /* the container has ended */
     };
     static const struct {
         const char *id, *said;
@@ -173,7 +174,7 @@ static void test_wait_tells_again(void **state)
     fake_nmd_stop(&f);
 }
 
-/* Each end is printed, also after a container whose exit status is the one that nmctl uses if nmd can't be reached. */
+/* Each end is printed, also if the container's exit status equals the one that nmctl uses for an unreachable nmd. */
 static void test_wait_tells_ends(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -202,7 +203,7 @@ static void test_wait_tells_ends(void **state)
     fake_nmd_stop(&f);
 }
 
-/* An nmd that hangs holds up neither the deadline nor its exit status, before the container is known and afterwards. */
+/* An nmd that hangs delays neither the deadline nor its exit status, before and after the container is known. */
 static void test_wait_in_vain(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -231,7 +232,8 @@ static void test_wait_in_vain(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A name that doesn't exist is said before nmctl waits for the others, and an end when it comes. */
+/* A name that doesn't exist is reported before nmctl waits for the other containers. Each end is reported when it
+ * happens. */
 static void test_wait_for_several(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -255,13 +257,13 @@ static void test_wait_for_several(void **state)
     nmctl_await(s.err, "nmctl: waiting for container_1_7 (web), which is RUNNING, for ");
     nmctl_await(s.err, " so far; and for 2 more\n");
     nmctl_finish(&s, &r);
-    assert_int_equal(r.status, 124); /* the first of the command line that failed */
+    assert_int_equal(r.status, 124); /* the status of the first failed container of the command line */
     assert_true(strstr(r.err, "There is none.") < strstr(r.err, "waiting for"));
     assert_null(strstr(strstr(r.err, "There is none.") + 1, "There is none."));
     fake_nmd_stop(&f);
 }
 
-/* An nmd that hangs is told of, once a minute, and that it answers again. */
+/* An nmd that hangs is reported once a minute, and so is its next answer. */
 static void test_wait_tells_silence(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -281,7 +283,7 @@ static void test_wait_tells_silence(void **state)
         {"hangs", "nmd has not answered for 1m10s\n", 70 * NM_USEC_PER_SEC, 60 * NM_USEC_PER_SEC},
         {"runs", "nmctl: nmd answers again\n", 0, 0},
         {"runs", "", 0, 0},
-        {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* how it ended is another message's */
+        {"ended", "", 0, 60 * NM_USEC_PER_SEC}, /* another message reports how the container ended */
     };
     struct nm_progress n;
     struct nm_ctl ctl = {0};
@@ -299,7 +301,7 @@ static void test_wait_tells_silence(void **state)
 
         n.said_usec = nm_now_usec() - looks[i].later_usec;
         n.answered_usec = nm_now_usec() - looks[i].silent_usec;
-        n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC; /* no look lasts longer */
+        n.deadline_usec = nm_now_usec() + 50 * NM_USEC_PER_MSEC; /* a request ends at the deadline at the latest */
         if (looks[i].id[0] != 'h')
             n.deadline_usec = UINT64_MAX;
         nm_message_to(said, 0);
@@ -341,7 +343,7 @@ static void test_completes_keys(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A long meaning ends between two words, at any length of the words before. */
+/* A long description is cut between two words, whatever the length of the words before it. */
 static void test_completes_long_meanings(void **state)
 {
     static const char tail[] = "...\n";
@@ -363,7 +365,7 @@ static void test_completes_long_meanings(void **state)
         words = strlen(r.out) - strlen("q.k\t") - strlen(tail);
         nmctl_expect(r.out, tail);
         assert_true(words > 140 && words < 160);
-        assert_int_equal(words % ((size_t)n + 2), n); /* whole words, without the comma of the last */
+        assert_int_equal(words % ((size_t)n + 2), n); /* whole words, without the comma after the last one */
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The nmctl program itself against canned replies: what it sends, what it prints where, and its
- * exit status. How it works with the real nmd is tested in tests/integration.
+ * The nmctl program itself against canned replies: which requests it sends, what it prints on which stream, and its
+ * exit status. tests/integration tests it with the real nmd.
  */
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@
 static const struct {
     const char *argv[10];
     int status;
-    const char *out, *err; /* parts of them */
+    const char *out, *err; /* substrings of stdout and stderr */
 } words[] = {
     {{"nmctl"}, 2, "", "which verb?"},
     {{"nmctl", "lits"}, 2, "", "there is no verb 'lits'; did you mean 'list'?"},
@@ -134,7 +134,7 @@ static void test_words(void **state)
                      r.err);
         nmctl_expect(r.out, words[i].out);
         nmctl_expect(r.err, words[i].err);
-        /* one error is one line, and says whose it is */
+        /* One error is one line that begins with the program's name. */
         assert_true(!*r.err || strncmp(r.err, "nmctl: ", 7) == 0);
         assert_true(!*r.err || strchr(r.err, '\n') == r.err + strlen(r.err) - 1);
     }
@@ -173,9 +173,9 @@ static void test_shows(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     RUN(&r, "list");
     assert_int_equal(r.status, 0);
-    /* a quarter of a CPU, where half a vcore is a whole one */
+    /* The container uses a quarter of a CPU; half a vcore is a whole CPU here. */
     nmctl_expect(r.out, ID "  web   guaranteed  RUNNING  100 MiB  512 MiB   0.25     0.5");
-    assert_null(strchr(r.out, '\033')); /* not to a file, and not a container's either */
+    assert_null(strchr(r.out, '\033')); /* no colours in a file, and no escape sequences of a container */
     nmctl_expect(r.out, "sh -c 'echo ?[31mred'");
     RUN(&r, "list", "--json");
     nmctl_expect(r.out, "\"vcores\": 0.5");
@@ -242,7 +242,7 @@ static void test_answers_that_are_none_of_nmds(void **state)
     fake_nmd_stop(&f);
 }
 
-/* What became of a container past nmd has no decision: explain tells it from the container itself. */
+/* A container that was not ended by nmd has no decision: explain uses the fields of the container itself. */
 static void test_explains_what_others_did(void **state)
 {
 #define NO_DECISIONS OK("{\"decisions\":[]}")
@@ -282,7 +282,7 @@ static void test_explains_what_others_did(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A container that this node has placed is told of wherever it is. */
+/* explain reports a container that this node has placed, also if it runs on another node. */
 static void test_explains_placements(void **state)
 {
 #define HERE "container_1_0001_01_1099511627775"
@@ -524,7 +524,7 @@ static void test_run_refused(void **state)
     fake_nmd_stop(&f);
 }
 
-/* ... and that nmd has gone while it waits. */
+/* run also reports that nmd has gone while it waits. */
 static void test_run_tells_that_it_is_queued(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -545,7 +545,7 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     nmctl_start(&s, argv);
     nmctl_await(s.err, "\n");
-    fake_nmd_stop(&f); /* and now nmd dies: the container goes on, until Ctrl-C gives it up */
+    fake_nmd_stop(&f); /* nmd dies: the container keeps running, and nmctl waits until Ctrl-C */
     nmctl_await(s.err, "lost nmd at");
     (void)kill(s.pid, SIGINT);
     nmctl_finish(&s, &r);
@@ -556,7 +556,7 @@ static void test_run_tells_that_it_is_queued(void **state)
     nmctl_expect(r.err, "it may go on");
 }
 
-/* Behind exactly 1 a noun is singular. */
+/* A noun is singular after exactly 1. */
 static void test_singular(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -587,7 +587,7 @@ static void test_singular(void **state)
     fake_nmd_stop(&f);
 }
 
-/* The status names the head of the queue, whose request is a part of the reason. */
+/* The status names the head of the queue and its request, which is part of the reason. */
 static void test_status_tells_what_the_head_asks_for(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -608,7 +608,7 @@ static void test_status_tells_what_the_head_asks_for(void **state)
     fake_nmd_stop(&f);
 }
 
-/* Nothing ever ends here: each Ctrl-C goes one step further, and the third leaves. */
+/* The container never ends here: each Ctrl-C goes one step further, and the third one ends nmctl. */
 static void test_ctrl_c(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -636,7 +636,7 @@ static void test_ctrl_c(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A signal while nmd is silent does not wait for ever either. */
+/* A signal also ends the wait for an nmd that doesn't answer. */
 static void test_ctrl_c_before_the_answer(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /v1/containers HTTP", NULL, NULL}};
@@ -649,7 +649,8 @@ static void test_ctrl_c_before_the_answer(void **state)
     (void)state;
     nmctl_serve(&f, x, NM_ARRAY_SIZE(x));
     nmctl_start(&s, argv);
-    /* until its second signal has been taken; a first one may come before it listens, and end it */
+    /* Repeat the signal until nmctl has taken the second one. A first one that arrives before nmctl has installed
+     * its handler ends it. */
     while (kill(s.pid, SIGTERM) == 0 && nm_now_usec() < end) {
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)s.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||

@@ -60,7 +60,7 @@ static void test_steps(void **state)
         struct nm_node_sample n;
 
         write_ticks(&proc, steps[i].busy, steps[i].idle, steps[i].iowait);
-        /* that makes no difference to the CPU's windows */
+        /* A sample of memory alone leaves the interval of the CPU figures unchanged. */
         assert_int_equal(nm_node_sampler_sample_memory(s, steps[i].now_usec, &n), 0);
         assert_int_equal(n.memory_held_bytes, 57 << 10);
         assert_int_equal(n.n_cpus, 0);
@@ -96,9 +96,9 @@ static void test_memory_and_pressure(void **state)
     assert_int_equal(n.swap_free_bytes, 60 << 10);
     assert_true(n.memory_pressure_some_avg10 == 12.5);
     assert_true(n.memory_pressure_full_avg10 == 3.25);
-    assert_true(n.cpu_pressure_some_avg10 == 0); /* no such file */
+    assert_true(n.cpu_pressure_some_avg10 == 0); /* the file doesn't exist */
 
-    /* What is in pools of huge pages is no memory to be given out by the page. */
+    /* Memory in pools of huge pages can't be allocated by the page. */
     fake_tree_write(&proc, "meminfo", MEMINFO "HugePages_Total: 50\nHugepagesize: 2 kB\nHugetlb: 300 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 1, &n), 0);
     assert_int_equal(n.memory_total_bytes, 700 << 10);
@@ -108,7 +108,7 @@ static void test_memory_and_pressure(void **state)
     assert_int_equal(n.memory_total_bytes, 700 << 10);
     fake_tree_write(&proc, "meminfo", MEMINFO);
 
-    /* A broken file is an error, and the sample stays what it was. */
+    /* A broken file is an error, and the sample stays unchanged. */
     fake_tree_write(&proc, "meminfo", "MemTotal: 5 kB\n");
     assert_int_equal(nm_node_sampler_sample(s, 2, &n), -EBADMSG);
     assert_int_equal(nm_node_sampler_sample_memory(s, 2, &n), -EBADMSG);
@@ -116,7 +116,7 @@ static void test_memory_and_pressure(void **state)
     fake_tree_done(&proc);
 }
 
-/* CPUs that come and go take their idle time with them: over that interval there is no rate. */
+/* A CPU that goes offline or comes online changes the sum of idle times: that interval has no rate. */
 static void test_cpus_come_and_go(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
@@ -179,7 +179,7 @@ static void test_no_memory(void **state)
     fake_tree_done(&proc);
 }
 
-/* Without pressure there is a sample; without what it is made of there is none. */
+/* A sample succeeds without pressure files, and fails without any other file. */
 static void test_bad_files(void **state)
 {
     _cleanup_(nm_node_sampler_freep) struct nm_node_sampler *s = NULL;
@@ -214,7 +214,7 @@ static void test_bad_files(void **state)
     fake_tree_done(&proc);
 }
 
-/* How many tasks there may be: the less of two figures, or none at all. */
+/* The limit of tasks is the smaller of two figures, or absent. */
 static void test_tasks(void **state)
 {
     static const struct {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * openapi.json against the code: the same paths, methods, parameters and rights as the route table,
- * the same request members as the parser, and answers as described. openapi-check does the latter
- * with a running daemon.
+ * openapi.json against the code: the same paths, methods, parameters and rights as the route table, the same request
+ * members as the parser, and answers as described. openapi-check compares the answers of a running daemon.
  */
 
 #include "http-fixture.h"
@@ -87,7 +86,7 @@ static void test_described_routes_exist(void **state)
     json_decref(doc);
 }
 
-/* Every described member of a submit request is taken, and none is forgotten. */
+/* The parser accepts every described member of a submit request, and the description has every member of the parser. */
 static void test_submit_members(void **state)
 {
     json_t *doc = description(), *schema, *body, *v, *other;
@@ -114,7 +113,7 @@ static void test_submit_members(void **state)
             json_object_set_new(body, name, json_integer(nm_streq(name, "memory_bytes") ? 1 << 20 : 1));
         json_array_foreach(json_object_get(json_object_get(schema, "dependentRequired"), name), i, other)
         {
-            /* one without the other is wrong to both */
+            /* Both the parser and the description refuse one member without the other. */
             assert_int_equal(nm_messages_parse_submit(body, &s, &p), NM_AGENT_E_INVALID);
             assert_int_equal(openapi_check_request(doc, "POST", "/v1/containers", body, text, sizeof text), -EBADMSG);
             json_object_set_new(body, json_string_value(other), json_integer(1));
@@ -176,7 +175,7 @@ static void check(struct fixture *f, json_t *doc, const char *method, const char
     "\"other_partition\":0,\"elsewhere\":0,\"used\":0,\"full\":0,\"busier\":0},\"hosts\":0,\"racks\":0," \
     "\"waited_usec\":0,\"realtime_usec\":1,\"summary\":\"s\",\"explanation\":\"e\"}"
 
-/* What Hadoop's own interface says, made as yarn makes it. */
+/* Returns the answers of Hadoop's own interface, built as yarn/ builds them. */
 static json_t *answers_of_upstream(void)
 {
     const struct nm_yarn_rest_node node = {.host = "n1", .port = 1, .report = "", .yarn_version = "3", .version = "1"};
@@ -272,7 +271,7 @@ static void test_answers(void **state)
     json_decref(doc);
 }
 
-/* The checker itself: what it is there to find. */
+/* Tests the checker itself: it must find each of these errors. */
 static void test_checker(void **state)
 {
     static const struct {
@@ -317,7 +316,7 @@ static void test_event_lines(void **state)
     json_decref(doc);
 }
 
-/* All words of the enums that appear in answers. */
+/* Checks all words of the enums that appear in answers. */
 static void test_words(void **state)
 {
     json_t *doc = description(), *j;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Logs, with each of the calls to the system failing once: what can't be written is counted and told, what comes later
- * is there, and no log grows beyond its limit; a log that can't be shortened is still read to its end.
+ * Logs, with each of the system calls failing once: lost output is counted and reported, later output is written, and
+ * no log exceeds its limit. A log that can't be shortened is still read to its end.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@
 
 #define LIMIT NM_OUTPUT_MIN_BYTES
 #define PIECE 10000
-#define N_PIECES 20 /* which are three times the limit */
+#define N_PIECES 20 /* three times the limit */
 #define END "the end\n"
 
 static char dir[64];
@@ -52,7 +52,7 @@ static void drop_dir(void)
 }
 
 struct trouble {
-    const char *call; /* NULL: no descriptor */
+    const char *call; /* NULL: the process has no free descriptors */
     int error;
 };
 
@@ -79,7 +79,7 @@ static void write_pieces(struct nm_output *o)
         nm_output_write(o, piece, sizeof piece);
 }
 
-/* The newest file's last bytes, of which a string is made. */
+/* Reads the last bytes of the newest file as a string. */
 static void read_tail(char *buf, size_t size)
 {
     int fd = openat(dir_fd, "stdout", O_RDONLY | O_CLOEXEC);
@@ -137,7 +137,7 @@ static void test_write(void **state)
             ;
 }
 
-/* What was lost is told before what comes next, or at the end. */
+/* Lost output is reported before the next output, or at the end. */
 static void test_loss_is_told(void **state)
 {
     char tail[300];
@@ -147,7 +147,7 @@ static void test_loss_is_told(void **state)
     make_dir();
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "begun", 5);
-    o.times.apart_usec = UINT64_C(3600) * 1000000; /* no further time is noted, by a write of its own */
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents a separate write for another time */
     for (unsigned n = 1; n <= 2; n++) {
         fail_call("write", n, ENOSPC);
         nm_output_write(&o, "lost", 4);
@@ -168,8 +168,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Where a limit on the size of files lies within a line of ours, the loss is due to that limit, and not to a full
- * disk. */
+/* A write that fails at the process' limit on file sizes is reported with that limit instead of a full disk. */
 static void test_limited(void **state)
 {
     char tail[300];
@@ -180,13 +179,13 @@ static void test_limited(void **state)
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "some", 4);
-    o.times.apart_usec = UINT64_C(3600) * 1000000; /* no further time is noted beside it */
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another time beside it */
     limit_files(10);
     nm_output_write(&o, "more than fits", 14);
     assert_int_equal(o.error, -EFBIG);
-    assert_int_equal(ftruncate(o.fd, 4), 0); /* as if it weren't full to the last byte */
+    assert_int_equal(ftruncate(o.fd, 4), 0); /* makes some bytes free again */
     o.size = 4;
-    nm_output_write(&o, "again", 5); /* comes after a line that says what was lost, of which a part fits */
+    nm_output_write(&o, "again", 5); /* the text follows a line about the loss, of which a part fits */
     assert_int_equal(o.error, -EFBIG);
     limit_files(RLIM_INFINITY);
     nm_output_close(&o);
@@ -196,7 +195,8 @@ static void test_limited(void **state)
     drop_dir();
 }
 
-/* A log is shortened, or it is there as it was, or the half of it that was to stay; and the next try does it. */
+/* After a failure the log is either shortened, unchanged, or the half that was to be kept. The next attempt
+ * succeeds. */
 static bool shorten_log(const struct trouble *t, unsigned n, uint64_t limit)
 {
     struct nm_output_piece p;
@@ -227,7 +227,7 @@ static void test_shorten(void **state)
         {NULL, 0},       {"fstat", EIO},     {"pread", EIO},   {"ftruncate", EIO},
         {"write", EIO},  {"renameat", EIO},  {"unlinkat", EIO}, {"pwrite", EIO},
     };
-    static const uint64_t limits[] = {0, LIMIT}; /* one file, and two */
+    static const uint64_t limits[] = {0, LIMIT}; /* one file, and two files */
 
     (void)state;
     for (size_t i = 0; i < NM_ARRAY_SIZE(troubles); i++)
@@ -236,7 +236,7 @@ static void test_shorten(void **state)
                 ;
 }
 
-/* Without memory it isn't begun. */
+/* Without memory the log is not shortened at all. */
 static void test_shorten_without_memory(void **state)
 {
     struct nm_output o;

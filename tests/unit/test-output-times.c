@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* When output was written: points are made, thinned out when there are too many, and found again. */
+/* Times of output: points are recorded, thinned out when there are too many, and looked up again. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +21,13 @@
 #include "tests/unit/remove-tree.h"
 #include "util/macros.h"
 
-#define LOG_MAX 65536 /* which has 256 points */
+#define LOG_MAX 65536 /* 256 points for this size */
 #define POINTS 256
 
 static char dir[64];
 static int dir_fd;
 
-/* The clock of the code under test. */
+/* The clock of the code under test, in microseconds. */
 static uint64_t now_usec;
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
@@ -86,11 +86,11 @@ static void test_points(void **state)
     (void)state;
     assert_int_equal(nm_output_times_open(dir_fd, "stdout", &fd), -ENOENT);
     note(&t, 0, 0);
-    now_usec += 500; /* as good as the same time */
+    now_usec += 500; /* close enough to count as the same time */
     note(&t, 10, 0);
     now_usec += 1000;
     note(&t, 20, 0);
-    now_usec -= 5000000; /* somebody sets the clock */
+    now_usec -= 5000000; /* the clock is set back */
     note(&t, 30, 0);
     nm_output_times_close(&t);
     nm_output_times_reader_init(&r, open_times());
@@ -100,7 +100,7 @@ static void test_points(void **state)
     assert_int_equal(nm_output_times_of(&r, 29), first + 1500);
     assert_int_equal(nm_output_times_of(&r, 1000), first + 1500 - 5000000);
     nm_output_times_reader_done(&r);
-    /* what comes last counts */
+    /* The last point counts. */
     fd = open_times();
     assert_int_equal(nm_output_times_since(fd, first + 1), UINT64_MAX);
     assert_int_equal(nm_output_times_since(fd, first - 5000000), 0);
@@ -129,7 +129,7 @@ static void test_a_reader_that_is_ahead(void **state)
     nm_output_times_close(&t);
 }
 
-/* Never more than there may be, however long it goes on; and never a time that is too late. */
+/* The number of points stays within its limit, however long the output lasts, and no time is too late. */
 static void test_thinning(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
@@ -156,7 +156,7 @@ static void test_thinning(void **state)
     nm_output_times_close(&t);
 }
 
-/* What is cut from the log takes its times along, and so the others stay exact. */
+/* The cut from the log removes its points as well, so that the remaining ones stay exact. */
 static void test_a_log_that_is_cut(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;
@@ -184,7 +184,7 @@ static void note_until_thinned(struct nm_output_times *t)
     }
 }
 
-/* A call that fails costs points, and makes none that is wrong; nor does it leave a file behind. */
+/* A failed call may lose points. It must not create a wrong point or leave a file behind. */
 static void test_trouble(void **state)
 {
     static const char *const calls[] = {"write", "pread", "fstat", "renameat"};
@@ -214,7 +214,7 @@ static void test_trouble(void **state)
         }
 }
 
-/* Without its last points a log has none: better than times of something else. */
+/* A log whose last points could not be kept has no points, since the old ones belong to other bytes. */
 static void test_not_shortened(void **state)
 {
     static const char *const calls[] = {"pread", "pwrite", "ftruncate"};
@@ -234,7 +234,7 @@ static void test_not_shortened(void **state)
     }
 }
 
-/* An nmd that takes up what a killed shim has left goes on with its file; a part of a point in it is none. */
+/* After its shim was killed, nmd continues the shim's file. A partial point in it is ignored. */
 static void test_somebody_else_goes_on(void **state)
 {
     struct nm_output_times t = NM_OUTPUT_TIMES_NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each reason why memory may stand above the preemption threshold with nothing taken back, in its sentence. */
+/* Each reason why memory may stay above the preemption threshold without a reaction, and its sentence. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static struct nm_policy_settings settings = {
     .kills_per_minute = 20,
 };
 
-/* One that would be acted on with the next sample. */
+/* Returns inputs for which the next sample would lead to an action. */
 static struct nm_over_beta acted_on(void)
 {
     return (struct nm_over_beta){.settings = &settings, .used_bytes = MIB(970), .in_use_bytes = MIB(960),
@@ -37,7 +37,7 @@ static void expect(const struct nm_over_beta *o, const char *part)
     assert_non_null(strstr(text, "Memory used or reserved is 970 MiB of 1000 MiB (97.0 %), above the preemption "
                                  "threshold of 95 %, and nothing is taken back: "));
     assert_non_null(strstr(text, part));
-    assert_int_equal(text[strlen(text) - 1], '.'); /* it has room for all of it */
+    assert_int_equal(text[strlen(text) - 1], '.'); /* the buffer holds the whole sentence */
 }
 
 static void test_silent(void **state)
@@ -48,7 +48,7 @@ static void test_silent(void **state)
     (void)state;
     assert_false(nm_over_beta_explain(&o, text, sizeof text));
     assert_string_equal(text, "");
-    o.used_bytes = MIB(950); /* at the threshold, and not above it */
+    o.used_bytes = MIB(950); /* at the threshold, not above it */
     o.takeable_bytes = 0;
     assert_false(nm_over_beta_explain(&o, text, sizeof text));
     assert_string_equal(text, "");
@@ -79,7 +79,7 @@ static void test_reasons(void **state)
     expect(&o, "no fresh sample");
 }
 
-/* No kills at all are a budget, too. */
+/* A budget of no kills is a budget, too. */
 static void test_no_kills(void **state)
 {
     struct nm_over_beta o = acted_on();

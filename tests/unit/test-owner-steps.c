@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The life of an owner's container, from its preparation to the acknowledgement of its end, with an nmd that dies at a
- * step of it: real journal, shims and commands. The next one finds what the journal said by then, is told the same
- * story again, as an owner would that asks for what isn't done yet, and finishes it.
+ * The life of an owner's container, from its preparation to the acknowledgement of its end, with an nmd that dies at
+ * one step: real journal, shims and commands. The next nmd finds what the journal contained by then, receives the same
+ * requests again, and completes the container.
  */
 
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING && l->c->pid > 0;
 }
 
-/* Each run adds a byte to a file of the test. */
+/* Each run of the command appends a byte to a file of the test. */
 static struct nm_container *find_or_submit(struct manager_world *w)
 {
     const char *const argv[] = {"/bin/sh", "-c", "printf x >>\"$0/runs\"; exec sleep 1000", w->tree.path, NULL};
@@ -58,9 +58,9 @@ static void end_it(struct manager_world *w, struct nm_live_container *l)
     while (runs(w) == 0 && kill(l->c->pid, 0) == 0)
         (void)usleep(1000);
     assert_int_equal(nm_manager_end(w->m, OWNER, ID, &end, &p), 0);
-    assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill reaches nobody */
+    assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill signals no process */
     manager_world_wait(w, l, manager_world_shim_is_gone);
-    if (l->cg) /* a former nmd's went with it */
+    if (l->cg) /* NULL if a former nmd created the cgroup */
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     manager_world_settle(w);
 }
@@ -90,7 +90,7 @@ static void go_on(struct manager_world *w)
 struct death {
     const char *step;
     enum nm_state found;
-    bool kept; /* how it ends is to be acknowledged */
+    bool kept; /* the result is kept until it is acknowledged */
 };
 
 static void finish_after(struct manager_world *w, const struct death *d)

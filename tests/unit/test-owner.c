@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What an owner inside nmd has of its containers, on a whole manager with real journal, shims and commands: nothing
- * here knows of any upstream.
+ * The interface between nmd and an owner of containers, on a whole manager with real journal, shims and commands. The
+ * test is independent of any upstream.
  */
 
 #include <errno.h>
@@ -51,8 +51,8 @@ static struct nm_container *end_it(struct manager_world *w, struct nm_live_conta
     struct nm_container *c = l->c;
 
     manager_world_settle(w);
-    if (c->view.state != NM_COMPLETED) { /* it runs */
-        assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill reaches nobody */
+    if (c->view.state != NM_COMPLETED) { /* the container runs */
+        assert_int_equal(kill(l->c->pid, SIGKILL), 0); /* the fake cgroup's kill signals no process */
         manager_world_wait(w, l, manager_world_shim_is_gone);
         assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     }
@@ -77,7 +77,7 @@ static void test_owner_ends_it(void **state)
     assert_int_equal(nm_manager_end(w->m, "another", id, &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, "container_1_000099", &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), 0);
-    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* in a hurry, for another reason */
+    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* a second end, at once and for another reason */
     assert_int_equal(end_it(w, l)->exit_reason, NM_EXIT_KILLED);
     for (int i = 0; i < 2; i++) {
         const struct nm_container *c = known(w, id);
@@ -91,7 +91,7 @@ static void test_owner_ends_it(void **state)
     }
 }
 
-/* What a person asks for is no affair of the owner's, who can tell. */
+/* A container that a person ends has the cause USER and no code of its owner, so that the owner can tell. */
 static void test_user_ends_it(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
@@ -108,7 +108,7 @@ static void test_user_ends_it(void **state)
     assert_int_equal(c->owner_code, 0);
 }
 
-/* The policy's kill says on which figures; one that ends by itself has no cause. */
+/* A kill by the policy has the figures as its cause. A container that ends by itself has no cause. */
 static void test_policy_ends_it(void **state)
 {
     struct nm_submit guaranteed = request(NM_GUARANTEED), opportunistic = request(NM_OPPORTUNISTIC);
@@ -138,7 +138,7 @@ static int signal_it(struct manager_world *w, const struct nm_live_container *l,
     return nm_manager_signal(w->m, OWNER, l->c->id, signo, p);
 }
 
-/* Who is reached in a real cgroup, test-cgroup-direct.c has: the processes here are members of no fake one. */
+/* test-cgroup-direct.c tests which processes of a real cgroup receive the signal: a fake cgroup has no members. */
 static void test_signal(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -147,7 +147,7 @@ static void test_signal(void **state)
     struct nm_live_container *l;
 
     l = manager_world_submit_as(w, &s);
-    assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* it waits */
+    assert_int_equal(signal_it(w, l, SIGQUIT, &p), NM_AGENT_E_CONFLICT); /* the container is queued */
     assert_non_null(strstr(p.message, "SIGQUIT"));
     manager_world_start(w);
     manager_world_wait(w, l, is_running);
@@ -159,7 +159,7 @@ static void test_signal(void **state)
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
     assert_int_equal(l->c->view.state, NM_KILLING);
     assert_int_equal(l->decision.reason, NM_REASON_OWNER);
-    assert_int_equal(signal_it(w, l, SIGTERM, &p), NM_AGENT_E_CONFLICT); /* nobody is left */
+    assert_int_equal(signal_it(w, l, SIGTERM, &p), NM_AGENT_E_CONFLICT); /* all its processes have ended */
     assert_int_equal(signal_it(w, l, SIGKILL, &p), 0);
     (void)end_it(w, l);
 }
@@ -208,20 +208,21 @@ static void test_bad_ids(void **state)
 {
     static const char *const bad[] = {
         "", "container_", "5", "task_1", "container_1/2", "container_1.2", "container_../x", "container_a b",
-        "container_a-b", "Container_a", "container_1_000001", /* nmd's own */
+        "container_a-b", "Container_a", "container_1_000001", /* the form of nmd's own ids */
         "container_e1234567_1410901177871_1234567890_12345_1099511627775_",
     };
     struct manager_world *w = *state;
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         assert_int_equal(try_id(w, bad[i]), NM_AGENT_E_INVALID);
-    /* the longest that there can be in YARN; one that looks like nmd's own; and some others */
+    /* Submit the longest id that YARN can have, one that looks like nmd's own, and some others. */
     (void)submit_id(w, "container_e1234567_1410901177871_1234567890_12345_1099511627775");
     (void)submit_id(w, "container_1_1");
     (void)submit_id(w, "container_a");
 }
 
-/* It is the container's in all of its names, and after a restart; another one can't have it while this one is known. */
+/* The id is used in all names of the container and after a restart. Another container can't have it while this one
+ * is known. */
 static void test_own_id(void **state)
 {
     struct manager_world *w = *state;
@@ -242,11 +243,11 @@ static void test_own_id(void **state)
     manager_world_restart(w);
     assert_int_equal(known(w, YARNS)->view.seq, seq);
     assert_int_equal(try_id(w, YARNS), NM_AGENT_E_CONFLICT);
-    own = submit_id(w, NULL); /* nmd's own go on counting */
+    own = submit_id(w, NULL); /* nmd's own numbers continue */
     assert_int_equal(own->c->view.seq, seq + 1);
 }
 
-/* Once it is forgotten, nothing is left that a new one of that id could take for its own. */
+/* After a container is removed, no file is left that a new container of that id could take as its own. */
 static void test_id_comes_again(void **state)
 {
     struct manager_world *w = *state;
@@ -259,14 +260,14 @@ static void test_id_comes_again(void **state)
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, YARNS, true, &p), 0);
     (void)end_it(w, l);
     (void)nm_lists_forget_ended(w->m, UINT64_MAX);
-    fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* it could not be removed then */
+    fake_tree_write(&w->tree, "state/containers/" YARNS "/gate", ""); /* a former removal had failed */
     l = submit_id(w, YARNS);
     assert_false(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
     manager_world_wait(w, l, is_running);
     assert_true(fake_tree_has(&w->tree, "state/containers/" YARNS "/gate"));
 }
 
-/* The journal is lost: the copy has the id as well. */
+/* The journal is lost: the copy contains the id as well. */
 static void test_own_id_without_journal(void **state)
 {
     struct manager_world *w = *state;
@@ -311,7 +312,7 @@ static unsigned n_of(struct manager_world *w, const char *owner)
     return n;
 }
 
-/* It lives as long as the container does, through a restart and the loss of the journal. */
+/* The blob is kept as long as the container, through a restart and the loss of the journal. */
 static void test_blob(void **state)
 {
     const struct nm_blob other = blob_of("another"), none = {0};
@@ -332,7 +333,7 @@ static void test_blob(void **state)
     fake_tree_unlink(&w->tree, "state/nmd.db");
     manager_world_restart(w);
     assert_blob(w, YARNS, "another");
-    manager_world_restart(w); /* and is in the new journal */
+    manager_world_restart(w); /* the blob is in the new journal */
     assert_blob(w, YARNS, "another");
     assert_int_equal(n_of(w, OWNER), 1);
     assert_int_equal(n_of(w, "local"), 0);
@@ -359,7 +360,7 @@ static void test_blob_ends(void **state)
     assert_blob(w, YARNS, "");
 }
 
-/* What all of them hold is bounded as commands are. */
+/* The sum of all blobs is bounded, as the sum of all commands is. */
 static void test_blobs_are_bounded(void **state)
 {
     char *large = calloc(1, NM_BLOB_MAX + 1);
@@ -385,7 +386,7 @@ static void test_blobs_are_bounded(void **state)
     assert_int_equal(r, NM_AGENT_E_UNAVAILABLE);
     assert_in_range(n, 32, 64);
     assert_int_equal(nm_manager_set_blob(w->m, OWNER, small->c->id, &blob, &p), NM_AGENT_E_UNAVAILABLE);
-    assert_int_equal(nm_manager_set_blob(w->m, OWNER, c->id, &blob, &p), 0); /* it has its place */
+    assert_int_equal(nm_manager_set_blob(w->m, OWNER, c->id, &blob, &p), 0); /* the blob's bytes are counted already */
     free(large);
 }
 
@@ -421,13 +422,13 @@ static void test_result_is_kept(void **state)
     assert_int_equal(status.kept_results, 0);
     assert_int_equal(w->m->ended.results_bytes, 0);
     assert_blob(w, YARNS, "");
-    manager_world_restart(w); /* that, too, is known to the next nmd */
+    manager_world_restart(w); /* the next nmd knows of the acknowledgement, too */
     assert_false(known(w, YARNS)->keep_result);
     (void)nm_lists_forget_ended(w->m, UINT64_MAX);
     assert_null(nm_lists_by_id(w->m, YARNS));
 }
 
-/* An owner that never acknowledges anything gets no more of them; others are none the worse for it. */
+/* An owner that never acknowledges a result can't submit any more. Other owners are not affected. */
 static void test_results_are_bounded(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -493,7 +494,7 @@ static void test_prepared(void **state)
     assert_int_equal(status.preparing, 1);
     assert_int_equal(status.queued, 0);
     assert_int_equal(status.guaranteed_running, 0);
-    assert_int_equal(status.removable_since_realtime_usec, 0); /* it holds the node */
+    assert_int_equal(status.removable_since_realtime_usec, 0); /* the container keeps the node from being removable */
     assert_int_equal(nm_manager_prepared(w->m, "somebody", id, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_prepared(w->m, OWNER, id, &p), 0);
     assert_string_equal(l->c->progress, "");
@@ -503,7 +504,7 @@ static void test_prepared(void **state)
     assert_string_equal(told, " NEW LOCALIZING SCHEDULED RUNNING");
 }
 
-/* Nothing of it has begun, so nothing is killed. */
+/* The command has not begun, so there is no process to kill. */
 static void test_preparation_ends(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -532,7 +533,8 @@ static void test_preparation_ends(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_DRAINED);
 }
 
-/* Also where only the copy is left; and what people may change of what waits, they may here. */
+/* Prepared containers are also restored from the copy alone. The requests that are allowed for queued containers are
+ * allowed for them. */
 static void test_prepared_after_restart(void **state)
 {
     struct nm_submit s = request(NM_GUARANTEED);
@@ -570,7 +572,7 @@ static void decide(struct manager_world *w)
     manager_world_settle(w);
 }
 
-/* On an unhealthy node nothing starts; but what must go goes. */
+/* On an unhealthy node no container starts; requests to end one are carried out. */
 static void test_queue_limit(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC), locals = request(NM_OPPORTUNISTIC);
@@ -595,7 +597,7 @@ static void test_queue_limit(void **state)
     nm_manager_get_status(w->m, &status);
     assert_int_equal(status.queue_limit, 1);
     assert_int_equal(status.counters.shed, 2);
-    c[1] = manager_world_submit_as(w, &s)->c; /* whom the upstream didn't know of when it said so */
+    c[1] = manager_world_submit_as(w, &s)->c; /* the upstream did not know this one when it set the limit */
     decide(w);
     assert_int_equal(c[1]->view.state, NM_SCHEDULED);
     nm_manager_set_queue_limit(w->m, OWNER, 1);
@@ -612,7 +614,7 @@ static bool is_paused(const struct nm_live_container *l)
     return l->c->view.state == NM_PAUSED;
 }
 
-/* That nobody may wait is no reason for what needn't, nor for what has its place already. */
+/* A limit of 0 affects neither containers that need no place in the queue nor those that already have one. */
 static void test_queue_limit_of_none(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);
@@ -686,7 +688,7 @@ static void acknowledge_and_die(struct manager_world *w)
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
 }
 
-/* What an owner was told is done is so for the next nmd. */
+/* What was reported to the owner as done is done for the next nmd as well. */
 static void test_killed(void **state)
 {
     struct manager_world *w = *state;
