@@ -208,7 +208,7 @@ static void test_wrap(void **state)
     check_wrapped("", 10, 2, "");
     check_wrapped("as it is, however long\n", 0, 2, "as it is, however long\n");
     check_wrapped("one two three\n\nfour\n", 8, 2, "one two\n  three\n\nfour\n");
-    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n"); /* no line begins or ends with a blank */
+    check_wrapped("one  two  three\nfour  \n", 5, 1, "one\n two\n thre\n e\nfour\n"); /* no blanks at either end */
     check_wrapped("no newline", 80, 0, "no newline\n");
     check_wrapped("exactly8\n", 8, 2, "exactly8\n");
     check_wrapped("aaaaaaaaaaaa b", 5, 1, "aaaaa\n aaaa\n aaa\n b\n");

@@ -77,7 +77,7 @@ static void test_owner_ends_it(void **state)
     assert_int_equal(nm_manager_end(w->m, "another", id, &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, "container_1_000099", &first, &p), NM_AGENT_E_NOT_FOUND);
     assert_int_equal(nm_manager_end(w->m, OWNER, id, &first, &p), 0);
-    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* a second end, at once and for another reason */
+    assert_int_equal(nm_manager_end(w->m, OWNER, id, &second, &p), 0); /* a second end, for another reason */
     assert_int_equal(end_it(w, l)->exit_reason, NM_EXIT_KILLED);
     for (int i = 0; i < 2; i++) {
         const struct nm_container *c = known(w, id);

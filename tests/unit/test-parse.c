@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/parse.h: one table per parser, each row a text and what must come of it. */
+/* util/parse.h: one table per parser. Each row has a text and its expected result. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 struct row {
     const char *text;
     int result;
-    uint64_t value; /* when result is 0 */
+    uint64_t value; /* valid if the result is 0 */
 };
 
 static void check(const struct row *row, int result, uint64_t value)
@@ -74,7 +74,7 @@ static void test_size(void **state)
         {"9223372036854775807", 0, INT64_MAX},
         {"9223372036854775808", -ERANGE, 0},
         {"0", -ERANGE, 0},
-        {"0.0001K", -ERANGE, 0}, /* less than a byte */
+        {"0.0001K", -ERANGE, 0}, /* less than one byte */
         {"", -EINVAL, 0},
         {"M", -EINVAL, 0},
         {"-1M", -EINVAL, 0},
@@ -113,7 +113,7 @@ static void test_duration(void **state)
         {"0.000001s", 0, 1},
         {"9223372036854s", 0, UINT64_C(9223372036854) * 1000000},
         {"9223372036855s", -ERANGE, 0},
-        /* The whole part fits into 64 bits, whole part and fraction together don't. */
+        /* The whole part fits into 64 bits; the sum of whole part and fraction does not. */
         {"213503982.9999d", -ERANGE, 0},
         {"213503983d", -ERANGE, 0},
         {"s", -EINVAL, 0},
@@ -287,7 +287,7 @@ static void test_format(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(durations); i++)
         assert_string_equal(nm_format_duration(durations[i].value, buf, sizeof buf),
                             durations[i].text);
-    assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* cut, not overrun */
+    assert_string_equal(nm_format_size(UINT64_MAX, buf, 4), "167"); /* the text is cut at the buffer's end */
 }
 
 static void test_percent(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/peer.h: the addresses that a host can choose from are one name. */
+/* util/peer.h: all addresses from which a host may connect map to one name. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static void test_names(void **state)
 {
     static const struct {
         int family;
-        const char *address, *name, *host; /* NULL: as the name */
+        const char *address, *name, *host; /* NULL: the same as the name */
     } cases[] = {
         {AF_INET, "192.0.2.1", "host 192.0.2.1", NULL},
         {AF_INET, "126.255.255.255", "host 126.255.255.255", NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Estimates, admission of both execution types, the queue's orders, refusals and shedding. */
+/* Estimates, admission of both execution types, queue orders, refusals and shedding. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -16,7 +16,7 @@ static void test_estimates(void **state)
         enum nm_state state;
         bool admitted, over_allocation;
         unsigned age_seconds, samples, state_samples;
-        double measured, last_cpu, memory, cpu; /* of a request of 20 */
+        double measured, last_cpu, memory, cpu; /* of a container that requests 20 */
     } cases[] = {
         {"queued", NM_SCHEDULED, false, true, 0, 0, 0, 0, 0, 0, 0},
         {"being launched", NM_SCHEDULED, true, true, 60, 9, 0, 0, 0, 20, 20},
@@ -71,7 +71,7 @@ static void test_estimates_with_swap(void **state)
         enum nm_state state;
         bool over_allocation;
         unsigned state_seconds;
-        double swapped, memory; /* of a request of 20, of which 5 are in memory */
+        double swapped, memory; /* of a container that requests 20 and has 5 in memory */
     } cases[] = {
         {"resuming", NM_RESUMING, true, 0, 7, 12},
         {"resuming, and its limit lets no more in", NM_RESUMING, true, 0, 70, 20},
@@ -113,7 +113,7 @@ static void test_system_use_counts(void **state)
     assert_int_equal(n->verdict.sum.memory_bytes, 20 * PERCENT_MEMORY);
 }
 
-/* In a CHANGE round the node's figure is old; who came and went since must count, and only once. */
+/* In a CHANGE round the node's figures are older than the last starts and ends: each of these is counted once. */
 static void test_change_uses_the_old_sample_right(void **state)
 {
     struct node *n = *state;
@@ -153,7 +153,7 @@ static void test_opportunistic_rules(void **state)
         const char *what;
         bool over_allocation;
         double allocated, used_memory, used_cpu; /* of one guaranteed container */
-        double memory, cpu;                      /* the queued one's request */
+        double memory, cpu;                      /* the request of the queued container */
         enum nm_reason admitted, hold;
     } cases[] = {
         {"all fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
@@ -202,7 +202,8 @@ static void test_opportunistic_rules(void **state)
     }
 }
 
-/* The reserve is the system's: what ended containers left in the slice takes from the containers' own room. */
+/* The reserve covers the system's use, but not memory that ended containers left in the slice: this memory reduces
+ * the room of the containers. */
 static void test_what_is_left_in_the_slice_counts(void **state)
 {
     struct node *n = *state;
@@ -214,7 +215,7 @@ static void test_what_is_left_in_the_slice_counts(void **state)
     node_use(v, 40, 10);
     node_sample(n);
     assert_int_equal(n->verdict.used.memory_bytes, 52 * PERCENT_MEMORY);
-    n->settings.reserve.memory_bytes = 0; /* then it is a part of what the node shows */
+    n->settings.reserve.memory_bytes = 0; /* without a reserve it is part of the system's use */
     node_sample(n);
     assert_int_equal(n->verdict.used.memory_bytes, 55 * PERCENT_MEMORY);
 }
@@ -242,7 +243,7 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_queue(n, O, 25, 5);
     node_sample(n);
-    /* 30 + 25 + 25, which is alpha: the third must wait, although its request would still fit under
+    /* The sum 30 + 25 + 25 reaches alpha: the third container must wait, although its request would still fit below
      * beta. */
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
     assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
@@ -258,7 +259,7 @@ static void test_nobody_overtakes_the_head(void **state)
     struct node *n = *state;
     struct nm_policy_container *large, *small;
 
-    n->settings.backfill_usec = 0; /* else: test-policy-pass.c */
+    n->settings.backfill_usec = 0; /* test-policy-pass.c tests backfill */
     node_run(n, G, 70, 10);
     large = node_queue(n, O, 40, 5);
     small = node_queue(n, O, 1, 1);
@@ -278,12 +279,12 @@ static void test_warmup_reserves_the_request(void **state)
     assert_action(n, first, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
     node_obey(n);
     second = node_queue(n, O, 50, 5);
-    /* It uses nothing yet, but will. */
+    /* A new container uses nothing yet, so its request counts. */
     for (int i = 0; i < 4; i++) {
         node_sample(n);
         assert_left_alone(n, second);
     }
-    /* After 15 s and 3 samples it is believed. */
+    /* After 15 s and 3 samples the measured use counts. */
     node_sample(n);
     assert_action(n, second, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
@@ -300,7 +301,7 @@ static void test_guaranteed_starts_at_once(void **state)
     g = node_queue(n, G, 95, 95);
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    /* It went first, though it came later, and there is no room left. */
+    /* The guaranteed container was admitted first, though it arrived later, and no room is left. */
     assert_left_alone(n, o);
 }
 
@@ -309,7 +310,7 @@ static void test_guaranteed_waits_only_for_what_can_come(void **state)
     struct node *n = *state;
     struct nm_policy_container *g;
 
-    /* Over beta with its request, but only guaranteed ones hold the rest. */
+    /* The request leads to a total over beta, but only guaranteed containers hold the rest. */
     node_run(n, G, 60, 60);
     g = node_queue(n, G, 40, 40);
     node_sample(n);
@@ -416,7 +417,8 @@ static void test_uplink(void **state)
 
 static void test_queue_orders(void **state)
 {
-    /* request, expected seconds, application: 0 is 1 of 2 done, 1 is 9 of 10 */
+    /* Request, expected seconds, application. Application 0 has completed 1 of 2 containers, application 1 has
+     * completed 9 of 10. */
     static const struct {
         double memory, cpu;
         unsigned expected, app;
@@ -469,9 +471,9 @@ static void test_shedding(void **state)
     assert_left_alone(n, o[1]);
     assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
     assert_action(n, o[3], NM_ACTION_SHED, NM_REASON_SHED);
-    /* o[3], the smallest, was the head: now it is o[1]. */
+    /* o[3], the smallest container, was the head. Now o[1] is. */
     assert_ptr_equal(n->verdict.hold_view, o[1]);
-    /* A missing sample doesn't keep the upstream waiting. */
+    /* The upstream's limit applies although the sample is missing. */
     n->in.node.valid = false;
     n->in.shed_to = 0;
     node_change(n);
@@ -479,7 +481,8 @@ static void test_shedding(void **state)
     assert_null(n->verdict.hold_view);
 }
 
-/* An upstream's limit is for its own; what the queue as a whole has to lose is lost first, and counts for both. */
+/* An upstream's limit applies to the upstream's containers. Those that are shed for the limit of the whole queue
+ * count for both. */
 static void test_limited_ones_are_shed(void **state)
 {
     struct node *n = *state;
@@ -498,12 +501,12 @@ static void test_limited_ones_are_shed(void **state)
     assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[4], NM_ACTION_SHED, NM_REASON_SHED);
     assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
-    n->in.shed_to = 3; /* the two newest, of which one is limited */
+    n->in.shed_to = 3; /* the two newest are shed, one of which is limited */
     n->in.shed_limited_to = 0;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 4);
     assert_left_alone(n, o[1]);
-    assert_ptr_equal(n->verdict.hold_view, o[1]); /* the head was shed */
+    assert_ptr_equal(n->verdict.hold_view, o[1]); /* the former head was shed */
 }
 
 static void test_admitted_ones_are_not_shed(void **state)
@@ -540,7 +543,7 @@ static void test_requests(void **state)
     assert_reason(check(n, G, 10, 80, NULL), NM_REASON_NONE);
     assert_reason(check(n, G, 10.01, 1, NULL), NM_REASON_GUARANTEED_FULL);
     assert_reason(check(n, G, 10, 80.01, NULL), NM_REASON_GUARANTEED_FULL);
-    /* One that changes its own request isn't counted twice. */
+    /* The former request of a container that changes its request isn't counted. */
     assert_reason(check(n, G, 70, 10, running), NM_REASON_NONE);
     assert_reason(check(n, G, 70.01, 10, running), NM_REASON_GUARANTEED_FULL);
     dying = node_run(n, G, 10, 10);
@@ -556,12 +559,13 @@ static void test_requests(void **state)
     assert_reason(check(n, O, 2, 2, o), NM_REASON_NONE);
     assert_reason(check(n, O, 30, 10, waiting), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, O, 60, 10, running), NM_REASON_NONE);
-    /* Neither running nor already admitted ones wait. */
+    /* Containers that run or are admitted don't count as queued. */
     o->admitted = true;
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_NONE);
 }
 
-/* However many they are: what waits fits the node, guaranteed or not; what runs or was admitted doesn't count. */
+/* With this policy the number is unlimited: the requests of all queued containers together must fit the node, also
+ * those of guaranteed ones. Containers that run or are admitted don't count. */
 static void test_queue_by_resources(void **state)
 {
     struct node *n = *state;
@@ -577,14 +581,15 @@ static void test_queue_by_resources(void **state)
     assert_reason(check(n, O, 49.01, 1, NULL), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, O, 1, 49.01, NULL), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, G, 60, 60, NULL), NM_REASON_NONE);
-    assert_reason(check(n, O, 90, 90, o), NM_REASON_NONE); /* its place is its own */
+    assert_reason(check(n, O, 90, 90, o), NM_REASON_NONE); /* its own request counts once */
     assert_reason(check(n, O, 90, 90, running), NM_REASON_NONE);
     o->admitted = true;
     assert_reason(check(n, O, 89, 79, NULL), NM_REASON_NONE);
     assert_reason(check(n, O, 89.01, 1, NULL), NM_REASON_QUEUE_FULL);
 }
 
-/* What is being prepared has its promise, or its place in the queue; it isn't queued yet, and holds nothing. */
+/* A container that is being prepared counts in the promises or in the queue. It can't be admitted and doesn't hold
+ * others back. */
 static void test_prepared(void **state)
 {
     struct node *n = *state;
@@ -601,7 +606,7 @@ static void test_prepared(void **state)
     assert_int_equal(n->verdict.guaranteed_hold, NM_REASON_NONE);
     assert_reason(check(n, G, 40.01, 10, NULL), NM_REASON_GUARANTEED_FULL);
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_QUEUE_FULL);
-    assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* to be demoted, it needs one */
+    assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* g needs a place to be demoted */
     assert_reason(check(n, G, 40, 10, o), NM_REASON_NONE);
     g->state = o->state = NM_SCHEDULED;
     n->in.shed_to = UINT32_MAX;
@@ -628,7 +633,7 @@ static void test_absurd_numbers_do_not_wrap(void **state)
     assert_int_equal(n->verdict.used.memory_bytes, UINT64_MAX);
 }
 
-/* Half of its CPU request must be free where the kernel holds the promise of CPU by itself, and all of it elsewhere. */
+/* Half of the CPU request must be free if the kernel enforces the promise of CPU by itself, and all of it otherwise. */
 static void test_opportunistic_ones_share_cpu(void **state)
 {
     static const struct {
@@ -636,7 +641,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
         bool guarded, whole, starts;
     } table[] = {
         {90, 10, true, true, true},   {90, 20, true, true, true},  {90, 22, true, true, false},
-        {99, 2, true, true, false}, /* alpha holds as ever */
+        {99, 2, true, true, false}, /* alpha applies as well */
         {90, 12, false, true, false}, {90, 12, true, false, false},
     };
 
@@ -662,7 +667,7 @@ static void test_opportunistic_ones_share_cpu(void **state)
     }
 }
 
-/* A paused one comes first there, too. */
+/* A paused container has priority in this mode, too. */
 static void test_what_is_shared_is_not_the_paused_ones(void **state)
 {
     struct node *n = *state;
@@ -680,7 +685,7 @@ static void test_what_is_shared_is_not_the_paused_ones(void **state)
     assert_int_equal(n->verdict.hold_resource, NM_CPU);
 }
 
-/* Those that nmd has not come to by then are as many fewer. */
+/* Containers that were admitted and have not begun yet reduce the number of admissions in a round. */
 static void test_starts_wait_for_those_before(void **state)
 {
     struct node *n = *state;
@@ -694,7 +699,8 @@ static void test_starts_wait_for_those_before(void **state)
     assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
 }
 
-/* Not all of a long queue of tiny ones at once; but by and by, in order, and without another sample. */
+/* The admissions of a long queue of tiny containers are spread over several rounds, in order, without another
+ * sample. */
 static void test_starts_are_spread(void **state)
 {
     struct node *n = *state;
@@ -715,7 +721,7 @@ static void test_starts_are_spread(void **state)
     assert_true(n->verdict.wake_usec > n->in.now_usec);
     assert_true(n->verdict.wake_usec <= n->in.now_usec + 20 * NM_USEC_PER_MSEC);
     node_obey(n);
-    node_change(n); /* somebody else's business, in the same moment */
+    node_change(n); /* another event requests a round at the same time */
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 0);
     n->in.now_usec = n->verdict.wake_usec;
     node_change(n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What holds back after kills: their budget, the breaker, and the margin for surges; and CPU that is a share, which
- * doesn't. */
+/* Reasons to hold admissions after kills: the kill budget, the breaker, and the surge margin. The last tests are
+ * about guaranteed containers whose CPU is a share: they are not held for CPU. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -17,7 +17,7 @@ static void test_kill_budget(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 1);
     node_use(g, 75, 1);
-    node_sample(n); /* 60 over: three would have to go */
+    node_sample(n); /* 60 over beta, so that three victims are needed */
     assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -60,10 +60,10 @@ static void test_breaker(void **state)
         node_use(queued, 20, 1);
         queued->n_samples = 20;
         o = queued;
-        /* 30, 60, 60: twice at most. */
+        /* The hold lasts 30 s, then 60 s, then 60 s: it is doubled once at most. */
         hold = NM_MIN(2 * hold, UINT64_C(60));
     }
-    /* A long time without a kill, and it starts small again. */
+    /* After a long time without a kill the hold is short again. */
     n->in.now_usec += SECONDS(121);
     node_use(g, 80, 1);
     node_sample(n);
@@ -79,7 +79,7 @@ static void test_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* Who makes room for a guaranteed container is no sign of a load that would come back. */
+/* A kill that makes room for a guaranteed container doesn't trip the breaker, since no load caused it. */
 static void test_breaker_is_about_load(void **state)
 {
     struct node *n = *state;
@@ -120,8 +120,8 @@ static void test_breaker_can_be_closed(void **state)
     assert_false(nm_policy_close_breaker(n->policy, n->in.now_usec));
 }
 
-/* Its kills hold admissions as ours do, for longer when they keep coming, but leave our budget alone: we
- * were too slow already. */
+/* Kills by the kernel hold admissions as nmd's kills do, for longer if they repeat. They don't use up the kill
+ * budget, since nmd had reacted too slowly. */
 static void test_kernel_kills_trip_the_breaker(void **state)
 {
     struct node *n = *state;
@@ -141,7 +141,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_obey(n);
     node_use(g, 50, 1);
-    n->in.now_usec += SECONDS(31); /* within twice the first hold: the next one is longer */
+    n->in.now_usec += SECONDS(31); /* within twice the first hold, so the next hold is longer */
     n->in.kernel_kills = 1;
     node_change(n);
     n->in.kernel_kills = 0;
@@ -163,8 +163,8 @@ static void test_end_of_a_persons_pause_trips_no_breaker(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* A surge took nearly all that opportunistic containers had done: room for the next one is kept, for as
- * long as is configured, and not for ever. */
+/* A surge has cost nearly all work of the opportunistic containers: memory for the next surge is kept free, for as
+ * long as configured. */
 static void test_surge_margin(void **state)
 {
     struct node *n = *state;
@@ -196,7 +196,7 @@ static void test_surge_margin(void **state)
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* What costs little is what over-allocation costs. */
+/* A kill that costs little work is an accepted cost of over-allocation and creates no margin. */
 static void test_no_margin_for_small_losses(void **state)
 {
     struct node *n = *state;
@@ -206,7 +206,7 @@ static void test_no_margin_for_small_losses(void **state)
     node_use(g, 20, 1);
     for (int i = 0; i < 30; i++)
         node_sample(n);
-    o->cpu_usage_usec = 1; /* of 90 s on half of the node */
+    o->cpu_usage_usec = 1; /* compared with 90 s on half of the node */
     node_use(g, 58, 1);
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -256,7 +256,8 @@ static enum nm_reason check(const struct node *n, enum nm_execution_type type, d
     return nm_policy_check_request(&n->settings, n->list, n->in.n_views, type, &request, false, NULL);
 }
 
-/* Beside one whose CPU is a share there is as much to be promised as without it, and it asks for memory alone. */
+/* A container whose CPU is a share reduces only the memory that can be promised. Its own request is checked for
+ * memory alone. */
 static void test_requests_of_shares(void **state)
 {
     struct node *n = *state;
@@ -279,7 +280,8 @@ static void test_requests_of_shares(void **state)
                   NM_REASON_LARGER_THAN_NODE);
 }
 
-/* They start however much CPU is allocated or in use; who was promised CPU waits for nothing but what was promised. */
+/* Such containers start whatever CPU is allocated or in use. Containers with promised CPU wait only for CPU that was
+ * promised to others. */
 static void test_shares_start_beside_each_other(void **state)
 {
     struct node *n = *state;

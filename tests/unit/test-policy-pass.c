@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A head of the queue that is too large: who passes it, and what that may cost it. */
+/* A head of the queue that is too large: which containers pass it, and how long they may delay it. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -19,13 +19,13 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     node_sample(n);
     assert_left_alone(n, large);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-    assert_null(node_action(n, small)->on_behalf_of); /* it costs the large one nothing */
+    assert_null(node_action(n, small)->on_behalf_of); /* the pass doesn't delay the large one */
     assert_ptr_equal(n->verdict.hold_view, large);
     assert_reason(n->verdict.hold, NM_REASON_NEVER_FITS);
     assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
     assert_reason(nm_policy_hold_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
     node_obey(n);
-    /* The system holds less: now it is a head like any other, and the first. */
+    /* The system uses less: now the container is an ordinary head and is admitted first. */
     n->system_memory = 10;
     node_remove(n, small);
     smaller = node_queue(n, O, 20, 5);
@@ -34,7 +34,7 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     assert_true(node_action(n, large) < node_action(n, smaller));
 }
 
-/* Even the only CPU of the node is none that a system of 99 % leaves. */
+/* A request can also be too large for the CPU that the system leaves. */
 static void test_never_for_want_of_cpu(void **state)
 {
     struct node *n = *state;
@@ -49,7 +49,7 @@ static void test_never_for_want_of_cpu(void **state)
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
-/* 60 % are taken by one that will end; the head wants 50, and one of 30 passes it. */
+/* A container that will end holds 60 %. The head requests 50 %, and a container of 30 % passes the head. */
 static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_container **ret_old,
                                                struct nm_policy_container **ret_large)
 {
@@ -74,7 +74,7 @@ static void test_passers_give_way_when_their_time_is_over(void **state)
     struct nm_policy_container *old, *large, *small = with_passer(n, &old, &large);
     uint64_t due;
 
-    /* As long as it couldn't start anyhow, its clock stands still. */
+    /* While the head couldn't start in any case, its time doesn't count. */
     for (int i = 0; i < 60; i++) {
         node_sample(n);
         assert_left_alone(n, small);
@@ -91,7 +91,7 @@ static void test_passers_give_way_when_their_time_is_over(void **state)
         node_sample(n);
         if (node_count(n, NM_ACTION_KILL) > 0)
             break;
-        assert_int_equal(n->verdict.n_actions, 0); /* none passes any more */
+        assert_int_equal(n->verdict.n_actions, 0); /* further containers don't pass */
         assert_true(n->in.now_usec < due + SECONDS(60));
     }
     assert_in_range(n->in.now_usec, due + SECONDS(60), due + SECONDS(60) + PERIOD_USEC);
@@ -154,7 +154,7 @@ static void test_who_may_not_pass(void **state)
     (void)node_queue(n, O, 50, 60);
     master = node_queue(n, O, 5, 5);
     master->exempt = true;
-    busy = node_queue(n, O, 5, 30); /* 10 + 60 + 30 */
+    busy = node_queue(n, O, 5, 30); /* 10 + 60 + 30 of CPU */
     calm = node_queue(n, O, 5, 20);
     node_sample(n);
     assert_left_alone(n, master);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Taking back: thresholds, the ladder, settling, budget, breaker, deadlines. */
+/* Preemption: thresholds, the order of measures, settling, budget, breaker, deadlines. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -16,7 +16,7 @@ static void test_memory_over_beta_kills_the_latest(void **state)
                    *young = node_run(n, O, 15, 10);
     const struct nm_policy_action *a;
 
-    node_sample(n); /* 95: at beta is not over */
+    node_sample(n); /* 95 is at beta, not over it */
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 60.5, 10);
     node_sample(n);
@@ -86,8 +86,8 @@ static void test_settling_after_a_kill(void **state)
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_enter(n, young, NM_KILLING);
     node_use(g, 76, 10);
-    /* As long as it lives, nobody else is taken: 116 - 20 would be over, too, but that may still
-     * change. */
+    /* While the victim is ending, there is no other victim. The rest of 116 - 20 would be over beta, too, but it may
+     * still change. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
@@ -98,14 +98,14 @@ static void test_settling_after_a_kill(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_pressure(n); /* is no periodic sample */
+    node_pressure(n); /* not a periodic sample */
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_action(n, old, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* Halfway between beta and the end there is no time for two samples: one that was taken after the victim
- * had gone will do, and not before. */
+/* Halfway between beta and the limit the policy doesn't wait for two samples. One sample that was taken after the
+ * victim's end is enough, but an earlier one isn't. */
 static void test_no_settling_at_the_brink(void **state)
 {
     struct node *n = *state;
@@ -119,7 +119,7 @@ static void test_no_settling_at_the_brink(void **state)
     node_pressure(n);
     assert_left_alone(n, old);
     node_remove(n, young);
-    node_change(n); /* it is gone; the sample is from before */
+    node_change(n); /* the victim is gone, but the sample is older */
     assert_left_alone(n, old);
     n->in.now_usec += 100 * NM_USEC_PER_MSEC;
     node_pressure(n);
@@ -136,7 +136,7 @@ static void test_stuck_victim_is_given_up(void **state)
     node_sample(n);
     assert_action(n, stuck, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     node_enter(n, stuck, NM_KILLING);
-    for (int i = 0; i < 4; i++) { /* 12 s; then two samples to settle, which are the 4th and 5th */
+    for (int i = 0; i < 4; i++) { /* 12 s, then two samples to settle: the 4th and the 5th */
         node_sample(n);
         assert_left_alone(n, other);
     }
@@ -150,7 +150,7 @@ static void test_the_already_dying_are_credited(void **state)
     struct nm_policy_container *dying = node_run(n, O, 20, 10), *o = node_run(n, O, 20, 10);
 
     (void)node_run(n, G, 60, 10);
-    node_enter(n, dying, NM_KILLING); /* by a person */
+    node_enter(n, dying, NM_KILLING); /* killed by a person */
     node_sample(n);
     assert_left_alone(n, o);
 }
@@ -165,11 +165,11 @@ static void test_reclaim_before_kill(void **state)
     n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 1);
-    /* Down to alpha: 97 - 80. It is tried only once. */
+    /* The amount is the excess over alpha: 97 - 80. There is one attempt only. */
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 17 * PERCENT_MEMORY);
     node_obey(n);
-    /* It brought nothing. */
+    /* The reclaim had no effect. */
     node_sample(n);
     assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
     node_sample(n);
@@ -177,7 +177,8 @@ static void test_reclaim_before_kill(void **state)
     assert_left_alone(n, g);
 }
 
-/* Swapping takes its time, which is not to be somebody's end; but it may hang. */
+/* The policy waits for a reclaim before it kills, since swapping is slow. The wait is limited, since a reclaim may
+ * hang. */
 static void test_reclaim_at_work(void **state)
 {
     struct node *n = *state;
@@ -190,7 +191,7 @@ static void test_reclaim_at_work(void **state)
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     node_obey(n);
     paused->reclaiming = true;
-    for (int i = 0; i < 4; i++) { /* 12 s: from the fourth on it is not waited for */
+    for (int i = 0; i < 4; i++) { /* 12 s; the fourth sample ends the wait */
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
         assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
@@ -207,7 +208,7 @@ static void test_reclaim_is_bounded_by_swap(void **state)
     (void)node_run(n, G, 60, 10);
     n->settings.can_reclaim = true;
     n->in.node.swap_free_bytes = 1 * PERCENT_MEMORY;
-    node_sample(n); /* 4 over: swap holds 1 of it */
+    node_sample(n); /* 4 over beta; swap has room for 1 of it */
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 1 * PERCENT_MEMORY);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -240,11 +241,11 @@ static void test_cpu_needs_samples_in_a_row(void **state)
         assert_int_equal(n->verdict.n_actions, 0);
     }
     node_use(g, 10, 50);
-    node_sample(n); /* not over: begins anew */
+    node_sample(n); /* not over beta: the count begins anew */
     node_use(g, 10, 60);
     for (int i = 0; i < 3; i++) {
         node_sample(n);
-        node_pressure(n); /* doesn't count */
+        node_pressure(n); /* not a periodic sample, so not counted */
         node_change(n);
         assert_int_equal(n->verdict.n_actions, 0);
     }
@@ -300,7 +301,7 @@ static void test_cpu_settles_and_counts_anew(void **state)
         node_sample(n);
     assert_action(n, young, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
     node_obey(n);
-    /* The other one takes what came free. */
+    /* The other opportunistic container uses the CPU that became free. */
     node_use(young, 10, 0);
     node_use(old, 10, 39);
     do {
@@ -371,7 +372,7 @@ static void test_minimum_run_time(void **state)
     assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over,
                      NM_PASSED_MIN_RUNTIME);
     node_obey(n);
-    /* Where no other will do, it goes, too. */
+    /* If no other victim suffices, a container within its minimum run time is killed, too. */
     node_use(g, 90, 10);
     node_sample(n);
     node_sample(n);
@@ -406,7 +407,7 @@ static void test_pause_deadline(void **state)
     node_obey(n);
     assert_int_equal(n->verdict.wake_usec, g->pause_deadline_usec);
 
-    /* Even without a sample: nobody is hurt by it. */
+    /* The end of a person's pause needs no sample, since no container is killed for it. */
     n->in.now_usec = g->pause_deadline_usec;
     n->in.node.valid = false;
     node_change(n);
@@ -432,13 +433,13 @@ static void test_deadline_waits_for_a_sample(void **state)
 static void test_growth_between_samples(void **state)
 {
     static const struct {
-        double in_use, grown; /* percent of the capacity; beta is 95 */
+        double in_use, grown; /* percent of the capacity, with beta at 95 */
         enum nm_growth want;
     } cases[] = {
         {50, 0, NM_GROWTH_SMALL},   {50, 1.5, NM_GROWTH_SMALL},  {50, 1.6, NM_GROWTH_LARGE},
         {50, 45, NM_GROWTH_LARGE},  {50, 45.1, NM_GROWTH_CROSSES}, {94, 1, NM_GROWTH_SMALL},
         {94, 1.1, NM_GROWTH_CROSSES}, {95, 0, NM_GROWTH_SMALL},  {95, 0.01, NM_GROWTH_CROSSES},
-        /* over it already: no crossing, and what was decided on it is at work */
+        /* use is over beta already: there is no crossing, and earlier decisions are in progress */
         {96, 1, NM_GROWTH_SMALL},   {96, 2, NM_GROWTH_LARGE},
     };
     const struct node *n = *state;

@@ -59,7 +59,7 @@ static void print_round(const struct world *w)
            nm_reason_name(w->verdict.guaranteed_hold), nm_reason_name(w->verdict.preempt_hold));
 }
 
-/* The same views from behind must lead to the same actions. */
+/* Passes the views in reverse order: the actions must be the same. */
 static const char *check_order_independence(struct world *w, struct nm_policy *twin)
 {
     struct nm_policy_container *backwards[WORLD_MAX];
@@ -103,8 +103,9 @@ static const char *one_round(struct world *w, struct oracle *o, struct oracle_pa
     return r;
 }
 
-/* After calm: whatever waited has had its turn, unless it waits for a person. The last round's actions are carried out:
- * who was shed in it waits no longer, and whether it had to be is the oracle's concern. */
+/* After calm, each queued container must have been admitted, except those that a person paused. The actions of the
+ * last round are applied first: a container that was shed in it is no longer queued, and the oracle judges whether
+ * it had to be shed. */
 static const char *check_calm(const struct world *w)
 {
     for (size_t i = 0; i < WORLD_MAX; i++) {
@@ -136,7 +137,7 @@ static const char *history(struct world *w, struct nm_policy *twin)
 {
     struct oracle_passing passing = {0};
     struct oracle_starts starts = {0};
-    /* a sleep before its first round is none that it has seen */
+    /* A sleep before the first round doesn't count as a sleep that the policy has seen. */
     struct oracle o = {.awake_samples = UINT32_MAX / 2, .suspended = UINT64_MAX - NM_USEC_PER_SEC};
     const char *r = NULL;
     unsigned rounds = 20 + (unsigned)world_below(w, 2 * ROUNDS);
@@ -186,7 +187,7 @@ static bool run(uint64_t seed, struct totals *t)
     return r == NULL;
 }
 
-/* Only other parts of nmd use these. */
+/* Returns true for reasons that only other parts of nmd use. */
 static bool foreign(enum nm_reason r)
 {
     return r == NM_REASON_NONE || r == NM_REASON_LARGER_THAN_NODE || r == NM_REASON_QUEUE_FULL ||
@@ -194,7 +195,7 @@ static bool foreign(enum nm_reason r)
            r == NM_REASON_OWNER;
 }
 
-/* A world in which something never happens proves nothing about it. */
+/* Prints the totals, and fails if some event never happened: such a test would prove nothing about it. */
 static bool report(const struct totals *t)
 {
     bool all = true;

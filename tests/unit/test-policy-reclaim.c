@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory of running containers goes to swap before they are killed, if that is likely to do. */
+/* Memory of running containers is swapped out before a kill if this is likely to suffice. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* A node just over beta, on which a running one's memory may be reclaimed at 100 MiB/s. */
+/* Makes a node just over beta, on which memory of running containers may be reclaimed at 100 MiB/s. */
 static struct nm_policy_container *just_over(struct node *n, struct nm_policy_container **ret_young)
 {
     struct nm_policy_container *old = node_run(n, O, 16, 10);
@@ -27,14 +27,14 @@ static void test_the_running_are_asked_before_a_kill(void **state)
     struct nm_policy_container *young, *old = just_over(n, &young);
 
     node_sample(n);
-    /* 96 - 95, and an eighth of the way to alpha. */
+    /* The amount is the excess over beta (96 - 95) plus an eighth of the way to alpha. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, young, NM_ACTION_RECLAIM, NM_REASON_RUNNING_MEMORY);
     assert_in_range(node_action(n, young)->predicted.memory_bytes, 287 * NM_MIB, 288 * NM_MIB);
     assert_int_equal(node_action(n, young)->within_usec, SECONDS(5));
     young->reclaiming = true;
     young->reclaimed_usec = n->in.now_usec;
-    node_pressure(n); /* at work */
+    node_pressure(n); /* the reclaim is in progress */
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
     young->reclaiming = false;
@@ -42,11 +42,11 @@ static void test_the_running_are_asked_before_a_kill(void **state)
     node_pressure(n);
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.preempt_hold, NM_REASON_NONE);
-    /* What it has in swap may still come back. */
+    /* Swapped memory still counts, since it may come back. */
     young->swapped_bytes = 2 * PERCENT_MEMORY;
     node_change(n);
     assert_int_equal(n->verdict.used.memory_bytes, 96 * PERCENT_MEMORY);
-    /* It does: what was of no use is not done again. */
+    /* The memory comes back: the reclaim had no effect and is not repeated. */
     node_use(young, 16, 10);
     old->reclaimed_usec = n->in.now_usec;
     node_sample(n);
@@ -55,7 +55,7 @@ static void test_the_running_are_asked_before_a_kill(void **state)
     assert_left_alone(n, old);
 }
 
-/* Too little came of it: the kill waits for nothing more. */
+/* The reclaim has freed too little: the kill follows without further delay. */
 static void test_a_kill_follows_a_reclaim_in_vain(void **state)
 {
     struct node *n = *state;
@@ -69,7 +69,7 @@ static void test_a_kill_follows_a_reclaim_in_vain(void **state)
     assert_left_alone(n, old);
 }
 
-/* It hangs: its time is over all the same. */
+/* A reclaim that hangs is given up when its time is over. */
 static void test_a_reclaim_is_bounded_in_time(void **state)
 {
     struct node *n = *state;
@@ -85,7 +85,7 @@ static void test_a_reclaim_is_bounded_in_time(void **state)
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* The growth goes on, and would be at the limit before the reclaim is done. */
+/* Memory keeps growing and would reach the limit before the reclaim is done. */
 static void test_growth_overtakes_a_reclaim(void **state)
 {
     struct node *n = *state;
@@ -97,10 +97,10 @@ static void test_growth_overtakes_a_reclaim(void **state)
     young->reclaiming = true;
     young->reclaimed_usec = n->in.now_usec;
     node_use(g, 64.1, 10);
-    node_pressure(n); /* 0.4 in a second, and 3.9 are left */
+    node_pressure(n); /* growth of 0.4 per second, with 3.9 left */
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 65, 10);
-    node_pressure(n); /* 4 in a second, and 3 are left */
+    node_pressure(n); /* growth of 4 per second, with 3 left */
     assert_action(n, young, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
@@ -122,16 +122,16 @@ static void test_no_reclaim_that_can_not_do(void **state)
         assert_int_equal(nm_policy_new(&n->policy), 0);
         assert_int_equal(nm_policy_reserve(n->policy, NODE_MAX, 4), 0);
         switch (i) {
-        case 0: break; /* but this does */
+        case 0: break; /* in this case alone a reclaim suffices */
         case 1: n->settings.reclaim_usec = 0; break;
         case 2: n->settings.can_reclaim = false; break;
-        case 3: n->settings.reclaim_usec = SECONDS(2); break; /* 2.9 at 1 in a second */
-        case 4: /* nothing known: as if it were slow */
+        case 3: n->settings.reclaim_usec = SECONDS(2); break; /* 2.9 are needed, at 1 per second */
+        case 4: /* an unknown speed counts as a low one */
             n->in.reclaim_bytes_per_sec = 0;
             n->settings.reclaim_usec = SECONDS(4);
             break;
-        case 5: n->in.node.swap_free_bytes = 5 * PERCENT_MEMORY; break; /* twice as much is wanted */
-        case 6: /* half of it is too little, the rest has the other one */
+        case 5: n->in.node.swap_free_bytes = 5 * PERCENT_MEMORY; break; /* twice as much free swap is required */
+        case 6: /* half of its memory is too little, and the other container is exempt */
             old->exempt = true;
             node_use(young, 5, 10);
             n->system_memory = 11;

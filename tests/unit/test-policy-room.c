@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who gets what came free: paused containers that go on, and room that is made for guaranteed ones. */
+/* Use of freed resources: paused containers are resumed, and room is made for guaranteed containers. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -24,7 +24,7 @@ static void test_resume_in_order_of_arrival(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
     node_use(g, 10, 60);
     node_sample(n);
-    /* 60 + 20 is alpha, and 30 wouldn't fit; the third doesn't overtake. */
+    /* 60 + 20 reaches alpha, and another 30 wouldn't fit. The third container doesn't overtake the second one. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, first, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_int_equal(node_action(n, first)->predicted.cpu_millicores, 20 * PERCENT_CPU);
@@ -41,8 +41,7 @@ static void test_resume_in_order_of_arrival(void **state)
     assert_left_alone(n, person);
 }
 
-/* The figure of the sample doesn't show the resumed one yet: it must not be overlooked in the next
- * rounds. */
+/* The sample doesn't contain the use of the resumed container yet: the next rounds must add it. */
 static void test_resume_is_remembered(void **state)
 {
     struct node *n = *state;
@@ -57,7 +56,7 @@ static void test_resume_is_remembered(void **state)
     node_obey(n);
     node_change(n);
     assert_left_alone(n, second);
-    node_use(first, 5, 10); /* seen for a part of the interval only */
+    node_use(first, 5, 10); /* it ran for a part of the interval only */
     node_sample(n);
     assert_left_alone(n, second);
 }
@@ -76,7 +75,7 @@ static void test_pause_is_not_undone_at_once(void **state)
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
     }
-    /* At once when there is room, but not before the pause has settled. */
+    /* The container is resumed as soon as there is room, but not before the pause has settled. */
     node_use(g, 10, 50);
     node_sample(n);
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
@@ -109,16 +108,16 @@ static void test_resume_before_admission(void **state)
     node_use(g, 10, 50);
     queued = node_queue(n, O, 5, 10);
     node_sample(n);
-    /* 50 + 40 + 10 is over beta: the paused one goes on, the new one waits. */
+    /* 50 + 40 + 10 is over beta: the paused container is resumed, and the queued one waits. */
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, queued);
-    /* And if it can't go on yet, its room is not given away: 60 + 10 would fit, but then 40 would
-     * have to wait on. */
+    /* The room of a container that can't be resumed yet is not given away. 60 + 10 would fit, but the paused
+     * container with 40 would have to wait longer. */
     node_use(g, 10, 60);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
     assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
-    /* A person's pause claims nothing. */
+    /* A container that a person paused has no claim on CPU. */
     paused->user_paused = true;
     node_sample(n);
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
@@ -133,7 +132,7 @@ static void test_hog_alone_is_let_go_again(void **state)
     n->in.now_usec += SECONDS(30);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    /* Others aren't kept out by what it once used. */
+    /* The former use of a paused container doesn't keep others waiting. */
     small = node_queue(n, O, 5, 10);
     node_change(n);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -164,7 +163,7 @@ static void test_promoted_while_paused(void **state)
     assert_left_alone(n, v);
 }
 
-/* Draining stops admissions; what has begun may end. */
+/* Draining stops admissions. Paused containers are resumed, since they have begun. */
 static void test_resume_while_draining(void **state)
 {
     struct node *n = *state;
@@ -181,16 +180,16 @@ static void test_no_resume_into_full_memory(void **state)
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 95, 10), *o = node_paused(n, 1, 10);
 
-    o->exempt = true; /* so that it isn't killed for memory */
+    o->exempt = true; /* so that the policy doesn't kill it for memory */
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    node_use(g, 90, 10); /* over alpha, but it takes no more memory than it holds already */
+    node_use(g, 90, 10); /* over alpha, but a resume takes no more memory than the container holds already */
     node_sample(n);
     assert_action(n, o, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-/* What was pushed out of a frozen one comes back when it runs: resumed too early, it would take use
- * over beta again, and be killed for it. */
+/* Swapped memory of a paused container comes back after a resume. An early resume would raise use over beta again
+ * and lead to a kill. */
 static void test_no_resume_without_room_for_its_swap(void **state)
 {
     struct node *n = *state;
@@ -199,9 +198,9 @@ static void test_no_resume_without_room_for_its_swap(void **state)
     paused->request.memory_bytes = 30 * PERCENT_MEMORY;
     paused->swapped_bytes = 13 * PERCENT_MEMORY;
     later = node_paused(n, 1, 1);
-    node_sample(n); /* 84 in use, and 13 come back */
+    node_sample(n); /* 84 in use, and 13 will come back */
     assert_left_alone(n, paused);
-    assert_left_alone(n, later); /* in order of arrival */
+    assert_left_alone(n, later); /* resumes follow the order of arrival */
     node_use(g, 76, 10);
     node_sample(n);
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
@@ -209,7 +208,7 @@ static void test_no_resume_without_room_for_its_swap(void **state)
     assert_action(n, later, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
 }
 
-/* It isn't in the samples at once, and must not be given away meanwhile. */
+/* Samples don't contain the returning memory at once: it must be reserved until then. */
 static void test_swap_of_the_resumed_is_remembered(void **state)
 {
     struct node *n = *state;
@@ -229,17 +228,18 @@ static void test_swap_of_the_resumed_is_remembered(void **state)
     node_sample(n);
     node_sample(n);
     node_sample(n);
-    node_sample(n); /* 12 s: it may still come */
+    node_sample(n); /* 12 s: the memory may still come back */
     assert_int_equal(n->verdict.used.memory_bytes, 86 * PERCENT_MEMORY);
     assert_int_equal(n->verdict.in_use.memory_bytes, 73 * PERCENT_MEMORY);
     assert_left_alone(n, next);
-    node_sample(n); /* 15 s: nobody has missed it */
+    node_sample(n); /* 15 s: the reservation ends */
     assert_int_equal(n->verdict.used.memory_bytes, 73 * PERCENT_MEMORY);
     assert_action(n, next, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, g);
 }
 
-/* Room that was made by swapping somebody out is not there for the next one: both would be back. */
+/* Room that was made by swapping a container out is not available to the next container, since the swapped memory
+ * may come back. */
 static void test_no_admission_into_room_of_the_swapped(void **state)
 {
     struct node *n = *state;
@@ -248,10 +248,10 @@ static void test_no_admission_into_room_of_the_swapped(void **state)
     g->request = (struct nm_resources){70 * PERCENT_MEMORY, 85 * PERCENT_CPU};
     paused->request.memory_bytes = 60 * PERCENT_MEMORY;
     paused->swapped_bytes = 30 * PERCENT_MEMORY;
-    paused->user_paused = true; /* no claim on CPU, but the memory is its own all the time */
+    paused->user_paused = true; /* a person's pause has no claim on CPU, but keeps its claim on memory */
     o = node_queue(n, O, 16, 1);
     node_use(g, 40, 10);
-    node_sample(n); /* 50 in use + 16 + 30 of the paused */
+    node_sample(n); /* 50 in use, 16 requested, and 30 of the paused container */
     assert_left_alone(n, o);
     assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
     assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
@@ -260,7 +260,7 @@ static void test_no_admission_into_room_of_the_swapped(void **state)
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-/* Its limit doesn't let in more than its request, whatever is out there. */
+/* The memory limit bounds the returning memory to the request, whatever is in swap. */
 static void test_swap_comes_back_up_to_the_limit(void **state)
 {
     struct node *n = *state;
@@ -288,7 +288,7 @@ static void test_room_takes_what_is_needed(void **state)
     node_sample(n);
     g = node_queue(n, G, 30, 40);
     node_change(n);
-    /* Memory: 80 + 30 - 95 = 15, one dies. CPU: 80 + 40 - 20 - 95 = 5, one more is paused. */
+    /* Memory: 80 + 30 - 95 = 15, so one container is killed. CPU: 80 + 40 - 20 - 95 = 5, so another one is paused. */
     assert_int_equal(n->verdict.n_actions, 2);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_action(n, o[2], NM_ACTION_PAUSE, NM_REASON_ROOM_FOR_GUARANTEED);
@@ -296,7 +296,7 @@ static void test_room_takes_what_is_needed(void **state)
     assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g);
     assert_reason(n->verdict.guaranteed_hold, NM_REASON_WAITING_FOR_VICTIMS);
 
-    /* While they go, nobody else is taken. */
+    /* There are no further victims while these are ending. */
     node_enter(n, o[3], NM_KILLING);
     node_enter(n, o[2], NM_PAUSING);
     node_change(n);
@@ -308,7 +308,7 @@ static void test_room_takes_what_is_needed(void **state)
     o[2]->pause_deadline_usec = n->in.now_usec + SECONDS(600);
     o[2]->last_cpu_millicores = o[2]->measured.cpu_millicores;
     node_change(n);
-    /* In the very round in which the last one is gone. */
+    /* The guaranteed container is admitted in the same round in which the last victim is gone. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
@@ -321,8 +321,8 @@ static void test_room_for_several(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_run(n, O, 20, 1);
     node_sample(n);
-    g[0] = node_queue(n, G, 30, 1); /* 15 short: o[3] */
-    g[1] = node_queue(n, G, 30, 1); /* 45 short in all: o[2] and o[1] more */
+    g[0] = node_queue(n, G, 30, 1); /* 15 too little: o[3] is the victim */
+    g[1] = node_queue(n, G, 30, 1); /* 45 too little in all: o[2] and o[1] are victims, too */
     node_change(n);
     assert_int_equal(node_count(n, NM_ACTION_KILL), 3);
     assert_left_alone(n, o[0]);
@@ -351,7 +351,7 @@ static void test_room_that_cannot_be_had(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     node_obey(n);
     node_change(n);
-    /* 30 + 90 is over, but there is nobody left. */
+    /* 30 + 90 is over beta, but no victim is left. */
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
 
@@ -368,7 +368,7 @@ static void test_room_credits_reservations(void **state)
     node_sample(n);
     g = node_queue(n, G, 30, 1);
     node_change(n);
-    /* U is 90, as reserved: one reservation given up is enough. */
+    /* U is 90, all of it reserved: giving up one reservation is enough. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     (void)g;
@@ -401,7 +401,7 @@ static void test_room_in_plain_yarn(void **state)
     node_sample(n);
     g = node_queue(n, G, 10, 40);
     node_change(n);
-    /* CPU: 90 + 40 - 100 = 30, and pausing is off. */
+    /* CPU: 90 + 40 - 100 = 30, and pausing is disabled. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
     node_obey(n);
@@ -432,7 +432,8 @@ static void test_no_room_is_made_blindly(void **state)
 
 /* ---- a node that is to be smaller ------------------------------------------------------------ */
 
-/* Nobody has to go for it, and who is paused goes on; less is given out of the queue, and again more afterwards. */
+/* No container is killed for a smaller offer, and paused ones are resumed. Fewer queued containers are admitted
+ * until the offer grows again. */
 static void test_a_smaller_offer(void **state)
 {
     struct node *n = *state;

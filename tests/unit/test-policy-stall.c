@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The guard against stalls: guaranteed containers that wait for CPUs because of opportunistic ones. */
+/* The stall guard: guaranteed containers that wait for CPUs because of opportunistic ones. */
 
 #include "tests/unit/policy-fixture.h"
 
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* A node that nobody's use of CPU troubles, so that only stalls can. */
+/* Sets up a node on which use of CPU causes no action, so that only stalls do. */
 static int guarded_setup(void **state)
 {
     struct node *n;
@@ -22,7 +22,7 @@ static int guarded_setup(void **state)
     return 0;
 }
 
-/* One sample in which g waited for that share of the time. */
+/* Takes one sample in which g waited for CPU during that share of the time. */
 static void stall(struct node *n, struct nm_policy_container *g, uint32_t permille)
 {
     g->stall_known = true;
@@ -45,15 +45,15 @@ static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 0);
 
-    stall(n, g, 20); /* its own: nothing opportunistic was at work */
+    stall(n, g, 20); /* the base: no opportunistic container used CPU */
     stall(n, g, 30);
     use(n, o, 70);
-    for (int i = 0; i < 10; i++) { /* within the margin */
+    for (int i = 0; i < 10; i++) { /* within the margin above the base */
         stall(n, g, 75);
         assert_false(squeezed(n));
     }
     stall(n, g, 200);
-    assert_false(squeezed(n)); /* once is not enough */
+    assert_false(squeezed(n)); /* one sample is not enough */
     stall(n, g, 250);
     assert_int_equal(n->verdict.squeeze_millicores, 35 * PERCENT_CPU);
     assert_reason(n->verdict.squeeze_reason, NM_REASON_GUARANTEED_STALLED);
@@ -62,7 +62,7 @@ static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
     assert_in_range(n->verdict.stall_base_permille, 20, 30);
     assert_int_equal(n->verdict.n_actions, 0);
     use(n, o, 70);
-    stall(n, g, 150); /* not enough yet */
+    stall(n, g, 150); /* a squeeze that doesn't suffice yet */
     assert_in_range(n->verdict.squeeze_millicores, 17 * PERCENT_CPU, 18 * PERCENT_CPU);
     for (int i = 0; i < 60 && squeezed(n); i++) {
         use(n, o, 70);
@@ -73,18 +73,18 @@ static void test_a_stall_squeezes_and_its_end_lets_go(void **state)
     assert_null(n->verdict.stall_view);
 }
 
-/* Whether that is its own or not can't be known but by trying. */
+/* Only a squeeze shows whether a stall has causes within the container itself. */
 static void test_a_stall_of_its_own_is_found_out(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *g = node_run(n, G, 10, 30), *o = node_run(n, O, 10, 70);
     unsigned held = 0, began = 0;
 
-    for (int i = 0; i < 1200; i++) { /* an hour */
+    for (int i = 0; i < 1200; i++) { /* one hour */
         bool before = squeezed(n);
 
         use(n, o, 70);
-        stall(n, g, 400 + (uint32_t)i % 3); /* whatever the others do */
+        stall(n, g, 400 + (uint32_t)i % 3); /* independent of the other containers */
         held += squeezed(n);
         began += squeezed(n) && !before;
         if (squeezed(n))
@@ -92,14 +92,14 @@ static void test_a_stall_of_its_own_is_found_out(void **state)
     }
     assert_int_equal(began, 1);
     assert_in_range(held, 1, 3);
-    /* What comes on top of it is seen. */
+    /* A stall beyond the container's own is noticed. */
     use(n, o, 70);
     stall(n, g, 480);
     stall(n, g, 480);
     assert_true(squeezed(n));
 }
 
-/* A stall that grows by itself, again and again, costs an experiment each time, ever more seldom. */
+/* Each stall that grows by itself costs one squeeze as an experiment. The experiments become rare. */
 static void test_experiments_in_vain_become_rare(void **state)
 {
     struct node *n = *state;
@@ -116,7 +116,7 @@ static void test_experiments_in_vain_become_rare(void **state)
     assert_in_range(began, 1, 15);
 }
 
-/* The controller finds how much can be borne, and doesn't go to and fro for ever. */
+/* The controller finds how much CPU can be used without a stall, and doesn't oscillate. */
 static void test_it_settles_where_nobody_is_hurt(void **state)
 {
     struct node *n = *state;
@@ -131,7 +131,7 @@ static void test_it_settles_where_nobody_is_hurt(void **state)
         use(n, o, 70);
         own = o->measured.cpu_millicores;
         got += own;
-        /* up to 40 % of the node it feels nothing, beyond that more and more */
+        /* Use of up to 40 % of the node causes no stall, and further use causes an increasing one. */
         stall(n, g, (uint32_t)(nm_sub_u64(own, 40 * PERCENT_CPU) * 10 / PERCENT_CPU));
         stalled += g->stall_permille > 50;
     }
@@ -166,7 +166,7 @@ static void test_who_is_not_heard(void **state)
     struct nm_policy_container *young = node_run(n, G, 10, 10), *unread = node_run(n, G, 10, 10),
                    *other = node_run(n, O, 10, 70);
 
-    young->started_usec = n->in.now_usec; /* who starts up waits for this and that */
+    young->started_usec = n->in.now_usec; /* a starting container also waits for other things than CPU */
     other->stall_known = true;
     for (int i = 0; i < 4; i++) {
         other->stall_permille = 900;
@@ -188,7 +188,7 @@ static void test_who_is_not_heard(void **state)
     }
 }
 
-/* Nobody knows whether a squeeze still serves those who are not there to be asked. */
+/* A squeeze ends when the stalled container has gone, since its benefit can't be measured any more. */
 static void test_it_ends_with_whom_it_served(void **state)
 {
     struct node *n = *state;
@@ -205,8 +205,7 @@ static void test_it_ends_with_whom_it_served(void **state)
     assert_false(squeezed(n));
 }
 
-/* The use of several containers, each measured at an instant of its own, may add up to more than
- * there is. */
+/* The containers are measured at different instants, so that the sum of their use may exceed the capacity. */
 static void test_a_full_node_is_not_over_beta_one(void **state)
 {
     struct node *n = *state;
@@ -219,7 +218,7 @@ static void test_a_full_node_is_not_over_beta_one(void **state)
         assert_false(squeezed(n));
         assert_int_equal(n->verdict.n_actions, 0);
     }
-    /* With a reserve there is more than the capacity, and it can be used. */
+    /* With a reserve the node has more CPU than the capacity, so that use can really be higher. */
     n->settings.reserve.cpu_millicores = 10 * PERCENT_CPU;
     stall(n, g, 0);
     assert_true(squeezed(n));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What has to do with time in taking back: samples and looks, victims that don't get on, sleep. */
+/* Time in preemption: samples and looks, victims that make no progress, system sleep. */
 
 #include "tests/unit/policy-fixture.h"
 
@@ -15,7 +15,7 @@ static void test_looks_are_no_samples(void **state)
     struct nm_policy_container *o = node_run(n, O, 10, 40);
 
     (void)node_run(n, G, 10, 60);
-    for (int i = 0; i < 20; i++) { /* all within one period */
+    for (int i = 0; i < 20; i++) { /* all looks within one sampling period */
         node_look(n, 50 * NM_USEC_PER_MSEC);
         assert_left_alone(n, o);
     }
@@ -27,7 +27,8 @@ static void test_looks_are_no_samples(void **state)
     assert_int_equal(node_action(n, o)->consecutive_samples, 4);
 }
 
-/* Timers make up for a delay, and a look may be one in name only. */
+/* Timers catch up after a delay, so that samples may follow each other quickly. Such samples do not count as full
+ * periods. */
 static void test_samples_in_a_row_take_their_periods(void **state)
 {
     struct node *n = *state;
@@ -97,7 +98,7 @@ static void test_looks_settle_nothing(void **state)
 
 /* ---- what doesn't get on ---------------------------------------------------------------------- */
 
-/* Freed at 4 % of the node each period: it is waited for until it is gone, however long that takes. */
+/* The victim frees 4 % of the node each period. The policy waits until it is gone, however long that takes. */
 static void test_a_shrinking_victim_is_not_stuck(void **state)
 {
     struct node *n = *state;
@@ -110,7 +111,7 @@ static void test_a_shrinking_victim_is_not_stuck(void **state)
     node_enter(n, victim, NM_KILLING);
     for (double left = 70; left > 0; left -= 4) {
         node_use(victim, left, 0);
-        node_use(other, 80 - left, 10); /* the node stays as full as it was */
+        node_use(other, 80 - left, 10); /* use of the node stays constant */
         node_sample(n);
         assert_left_alone(n, other);
     }
@@ -154,12 +155,12 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
     assert_left_alone(n, v);
     assert_int_equal(n->verdict.wake_usec, began + SECONDS(10));
     n->in.now_usec = began + SECONDS(10);
-    n->in.node.valid = false; /* it takes no sample */
+    n->in.node.valid = false; /* this action needs no sample */
     node_change(n);
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS);
     v->freeze_failed_usec = n->in.now_usec;
     node_obey(n);
-    /* Another one is paused now, and not this one again at once. */
+    /* Another container is paused next, since the freeze of this one has just failed. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_left_alone(n, other);
@@ -203,11 +204,12 @@ static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
         node_sample(n);
         assert_left_alone(n, late);
     }
-    node_sample(n); /* and none for the other one */
+    node_sample(n); /* there is no room for the other one */
     assert_action(n, late, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
 }
 
-/* Paused just before it: what settles holds resumes up for longer than the sleep does. */
+/* The container was paused just before the sleep. Settling delays its resume for longer than the time that is
+ * granted after a sleep. */
 static void test_a_sleep_while_it_settles(void **state)
 {
     struct node *n = *state;
@@ -235,7 +237,7 @@ static void test_a_sleep_while_it_settles(void **state)
 
 /* ---- figures that grow old --------------------------------------------------------------------- */
 
-/* One whose use can't be read any more may have grown: what it asked for counts again. */
+/* The use of a container whose files can't be read may have grown: its request counts again. */
 static void test_an_unread_container_counts_in_full(void **state)
 {
     struct node *n = *state;
@@ -246,7 +248,7 @@ static void test_an_unread_container_counts_in_full(void **state)
     assert_int_equal(n->verdict.used.memory_bytes, 5 * PERCENT_MEMORY);
     blind->unread_usec = n->in.now_usec;
     node_sample(n);
-    node_sample(n); /* as old as a sample may be */
+    node_sample(n); /* the maximum age of a sample */
     assert_int_equal(n->verdict.used.memory_bytes, 5 * PERCENT_MEMORY);
     small = node_queue(n, O, 45, 5);
     node_sample(n);
@@ -258,7 +260,7 @@ static void test_an_unread_container_counts_in_full(void **state)
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
 }
 
-/* It used more than it asked for when it was last seen. */
+/* The last known use is above the request: it keeps counting. */
 static void test_an_unread_container_is_not_made_small(void **state)
 {
     struct node *n = *state;
@@ -272,7 +274,8 @@ static void test_an_unread_container_is_not_made_small(void **state)
     assert_int_equal(n->verdict.used.cpu_millicores, 20 * PERCENT_CPU);
 }
 
-/* What can't start here goes back to who can have it run elsewhere; what is the node's own waits on. */
+/* A container that can't start here is given back to its upstream, which can place it elsewhere. A local container
+ * stays queued. */
 static void test_given_back(void **state)
 {
     struct node *n = *state;
@@ -298,7 +301,7 @@ static void test_given_back(void **state)
     assert_ptr_equal(n->verdict.hold_view, ours);
 }
 
-/* Where something runs whose end would let it start it waits longer, but not for ever either. */
+/* A limited container waits longer, but not without limit, while a running container's end could let it start. */
 static void test_given_back_later(void **state)
 {
     struct node *n = *state;
@@ -328,7 +331,7 @@ static void test_not_given_back_at_the_end(void **state)
     n->system_cpu = 99;
     its = node_queue(n, O, 5, 5);
     its->limited = true;
-    for (int i = 0; i < 60; i++) { /* three minutes: six times what it would wait alone */
+    for (int i = 0; i < 60; i++) { /* three minutes: six times the maximum wait on an empty node */
         node_sample(n);
         assert_left_alone(n, its);
     }
@@ -338,7 +341,7 @@ static void test_not_given_back_at_the_end(void **state)
     assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
     assert_in_range(rounds, 10, 12);
     node_remove(n, its);
-    /* and where there is room it starts */
+    /* A container is admitted when there is room. */
     its = node_queue(n, O, 5, 5);
     its->limited = true;
     runs = node_run(n, O, 5, 5);
@@ -354,12 +357,12 @@ static void test_not_given_back_at_the_end(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
 }
 
-/* Another one that starts and ends within seconds, again and again: it is a local user's. */
+/* Starts a small local container after ending the former one. */
 static void start_small(struct node *n, struct nm_policy_container **small)
 {
     if (*small && (*small)->state == NM_RUNNING)
         node_remove(n, *small);
-    n->n = *small ? n->n - 1 : n->n; /* its place is used again */
+    n->n = *small ? n->n - 1 : n->n; /* reuse the place of the former container */
     *small = node_queue(n, O, 20, 5);
     node_sample(n);
     node_obey(n);
@@ -367,7 +370,7 @@ static void start_small(struct node *n, struct nm_policy_container **small)
     node_use(*small, 20, 5);
 }
 
-/* For how many seconds it waits while small ones start every three seconds. */
+/* Returns for how many seconds `its` waits while a small container starts every three seconds. */
 static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_container *its)
 {
     struct nm_policy_container *small = NULL;
@@ -382,7 +385,7 @@ static unsigned waits_beside_small_ones(struct node *n, const struct nm_policy_c
     return 0; /* never */
 }
 
-/* Whoever never fits is passed by all that do, and their starts don't prolong its wait. */
+/* A container that never fits is passed by all that fit. Their starts don't prolong its wait. */
 static void test_given_back_though_others_start(void **state)
 {
     struct node *n = *state;
@@ -398,7 +401,7 @@ static void test_given_back_though_others_start(void **state)
     assert_in_range(waits_beside_small_ones(n, its), 297, 300);
 }
 
-/* One that will fit some day, beside those that pass it: longer, but not for ever. */
+/* A container that will fit later waits longer beside those that pass it, but not without limit. */
 static void test_no_wait_is_endless(void **state)
 {
     struct node *n = *state;

@@ -20,8 +20,7 @@ struct victim {
 #define FEWEST NM_VICTIM_FEWEST_VICTIMS
 #define FAIR NM_VICTIM_APP_FAIR
 
-/* Who holds how many percent; who has worked for how many seconds; of which application;
- * protected */
+/* Percent held; seconds worked; application; protection. */
 #define H(percent) {(percent), 0, 0, false}
 #define W(percent, seconds) {(percent), (seconds), 0, false}
 #define A(percent, app) {(percent), 0, (app), false}
@@ -117,7 +116,7 @@ static void test_candidates_say_why(void **state)
 
 /* ---- squeeze --------------------------------------------------------------------------------- */
 
-/* Opportunistic containers use what they like, within the quota. */
+/* Opportunistic containers use what they wish, within the quota. */
 static void use_within_quota(struct node *n, struct nm_policy_container *o, double wish)
 {
     uint64_t quota = n->verdict.squeeze_millicores, wanted = (uint64_t)(wish * (double)PERCENT_CPU);
@@ -136,7 +135,7 @@ static void test_squeeze_comes_first_and_converges(void **state)
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
     node_use(g, 10, 50);
     node_sample(n);
-    /* 110 %: over once. The middle of 80 and 95, less 50. */
+    /* U is 110 %, over beta once. The quota is the middle of 80 and 95, less 50. */
     assert_int_equal(n->verdict.squeeze_millicores, 375 * PERCENT_CPU / 10);
     assert_int_equal(n->verdict.n_actions, 0);
     quota = n->verdict.squeeze_millicores;
@@ -146,11 +145,11 @@ static void test_squeeze_comes_first_and_converges(void **state)
         assert_int_equal(n->verdict.squeeze_millicores, quota);
         assert_int_equal(n->verdict.n_actions, 0);
     }
-    /* Between alpha and beta it is left alone. */
+    /* Between alpha and beta the quota stays unchanged. */
     node_use(g, 10, 46);
     node_sample(n);
     assert_int_equal(n->verdict.squeeze_millicores, quota);
-    /* The guaranteed one wants less: it is let go at once to where use is in the middle again, and
+    /* When the guaranteed container uses less, the quota is raised at once to the middle of the thresholds, and then
      * lifted. */
     node_use(g, 10, 30);
     use_within_quota(n, o, 60);
@@ -184,7 +183,7 @@ static void test_squeeze_has_a_floor_and_then_freezes(void **state)
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_PAUSE), 2);
     node_obey(n);
-    /* Nothing runs that could be squeezed. */
+    /* No running container could be squeezed. */
     node_change(n);
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);
 }
@@ -207,15 +206,14 @@ static void test_squeeze_holds_admission_and_resume(void **state)
     assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
 }
 
-/* Where the quota's parts are uneven, the sum is not used up; raising it in proportion must not
- * overshoot. */
+/* With uneven parts the quota is not used up. Raising it in proportion must not overshoot. */
 static void test_squeeze_with_uneven_parts(void **state)
 {
     struct node *n = *state;
     struct nm_policy_container *eager = node_run(n, O, 10, 90);
     int over = 0;
 
-    (void)node_run(n, O, 10, 0); /* has the other half, and doesn't use it */
+    (void)node_run(n, O, 10, 0); /* has the other half of the quota and doesn't use it */
     n->settings.can_squeeze = true;
     n->system_cpu = 20;
     for (int i = 0; i < 50; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What users get of memory and turns: each finds something, however much others want. */
+/* Memory and turns of users: each user gets some, however much others use. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void drop(struct nm_quota_account *a)
     nm_quota_account_unref(a);
 }
 
-/* Half, a quarter, an eighth: the twelfth user still gets some. */
+/* Users get a half, a quarter, an eighth and so on: each further user still gets some. */
 static void test_bytes(void **state)
 {
     struct nm_quota_account *users[8], *root;
@@ -60,13 +60,13 @@ static void test_bytes(void **state)
     }
     assert_int_equal(nm_quota_account_bytes(users[0]), 16 * MEGA);
     assert_int_equal(nm_quota_account_bytes(users[1]), 8 * MEGA);
-    root = account(r, 0, true); /* those have a half of their own */
+    root = account(r, 0, true); /* administrators have a half of their own */
     assert_true(nm_quota_account_take(root, 32 * MEGA));
     assert_false(nm_quota_account_take(root, 1));
     for (unsigned i = 0; i < 8; i++)
         drop(users[i]);
     users[0] = account(r, 1000, false);
-    assert_int_equal(take_all(users[0]), 64); /* what is given back can be had again */
+    assert_int_equal(take_all(users[0]), 64); /* returned bytes are available again */
     drop(users[0]);
     drop(root);
     assert_null(nm_quota_free(r));
@@ -89,7 +89,8 @@ static void test_accounts(void **state)
     b = account(r, 8, false);
     assert_ptr_not_equal(a, b);
     nm_quota_account_unref(b);
-    /* An administrator's account is another one: it may have all of its half, others half of theirs. */
+    /* An administrator has a separate account of the same uid. It may take all of the administrators' half, while
+     * ordinary users may take a half of theirs. */
     b = account(r, 7, true);
     assert_ptr_not_equal(a, b);
     assert_true(nm_quota_account_take(b, MEGA / 2));
@@ -111,7 +112,7 @@ static void go(struct nm_turn *t)
     gone[n_gone++] = t;
 }
 
-/* Ten of one user's, and then one of another's: that one is second. */
+/* Ten requests of one user are followed by one of another user: that one is second. */
 static void test_turns(void **state)
 {
     struct nm_turn many[10] = {}, one = {.go = go}, two = {.go = go};
@@ -141,7 +142,7 @@ static void test_turns(void **state)
     for (unsigned i = 4; i < 11; i++)
         assert_ptr_equal(gone[i], &many[i - 1]);
     assert_int_equal(nm_quota_due_usec(r), UINT64_MAX);
-    /* A line that was emptied, from its end, is one that can be joined. */
+    /* An account can queue again after its line was emptied from the end. */
     nm_turn_wait(&one, a);
     nm_turn_cancel(&one);
     nm_turn_cancel(&one);
@@ -161,7 +162,7 @@ static void test_turns(void **state)
     nm_quota_free(r);
 }
 
-/* Who has cost time waits for some times as long; nobody waits for them. */
+/* A user who has cost time waits for a multiple of that time. Other users don't wait for it. */
 static void test_pauses(void **state)
 {
     struct nm_turn one = {.go = go}, two = {.go = go}, three = {.go = go};
@@ -185,7 +186,7 @@ static void test_pauses(void **state)
     assert_int_equal(nm_quota_due_usec(r), 1000 + 20 * NM_RATION_PAUSE);
     nm_turn_wait(&two, b);
     nm_turn_wait(&three, b);
-    assert_false(nm_quota_account_is_free(b, 1000)); /* none overtakes */
+    assert_false(nm_quota_account_is_free(b, 1000)); /* a request doesn't overtake the queued ones of its user */
     n_gone = 0;
     while (nm_quota_next_turn(r, 1001))
         continue;
@@ -208,7 +209,7 @@ static void work_for(uint64_t usec)
         ;
 }
 
-/* What waits for something of its own is counted. */
+/* Time that is spent waiting, such as for a disk, counts. */
 static void test_spent_waiting(void **state)
 {
     const struct nm_spent begun = nm_spent_now();
@@ -221,7 +222,7 @@ static void test_spent_waiting(void **state)
     assert_int_equal(nm_spent_usec(&now, &now), 0);
 }
 
-/* Three others want the same CPU: of a second we have had a part only, and no more is counted. */
+/* Three other processes use the same CPU: only the part of a second that this process ran for counts. */
 static void test_spent_beside_others(void **state)
 {
     struct nm_spent begun, now;

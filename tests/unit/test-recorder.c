@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmd --record: which files it takes, what it tells, and how it ends when there is no more room. */
+/* nmd --record: accepted files, recorded events, and its end when the disk is full. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void end(struct manager_world *w)
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* The look beforehand says what the start would. */
+/* The check in advance reports the same error as the start. */
 static void assert_refused(struct manager_world *w, const char *name, int r, const char *says)
 {
     char *message = NULL;
@@ -98,7 +98,7 @@ static void test_an_earlier_trace(void **state)
 
     fake_tree_write(&w->tree, "empty", "");
     assert_int_equal(nm_manager_check_record(at(w, "empty"), &message), 0);
-    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0); /* it can be made */
+    assert_int_equal(nm_manager_check_record(at(w, "trace"), &message), 0); /* the file can be created */
     assert_false(fake_tree_has(&w->tree, "trace"));
     begin(w);
     end(w);
@@ -125,7 +125,7 @@ static void test_no_room_to_begin(void **state)
     assert_false(nm_events_have_subscribers(w->m->events));
 }
 
-/* What is in the file can be replayed, and nmd goes on. */
+/* The complete lines in the file can be replayed, and nmd keeps running. */
 static void test_no_room_later(void **state)
 {
     struct manager_world *w = *state;
@@ -136,11 +136,11 @@ static void test_no_room_later(void **state)
     w->m->sampled.node_valid = true;
     begin(w);
     assert_int_equal(stat(at(w, "trace"), &st), 0);
-    size = st.st_size; /* the header's; all else is still in memory */
+    size = st.st_size; /* the header; later lines are still in memory */
     limit_files((rlim_t)size + 20);
     nm_act_pause(l, true);
     nm_persist_set_state(l, NM_PAUSED);
-    for (unsigned i = 0; i < 3000; i++) { /* until it is flushed */
+    for (unsigned i = 0; i < 3000; i++) { /* until the buffer is flushed */
         l->c->view.measured.memory_bytes++;
         nm_recorder_sample(w->m->recorder);
     }
@@ -196,9 +196,9 @@ static void test_what_is_told(void **state)
     l->c->view.measured.memory_bytes = 7 * MIB;
     nm_round(w->m, NM_TRIGGER_SAMPLE);
     nm_recorder_sample(w->m->recorder);
-    nm_act_discard(p, NM_EXIT_KILLED); /* of which nothing was told */
+    nm_act_discard(p, NM_EXIT_KILLED); /* its preparation was not recorded */
     manager_world_settle(w);
-    w->m->sampled.node_valid = false; /* nothing that a replay could decide on */
+    w->m->sampled.node_valid = false; /* without a valid sample there is nothing to replay */
     nm_recorder_sample(w->m->recorder);
     w->m->sampled.node_valid = true;
     l->c->view.state = NM_KILLING;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/recovery/recovery.c: what a restarted nmd makes of the journal, of cgroups that outlived the former one, and of
- * what shims have left. The test's own process stands for shims that live.
+ * agent/recovery/recovery.c: a restarted nmd restores containers from the journal, from cgroups that outlived the
+ * former nmd, and from the shims' files. The test's own process stands for live shims.
  */
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static void fill(struct nm_container *c, bool lives)
     c->shim_start_ticks = lives ? own_start_ticks() : 1;
 }
 
-/* With a cgroup, in the journal. */
+/* Adds a container with a cgroup to the journal. */
 static struct nm_live_container *add(struct manager_world *w, const char *name, enum nm_execution_type type,
                                      enum nm_state state,
                                      bool shim_lives)
@@ -119,7 +119,7 @@ static const struct {
     enum nm_state state;
     bool frozen, rerun, graceful;
     enum nm_state after;
-    char freeze; /* what its cgroup.freeze says then */
+    char freeze; /* the content of its cgroup.freeze afterwards */
     bool killed;
 } states[] = {
     {"pausing", NM_OPPORTUNISTIC, NM_PAUSING, .after = NM_PAUSING, .freeze = '1'},
@@ -144,7 +144,7 @@ static void test_states(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(states); i++) {
         struct nm_live_container *l = add(w, states[i].name, states[i].type, states[i].state, true);
 
-        l->events_watch = nm_cgroup_watch_free(l->events_watch); /* this nmd sees nothing of it */
+        l->events_watch = nm_cgroup_watch_free(l->events_watch); /* so that the first nmd does not see the change */
         l->c->rerun = states[i].rerun;
         l->c->kill_deadline_usec = states[i].graceful ? nm_now_usec() + HOUR_USEC : 1;
         l->c->kill_reason = states[i].state == NM_KILLING ? NM_EXIT_KILLED : NM_EXIT_NONE;
@@ -197,7 +197,7 @@ static void test_starts(void **state)
     assert_int_equal(manager_world_find(w, "began")->c->pid, 1000000000);
     assert_int_equal(manager_world_find(w, "began")->c->view.started_usec, 7);
     assert_int_equal(named(w, "began")->view.state, NM_RUNNING);
-    /* its shim is gone, and it has left something */
+    /* its shim is gone, and processes are left */
     assert_true(nm_run_phase_is_killed(manager_world_find(w, "began")->phase));
     assert_int_equal(named(w, "past-gate")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "could-not")->view.state, NM_COMPLETED);
@@ -209,7 +209,7 @@ static void test_starts(void **state)
 
 /* ---- cgroups ----------------------------------------------------------------------------------- */
 
-/* Of the same name, but made by somebody else. */
+/* A cgroup of the same name has another inode: something else created it. */
 static void test_another_cgroup(void **state)
 {
     struct manager_world *w = *state;
@@ -241,7 +241,7 @@ static void test_orphans(void **state)
     kept_cgroups_add(w, "container_e1_1_0001", true, false);
     manager_world_restart(w);
     assert_int_equal(w->m->orphans.n, 2);
-    assert_false(kept_cgroups_has(w, "container_99_000002")); /* nobody was in it */
+    assert_false(kept_cgroups_has(w, "container_99_000002")); /* a cgroup without processes is removed */
     for (size_t i = 0; i < w->m->orphans.n; i++) {
         assert_int_equal(nm_fake_read(w->m->orphans.all[i], "cgroup.freeze", text, sizeof text), 0);
         assert_int_equal(text[0], '0');
@@ -268,7 +268,7 @@ static void remove_journal(struct manager_world *w)
     manager_world_restart(w);
 }
 
-/* The copies beside their shims' records are what is left. */
+/* After the loss of the journal, the copies beside the shims' records remain. */
 static void test_a_lost_journal(void **state)
 {
     struct manager_world *w = *state;
@@ -292,13 +292,13 @@ static void test_a_lost_journal(void **state)
     assert_int_equal(named(w, "of-before")->view.state, NM_COMPLETED);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
     assert_string_equal(named(w, "of-before")->message, "the host was rebooted while it ran");
-    assert_true(has_dir(w, foreign)); /* the journal is no proof that it is nobody's */
+    assert_true(has_dir(w, foreign)); /* without the journal, an unknown directory may belong to a container */
     manager_world_restart(w);
     assert_int_equal(named(w, "runs")->view.state, NM_RUNNING);
     assert_int_equal(named(w, "of-before")->exit_reason, NM_EXIT_LOST);
 }
 
-/* nmd died between the row and the directory. */
+/* nmd died between writing the row and creating the directory. */
 static void test_a_directory_without_a_row(void **state)
 {
     struct manager_world *w = *state;
@@ -322,7 +322,7 @@ static const struct {
     enum nm_state state;
     bool admitted;
     uint64_t inode;
-    const char *lost; /* NULL: it waits on */
+    const char *lost; /* NULL: it stays queued */
     const char *crashed;
 } boots[] = {
     {"waits", NM_SCHEDULED, .crashed = "the host was rebooted while it waited in the queue"},
@@ -334,7 +334,7 @@ static const struct {
     {"killed", NM_KILLING, .admitted = true, .inode = 1, .lost = "the host was rebooted while it was being killed"},
 };
 
-/* In a journal of another boot; its nmd has closed it, or died with it. */
+/* Leaves a journal of another boot. Its nmd has closed it or has crashed. */
 static void leave_journal(struct manager_world *w, bool crashed)
 {
     struct nm_store_opened opened;
@@ -370,7 +370,7 @@ static void leave_journal(struct manager_world *w, bool crashed)
         nm_store_free(store);
 }
 
-/* By one that dies: a store that is in use is closed by nobody. */
+/* Leaves a journal whose nmd crashed: a store that is in use is not closed by a process that dies. */
 static void leave_journal_in_a_crash(struct manager_world *w)
 {
     int status;
@@ -416,7 +416,7 @@ static void test_a_reboot(void **state)
         assert_int_equal(named(w, "ended")->exit_reason, NM_EXIT_EXITED);
         assert_true(named(w, "ended")->finished_usec <= nm_now_usec());
     }
-    manager_world_restart(w); /* and it is told once */
+    manager_world_restart(w); /* the end is kept once */
     assert_int_equal(named(w, "ended")->exit_code, 5);
 }
 

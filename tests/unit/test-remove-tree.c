@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/remove-tree.h: trees as somebody may leave them who doesn't want them gone. */
+/* util/remove-tree.h: trees that are built to resist removal. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void test_links_are_not_followed(void **state)
     assert_true(is_there("kept/file"));
 }
 
-/* Deeper than a path can be, and than there are descriptors. */
+/* Makes a tree that is deeper than the longest path and than the number of descriptors. */
 static void test_deep(void **state)
 {
     _cleanup_close_ int fd = dup(top);
@@ -104,7 +104,7 @@ static void test_deep(void **state)
     assert_false(is_there("d"));
 }
 
-/* Names of ours that are there already are in nobody's way. */
+/* Existing entries with the names that remove-tree uses for moves are no obstacle. */
 static void test_moved_names(void **state)
 {
     _cleanup_close_ int fd = dup(top);

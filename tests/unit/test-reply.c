@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Every reply is fed whole, in two pieces at every possible place, and byte by byte: the results
- * must be the same. */
+/* Each reply is parsed whole, in two pieces at every possible place, and byte by byte: the results must be the same. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,9 +17,9 @@
 
 static const struct {
     const char *bytes;
-    int end;         /* result after the last byte (DONE may come earlier) */
-    int eof;         /* result of the connection's end */
-    unsigned status; /* when it is complete */
+    int end;         /* the result after the last byte (DONE may come earlier) */
+    int eof;         /* the result when the connection ends */
+    unsigned status; /* valid when the reply is complete */
     const char *body;
 } cases[] = {
     {OK "Content-Length: 5\r\n\r\nhello", NM_REPLY_E_DONE, NM_REPLY_E_DONE, 200, "hello"},
@@ -37,13 +36,13 @@ static const struct {
     {OK "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\n\r\n", NM_REPLY_E_DONE,
      NM_REPLY_E_DONE, 200, "a"},
     {OK "X: y\r\n\r\nuntil the end", 0, NM_REPLY_E_DONE, 200, "until the end"},
-    /* cut short */
+    /* truncated */
     {"", 0, -ECONNRESET, 0, NULL},
     {OK, 0, -ECONNRESET, 0, NULL},
     {OK "Content-Length: 5\r\n\r\nhell", 0, -ECONNRESET, 0, NULL},
     {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 0, -ECONNRESET, 0, NULL},
     {OK "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n", 0, -ECONNRESET, 0, NULL},
-    /* not HTTP, or ambiguous */
+    /* invalid or ambiguous HTTP */
     {"SSH-2.0-OpenSSH_9.2\r\n", -EBADMSG, -EBADMSG, 0, NULL},
     {"HTTP/2 200 OK\r\n", -EBADMSG, -EBADMSG, 0, NULL},
     {"HTTP/1.1 20 OK\r\n", -EBADMSG, -EBADMSG, 0, NULL},
@@ -85,7 +84,7 @@ static int gather(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Feeds each piece from memory of just its size, so that a sanitizer sees any look beyond it. */
+/* Feeds each piece from memory of its exact size, so that a sanitizer finds any read beyond it. */
 static int feed(struct nm_reply *r, const char *data, size_t n)
 {
     char *copy = malloc(n ? n : 1);
@@ -152,7 +151,7 @@ static void test_bounds(void **state)
     assert_int_equal(nm_reply_feed(&r, OK, strlen(OK)), 0);
     for (int i = 0; i <= NM_REPLY_LINE_MAX && e == 0; i++)
         e = nm_reply_feed(&r, "a", 1);
-    assert_int_equal(e, 0); /* one more than a line may have: it could still be its CR */
+    assert_int_equal(e, 0); /* one byte over the limit of a line: it could still be the CR */
     assert_int_equal(nm_reply_feed(&r, "a", 1), -E2BIG);
 
     nm_reply_init(&r, gather, &s);
@@ -163,7 +162,7 @@ static void test_bounds(void **state)
     assert_int_equal(nm_reply_feed(&r, "A: b\r\n", 6), -E2BIG);
 }
 
-/* A stream that follows a log for hours has any number of chunks. */
+/* A reply that follows a log for hours has any number of chunks. */
 static void test_endless_chunks(void **state)
 {
     struct sink s = {0};
@@ -180,7 +179,7 @@ static void test_endless_chunks(void **state)
     assert_int_equal(nm_reply_feed(&r, "0\r\n\r\n", 5), NM_REPLY_E_DONE);
 }
 
-/* A number, or as if it wasn't there: the answer is as good without it. */
+/* A header for the log's position is a number, or is ignored: the answer is useful without it. */
 static void test_log_position(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Request bodies: what is taken, and the exact words with which everything else is refused. */
+/* Request bodies: which ones are accepted, and the exact error messages for all others. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,7 +173,7 @@ static void test_long_value_is_shortened(void **state)
     struct nm_problem p = {};
 
     (void)state;
-    /* two bytes a character: the cut must not fall into one */
+    /* The characters have two bytes each: the text must not be cut within one. */
     for (int i = 0; i < 300; i++)
         strcat(body, "\xc3\xa4");
     strcat(body, "\"]}");
@@ -199,7 +199,7 @@ static void test_deep_nesting(void **state)
                         "most that is allowed.");
 }
 
-/* Refused by what they would become, which for all but the first is little of a text. */
+/* These bodies are refused for the memory that their JSON would need, although most of the texts are small. */
 static void test_bombs(void **state)
 {
     static const struct {
@@ -334,7 +334,7 @@ static void test_drain_defaults(void **state)
     json_t *body;
 
     (void)state;
-    assert_int_equal(nm_messages_parse_body("", 0, &body, &p), 0); /* no body is an empty one */
+    assert_int_equal(nm_messages_parse_body("", 0, &body, &p), 0); /* a missing body counts as an empty one */
     assert_int_equal(nm_messages_parse_drain(body, &d, &p), 0);
     json_decref(body);
     assert_true(d.deadline_usec == UINT64_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A container that its owner has run again, on a whole manager with real journal, shims and commands. Who is reached by
- * the end of the former run, the suites on real cgroups have: the fake ones keep nobody.
+ * A container that its owner runs again, on a whole manager with real journal, shims and commands. The suites on real
+ * cgroups test which processes the end of the former run kills, since fake cgroups have no members.
  */
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static int rerun(struct manager_world *w, const struct nm_rerun *r)
     return nm_manager_rerun(w->m, OWNER, ID, r, &p);
 }
 
-/* As the kernel would: the fake cgroup's kill reaches nobody. */
+/* Kills the processes in the kernel's place, since the fake cgroup's kill signals no process. */
 static void end_processes(struct manager_world *w, struct nm_live_container *l)
 {
     if (l->c->pid > 0)
@@ -141,7 +141,7 @@ static void test_another_command(void **state)
     (void)nm_subscription_free(subscription);
 }
 
-/* The second run's end is the container's, with its own figures. */
+/* The end of the second run is the end of the container, with the figures of that run. */
 static void test_its_end(void **state)
 {
     static const char *const fails[] = {"/bin/sh", "-c", "exit 3", NULL};
@@ -206,7 +206,7 @@ static void test_draining(void **state)
     assert_false(live(w)->c->rerun);
 }
 
-/* Who ends it while it is being ended for another run has ended it. */
+/* A kill during the end of the former run ends the container. */
 static void test_killed_meanwhile(void **state)
 {
     struct nm_end e = {.code = -105, .message = "its master asked for it"};
@@ -307,7 +307,7 @@ static void test_restart_while_it_ends(void **state)
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
 
-/* It died when the shim's files had gone, and the journal said that it is to run again. */
+/* nmd died when the shim's files had been removed and the journal contained the next run. */
 static void test_death_before_it_was_new(void **state)
 {
     struct manager_world *w = *state;

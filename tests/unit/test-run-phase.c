@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/state/run-phase.h: the phases against a second, independent spelling of their transitions. */
+/* agent/state/run-phase.h: compares the phases with a second, independent table of their transitions. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "agent/state/run-phase.h"
 #include "util/macros.h"
 
-/* One row per phase in the enum's order, one column per phase: may the row become the column? */
+/* One row per phase in the enum's order, one column per phase: 'x' allows the transition from row to column. */
 static const char *const allowed[NM_RUN_PHASE_COUNT] = {
     /*                           n c p g l L s S w W e q a r */
     [NM_RUN_NONE] =             ".x.xx.x.x.....",
@@ -36,7 +36,7 @@ static const char *const allowed[NM_RUN_PHASE_COUNT] = {
     [NM_RUN_REMOVED] =          "..............",
 };
 
-/* How a child ends that sets the phase: 0, or the signal that it died of. */
+/* Returns how a child process that sets the phase ends: 0, or the number of its fatal signal. */
 static int signal_of_setting(enum nm_run_phase from, enum nm_run_phase to)
 {
     enum nm_run_phase phase = from;
@@ -73,7 +73,7 @@ static void test_every_pair(void **state)
     assert_false(nm_run_phase_may_become(NM_RUN_NONE, NM_RUN_PHASE_COUNT));
 }
 
-/* Which phases lead to `to`, over any number of transitions, as a set of bits. */
+/* Returns the set of phases from which `to` can be reached over any number of transitions, as bits. */
 static unsigned all_that_reach(enum nm_run_phase to)
 {
     unsigned reach = 1u << to, before = 0;
@@ -88,7 +88,7 @@ static unsigned all_that_reach(enum nm_run_phase to)
     return reach;
 }
 
-/* A container whose run is stuck in a phase would hold its share of the node for ever. */
+/* Each phase has a way to the end, since a container that is stuck in a phase would hold its resources for ever. */
 static void test_every_phase_leads_out(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_every_phase_leads_out(void **state)
         assert_true(all_that_reach(phase) & 1u << NM_RUN_NONE);
 }
 
-/* What each event makes of each phase; the phase itself where it changes nothing. */
+/* Each event's resulting phase for each phase; the same phase if the event changes nothing. */
 static void test_events(void **state)
 {
     static const struct {
@@ -134,7 +134,7 @@ static void test_events(void **state)
     }
 }
 
-/* Only what has surely run nothing goes back to the queue. */
+/* Only a run that has certainly executed nothing returns to the queue. */
 static void test_emptying(void **state)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup sampler when something that it needs can't be had, and when files aren't as they should be: each time the
- * caller's figures stay as they were or are right, nothing is kept of what failed, and the next sample is whole.
+ * The cgroup sampler when an allocation or open fails, and when files are malformed: each time the caller's figures are
+ * unchanged or right, the failed sample leaves no state, and the next sample is complete.
  */
 
 #include <errno.h>
@@ -63,7 +63,7 @@ ssize_t __wrap_pread(int fd, void *buf, size_t size, off_t offset)
     return interrupts(&pread_interrupted) ? -1 : __real_pread(fd, buf, size, offset);
 }
 
-/* The same, where the compiler checks sizes at run time. */
+/* The variant that _FORTIFY_SOURCE uses. */
 ssize_t __wrap___pread_chk(int fd, void *buf, size_t size, off_t offset, size_t buf_size)
 {
     assert_true(size <= buf_size);
@@ -93,7 +93,7 @@ static void write_memory_files(struct fixture *f)
     fake_tree_write(&f->cgroup, "memory.events", "oom_kill 1\n");
 }
 
-/* How many things a sampler needs. */
+/* Returns how many allocations and opens a sampler needs. */
 static unsigned make_or_fail(struct fixture *f, bool memory_controller)
 {
     unsigned n;
@@ -115,14 +115,14 @@ static void test_no_sampler(void **state)
     struct fixture *f = *state;
 
     write_memory_files(f);
-    assert_int_equal(make_or_fail(f, true), 1 + 1 + 5);      /* itself, cpu.stat and five files of memory */
-    assert_int_equal(make_or_fail(f, false), 1 + 1 + 2 + 1); /* in place of those two pieces of memory, cgroup.procs */
+    assert_int_equal(make_or_fail(f, true), 1 + 1 + 5);      /* the sampler, cpu.stat and five memory files */
+    assert_int_equal(make_or_fail(f, false), 1 + 1 + 2 + 1); /* another allocation and cgroup.procs instead of memory */
     assert_null(nm_cgroup_sampler_free(NULL));
     fake_tree_unlink(&f->cgroup, "cgroup.procs");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), -ENOENT);
 }
 
-/* Four of them, of which half of the pages are the same. */
+/* Writes four processes whose pages are shared by half. */
 static void write_workers(struct fixture *f)
 {
     for (int pid = 10; pid < 14; pid++) {
@@ -152,7 +152,7 @@ static void test_processes_that_cannot_be_read(void **state)
         if (r != 0) {
             assert_int_equal(r, -EMFILE);
             assert_int_equal(c.at_usec, 7);
-        } else { /* without memory to remember them they are read each time */
+        } else { /* without memory for the result, each sample reads them */
             assert_in_range(c.memory_bytes / PAGE, 20000, 80000);
         }
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now + 1, &c), 0);
@@ -161,7 +161,7 @@ static void test_processes_that_cannot_be_read(void **state)
     }
 }
 
-/* Where nobody can look for what is shared, the sum stands. */
+/* If no process can walk the pages, the sum of the processes counts. */
 static void test_no_walk(void **state)
 {
     struct fixture *f = *state;
@@ -227,7 +227,7 @@ static void test_bad_files(void **state)
 
         spoil(f, cases[i].file, cases[i].text);
         assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
-        for (uint64_t now = 1; now <= 2; now++) { /* what failed isn't taken for read */
+        for (uint64_t now = 1; now <= 2; now++) { /* the failed read doesn't count as one */
             r = nm_cgroup_sampler_sample(f->sampler, now, &c);
             if (r != expected)
                 fail_msg("%s, case %zu: %d", cases[i].file, i, r);
@@ -239,7 +239,7 @@ static void test_bad_files(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
 }
 
-/* One number of a whole slice, for those who need nothing else. */
+/* Reads one number of a whole slice, for callers that need nothing else. */
 static void test_single_figures(void **state)
 {
     struct fixture *f = *state;
@@ -285,7 +285,7 @@ static void test_bad_processes(void **state)
     write_process(f, 10, 100, 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 10, &c), 0);
     assert_int_equal(c.memory_bytes / PAGE, 100);
-    /* A statm without a status: the process has ended between the two. */
+    /* statm exists without status: the process ended between the two reads. */
     fake_tree_unlink(&f->proc, "10/status");
     write_statm(f, 10, 100, 900);
     use_cpu(f);
@@ -293,7 +293,7 @@ static void test_bad_processes(void **state)
     assert_int_equal(c.memory_bytes, 0);
 }
 
-/* More than fit into the text that is read at once, with a cut through a number. */
+/* The list is longer than one read, and a read ends within a number. */
 static void test_a_list_of_several_pieces(void **state)
 {
     enum { LINES = 40000 };
@@ -303,7 +303,7 @@ static void test_a_list_of_several_pieces(void **state)
 
     assert_non_null(text);
     for (size_t i = 0; i < LINES; i++)
-        (void)snprintf(text + 7 * i, 8, "%06d\n", 10); /* all of them one process */
+        (void)snprintf(text + 7 * i, 8, "%06d\n", 10); /* the same process on every line */
     fake_tree_write(&f->cgroup, "cgroup.procs", text);
     free(text);
     write_process(f, 10, 1, 0);
@@ -312,7 +312,7 @@ static void test_a_list_of_several_pieces(void **state)
     assert_int_equal(c.memory_bytes / PAGE, LINES);
 }
 
-/* A user in thousands of groups has a status in which all that counts comes late. */
+/* A user in thousands of groups has a status file in which the relevant lines come late. */
 static void test_a_status_with_many_groups(void **state)
 {
     enum { GROUPS = 65536 };
@@ -336,7 +336,7 @@ static void test_a_status_with_many_groups(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1, &c), 0);
     assert_int_equal(c.memory_bytes / PAGE, 500);
-    /* One that ends before what counts is no process without memory. */
+    /* A status file that ends before the relevant lines doesn't mean a process without memory. */
     text[kept] = '\0';
     fake_tree_write(&f->proc, "10/status", text);
     free(text);
@@ -370,7 +370,7 @@ static int start_walk(struct fixture *f, struct nm_pagewalk *w)
     return nm_pagewalk_start(w, f->proc.path, &pid_10, &some_bytes, 1, UINT64_MAX);
 }
 
-/* So that one who reads it waits for a writer, who never comes. */
+/* Makes the reader of this file wait for a writer that never comes. */
 static void hold_up(struct fixture *f)
 {
     char path[128];
@@ -389,17 +389,17 @@ static void test_a_walk_is_killed(void **state)
     hold_up(f);
     assert_int_equal(start_walk(f, &w), 0);
     assert_int_equal(nm_pagewalk_collect(&w, 0, &result), -EAGAIN);
-    assert_int_equal(kill(w.pid, SIGKILL), 0); /* the kernel was out of memory, say */
+    assert_int_equal(kill(w.pid, SIGKILL), 0); /* as the kernel's OOM killer might */
     waitpid_interrupted = 2;
     assert_int_equal(nm_pagewalk_collect(&w, 20000, &result), -EIO);
     assert_int_equal(result.unique_bytes, 77);
     assert_int_equal(w.pid, 0);
-    nm_pagewalk_done(&w); /* there is none */
-    assert_int_equal(start_walk(f, &w), 0); /* and another may begin */
+    nm_pagewalk_done(&w); /* the walk is over already */
+    assert_int_equal(start_walk(f, &w), 0); /* another walk may begin */
     nm_pagewalk_done(&w);
 }
 
-/* Whose sampler holds nothing for shared then: it could hide what is used. */
+/* The sampler counts nothing as shared after a failed walk, since that could hide used memory. */
 static void test_a_samplers_walk_is_killed(void **state)
 {
     struct fixture *f = *state;
@@ -412,7 +412,7 @@ static void test_a_samplers_walk_is_killed(void **state)
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
-    assert_int_equal(c.memory_bytes / PAGE, 20000); /* in doubt it is shared */
+    assert_int_equal(c.memory_bytes / PAGE, 20000); /* the pages count as shared until the walk is done */
     assert_int_equal(kill(last_child, SIGKILL), 0);
     do
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
@@ -427,8 +427,8 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Who gives back gigabytes takes its time to die: so many are left to that. One more is waited for, which is better
- * than a zombie that nobody knows of. */
+/* Freeing gigabytes takes a dying child some time, so that a limited number of children is left to die. Beyond that
+ * number the walk waits for the next one, since it would become a zombie that is never collected. */
 static void test_children_that_are_slow_to_die(void **state)
 {
     struct fixture *f = *state;
@@ -442,7 +442,7 @@ static void test_children_that_are_slow_to_die(void **state)
         nm_pagewalk_done(&w);
     }
     children_are_slow = false;
-    do { /* the next ones look after them */
+    do { /* the next walks collect them */
         assert_int_equal(start_walk(f, &w), 0);
         nm_pagewalk_done(&w);
     } while (has_children() && nm_now_usec() < deadline);

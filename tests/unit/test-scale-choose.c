@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale/choose.h: each reason to stay, the order in which nodes go, and when demand is back. */
+/* nmscale/choose.h: each reason to keep a node, the order in which nodes are given back, and when demand returns. */
 
 #include "nmscale/choose.h"
 #include "tests/unit/scale-world.h"
@@ -64,7 +64,7 @@ static void expect(const struct world *w, const char *node, enum nm_scale_reason
         fail_msg("%s: %s, not %s", node, nm_scale_reason_name(v->reason), nm_scale_reason_name(reason));
 }
 
-/* The nodes to give, in order: "a b". */
+/* Expects these nodes to be given back, in order: "a b". */
 static void expect_given(const struct world *w, const char *names)
 {
     char got[512] = "";
@@ -91,7 +91,7 @@ static void test_time(void **state)
     assert_int_equal(verdict(w, "a")->since_msec, 1000 * SECOND);
 }
 
-/* Used between: its time begins anew. */
+/* The node was used in between: its idle time begins anew. */
 static void test_use_between(void **state)
 {
     struct world *w = *state;
@@ -147,7 +147,7 @@ static void test_states(void **state)
         expect(w, states[i], NM_SCALE_NOT_RUNNING);
 }
 
-/* Each alone makes a node used: REST tells them separately. */
+/* Each of these alone makes a node count as used: REST reports them separately. */
 static void test_in_use(void **state)
 {
     struct world *w = *state;
@@ -177,7 +177,7 @@ static void test_shared_host(void **state)
     look(w, 100 * SECOND);
     choose(w, &rules);
     expect(w, "a", NM_SCALE_SHARED_HOST);
-    expect_given(w, "b"); /* its old entry is no other node */
+    expect_given(w, "b"); /* the old entry for it doesn't count as another node */
 }
 
 static void test_order(void **state)
@@ -218,7 +218,7 @@ static void test_min_nodes(void **state)
     choose(w, &r);
     expect_given(w, "a b");
     expect(w, "c", NM_SCALE_MIN_NODES);
-    r.min_nodes = 4; /* the lost one doesn't count */
+    r.min_nodes = 4; /* the lost node doesn't count */
     choose(w, &r);
     expect_given(w, "");
     r.min_nodes = 0;
@@ -250,7 +250,7 @@ static void test_labels(void **state)
     expect_given(w, "g0 g1 g2 x");
 }
 
-/* What waits in a partition keeps its nodes and no others, and brings back those on their way. */
+/* Demand in a partition keeps only the nodes of that partition, and brings back those that are being given back. */
 static void test_labels_demand(void **state)
 {
     struct world *w = *state;
@@ -270,7 +270,7 @@ static void test_labels_demand(void **state)
     choose(w, &r);
     expect_given(w, "g0 x");
     expect(w, "g1", NM_SCALE_DEMAND);
-    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* g0 has room for it */
+    assert_false(nm_scale_demand_is_back(&w->model, &g1, 1)); /* g0 has room for the demand */
     w->model.waiting[0].vcores++;
     choose(w, &r);
     expect_given(w, "x");
@@ -285,7 +285,7 @@ static void test_data_seen(void **state)
     world_node(&w->model, "a");
     world_node(&w->model, "b");
     look(w, 0);
-    world_app(&w->model, "app1", "a:1"); /* it comes after the first look, so it is followed */
+    world_app(&w->model, "app1", "a:1"); /* it begins after the first look, so nmscale follows it from the start */
     look(w, 10 * SECOND);
     nm_scale_words_free(w->model.apps[0].nodes, 1);
     w->model.apps[0].nodes = NULL;
@@ -295,14 +295,14 @@ static void test_data_seen(void **state)
     expect(w, "a", NM_SCALE_HAS_DATA);
     assert_string_equal(verdict(w, "a")->app, "app1");
     expect_given(w, "b");
-    w->model.n_apps = 0; /* it has ended */
+    w->model.n_apps = 0; /* the application has ended */
     look(w, SECOND);
     w->model.n_apps = 1;
     choose(w, &rules);
     expect_given(w, "a b");
 }
 
-/* An application that was there before: who knows where it was? */
+/* An application was there before nmscale: its former nodes are unknown. */
 static void test_data_unknown(void **state)
 {
     struct world *w = *state;
@@ -319,7 +319,7 @@ static void test_data_unknown(void **state)
     expect_given(w, "a");
 }
 
-/* Known from its beginning, but once it could not be asked about. */
+/* The application is known from its beginning, but one query about it failed. */
 static void test_data_not_seen_once(void **state)
 {
     struct world *w = *state;
@@ -361,7 +361,7 @@ static void test_node_told(void **state)
     world_node(&w->model, "keeps");
     world_node(&w->model, "clear");
     world_node(&w->model, "silent");
-    world_app(&w->model, "app1", "clear:1"); /* the node knows better: that is over */
+    world_app(&w->model, "app1", "clear:1"); /* the node itself reports that the data is gone */
     look(w, 0);
     look(w, 100 * SECOND);
     w->model.answers = answers;
@@ -385,7 +385,7 @@ static void test_demand_keeps(void **state)
     choose(w, &rules);
     expect_given(w, "a");
     expect(w, "b", NM_SCALE_DEMAND);
-    /* no node could take one of these, so they keep none */
+    /* No node could take one of these requests, so that they keep no node. */
     w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 20480, .vcores = 1};
     choose(w, &rules);
     expect_given(w, "a b c");
@@ -400,12 +400,12 @@ static void test_demand_back(void **state)
     world_set(&world_node(&w->model, "b")->state, "DECOMMISSIONING");
     assert_false(nm_scale_demand_is_back(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 10, .mb = 10240, .vcores = 10};
-    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* a has room */
+    assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* a has room for the demand */
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
     assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
     w->model.demand = (struct nm_scale_demand){.containers = 1, .mb = 10241, .vcores = 1};
     assert_false(nm_scale_demand_is_back(&w->model, &b, 1)); /* b has no room for it either */
-    world_set(&w->model.nodes[1].state, "RUNNING"); /* not taken up yet: it is no help */
+    world_set(&w->model.nodes[1].state, "RUNNING"); /* while it is not yet returned, it doesn't help */
     w->model.demand = (struct nm_scale_demand){.containers = 11, .mb = 11 * 1024, .vcores = 11};
     assert_true(nm_scale_demand_is_back(&w->model, &b, 1));
 }
@@ -417,7 +417,7 @@ static void test_fits(void **state)
 
     (void)state;
     assert_int_equal(nm_scale_fits(&none, 100, 100), 0);
-    assert_int_equal(nm_scale_fits(&odd, 8, 100), 2); /* 10 / 3 is 4 each */
+    assert_int_equal(nm_scale_fits(&odd, 8, 100), 2); /* 10 / 3 is rounded up to 4 each */
     assert_int_equal(nm_scale_fits(&odd, 7, 100), 1);
     assert_int_equal(nm_scale_fits(&odd, 1000, 2), 2);
     assert_int_equal(nm_scale_fits(&odd, 1000, 1000), 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale's files: the exclude file to the byte, the memory there and back, whole replacement, locks, and commands. */
+/* nmscale's files: the exclude file byte by byte, saving and loading of the memory, atomic replacement, locks, and
+ * commands. */
 
 #include <errno.h>
 #include <signal.h>
@@ -51,7 +52,7 @@ static void test_exclude(void **state)
     assert_string_equal(more, "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\n"
                               "n1 # nmscale\nn2 # nmscale\n");
     assert_true(nm_scale_exclude_has(more, "n1"));
-    assert_false(nm_scale_exclude_has(admins, "n1")); /* in a comment */
+    assert_false(nm_scale_exclude_has(admins, "n1")); /* the name stands in a comment */
     assert_true(nm_scale_exclude_has(admins, "old2"));
     assert_true(nm_scale_exclude_has(admins, "old3"));
     assert_false(nm_scale_exclude_has(admins, "ours"));
@@ -65,10 +66,10 @@ static void test_exclude(void **state)
     assert_false(nm_scale_exclude_has(one, "n1"));
     assert_true(nm_scale_exclude_has(one, "n2"));
     less = nm_scale_exclude_remove(more, hosts, 3);
-    assert_string_equal(less, admins); /* old2 is somebody else's */
+    assert_string_equal(less, admins); /* old2 was added by somebody else */
 }
 
-/* No newline at the end, other ends of lines, nothing at all. */
+/* Files without a final newline, with other line ends, and empty ones. */
 static void test_exclude_edges(void **state)
 {
     char host[] = "n1", *n1[] = {host};
@@ -79,7 +80,7 @@ static void test_exclude_edges(void **state)
         {"a", "a\nn1 # nmscale\n", "a\n"},
         {"a\r\nb\r\n", "a\r\nb\r\nn1 # nmscale\n", "a\r\nb\r\n"},
         {"n1", "n1\n", "n1\n"},
-        {"n1 n2 # nmscale\n", "n1 n2 # nmscale\n", "n1 n2 # nmscale\n"}, /* two hosts: no line of ours */
+        {"n1 n2 # nmscale\n", "n1 n2 # nmscale\n", "n1 n2 # nmscale\n"}, /* nmscale never writes two hosts */
         {"n1\t#nmscale\n", "n1\t#nmscale\n", "n1\t#nmscale\n"},
         {"  n1 # nmscale \r\n", "  n1 # nmscale \r\n", ""},
         {"n1 # nmscale", "n1 # nmscale\n", ""},
@@ -100,7 +101,7 @@ static void test_exclude_read(void **state)
     _cleanup_free_ char *plain = path_of("exclude"), *xml = path_of("exclude.xml"), *text = NULL, *message = NULL;
 
     (void)state;
-    assert_int_equal(nm_scale_exclude_read(plain, &text, &message), 0); /* not there: empty */
+    assert_int_equal(nm_scale_exclude_read(plain, &text, &message), 0); /* a missing file reads as an empty one */
     assert_string_equal(text, "");
     assert_int_equal(nm_scale_replace_file(xml, "", 0600), 0);
     assert_int_equal(nm_scale_exclude_read(xml, &text, &message), -EPROTO);
@@ -130,13 +131,13 @@ static void test_replace(void **state)
     assert_int_equal(symlink("f", link), 0);
     assert_int_equal(nm_scale_replace_file(link, "two", 0600), 0);
     assert_true(S_ISLNK(mode_of(link)));
-    assert_int_equal(mode_of(path) & 07777, 0604); /* as it was */
+    assert_int_equal(mode_of(path) & 07777, 0604); /* the mode stays the same */
     assert_int_equal(nm_scale_read_file(path, 100, &text, &size), 0);
     assert_string_equal(text, "two");
     assert_int_equal(size, 3);
     assert_int_equal(nm_scale_read_file(path, 2, &text, &size), -E2BIG);
     assert_int_equal(nm_scale_replace_file("/nonexistent/x", "", 0600), -ENOENT);
-    /* nothing is left behind beside it */
+    /* No temporary file is left beside it. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(rmdir(dir), 0);
@@ -173,7 +174,7 @@ static void test_memory(void **state)
     _cleanup_free_ char *path = path_of("state"), *before = NULL, *after = NULL, *message = NULL;
 
     (void)state;
-    assert_int_equal(nm_scale_memory_load(path, "rm", &again, NULL), 0); /* not there: empty */
+    assert_int_equal(nm_scale_memory_load(path, "rm", &again, NULL), 0); /* a missing file reads as an empty one */
     assert_int_equal(again.looked_msec, 0);
     fill_memory(&m);
     assert_int_equal(nm_scale_memory_save(path, "rm", &m, NULL), 0);
@@ -235,7 +236,7 @@ static void test_command(void **state)
     assert_int_equal(nm_scale_command(" ", none, NM_USEC_PER_SEC, NULL), -EINVAL);
 }
 
-/* Started by who ignores SIGCHLD: that nobody knows how a command ended is no success. */
+/* If the parent ignored SIGCHLD, the exit status of a command is unknown: this counts as a failure. */
 static void test_children_ignored(void **state)
 {
     const char *none[] = {NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* nmscale/parse.h: the pages as a ResourceManager 3.4.2 gives them, and what it never would. */
+/* nmscale/parse.h: answers as a ResourceManager 3.4.2 gives them, and answers that it never gives. */
 
 #include <errno.h>
 
@@ -44,14 +44,14 @@ static void test_nodes(void **state)
     assert_string_equal(n->label, "");
     assert_int_equal(n->containers, 2);
     assert_int_equal(n->free_mb, 6144);
-    assert_int_equal(n->free_vcores, 0); /* below zero where memory alone counts */
+    assert_int_equal(n->free_vcores, 0); /* the value is negative in the answer if the scheduler counts memory alone */
     n = nm_scale_find_node(&p.m, "b:1");
     assert_string_equal(n->label, "gpu");
     assert_int_equal(n->queued, 3);
     assert_null(nm_scale_find_node(&p.m, "c:1"));
 }
 
-/* One node as a list of one, and none at all, in each spelling. */
+/* A single node may be a list of one or an object, and an empty list has several spellings. */
 static void test_list_shapes(void **state)
 {
     static const char *const empty[] = {"{\"nodes\":null}", "{\"nodes\":{}}", "{\"nodes\":{\"node\":null}}",
@@ -69,7 +69,7 @@ static void test_list_shapes(void **state)
     }
 }
 
-/* What is wrong is named, and nothing is given. */
+/* The error names what is wrong, and the output stays empty. */
 static void test_wrong_nodes(void **state)
 {
     static const struct {
@@ -178,7 +178,7 @@ static void test_attempts(void **state)
 static void test_containers(void **state)
 {
     static const char text[] = "{\"containers\":{\"container\":[{\"nodeId\":\"a:1\"},{\"assignedNodeId\":\"b:1\"}]}}";
-    static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}"; /* as 3.4.2 has it */
+    static const char bare[] = "{\"container\":[{\"nodeId\":\"a:1\"}]}"; /* as 3.4.2 formats it */
     static const char *const none[] = {"{\"containers\":{}}", "{}"};
     char **nodes;
     size_t n;
@@ -220,9 +220,9 @@ static void test_waiting(void **state)
                           "{\"queues\":{\"queue\":[" LEAF(USAGE("", "9", "9") "," USAGE("gpu", "1024", "1")) "]},"
                           "\"resources\":{\"resourceUsagesByPartition\":[" USAGE("gpu", "1024", "1") "]}},"
                           LEAF(USAGE("gpu", "2048", "3") "," USAGE("ssd", "0", "0")) "]}}}}"), 0);
-    assert_int_equal(p.m.n_waiting, 1); /* neither the default partition, nor one in which nothing waits */
+    assert_int_equal(p.m.n_waiting, 1); /* neither the default partition nor a partition without demand counts */
     assert_string_equal(p.m.waiting[0].label, "gpu");
-    assert_int_equal(p.m.waiting[0].mb, 3072); /* of the leaves: a parent's are theirs */
+    assert_int_equal(p.m.waiting[0].mb, 3072); /* the sum of the leaf queues; a parent's figure includes them */
     assert_int_equal(p.m.waiting[0].vcores, 4);
     for (size_t i = 0; i < NM_ARRAY_SIZE(none); i++) {
         _cleanup_(parsed_done) struct parsed q = {.m.n_waiting = 7};

@@ -19,11 +19,11 @@
 #define APPS 4
 #define GAP (100 * SECOND)
 
-/* What really happened, from outside. */
+/* The true history, independent of nmscale's memory. */
 struct truth {
-    uint64_t low_since[NODES];     /* 0: not Low at the last look */
-    bool was_on[APPS][NODES];      /* a look saw it there */
-    bool alive[APPS], known[APPS]; /* known: alive at a look, and the looks before it had it not */
+    uint64_t low_since[NODES];     /* 0: demand was not low at the last look */
+    bool was_on[APPS][NODES];      /* a look found the application on the node */
+    bool alive[APPS], known[APPS]; /* known: alive at a look, and unknown to the looks before */
 };
 
 static uint64_t random_state;
@@ -126,7 +126,7 @@ static void judge_one(const struct nm_scale_model *m, const struct truth *t, con
     }
 }
 
-/* A first fit of the mean request, one at a time. */
+/* Returns how many containers of the mean request fit, placed one at a time by first fit. */
 static uint64_t placed(const struct nm_scale_model *m, const bool *gone)
 {
     const struct nm_scale_demand *d = &m->demand;
@@ -157,7 +157,7 @@ static void judge_all(const struct nm_scale_model *m, const struct truth *t, con
         bool give = v[i].reason == NM_SCALE_GIVE, on_gpu = nm_streq(n->label, "gpu");
 
         assert_false(gone[n - m->nodes]);
-        assert_true(i == 0 || !give || v[i - 1].reason == NM_SCALE_GIVE); /* those to give come first */
+        assert_true(i == 0 || !give || v[i - 1].reason == NM_SCALE_GIVE); /* nodes to give back come first */
         running += nm_streq(n->state, "RUNNING");
         gpu += nm_streq(n->state, "RUNNING") && on_gpu;
         if (!give)
@@ -166,12 +166,12 @@ static void judge_all(const struct nm_scale_model *m, const struct truth *t, con
         gone[n - m->nodes] = true;
         given++;
         gpu_given += on_gpu;
-        assert_true(i == 0 || v[i - 1].node->free_mb <= n->free_mb); /* the smaller first */
+        assert_true(i == 0 || v[i - 1].node->free_mb <= n->free_mb); /* smaller nodes come first */
     }
     assert_true(given == 0 || running - given >= rules->min_nodes);
     assert_true(gpu_given == 0 || gpu - gpu_given >= rules->min_per_label);
     assert_true(given <= rules->at_most);
-    /* what waits and had room has room still */
+    /* Demand that had room before still has room afterwards. */
     assert_true(placed(m, gone) >= NM_MIN(placed(m, NULL), m->demand.containers));
 }
 
@@ -230,7 +230,7 @@ static void test_histories(void **state)
         current_seed = seed;
         given += history(seed);
     }
-    /* rules that let no node go would pass all of the above */
+    /* Rules that never give a node back would pass all checks above. */
     if (!only_seed)
         assert_true(given > HISTORIES / 2);
 }
