@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/config/settings.h: what "auto" becomes, units, and the refusals with their numbers. */
+/* agent/config/settings.h: values of "auto", units, and the error messages with their numbers. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static int resolve(struct fixture *f)
     return nm_config_policy_settings(f->config, &f->node, &f->backend, &f->settings, &f->message);
 }
 
-/* A node of 2 GiB takes some 15,000 tasks: what one container could have was more than that. */
+/* A node of 2 GiB has about 15,000 tasks: the former default of one container exceeded that number. */
 static void test_tasks(void **state)
 {
     static const struct {
@@ -61,7 +61,7 @@ static void test_tasks(void **state)
         {0, 1 << 22, 3 << 20, 16384},
         {0, 0, NM_CGROUP_NONE, 16384},
         {0, 1, 1, 1},
-        {20000, 15000, 11250, 20000}, /* the slice's holds all the same */
+        {20000, 15000, 11250, 20000}, /* the slice's limit applies as well */
         {NM_CGROUP_NONE, 15000, 11250, NM_CGROUP_NONE},
         {7, 0, NM_CGROUP_NONE, 7},
     };
@@ -82,7 +82,7 @@ static void test_auto_reserve(void **state)
     static const struct {
         uint64_t total, reserve;
     } rows[] = {
-        {256 * NM_MIB, 128 * NM_MIB}, /* never more than half */
+        {256 * NM_MIB, 128 * NM_MIB}, /* at most half of the node */
         {GIB, 256 * NM_MIB},          /* at least 256 MiB */
         {20 * GIB, GIB},              /* 5 % */
         {1024 * GIB, 2 * GIB},        /* at most 2 GiB */
@@ -105,12 +105,12 @@ static void test_capacity_and_reserve_are_the_node(void **state)
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.memory_bytes, 16 * GIB);
     assert_int_equal(f->settings.reserve.memory_bytes, 0);
-    /* What an explicit capacity leaves is the rest of the system's. */
+    /* The memory beyond an explicit capacity is the reserve. */
     f->config->memory_bytes = 4 * GIB;
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.memory_bytes, 4 * GIB);
     assert_int_equal(f->settings.reserve.memory_bytes, 12 * GIB);
-    /* All of the node is possible while no reserve is asked for. */
+    /* A capacity of the whole node is valid as long as no reserve is configured. */
     f->config->system_reserved_memory_bytes = UINT64_MAX;
     f->config->memory_bytes = 16 * GIB;
     assert_int_equal(resolve(f), 0);
@@ -146,13 +146,13 @@ static void test_too_much(void **state)
     f->config->system_reserved_vcores_milli = 8000;
     expect_refused(f, "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
                       "has 8 vcores on 8 CPUs");
-    f->config->memory_bytes = 64 * GIB; /* both are told */
+    f->config->memory_bytes = 64 * GIB; /* both errors are reported */
     expect_refused(f, "[node] memory = 64.0 GiB: larger than this node's 16.0 GiB\n"
                       "[node] system-reserved-vcores = 8: leaves nothing for containers, this node "
                       "has 8 vcores on 8 CPUs");
 }
 
-/* What was right when it was configured shrinks with the node, and grows with it again. */
+/* A valid configured capacity shrinks when the node does, and grows with the node again. */
 static void test_a_node_that_changes(void **state)
 {
     struct fixture *f = *state;
@@ -184,7 +184,8 @@ static void test_a_node_that_changes(void **state)
     assert_int_equal(nm_config_follow_node(f->config, &f->node, &f->backend, &s), -ENODATA);
 }
 
-/* A larger node as far as the host can be one; a smaller one gives out less, and holds what runs to what it was. */
+/* An upstream's larger size takes effect up to the host's size. A smaller one reduces the offer, while the capacity
+ * stays for the running containers. */
 static void test_an_upstreams_size(void **state)
 {
     struct fixture *f = *state;
@@ -238,7 +239,7 @@ static void test_cpu(void **state)
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.cpu_millicores, 8000);
     assert_int_equal(f->settings.reserve.cpu_millicores, 0);
-    f->config->vcores = 16; /* half a CPU each */
+    f->config->vcores = 16; /* half a CPU per vcore */
     f->config->system_reserved_vcores_milli = 1000;
     assert_int_equal(resolve(f), 0);
     assert_int_equal(f->settings.capacity.cpu_millicores, 7500);
@@ -252,7 +253,7 @@ static void test_vcores(void **state)
     uint64_t sum = 0;
 
     assert_int_equal(nm_settings_vcore_millicores(f->config, &f->node, 1500), 1500);
-    f->config->vcores = 3; /* 2666.67 millicores each */
+    f->config->vcores = 3; /* 2666.67 millicores per vcore */
     for (int i = 0; i < 3; i++)
         sum += nm_settings_vcore_millicores(f->config, &f->node, 1000);
     assert_in_range(sum, 7997, 8000);
@@ -265,7 +266,7 @@ static void test_vcores(void **state)
     assert_int_equal(nm_settings_millicores_vcores(f->config, &f->node, 8000), 0);
 }
 
-/* Off when either the backend can't or the configuration won't. */
+/* A feature is off if the backend doesn't support it or the configuration disables it. */
 static void test_features(void **state)
 {
     struct fixture *f = *state;
@@ -318,7 +319,7 @@ static void test_the_rest(void **state)
     assert_int_equal(f->settings.sample_max_age_usec, 2 * NM_USEC_PER_SEC);
 }
 
-/* Bold where the host holds the promise by itself, and always with a reason. */
+/* The CPU thresholds are high if the kernel enforces the promises of CPU, and each note states the reason. */
 static void test_cpu_thresholds_follow_the_host(void **state)
 {
     static const enum nm_cgroup_feature needed[] = {NM_CGROUP_CPU_WEIGHT, NM_CGROUP_CPU_IDLE,
@@ -364,7 +365,7 @@ static void test_cpu_thresholds_follow_the_host(void **state)
     assert_int_equal(resolve(f), 0);
     assert_true(f->settings.preemption_threshold.cpu == 0.95);
     f->config->stall_margin = 0.1;
-    f->config->preemption_threshold.cpu = 0.9; /* set by somebody: it stays, and no note is needed */
+    f->config->preemption_threshold.cpu = 0.9; /* a configured value stays and needs no note */
     assert_int_equal(resolve(f), 0);
     assert_true(f->settings.preemption_threshold.cpu == 0.9);
     assert_true(f->settings.over_allocation_threshold.cpu == 0.8);

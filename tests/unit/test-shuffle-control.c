@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Jobs come and go by lines of JSON. */
+/* Jobs are added and removed by lines of JSON. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +113,7 @@ static void test_too_many_jobs(void **state)
                      "there are 20000 already"));
 }
 
-/* Lines from a file, until it ends. */
+/* Reads lines from a file until its end. */
 static void test_run(void **state)
 {
     char in[] = "{\"count\": {}}\nx\n", out[512] = "";

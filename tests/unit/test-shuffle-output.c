@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Outputs of maps: which are found, and what a container could have put in their place. */
+/* Outputs of maps: which files are used, and which substitutes of a container's are refused. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void test_ranges(void **state)
     assert_int_equal(lengths[0].part_bytes, 5);
     assert_int_equal(lengths[1].part_bytes, 0);
     assert_int_equal(lengths[2].part_bytes, 9);
-    assert_int_equal(find_range(1, 2), 0); /* the first one is empty */
+    assert_int_equal(find_range(1, 2), 0); /* the first of them is empty */
     assert_int_equal(output.part.start_bytes, 5);
     assert_int_equal(output.part.part_bytes, 9);
     assert_int_equal(lengths[1].part_bytes, 9);
@@ -101,7 +101,7 @@ static void test_ranges(void **state)
     assert_int_equal(find_range(2, UINT32_MAX), -ERANGE);
 }
 
-/* The lengths are those of the index that agrees with the data, though another one was read before it. */
+/* The lengths come from the index that matches the data, although another index was read before. */
 static void test_a_range_of_the_other_index(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_a_range_of_the_other_index(void **state)
     assert_int_equal(lengths[2].part_bytes, 9);
 }
 
-/* Every byte of an index counts. */
+/* A change of any byte of an index is detected. */
 static void test_a_flipped_byte(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void test_shorter_than_it_says(void **state)
     assert_int_equal(find(0), -EBADMSG);
 }
 
-/* An index with the right checksum, by somebody who wants bytes before the beginning, or beyond the end. */
+/* An index may have a valid checksum and refer to bytes before the beginning or beyond the end of the data. */
 static void test_a_lying_index(void **state)
 {
     static const int64_t lies[][3] = {{-8, 1, 8},        {0, 1, -1}, {INT64_MAX, 1, 8},
@@ -191,7 +191,7 @@ static void test_a_linked_directory(void **state)
     assert_int_equal(find(0), -ELOOP);
 }
 
-/* Would wait for a writer. */
+/* Opening a FIFO in the usual way would wait for a writer. */
 static void test_a_fifo(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_a_fifo(void **state)
     assert_int_equal(find(0), -EPERM);
 }
 
-/* A hard link to a file of another user's is that user's file. */
+/* A file of another user is refused, also as a hard link. */
 static void test_somebody_elses(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void test_somebody_elses(void **state)
     assert_int_equal(find(0), -EPERM);
 }
 
-/* The first directory has rubbish of that name; the second has the output. */
+/* The first directory has an invalid file of that name, and the second one has the output. */
 static void test_the_other_directory(void **state)
 {
     (void)state;
@@ -228,7 +228,7 @@ static void move_to_a(const char *name)
     assert_int_equal(rename(old, shuffle_world_path(&world, "a", ATTEMPT(0), name)), 0);
 }
 
-/* As MapReduce leaves them on a node with several disks. */
+/* MapReduce may place the two files on different disks of a node. */
 static void test_in_two_directories(void **state)
 {
     char text[16] = "";
@@ -262,7 +262,7 @@ static void test_only_one_of_the_two(void **state)
     assert_int_equal(find(2), -ENOENT);
 }
 
-/* A disk is mounted, or replaced, while the process runs. */
+/* A directory may appear or be replaced while the process runs, for instance by a mount. */
 static void test_a_directory_that_comes(void **state)
 {
     char old[512], new[512];
@@ -304,7 +304,7 @@ static int find_and_pay(void)
     return find_range_and_pay(1);
 }
 
-/* An index is paid for before it is read, and once: until it is written again. */
+/* The check of an index is booked before the index is read. It is booked once until the file changes. */
 static void test_checked_once(void **state)
 {
     struct stat before, after;
@@ -325,18 +325,18 @@ static void test_checked_once(void **state)
     assert_int_equal(find_range_and_pay(3), 0);
     assert_int_equal(spent_bytes, 2 * 24); /* the records beyond the first */
     assert_int_equal(stat(path_of("file.out.index"), &before), 0);
-    do { /* the clock of files may stand still for some milliseconds */
+    do { /* the timestamps of files may stay the same for some milliseconds */
         shuffle_world_poke(path_of("file.out.index"), 30, &byte, 1);
         assert_int_equal(stat(path_of("file.out.index"), &after), 0);
     } while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
     assert_int_equal(find_and_pay(), -EBADMSG);
     assert_int_equal(spent_bytes, 3 * 24 + 8);
-    assert_int_equal(find_and_pay(), -EBADMSG); /* what is wrong isn't remembered */
+    assert_int_equal(find_and_pay(), -EBADMSG); /* a failed check isn't remembered */
     assert_int_equal(spent_bytes, 3 * 24 + 8);
     nm_shuffle_checked_free(dirs.checked);
 }
 
-/* Whatever is checked, so many files are remembered, and the newest is among them. */
+/* The number of remembered files is bounded, and the newest file is always among them. */
 static void test_checked_is_bounded(void **state)
 {
     const unsigned n = 3 * NM_SHUFFLE_CHECKED_MAX;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ranges of reducers, answered as Tez' handler does: what goes out to the byte, what it costs, and what ends it. */
+/* Ranges of reducers, answered as Tez' handler does: the exact bytes, the booked cost, and the reasons for which an
+ * answer ends. */
 
 #include <endian.h>
 #include <poll.h>
@@ -33,12 +34,12 @@ static struct nm_shuffle_service service;
 static uint8_t reply[4 << 20];
 static size_t reply_size;
 
-/* A request that is answered by a thread of its own. */
+/* A request that a separate thread answers. */
 static struct {
     char head[NM_SHUFFLE_HEAD_MAX];
     pthread_t thread;
     unsigned place;
-    int fds[2]; /* the reducer's and the server's end */
+    int fds[2]; /* the ends of the reducer and of the server */
     int result;
 } asked;
 
@@ -74,7 +75,7 @@ static void *answer(void *arg)
 {
     (void)arg;
     asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.place, nm_bytes_of(asked.head));
-    nm_shuffle_connections_leave(service.places, asked.place); /* which closes it */
+    nm_shuffle_connections_leave(service.places, asked.place); /* closes the connection */
     return NULL;
 }
 
@@ -102,7 +103,7 @@ static struct nm_bytes end_of(const char *what)
     return (struct nm_bytes){at + strlen(what), (size_t)(reply + reply_size - at) - strlen(what)};
 }
 
-/* The body of a whole answer, which is as long as it says. */
+/* Returns the body of a whole answer, and checks its length against the header. */
 static struct nm_bytes fetch(const char *target)
 {
     struct nm_bytes body;
@@ -144,8 +145,8 @@ static bool is_refused(const char *target, const char *why)
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
-/* For each map: how many there are, for each of them Text, vlong its length, vlong the raw one's, vint reducer; then
- * what they have. */
+/* For each map: the number of parts; for each part a Text, the vlong of its length, the vlong of the uncompressed
+ * length and the vint of the reducer; then the contents of the parts. */
 static void test_to_the_byte(void **state)
 {
     const char some[] = "\x03" HEAD(0, "\x00\x00\x01") HEAD(0, "\x09\x12\x02") HEAD(0, "\x01\x02\x03") "the third4"
@@ -185,7 +186,7 @@ static void test_beyond_the_index(void **state)
     assert_int_equal(service.count.outputs_failed, 2);
 }
 
-/* Parts that don't lie one behind the other: each can be had, but not as a range. */
+/* Parts that aren't adjacent are served one by one, but not as a range. */
 static void test_scattered_parts(void **state)
 {
     uint64_t index[] = {0, htobe64(1), htobe64(5), htobe64(6), htobe64(1), htobe64(4), 0};
@@ -203,7 +204,7 @@ static void test_scattered_parts(void **state)
 
 /* ---- what a user could have the node do --------------------------------------------------- */
 
-/* An index of so many reducers who get nothing. */
+/* Writes an index for n reducers whose parts are empty. */
 static void long_index(uint32_t n)
 {
     const size_t records = (size_t)n * NM_SHUFFLE_RECORD_BYTES;
@@ -253,7 +254,7 @@ static void test_the_longest_range(void **state)
     assert_int_equal(body.size, 0);
 }
 
-/* The body's heads of one map's range, all with parts of that many bytes in it. */
+/* Checks the heads of one map's range. The first part has the given number of bytes, and the other parts are empty. */
 static void take_heads(struct nm_bytes *body, const char *name, int64_t n_reduces, int64_t wanted_bytes)
 {
     int64_t n;
@@ -274,7 +275,7 @@ static void take_heads(struct nm_bytes *body, const char *name, int64_t n_reduce
     }
 }
 
-/* Another map has so many reducers, of whom the first gets that text. */
+/* Writes the output of a map with n reducers, of which only the first one has a text. */
 static void first_of_many(const char *name, const char *text, uint32_t n)
 {
     const char *parts[3001];
@@ -286,7 +287,7 @@ static void first_of_many(const char *name, const char *text, uint32_t n)
     shuffle_world_output(&world, "a", name, parts);
 }
 
-/* There is room for the lengths of one of them at a time, and the answer is whole. */
+/* The buffer holds the lengths of one map at a time. The answer is complete nevertheless. */
 static void test_more_parts_than_are_held(void **state)
 {
     static const char *const names[] = {ATTEMPT(0), ATTEMPT(1), ATTEMPT(0), ATTEMPT(2)};
@@ -308,13 +309,13 @@ static void test_more_parts_than_are_held(void **state)
     assert_int_equal(body.size, 0);
 }
 
-/* Each part is paid for, also of a map that is named again. The account is read by a booking on top of it, which has to
- * wait for all before it. */
+/* Each part is booked, also those of a map that is named again. Another booking shows the account's state, since it
+ * has to wait for all earlier ones. */
 static void test_parts_are_booked(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET "0-15&map=" ATTEMPT(0);
     const uint64_t begun_usec = nm_now_usec();
-    const uint64_t price_usec = 256 * 20 + 256 * 16; /* of the names and their parts */
+    const uint64_t price_usec = 256 * 20 + 256 * 16; /* the price of the names and their parts */
     uint64_t wait_usec;
 
     (void)state;
@@ -330,7 +331,7 @@ static void test_parts_are_booked(void **state)
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
 
-/* A reducer that leaves while its request waits ends it: its range is neither worked on nor booked. */
+/* The request ends when its reducer disconnects during the wait: the range is neither worked on nor booked. */
 static void test_a_disconnect_ends_the_wait(void **state)
 {
     const uint64_t begun_usec = nm_now_usec();
@@ -339,7 +340,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     (void)state;
     long_index(NM_SHUFFLE_PARTS_MAX);
     book(NM_SHUFFLE_BURST_USEC);
-    book(5 * NM_USEC_PER_SEC); /* is waited for by the request */
+    book(5 * NM_USEC_PER_SEC); /* the request waits for this time */
     ask(TARGET "0-4095&map=" ATTEMPT(0));
     assert_int_equal(usleep(50000), 0);
     close(asked.fds[0]);

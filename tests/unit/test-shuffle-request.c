@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What reducers ask for, and what others do. */
+/* Requests of reducers, and invalid requests. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static void test_other_spellings(void **state)
     assert_int_equal(q.reduce, INT32_MAX);
 }
 
-/* As Tez' fetcher asks: an output of a task, and one spill of a pipelined output. */
+/* Tez' fetcher asks for the output of a task and for one spill of a pipelined output. */
 static void test_as_tez_asks(void **state)
 {
     const char *target = "/mapOutput?job=job_1410901177871_0001&dag=1&reduce=2&map="
@@ -85,8 +85,8 @@ static void test_as_tez_asks(void **state)
     assert_true(q.keep_alive);
 }
 
-/* As Tez asks its own handler, which Hadoop's doesn't take. Both ends belong to it; a reducer's format isn't a range's
- * of one reducer, so they are told apart. */
+/* Parses ranges, which Tez' own handler accepts and Hadoop's doesn't. Both ends are inclusive. A range of one
+ * reducer has another format in the answer than a single reducer, so that is_range tells them apart. */
 static void test_ranges(void **state)
 {
     static const struct {
@@ -116,7 +116,7 @@ static void test_ranges(void **state)
     assert_int_equal(get("/mapOutput?job=job_1_2&reduce=0-1&reduce=2-3&map=" MAP), NM_SHUFFLE_BAD_REQUEST);
 }
 
-/* A range is bounded, however many maps it is of. */
+/* The number of reducers in a range is bounded, whatever the number of maps. */
 static void test_too_many_parts(void **state)
 {
     const char *why = NULL,
@@ -133,7 +133,7 @@ static void test_too_many_parts(void **state)
     assert_string_equal(why, "Too many parts: a range has at most 4096 reducers");
 }
 
-/* What Hadoop's handler takes although no fetcher of its own says it so. */
+/* Hadoop's handler accepts these forms, although its own fetcher never sends them. */
 static void test_what_hadoop_accepts(void **state)
 {
     static const char *const good[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The server with real connections: what goes out to the byte, who is turned away, and who can't hold it up. */
+/* The server with real connections: the exact bytes of answers, refused connections, and clients that could block
+ * it. */
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -26,7 +27,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define MAX_PLACES 16 /* four for strangers of one host */
+#define MAX_PLACES 16 /* four of them for unknown clients of one host */
 #define JOB_PLACES 6
 #define PATIENCE_MSEC 20000
 #define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)
@@ -120,7 +121,7 @@ static void ask(int fd, const char *target, const char *url_hash)
     say(fd, head);
 }
 
-/* What comes until the other side closes, or until there is as much as that. */
+/* Reads until the other side closes the connection, or until `most` bytes have arrived. */
 static size_t hear(int fd, size_t most)
 {
     uint64_t deadline = nm_now_usec() + PATIENCE_MSEC * NM_USEC_PER_MSEC;
@@ -150,7 +151,7 @@ static bool begins(const char *with)
     return false;
 }
 
-/* A request on a connection of its own: the whole reply. */
+/* Sends a request over a new connection and reads the whole reply. */
 static void fetch(const char *target, const char *url_hash)
 {
     int fd = dial();
@@ -176,7 +177,7 @@ static void large_output(uint64_t bytes)
 static void test_to_the_byte(void **state)
 {
     const char *target = TARGET "," ATTEMPT(1);
-    /* Text, vlong 5, vlong 10, vint 0, the part; then an empty one */
+    /* Text, vlong 5, vlong 10, vint 0, the part; then the same for an empty part. */
     const char body[] = "\x25" ATTEMPT(0) "\x05\x0a\x00" "first" "\x25" ATTEMPT(1) "\x00\x00\x00";
     char expected[512], signature[32];
     int n;
@@ -201,12 +202,12 @@ static void test_kept_alive(void **state)
 
     (void)state;
     ask(fd, target, signed_for(target));
-    ask(fd, target, signed_for(target)); /* both may come at once */
+    ask(fd, target, signed_for(target)); /* both replies may arrive at once */
     size = hear(fd, 80);
     assert_true(begins("HTTP/1.1 200 OK\r\nContent-Length: 46\r\nConnection: keep-alive\r\nKee"));
     ask(fd, TARGET, signed_for(TARGET));
     size_t rest = hear(fd, sizeof reply - 1);
-    assert_non_null(memmem(reply, rest, "Connection: close", 17)); /* bodies have NULs */
+    assert_non_null(memmem(reply, rest, "Connection: close", 17)); /* memmem(), since bodies contain NULs */
     close(fd);
     assert_int_equal(service.count.outputs_ok, 3);
     assert_int_equal(service.count.connections, 1);
@@ -254,7 +255,7 @@ static void test_endless_head(void **state)
     close(fd);
 }
 
-/* Half a request, and then nothing: the place is needed. */
+/* The client sends half a request and stops: the server closes the connection to free its place. */
 static void test_slow_request(void **state)
 {
     int fd;
@@ -267,7 +268,7 @@ static void test_slow_request(void **state)
     close(fd);
 }
 
-/* More than all buffers between here and there hold. */
+/* The output is larger than all buffers between server and client. */
 static void test_large(void **state)
 {
     uint64_t bytes = 9 << 20, come = 0;
@@ -284,7 +285,7 @@ static void test_large(void **state)
     assert_int_equal(service.count.sent_bytes, bytes);
 }
 
-/* Becomes shorter while it is sent. What was promised can't be kept; the reducer sees that the connection broke. */
+/* The file is truncated while it is sent. The promised length can't be reached, so the server breaks the connection. */
 static void test_cut_while_sent(void **state)
 {
     uint64_t bytes = 64 << 20, come = 0;
@@ -303,7 +304,8 @@ static void test_cut_while_sent(void **state)
     assert_int_equal(service.count.outputs_failed, 1);
 }
 
-/* From a file system that hasn't got sendfile(), to the byte; a disk's error is none of that kind. */
+/* The file system doesn't support sendfile(): the answer has the same bytes. An I/O error isn't mistaken for that
+ * case. */
 static void test_without_sendfile(void **state)
 {
     static const int lacking[] = {EINVAL, ENOSYS, EOPNOTSUPP, EPERM};
@@ -324,7 +326,7 @@ static void test_without_sendfile(void **state)
     test_cut_while_sent(state);
 }
 
-/* A connection that is being answered, and never reads. */
+/* Returns a connection whose client never reads the answer. */
 static int stuck(void)
 {
     int fd = dial();
@@ -335,7 +337,7 @@ static int stuck(void)
     return fd;
 }
 
-/* One user's reducers get half of the places; the others are there for the rest, and the last for a word. */
+/* One user's reducers get half of the places. Others may use the rest, and spare places serve for refusals. */
 static void test_places(void **state)
 {
     struct nm_shuffle_job other = {
@@ -352,7 +354,7 @@ static void test_places(void **state)
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
     assert_non_null(strstr(reply, "Retry-After: 1000\r\n"));
     assert_non_null(strstr(reply, "The job's user has half of all connections"));
-    fetch(target, signed_for(target)); /* bob isn't turned away, but has nothing here */
+    fetch(target, signed_for(target)); /* bob is admitted, but owns no output here */
     assert_true(begins("HTTP/1.1 500 "));
     while (nm_shuffle_connections_count(service.places) > JOB_PLACES)
         assert_int_equal(usleep(1000), 0);
@@ -377,7 +379,7 @@ static int enter(struct nm_shuffle_connections *places, const char *host, unsign
     return r;
 }
 
-/* A user has half of the places, and each of its jobs three quarters of these. */
+/* A user gets half of the places, and each of the user's jobs three quarters of that half. */
 static void test_a_jobs_places(void **state)
 {
     const uid_t alice = 1, bob = 2;
@@ -390,15 +392,15 @@ static void test_a_jobs_places(void **state)
         assert_int_equal(enter(places, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
         assert_true(nm_shuffle_connections_belongs(places, at[i], alice, "job_1_0001"));
-    assert_true(nm_shuffle_connections_belongs(places, at[5], alice, "job_1_0001")); /* another request of the same */
+    assert_true(nm_shuffle_connections_belongs(places, at[5], alice, "job_1_0001")); /* again for the same job */
     assert_false(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0001"));
     assert_true(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0002"));
     assert_true(nm_shuffle_connections_belongs(places, at[7], alice, "job_1_0003"));
     assert_false(nm_shuffle_connections_belongs(places, at[8], alice, "job_1_0002"));
     assert_true(nm_shuffle_connections_belongs(places, at[8], bob, "job_1_0004"));
-    /* a connection may change its job */
+    /* A connection may be used for another job. */
     assert_true(nm_shuffle_connections_belongs(places, at[0], alice, "job_1_0002"));
-    assert_false(nm_shuffle_connections_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is taken */
+    assert_false(nm_shuffle_connections_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is used up */
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
         nm_shuffle_connections_leave(places, at[i]);
     nm_shuffle_connections_free(places);
@@ -418,7 +420,7 @@ static void test_a_hosts_places(void **state)
         assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_PLACES_E_SPARE);
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n]), -EBUSY);
     assert_int_equal(enter(places, "host 192.0.2.2", &at[n++]), 0);
-    assert_true(nm_shuffle_connections_belongs(places, at[0], 1, "job_1_0001")); /* it isn't only the host's now */
+    assert_true(nm_shuffle_connections_belongs(places, at[0], 1, "job_1_0001")); /* no longer counts for the host */
     assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
     while (n > 0)
         nm_shuffle_connections_leave(places, at[--n]);
@@ -443,7 +445,7 @@ static void test_strangers(void **state)
         close(held[i]);
 }
 
-/* The end doesn't wait for who doesn't read. */
+/* The end of the server doesn't wait for clients that don't read. */
 static void test_end_cuts(void **state)
 {
     uint64_t begun;
@@ -475,7 +477,7 @@ static void test_addresses(void **state)
 
 /* ---- what a user could have the node do --------------------------------------------------- */
 
-/* The longest index that is taken: of a million reducers who get nothing. */
+/* Writes the longest valid index: a million reducers whose parts are empty. */
 static void long_index(void)
 {
     const size_t records = 1000000 * 24;
@@ -510,7 +512,7 @@ static bool all_have_left(void)
     return nm_shuffle_connections_count(service.places) == 0;
 }
 
-/* One request names a map as often as it may: its index was read and checked 256 times, which took 3.6 s of CPU
+/* One request names a map the maximum number of times. Reading and checking the index each time took 3.6 s of CPU
  * time. */
 static void test_the_same_map_256_times(void **state)
 {
@@ -528,7 +530,7 @@ static void test_the_same_map_256_times(void **state)
     assert_true(all_have_left());
     assert_int_equal(service.count.outputs_ok, NM_SHUFFLE_MAPS_MAX);
     begun_usec = cpu_usec();
-    for (unsigned i = 0; i < 100; i++) { /* other reducers of the same map */
+    for (unsigned i = 0; i < 100; i++) { /* further requests for the same map */
         assert_true(all_have_left());
         fetch(TARGET, signed_for(TARGET));
     }
@@ -545,7 +547,8 @@ static void book(uint64_t work_usec, uint64_t expected_wait_usec)
     assert_true(wait_usec <= expected_wait_usec);
 }
 
-/* A job that has used its share waits; who closes meanwhile gives the place back, and nothing is done for it. */
+/* A job that has used up its share waits. A client that disconnects meanwhile frees its place, and no work is done
+ * for it. */
 static void test_a_disconnect_ends_the_wait(void **state)
 {
     int fd = dial();
@@ -562,7 +565,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     assert_int_equal(service.count.outputs_failed, 0);
 }
 
-/* What has come of the answer: the client reads on until the other side has nothing more to send for a moment. */
+/* Reads the answer for that time. */
 static void read_for(int fd, uint64_t usec)
 {
     const uint64_t end_usec = nm_now_usec() + usec;
@@ -575,7 +578,7 @@ static void read_for(int fd, uint64_t usec)
     }
 }
 
-/* In the middle of an answer, too: its bytes are paid for piece by piece. */
+/* A disconnect also ends an answer that is being sent, since its bytes are booked in pieces. */
 static void test_a_disconnect_ends_the_sending(void **state)
 {
     const uint64_t bytes = 64 << 20;
@@ -590,7 +593,7 @@ static void test_a_disconnect_ends_the_sending(void **state)
     book(5 * NM_USEC_PER_SEC, UINT64_MAX);
     read_for(fd, 500 * NM_USEC_PER_MSEC);
     assert_true(service.count.sent_bytes < bytes);
-    assert_int_equal(nm_shuffle_connections_count(service.places), 1); /* it waits for its share */
+    assert_int_equal(nm_shuffle_connections_count(service.places), 1); /* the connection waits for its share */
     close(fd);
     assert_true(all_have_left());
     assert_true(service.count.sent_bytes < bytes);
@@ -602,7 +605,7 @@ static uint64_t servers_cpu_usec(void)
     return nm_sub_u64(nm_clock_usec(CLOCK_PROCESS_CPUTIME_ID), nm_clock_usec(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* A whole answer on a connection that stays. */
+/* Fetches a whole answer over a connection that stays open. */
 static void fetch_kept(int fd, const char *target)
 {
     const char *length, *end;
@@ -623,8 +626,8 @@ static void fetch_kept(int fd, const char *target)
     }
 }
 
-/* Who has used the burst and asks for the same map 256 times, again and again, is held to its share by what the names
- * cost alone: nothing else of such a request is looked up or checked. */
+/* A job has used its burst and keeps asking for the same map 256 times. The cost of the names alone limits it to its
+ * share: such a request causes no further look-ups or checks. */
 static void test_the_same_map_again_and_again(void **state)
 {
     char target[NM_SHUFFLE_HEAD_MAX] = TARGET;
@@ -645,19 +648,20 @@ static void test_the_same_map_again_and_again(void **state)
     cpu = servers_cpu_usec() - cpu;
     close(fd);
     assert_true(all_have_left());
-    /* 5 ms each at least, of a quarter of a CPU; the first doesn't wait for what it costs itself */
+    /* Each request costs at least 5 ms of a quarter of a CPU. The first one doesn't wait for its own cost. */
     assert_true(passed_usec >= (rounds - 1) * 5 * NM_USEC_PER_MSEC * 100 / NM_SHUFFLE_SHARE_PERCENT);
-#ifndef __SANITIZE_ADDRESS__ /* which makes all of it some times as dear */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer multiplies the CPU time */
     assert_true(cpu < passed_usec * 2 * NM_SHUFFLE_SHARE_PERCENT / 100);
 #endif
     assert_int_equal(service.count.outputs_ok, (uint64_t)rounds * NM_SHUFFLE_MAPS_MAX);
 }
 
-/* Bytes are paid for as well. The account is read by a booking on top of it, which has to wait for all before it. */
+/* Sent bytes are booked as well. Another booking shows the account's state, since it has to wait for all earlier
+ * ones. */
 static void test_bytes_are_booked(void **state)
 {
     const uint64_t bytes = 32 << 20, begun_usec = nm_now_usec();
-    const uint64_t price_usec = 32 * 100 + 75; /* a request for one map costs the rest */
+    const uint64_t price_usec = 32 * 100 + 75; /* 75 for a request of one map */
     uint64_t come = 0, wait_usec;
     size_t n;
     int fd = dial();
@@ -676,7 +680,7 @@ static void test_bytes_are_booked(void **state)
                 begun_usec + (NM_SHUFFLE_BURST_USEC + price_usec) * 100 / NM_SHUFFLE_SHARE_PERCENT);
 }
 
-/* Beyond what can be waited for. Another job isn't kept from its share. */
+/* A wait beyond the limit is refused. Another job keeps its own share. */
 static void test_a_share_of_work(void **state)
 {
     struct nm_shuffle_job other = world.job;
@@ -704,7 +708,7 @@ static bool wait_for(atomic_uint *count, unsigned n)
     return *count >= n;
 }
 
-/* The connection stays in the queue, so poll() would wake the acceptor over and over. */
+/* The failed connection stays in the kernel's queue, so that poll() would wake the acceptor again and again. */
 static void test_accept_fails(void **state)
 {
     static const int errors[] = {ENOMEM, EMFILE, ENFILE, ENOBUFS, ENOSR};
@@ -740,7 +744,7 @@ static void test_no_thread(void **state)
     assert_true(begins("HTTP/1.1 200 OK\r\n"));
 }
 
-/* Without memory for poll() it must neither spin nor end. */
+/* When poll() fails for lack of memory, the acceptor must neither spin nor end. */
 static void test_poll_fails(void **state)
 {
     const uint64_t begun_usec = nm_now_usec();

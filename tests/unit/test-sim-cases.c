@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/cases.c: assignments, rows and sweeps, and what is wrong with them. sim/plot.c: names in a
- * picture are words, and nothing that gnuplot would obey. */
+/* sim/cases.c: assignments, rows and sweeps, and their errors. sim/plot.c: gnuplot must not execute names in a
+ * picture. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static void sweeps(void **state)
     (void)state;
     assert_int_equal(nm_cases_add_sweep(&s, base, specs, 2, NULL, 0, &message), 0);
     assert_int_equal(s.n, 3);
-    assert_int_equal(s.n_skipped, 1); /* 0.9 with 0.8 */
+    assert_int_equal(s.n_skipped, 1); /* the combination of alpha 0.9 with cpu-threshold 0.8 */
     assert_string_equal(s.list[0].name, "alpha=0.5 cpu-threshold=0.8");
     assert_string_equal(s.list[2].name, "alpha=0.9 cpu-threshold=0.95");
     assert_int_equal(nm_cases_add_sweep(&s, base, bad, 1, NULL, 0, &message), -EINVAL);
@@ -132,7 +132,7 @@ static void names_of_pictures(void **state)
     }
 }
 
-/* The real gnuplot draws a row with a name that it would run if it were let. */
+/* The real gnuplot draws a row whose name it would execute if it were not quoted. */
 static void names_of_rows_are_not_run(void **state)
 {
     struct nm_generate_params p = NM_GENERATE_DEFAULTS;
@@ -157,7 +157,7 @@ static void names_of_rows_are_not_run(void **state)
     if (r < 0)
         print_message("%s\n", message);
     assert_int_not_equal(access(trap, F_OK), 0);
-    assert_true(r == 0 || r == -ENOENT); /* without gnuplot there is nothing to see */
+    assert_true(r == 0 || r == -ENOENT); /* gnuplot may be missing */
     (void)unlink(path);
     assert_int_equal(rmdir(dir), 0);
     free(message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whole replays: no rule of the policy is broken by any made-up workload under any order of victims,
- * every job ends as exactly one thing, and the same input gives the same history. */
+/* Whole replays: no generated workload breaks a rule of the policy under any order of victims, each job ends in
+ * exactly one way, and the same input produces the same history. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void assert_sane(const struct nm_workload *w, const struct nm_sim_result 
         assert_true(j->slowdown_mean >= 1 || j->done == 0);
     }
     assert_int_equal(all, w->n_jobs);
-    /* a kill may still be under way, and the kernel may have come first */
+    /* A kill may still be in progress, or the kernel may have killed first. */
     assert_true(kills <= r->n_kills);
     assert_int_equal(r->jobs[NM_GUARANTEED].preempted, 0);
     assert_true(r->n_rounds >= w->duration_usec / r->period_usec);
@@ -103,8 +103,7 @@ static void same_input_same_history(void **state)
     nm_workload_free(w);
 }
 
-/* What operators are to see: over-allocation does more work, and a bolder alpha more than a timid
- * one. */
+/* Over-allocation does more work, and a higher alpha more than a lower one. */
 static void it_pays(void **state)
 {
     struct nm_workload *w = made_up(NM_GENERATE_STEADY, 1, 240);
@@ -121,11 +120,11 @@ static void it_pays(void **state)
     w->config->over_allocation_threshold = (struct nm_fractions){0.9, 0.9};
     replay(w, w->config, bold);
     assert_true(nm_sim_useful_work(timid) > nm_sim_useful_work(off));
-    /* whoever takes the fewest jobs isn't the one where they wait for the shortest time */
+    /* The mean wait is the longest without over-allocation, although the fewest jobs are admitted there. */
     assert_true(off->jobs[NM_OPPORTUNISTIC].wait_mean_usec > timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
     assert_true(timid->jobs[NM_OPPORTUNISTIC].wait_mean_usec > bold->jobs[NM_OPPORTUNISTIC].wait_mean_usec);
     assert_true(nm_sim_useful_work(bold) > 1.2 * nm_sim_useful_work(timid));
-    /* what is shared can't be given out: the model says so */
+    /* Interference through shared resources is part of the model and bounds the slowdown. */
     assert_true(bold->jobs[NM_GUARANTEED].slowdown_mean < 1.02 + NM_SIM_INTERFERENCE);
     assert_int_equal(bold->oom_guaranteed, 0);
     free(off);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/load.c, save.c and workload.c: what a trace means, what is refused, and how that goes on which
- * was not seen to its end. */
+/* sim/load.c, save.c and workload.c: the meaning of a trace, refused traces, and estimates for containers whose end
+ * the trace doesn't contain. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void refuse(const char *text, const char *wanted)
 
 static void use_follows_progress(void **state)
 {
-    /* runs from 1 s to 4 s and from 14 s to 15 s; what it holds while paused is no progress */
+    /* Container 1 runs from 1 s to 4 s and from 14 s to 15 s. The pause in between counts as no progress. */
     struct nm_workload *w = take(
         HEADER SUBMIT("7") START("1000000", "7") SAMPLE("2000000", "[7,50,800,800000]")
             SAMPLE("3000000", "[7,60,400,1200000]")
@@ -75,7 +75,7 @@ static void use_follows_progress(void **state)
     assert_int_equal(job->run_usec, 4000000);
     assert_int_equal(job->end, NM_JOB_DONE);
     assert_int_equal(job->curve.n, 3);
-    /* the first second used 800 millicores and ended at 50 bytes */
+    /* The first second used 800 millicores and ended at 50 bytes. */
     assert_int_equal(job->curve.points[0].at_usec, 0);
     assert_int_equal(job->curve.points[0].cpu_millicores, 800);
     assert_int_equal(job->curve.points[0].memory_bytes, 50);
@@ -85,7 +85,7 @@ static void use_follows_progress(void **state)
     assert_int_equal(job->curve.points[2].at_usec, 2000000);
     assert_int_equal(job->curve.points[2].memory_bytes, 60);
     assert_int_equal(w->duration_usec, 20000000);
-    /* around it: 1000 - 50, and 500 millicores were busy when it had 800 */
+    /* The system used 1000 - 50 bytes. The node used 500 millicores when the container used 800. */
     assert_int_equal(w->system.points[0].memory_bytes, 950);
     assert_int_equal(w->system.points[0].cpu_millicores, 0);
     nm_workload_free(w);
@@ -119,7 +119,7 @@ static void short_one_is_known_by_its_end(void **state)
 
 static void killed_ones_go_on(void **state)
 {
-    /* 1 ran for 8 s; 2 was killed after 4 s, and would have run as long: its two seconds repeat */
+    /* Container 1 ran for 8 s. Container 2 was killed after 4 s and is assumed to need 8 s: its samples repeat. */
     struct nm_workload *w =
         take(HEADER SUBMIT("1") SUBMIT("2") START("0", "1") START("0", "2")
                  SAMPLE("2000000", "[2,10,100,1]") SAMPLE("4000000", "[2,20,300,1]")
@@ -133,7 +133,7 @@ static void killed_ones_go_on(void **state)
     for (size_t i = 0; i < job->curve.n; i++) {
         const struct nm_use *u = &job->curve.points[i];
 
-        /* four seconds were seen, and come again from 4 s on */
+        /* The four observed seconds repeat from 4 s on. */
         if (u->at_usec == 4000000) {
             assert_int_equal(u->memory_bytes, 10);
             assert_int_equal(u->cpu_millicores, 100);
@@ -148,7 +148,7 @@ static void killed_ones_go_on(void **state)
 
 static void those_alive_at_the_end(void **state)
 {
-    /* 1 ran for 2 s; 2 has run for 1 s by the end, 3 for 10 s */
+    /* Container 1 ran for 2 s. At the end of the trace, container 2 has run for 1 s and container 3 for 10 s. */
     struct nm_workload *w = take(HEADER SUBMIT("1") SUBMIT("2") SUBMIT("3") START("0", "1")
                                      START("0", "3") END("2000000", "1", "exited")
                                          START("9000000", "2") STOP("10000000"));
@@ -176,8 +176,8 @@ static void never_started_use_as_others_did(void **state)
     nm_workload_free(w);
 }
 
-/* What ended in the queue has no use of its own. Who was called off might have run elsewhere; a
- * launch that failed never does. */
+/* Containers that ended in the queue have no measured use. A cancelled one counts as if it had run, while a failed
+ * launch never runs. */
 static void ended_before_they_ran(void **state)
 {
     struct nm_workload *w =
@@ -195,7 +195,7 @@ static void ended_before_they_ran(void **state)
     assert_int_equal(w->jobs[2].run_usec, 0);
     assert_int_equal(w->jobs[2].curve.points[0].memory_bytes, 0);
     assert_int_equal(w->jobs[2].curve.points[0].cpu_millicores, 0);
-    /* and it replays: all three are done, and none was slowed down */
+    /* The workload can be replayed: all three jobs are done, none with a slowdown. */
     assert_int_equal(nm_sim_run(w, w->config, "", NULL, NULL, result, &message), 0);
     assert_int_equal(result->jobs[NM_OPPORTUNISTIC].done, 3);
     assert_true(result->jobs[NM_OPPORTUNISTIC].slowdown_mean < 1.1);
@@ -207,10 +207,10 @@ static void ended_before_they_ran(void **state)
     "{\"t\":0,\"ev\":\"submit\",\"c\":" c ",\"type\":\"OPPORTUNISTIC\",\"memory\":9,\"cpu\":9," \
     "\"ran\":" ran more "}\n"
 
-/* What they ran before the trace counts for how long a run is, theirs and that of others. */
+/* The run time before the trace counts for the run times of these containers and for the estimates of others. */
 static void earlier_time_counts(void **state)
 {
-    /* 1 ran for 8 s in all; 2 has run for 6 s, 3 for 9 s, and 4 for 60 s of 30 that were expected */
+    /* Container 1 ran for 8 s in all, 2 has run for 6 s, 3 for 9 s, and 4 for 60 s instead of the expected 30 s. */
     struct nm_workload *w =
         take(HEADER PRESENT("1", "5000000", "") PRESENT("2", "3000000", "")
                  PRESENT("3", "6000000", "") PRESENT("4", "57000000", ",\"expected\":30000000")
@@ -243,7 +243,7 @@ static void one_that_ran_before(void **state)
     nm_workload_free(w);
 }
 
-/* The one thing that is forgiven: nmd was killed while it wrote. */
+/* A truncated last line is accepted, since nmd may be killed while it writes. */
 static void last_line_may_be_cut(void **state)
 {
     struct nm_workload *w = take(HEADER SUBMIT("1") START("1000000", "1") "{\"t\":20000");
@@ -365,7 +365,7 @@ static void made_up_ones_come_back(void **state)
         assert_int_equal(nm_generate(&p, &again), 0);
         text = saved(w);
         text_again = saved(again);
-        assert_string_equal(text, text_again); /* the same seed, the same bytes */
+        assert_string_equal(text, text_again); /* the same seed gives the same bytes */
         back = take(text);
         assert_same(w, back);
         p.seed = 2;
@@ -382,7 +382,7 @@ static void made_up_ones_come_back(void **state)
     }
 }
 
-/* A buffer that is too small loses whole lines, never parts. */
+/* If the buffer is too small, whole lines are omitted. */
 static void lines_are_whole_or_not_there(void **state)
 {
     struct nm_trace_buffer b = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* sim/world*.c: the arithmetic of the simulated node, driven by hand with verdicts of the test's
- * own. The node has 4 CPUs and 1000 MiB, of which the reserve takes nothing. */
+/* sim/world*.c: the arithmetic of the simulated node. The test supplies the verdicts itself. The node has 4 CPUs,
+ * 1000 MiB and no reserve. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 struct fixture {
     struct nm_workload *load;
     struct nm_world *w;
-    uint32_t kernel_kills; /* that there was a round about */
+    uint32_t kernel_kills; /* the number of rounds about kills by the kernel */
 };
 
 static int set_up(void **state)
@@ -47,7 +47,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A job that holds and wants the same all the time. */
+/* Adds a job that uses and requests the same amounts all the time. */
 static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, uint32_t millicores,
                 uint64_t run_sec)
 {
@@ -65,7 +65,7 @@ static void add(struct fixture *f, enum nm_execution_type type, uint64_t mib, ui
     f->load->jobs[i].number = i + 1;
 }
 
-/* They are submitted; whatever there is to decide, nobody decides. */
+/* Submits the jobs. Only the test makes decisions. */
 static void begin(struct fixture *f)
 {
     char *message = NULL;
@@ -73,7 +73,7 @@ static void begin(struct fixture *f)
     assert_int_equal(nm_workload_finish(f->load), 0);
     assert_int_equal(nm_world_new(f->load, f->load->config, &f->w, &message), 0);
     assert_true(nm_world_advance(f->w, f->w->begin_usec) >= 0);
-    f->w->interference = 0; /* so that times are whole */
+    f->w->interference = 0; /* for whole numbers in the times */
 }
 
 static void decide(struct fixture *f, const struct nm_policy_action *actions, size_t n,
@@ -124,10 +124,10 @@ static void alone_it_takes_its_time(void **state)
     add(f, NM_OPPORTUNISTIC, 100, 700, 10);
     begin(f);
     assert_int_equal(job(f, 0)->view.state, NM_SCHEDULED);
-    until(f, 2 * SEC); /* nobody admits it */
+    until(f, 2 * SEC); /* nothing is admitted yet */
     assert_int_equal(f->w->memory_bytes, 0);
     act(f, NM_ACTION_ADMIT, 0);
-    until(f, 2 * SEC + 100000); /* launching takes a step */
+    until(f, 2 * SEC + 100000); /* launching takes one step */
     assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
     assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
     until(f, 7 * SEC + 100000);
@@ -144,7 +144,8 @@ static void alone_it_takes_its_time(void **state)
     assert_int_equal(f->w->n_live, 0);
 }
 
-/* 4 CPUs: guaranteed ones want 3, opportunistic ones 2, and get 1 between them: half speed. */
+/* Of 4 CPUs the guaranteed container uses 3. The opportunistic ones want 2 and share 1, so that they run at half
+ * speed. */
 static void guaranteed_come_first(void **state)
 {
     struct fixture *f = *state;
@@ -162,14 +163,14 @@ static void guaranteed_come_first(void **state)
         assert_in_range(job(f, i)->progress_usec, 10 * SEC / 2 * 99 / 100, 10 * SEC / 2);
     }
     assert_in_range(f->w->got_millicores, 3998, 4000);
-    /* When the guaranteed one has gone, both get all they want. */
+    /* After the end of the guaranteed container, both get all that they want. */
     until(f, 51 * SEC);
     assert_int_equal(job(f, 0)->end, NM_SIM_DONE);
     assert_int_equal(job(f, 1)->got, 1000);
     assert_int_equal(job(f, 2)->got, 1000);
 }
 
-/* Who wants little gets it, and the others share the rest. */
+/* A container that wants little gets it, and the others share the rest. */
 static void nobody_gets_more_than_it_wants(void **state)
 {
     struct fixture *f = *state;
@@ -197,7 +198,7 @@ static void squeeze_holds_opportunistic(void **state)
     for (size_t i = 0; i < 3; i++)
         act(f, NM_ACTION_ADMIT, i);
     until(f, SEC);
-    decide(f, NULL, 0, 600); /* 300 for each, by their requests */
+    decide(f, NULL, 0, 600); /* 300 for each, in proportion to the requests */
     assert_int_equal(job(f, 0)->got, 1000);
     assert_int_equal(job(f, 1)->got, 300);
     assert_int_equal(job(f, 2)->got, 100);
@@ -233,12 +234,12 @@ static void paused_it_stands_still(void **state)
     assert_int_equal(job(f, 0)->view.state, NM_RUNNING);
     assert_int_equal(f->w->memory_bytes, 100 * NM_MIB);
     assert_int_equal(f->w->swapped_bytes, 0);
-    /* a step for the thaw, and one for what was in swap */
+    /* One step for the thaw, and one for the swapped memory. */
     assert_int_equal(job(f, 0)->swapping_in_usec, 100000);
     assert_int_equal(job(f, 0)->progress_usec, progress + 31 * SEC - 30 * SEC - 200000);
 }
 
-/* Time in which it gets nothing done, and holds its memory by and by. */
+/* While memory comes back from swap, the container makes no progress and its memory grows gradually. */
 static void what_is_in_swap_comes_back_slowly(void **state)
 {
     struct fixture *f = *state;
@@ -252,7 +253,7 @@ static void what_is_in_swap_comes_back_slowly(void **state)
     act(f, NM_ACTION_PAUSE, 0);
     progress = job(f, 0)->progress_usec;
     until(f, 6 * SEC);
-    for (int i = 0; i < 30; i++) /* 10 MiB each */
+    for (int i = 0; i < 30; i++) /* 10 MiB at a time */
         act(f, NM_ACTION_RECLAIM, 0);
     assert_int_equal(f->w->swapped_bytes, 300 * NM_MIB);
     act(f, NM_ACTION_RESUME, 0);
@@ -269,7 +270,8 @@ static void what_is_in_swap_comes_back_slowly(void **state)
     assert_int_equal(job(f, 0)->progress_usec, progress + 10 * SEC - 9 * SEC - 100000);
 }
 
-/* While one comes back from swap, others begin and end and so change its speed: it comes back all the same. */
+/* Starts and ends of other containers change the speed of the node. The time for memory to come back from swap stays
+ * the same. */
 static void others_dont_put_off_what_comes_back(void **state)
 {
     struct fixture *f = *state;
@@ -283,7 +285,7 @@ static void others_dont_put_off_what_comes_back(void **state)
     until(f, 5 * SEC);
     act(f, NM_ACTION_PAUSE, 0);
     until(f, 6 * SEC);
-    for (int i = 0; i < 30; i++) /* 10 MiB each */
+    for (int i = 0; i < 30; i++) /* 10 MiB at a time */
         act(f, NM_ACTION_RECLAIM, 0);
     act(f, NM_ACTION_RESUME, 0);
     until(f, 7 * SEC);
@@ -312,8 +314,8 @@ static void killed_it_holds_until_it_is_gone(void **state)
     assert_int_equal(job(f, 0)->cpu_work, (5 * SEC - 100000) * 1000);
 }
 
-/* 1100 of 1000 MiB: the latest-started opportunistic one goes; the guaranteed one only when none
- * is left. */
+/* Use is 1100 of 1000 MiB: the kernel kills the opportunistic container that started last. It kills a guaranteed one
+ * only if no opportunistic one is left. */
 static void kernel_kills_the_latest(void **state)
 {
     struct fixture *f = *state;
@@ -331,7 +333,7 @@ static void kernel_kills_the_latest(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
     assert_int_equal(f->w->memory_bytes, 900 * NM_MIB);
     assert_int_equal(f->w->guaranteed_oom, 0);
-    assert_int_equal(f->kernel_kills, 1); /* and the policy hears of it, once */
+    assert_int_equal(f->kernel_kills, 1); /* the policy is informed once */
 }
 
 static void its_own_limit_holds_each(void **state)
@@ -346,11 +348,11 @@ static void its_own_limit_holds_each(void **state)
     assert_int_equal(job(f, 0)->end, NM_SIM_LIVE);
     until(f, 6 * SEC);
     assert_int_equal(job(f, 0)->end, NM_SIM_LIMIT);
-    assert_int_equal(f->kernel_kills, 0); /* which says nothing of the node */
+    assert_int_equal(f->kernel_kills, 0); /* the node as a whole had enough memory */
     assert_int_equal(f->w->memory_bytes, 0);
 }
 
-/* Half of the CPUs are with opportunistic containers: of a fifth, a tenth is felt. */
+/* Half of the CPUs run opportunistic containers: half of the interference of 0.2 applies. */
 static void caches_are_shared(void **state)
 {
     struct fixture *f = *state;
@@ -373,7 +375,7 @@ static void at_last_a_guaranteed_one_suffers(void **state)
 
     add(f, NM_GUARANTEED, 600, 100, 50);
     add(f, NM_GUARANTEED, 300, 100, 50);
-    f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* more than it asked for */
+    f->load->jobs[1].curve.points[0].memory_bytes = 500 * NM_MIB; /* more than its request */
     begin(f);
     f->w->settings.memory_limits = false;
     for (size_t i = 0; i < 2; i++)
@@ -384,7 +386,7 @@ static void at_last_a_guaranteed_one_suffers(void **state)
     assert_int_equal(job(f, 1)->end, NM_SIM_LIVE);
 }
 
-/* Whatever ends it: a pause that no resume ended is paused time all the same. */
+/* If a paused container ends without a resume, its pause counts as paused time. */
 static void pauses_end_with_the_container(void **state)
 {
     struct fixture *f = *state;
@@ -409,12 +411,12 @@ static void pauses_end_with_the_container(void **state)
     assert_int_equal(job(f, 1)->paused_total_usec, 5 * SEC + 100000);
     until(f, 15 * SEC);
     assert_int_equal(job(f, 2)->end, NM_SIM_LIVE);
-    until(f, 25 * SEC); /* the guaranteed one has grown by then: the kernel kills for it */
+    until(f, 25 * SEC); /* the guaranteed container has grown by then, so that the kernel kills */
     assert_int_equal(job(f, 2)->end, NM_SIM_OOM);
     assert_in_range(job(f, 2)->paused_total_usec, 14 * SEC, 16 * SEC);
 }
 
-/* Memory that grows over beta between two samples is looked at before the next. */
+/* When memory grows over beta between two samples, a round takes place before the next sample. */
 static void growth_is_noticed(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/node/node-slice.c on the fake backend: what the slice is promised, and whose its memory.low is. */
+/* agent/node/node-slice.c on the fake backend: the memory promised in the slice, and ownership of the slice's
+ * memory.low. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -28,7 +29,7 @@ struct fixture {
     struct nm_policy_container *views[3];
 };
 
-/* Its memory is gone with it; what is in its directories is not. */
+/* Starts a new nmd: the former one's memory is lost, and the files in its directories remain. */
 static void begin_nmd(struct fixture *f)
 {
     memset(&f->slice.note, 0, sizeof f->slice.note);
@@ -106,7 +107,7 @@ static void write_low(const struct fixture *f, uint64_t bytes)
     assert_true(nm_write_file_at(f->m.backend->slice_fd, "memory.low", text) >= 0);
 }
 
-/* As many guaranteed containers as there are numbers before 0, of so many MiB each. */
+/* Sets up one guaranteed container per number above 0, with a promise of that many MiB. */
 static void live_with(struct fixture *f, uint64_t a, uint64_t b)
 {
     f->m.lives.n = (a > 0) + (b > 0);
@@ -121,7 +122,7 @@ static void promise(struct fixture *f, uint64_t a, uint64_t b)
     settle(f);
 }
 
-/* The same slice under another inode: systemd gives it what it remembers, which is what nmd asked for last. */
+/* Makes the slice again with another inode. systemd restores the value that nmd asked for last. */
 static void stop_and_start_slice(struct fixture *f, uint64_t remembered)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -150,7 +151,7 @@ static uint64_t max_of(const struct fixture *f)
     return is;
 }
 
-/* The kernel would kill at once, and not whom the policy would take. */
+/* Lowering memory.max below the use would make the kernel kill at once, and select other victims than the policy. */
 static void test_a_capacity_lowered_meanwhile(void **state)
 {
     struct fixture *f = *state;
@@ -194,7 +195,7 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
     promise(f, 32, 0);
     assert_int_equal(low_of(f), 32 * MIB);
     stop_and_start_slice(f, 32 * MIB);
-    begin_nmd(f); /* and nmd wasn't there to see it */
+    begin_nmd(f); /* nmd wasn't running when the slice was made again */
     promise(f, 0, 0);
     nm_slice_set(&f->m);
     settle(f);
@@ -202,7 +203,7 @@ static void test_a_slice_made_anew_has_nmds_value(void **state)
     assert_int_equal(f->slice.note.own_bytes, 0);
 }
 
-/* nmd dies between asking and getting it, and what it asked for is done after its successor has begun. */
+/* nmd dies between its request and the change. The change takes effect after the next nmd has started. */
 static void test_an_earlier_value_comes_late(void **state)
 {
     struct fixture *f = *state;
@@ -211,12 +212,12 @@ static void test_an_earlier_value_comes_late(void **state)
     live_with(f, 64, 32);
     nm_slice_follow(&f->m);
     settle(f);
-    write_low(f, 64 * MIB); /* not yet */
+    write_low(f, 64 * MIB); /* not changed yet */
     begin_nmd(f);
     live_with(f, 48, 0);
     nm_slice_set(&f->m);
     settle(f);
-    write_low(f, 96 * MIB); /* now */
+    write_low(f, 96 * MIB); /* the change takes effect now */
     nm_slice_check_drift(&f->m);
     settle(f);
     assert_int_equal(low_of(f), 48 * MIB);
@@ -224,7 +225,7 @@ static void test_an_earlier_value_comes_late(void **state)
     assert_int_equal(low_of(f), 0);
 }
 
-/* While it is stopped there is nothing to read: the administrator's value isn't forgotten over it. */
+/* While the slice is stopped, memory.low can't be read: the administrator's value stays known. */
 static void test_an_administrators_own(void **state)
 {
     struct fixture *f = *state;
@@ -245,7 +246,7 @@ static void test_an_administrators_own(void **state)
     stop_and_start_slice(f, 300 * MIB);
     promise(f, 64, 0);
     assert_int_equal(low_of(f), 300 * MIB);
-    write_low(f, 0); /* given up */
+    write_low(f, 0); /* the administrator removes the value */
     promise(f, 48, 0);
     assert_int_equal(low_of(f), 48 * MIB);
 }
@@ -264,20 +265,20 @@ static void test_what_is_idle_is_not_claimed(void **state)
     struct nm_slice_claim c = {0};
 
     (void)state;
-    assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, 0), 400 * MIB); /* new: it was made to be used */
+    assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, 0), 400 * MIB); /* a new container will use its memory */
     for (uint64_t s = 100; s < 160; s++)
         assert_int_equal(claim(&c, 400, 3, s), 400);
     assert_in_range(claim(&c, 400, 3, 160), 3 + 12, 3 + 25);
-    assert_int_equal(claim(&c, 500, 3, 161), 500); /* more was promised */
+    assert_int_equal(claim(&c, 500, 3, 161), 500); /* the promise has grown */
     assert_int_equal(claim(&c, 100, 3, 162), 100);
-    assert_int_equal(claim(&c, 0, 3, 163), 0); /* demoted */
+    assert_int_equal(claim(&c, 0, 3, 163), 0); /* the container was demoted */
     assert_int_equal(claim(&c, 100, 3, 164), 100);
     c = (struct nm_slice_claim){0};
     for (uint64_t s = 0; s < 1000; s++)
-        assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, SECONDS(s)), 400 * MIB); /* what it holds isn't known */
+        assert_int_equal(nm_slice_claim(&c, 400 * MIB, 0, SECONDS(s)), 400 * MIB); /* the charged memory is unknown */
 }
 
-/* Ahead of growth by a step, and by as much as it grew since the sample before: until the promise is full. */
+/* A claim exceeds the charged memory by a step, and by the growth since the former sample, up to the promise. */
 static void test_a_claim_is_ahead(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
@@ -298,7 +299,7 @@ static void test_a_claim_is_ahead(void **state)
     assert_int_equal(before, 640);
 }
 
-/* What goes up and down within a minute keeps its claim: no call to systemd comes of it. */
+/* Memory that rises and falls within a minute keeps its claim, so that no call to systemd is needed. */
 static void test_a_claim_falls_slowly(void **state)
 {
     struct nm_slice_claim c = {.promised_bytes = 640 * MIB};
@@ -306,7 +307,7 @@ static void test_a_claim_falls_slowly(void **state)
 
     (void)state;
     (void)claim(&c, 640, 100, 99);
-    top = claim(&c, 640, 300, 100); /* and as much again: who knows */
+    top = claim(&c, 640, 300, 100); /* the claim allows for the same growth again */
     assert_in_range(top, 500, 540);
     for (uint64_t s = 101; s < 1000; s++)
         assert_int_equal(claim(&c, 640, s % 40 == 0 ? 300 : 100, s), top);
@@ -315,7 +316,7 @@ static void test_a_claim_falls_slowly(void **state)
     assert_in_range(claim(&c, 640, 100, 1121), 120, 140);
 }
 
-/* The whole way: of two that were promised much, one of which uses it. */
+/* Two containers have large promises, and one of them uses its memory: the slice's memory.low follows the claims. */
 static void test_the_slice_follows_the_claims(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/lifecycle/container-start.c with real shims: starts that come to nothing, each with its reason. */
+/* agent/lifecycle/container-start.c with real shims: starts that fail, each with its reason. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* It would leave a file behind. */
+/* Submits a container whose command would create a file. */
 static struct nm_live_container *submit(struct manager_world *w)
 {
     static char script[128];
@@ -86,7 +86,8 @@ static void test_a_cgroup_that_can_not_be_made(void **state)
     assert_launch_failed(w, c, "the test said so");
 }
 
-/* Neither journal nor copy can name the shim, so its gate stays closed; it is started when there is room again. */
+/* Neither the journal nor the copy can record the shim, so its gate stays closed. The container starts when the disk
+ * has room again. */
 static void test_no_room_for_a_word(void **state)
 {
     const struct rlimit none = {0, RLIM_INFINITY}, any = {RLIM_INFINITY, RLIM_INFINITY};
@@ -136,7 +137,7 @@ static void test_no_shim(void **state)
     assert_launch_failed(w, c, "the shim could not be started: No such file or directory");
 }
 
-/* The rules have become stricter while it waited. */
+/* The rules became stricter while the container was queued. */
 static void test_a_user_that_is_no_longer_allowed(void **state)
 {
     struct manager_world *w = *state;
@@ -152,7 +153,7 @@ static void test_a_user_that_is_no_longer_allowed(void **state)
 
 /* ---- many at once ------------------------------------------------------------------------- */
 
-/* More than one turn of the loop takes, on any machine. */
+/* More containers than one turn of the loop can start on any machine. */
 #define MANY 60U
 
 static struct nm_live_container **submit_many(struct manager_world *w)
@@ -178,7 +179,7 @@ static unsigned count_due(struct nm_live_container *const *all)
     for (unsigned i = 0; i < MANY; i++) {
         assert_true(all[i]->c->view.admitted);
         assert_true(nm_start_is_due(all[i]) == !all[i]->c->shim_pid);
-        assert_false(n > 0 && !nm_start_is_due(all[i])); /* first in the queue, first to run */
+        assert_false(n > 0 && !nm_start_is_due(all[i])); /* starts follow the queue's order */
         n += nm_start_is_due(all[i]);
     }
     return n;
@@ -193,8 +194,8 @@ static int on_request(sd_event_source *s, uint64_t usec, void *userdata)
     return nm_loop_want(s);
 }
 
-/* Whoever asks for something, as often as it likes, and a sample that is due have their turns between the starts, and
- * neither keeps them from going on. */
+/* A source of work that is always due, and a sample that is due, get turns between the starts. Neither of them stops
+ * the starts. */
 static void test_many_starts_leave_turns_to_others(void **state)
 {
     _cleanup_(sd_event_source_disable_unrefp) sd_event_source *request = NULL;
@@ -243,8 +244,8 @@ static void test_killed_before_its_turn_to_start(void **state)
     assert_null(w->m->starts.queue.first);
 }
 
-/* Another user's container comes after the first of theirs, and not after all of them; so does another
- * application's. */
+/* A container of another user starts after the first one of this user instead of after all of them. The same applies
+ * to another application. */
 static void test_many_starts_of_one_user(void **state)
 {
     struct manager_world *w = *state;
@@ -261,12 +262,12 @@ static void test_many_starts_of_one_user(void **state)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
     if (first->shim_pid > second->shim_pid)
-        skip(); /* the kernel's numbers began anew in between */
+        skip(); /* the kernel's pids wrapped in between */
     assert_in_range(of_app->shim_pid, first->shim_pid, second->shim_pid);
     assert_in_range(other->shim_pid, first->shim_pid, second->shim_pid);
 }
 
-/* A user has as many turns with many applications as with one. */
+/* A user gets as many turns with many applications as with one. */
 static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_others)
 {
     struct nm_live_container **all = submit_many(w);
@@ -286,7 +287,7 @@ static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_ot
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
     if (c[0]->shim_pid > c[1]->shim_pid)
-        skip(); /* the kernel's numbers began anew in between */
+        skip(); /* the kernel's pids wrapped in between */
     assert_in_range(c[2]->shim_pid, c[0]->shim_pid, c[1]->shim_pid);
     assert_in_range(c[3]->shim_pid, c[1]->shim_pid, all[2]->c->shim_pid);
 }
@@ -296,7 +297,7 @@ static void test_many_applications_of_one_user(void **state)
     assert_turns_of_users(*state, 65534);
 }
 
-/* nmd has submitted all containers of a cluster itself. */
+/* nmd itself has submitted all containers of a cluster. */
 static void test_users_of_a_cluster(void **state)
 {
     assert_turns_of_users(*state, geteuid());
