@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the journal does where it can't be written: on a full disk, and without memory. */
+/* The journal when it can't be written: on a full disk, and without memory. */
 
 #include "tests/unit/store-world.h"
 
@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* No file may grow beyond `bytes`: the writes fail as on a full disk, for this process only and
- * without root. */
+/* Limits the size of files to `bytes`: writes fail as on a full disk, for this process only and without root. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit rl;
@@ -44,7 +43,7 @@ static void test_full_disk(void **state)
     limit_files_to_log(w);
     c->view.state = NM_RUNNING;
     assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
-    c->view.state = NM_KILLING; /* the newest state is what counts */
+    c->view.state = NM_KILLING; /* only the newest state is kept */
     assert_int_equal(nm_store_put_container(w->store, c), -EFBIG);
     put(w, 2, -EFBIG);
     put(w, 3, -EFBIG);
@@ -67,7 +66,7 @@ static void test_full_disk(void **state)
     assert_int_equal(nm_store_get_value(w->store, "k", (char[8]){0}, 8), 0);
 }
 
-/* The failure strikes inside a transaction, of which the first part had gone well. */
+/* The failure happens inside a transaction whose first part succeeded. */
 static void test_full_disk_in_transaction(void **state)
 {
     struct world *w = *state;
@@ -114,9 +113,9 @@ static void test_full_disk_at_start(void **state)
     assert_int_equal(w->opened.last_seq, 2);
 }
 
-/* The file can be neither written (somebody has taken it out of WAL mode, and back costs a write) nor read (what has
- * the log's name leads nowhere). There is room when this nmd goes, which has begun nothing: the next one finds all as
- * it was. */
+/* The file can't be written, since it left WAL mode and entering WAL mode needs a write. It can't be read either,
+ * since the log's name is a dangling link. The disk has room again when this nmd ends without having started. The
+ * next nmd finds all rows unchanged. */
 static void test_full_disk_at_failed_start(void **state)
 {
     struct world *w = *state;
@@ -143,7 +142,7 @@ static void test_full_disk_at_failed_start(void **state)
     assert_int_equal(w->n_loaded, 3);
 }
 
-/* In place of libc's, for SQLite. */
+/* Replaces libc's functions for SQLite. */
 #define IN_PLACE __attribute__((visibility("default")))
 
 static unsigned n_syncs;
@@ -160,8 +159,8 @@ IN_PLACE int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-/* That the file is in use is on the disk before anything is started, at once or when there is room. Nothing else waits
- * for the disk. */
+/* The mark that the file is in use is synced before any container starts, at once or when the disk has room. No
+ * other write waits for the disk. */
 static void test_in_use_is_synced(void **state)
 {
     struct world *w = *state;
@@ -172,7 +171,7 @@ static void test_in_use_is_synced(void **state)
     close_store(w);
     open_store(w, "boot");
     assert_true(w->opened.was_closed);
-    put(w, 1, 0); /* a log's first write is always synced */
+    put(w, 1, 0); /* the first write of a log is always synced */
     before = n_syncs;
     nm_store_take_into_use(w->store);
     assert_true(n_syncs > before);
@@ -191,7 +190,7 @@ static void test_in_use_is_synced(void **state)
     assert_int_equal(n_syncs, before);
 }
 
-/* In place of libc's, for the store. */
+/* Replaces libc's function for the store. */
 static bool no_memory;
 
 void *reallocarray(void *old, size_t n, size_t size)
@@ -212,7 +211,8 @@ static void begin_with(struct world *w, unsigned first, unsigned last)
     }
 }
 
-/* What is said to be kept is kept, without any more memory if nothing else waits; else it is said to be lost. */
+/* Rows that are reported as kept are kept, without further memory if the backlog is empty. Otherwise they are
+ * reported as lost. */
 static void test_full_disk_and_no_memory(void **state)
 {
     struct world *w = *state;
@@ -238,7 +238,7 @@ static void test_full_disk_and_no_memory(void **state)
     assert_int_equal(w->loaded[11]->view.seq, 42);
 }
 
-/* The newest state of each row is what is kept of a transaction, and of one after the other. */
+/* The backlog keeps the newest state of each row, of one transaction and of several in sequence. */
 static void test_full_disk_newest(void **state)
 {
     struct world *w = *state;
@@ -275,7 +275,7 @@ static void test_full_disk_newest(void **state)
     assert_int_equal(query(w, "SELECT min(number) FROM decisions"), 101);
 }
 
-/* A file system that is really full, where SQLite gets ENOSPC and not a limit's error. */
+/* On a file system that is really full, SQLite gets ENOSPC instead of the error for a limit. */
 static void test_small_disk(void **state)
 {
     struct world *w = *state;
@@ -310,8 +310,7 @@ static void test_small_disk(void **state)
     assert_int_equal(umount2(w->dir, MNT_DETACH), 0);
 }
 
-/* Thousands of decisions while nothing can be written take a bounded amount of memory, and no
- * container's place. */
+/* Thousands of decisions that can't be written take a bounded amount of memory, and don't displace containers. */
 static void test_full_disk_for_long(void **state)
 {
     struct world *w = *state;
@@ -323,7 +322,7 @@ static void test_full_disk_for_long(void **state)
     for (uint64_t i = 1; i <= 1500; i++)
         put_decision(w, i, "c", -EFBIG);
     limit_files(RLIM_INFINITY);
-    close_store(w); /* flushes */
+    close_store(w); /* writes the backlog */
     assert_int_equal(query(w, "SELECT count(*) FROM decisions"), 1000);
     open_store(w, "boot");
     assert_int_equal(w->opened.last_decision, 1500);
@@ -331,7 +330,7 @@ static void test_full_disk_for_long(void **state)
     assert_int_equal(w->n_loaded, 2);
 }
 
-/* "1 2! 3!": numbers, and a mark behind what isn't on disk. */
+/* Compares the decisions with a text such as "1 2! 3!": numbers, with a mark on those that are not on disk. */
 static void assert_shown(struct world *w, const char *id, unsigned max, const char *expected)
 {
     char text[256] = "";
@@ -344,7 +343,8 @@ static void assert_shown(struct world *w, const char *id, unsigned max, const ch
     assert_string_equal(text, expected);
 }
 
-/* Shown as it is by now, where it belongs, and marked until it is written. */
+/* Decisions that are not yet written are shown in their newest state and in order, with a mark until they are
+ * written. */
 static void test_unsaved_decisions(void **state)
 {
     const struct nm_decision known = {

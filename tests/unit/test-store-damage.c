@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the journal does with a damaged or foreign file, and with bad rows. */
+/* The journal with damaged or foreign files, and with invalid rows. */
 
 #include "tests/unit/store-world.h"
 
@@ -32,7 +32,7 @@ static void open_damaged(struct world *w)
     assert_int_equal(w->opened.saved.n_containers, w->n_loaded + w->n_bad);
 }
 
-/* No container of it can be used. */
+/* Expects that no container of the file can be used. */
 static void check_set_aside(struct world *w)
 {
     open_damaged(w);
@@ -66,7 +66,7 @@ static void test_garbage_header(void **state)
     check_set_aside(w);
 }
 
-/* The roots of all tables are among them. */
+/* The roots of all tables are on these pages. */
 static void test_garbage_pages(void **state)
 {
     struct world *w = *state;
@@ -89,8 +89,8 @@ static void test_truncated(void **state)
     assert_true(w->n_loaded < 500);
 }
 
-/* The leaf of the table of containers that this one is on: it has its state and no command. -1: it is on no leaf, but
- * one of those that stand between two leaves. */
+/* Returns the offset of the leaf in the table of containers that has this container, recognized by its state and the
+ * lack of a command. Returns -1 if the row is between two leaves of the B-tree. */
 static off_t leaf_of(const struct world *w, unsigned seq)
 {
     int fd = open(w->file, O_RDONLY | O_CLOEXEC);
@@ -108,7 +108,7 @@ static off_t leaf_of(const struct world *w, unsigned seq)
     return found;
 }
 
-/* With this one, or the next that is on a leaf. Returns which. */
+/* Overwrites the leaf of this container, or of the next one that is on a leaf. Returns the number of that container. */
 static unsigned overwrite_leaf(const struct world *w, unsigned seq)
 {
     off_t leaf;
@@ -127,8 +127,7 @@ static bool is_loaded(const struct world *w, uint64_t seq)
     return false;
 }
 
-/* Two pages are beyond reading: what is before, between and behind them is saved, with the
- * decisions and the values. */
+/* Two pages are unreadable: the rows before, between and after them are saved, with the decisions and the values. */
 static void test_garbage_leaves(void **state)
 {
     struct world *w = *state;
@@ -156,11 +155,11 @@ static void test_garbage_leaves(void **state)
     assert_int_equal(w->opened.last_decision, 20);
     assert_int_equal(w->opened.last_seq, 500);
     assert_int_equal(nm_store_get_value(w->store, "k", text, sizeof text), 0);
-    assert_true(w->opened.is_new); /* new ids: some of the lost ones may have been given out */
+    assert_true(w->opened.is_new); /* ids are new, since lost rows may have used others */
     assert_true(w->opened.epoch >= epoch);
 }
 
-/* Of which boot the rows are can't be told: only what has ended is taken. */
+/* The boot id of the rows is unknown: only containers that have ended are taken over. */
 static void test_boot_lost(void **state)
 {
     struct world *w = *state;
@@ -243,7 +242,7 @@ static void test_link_in_place(void **state)
     assert_int_equal(access(target, F_OK), -1);
 }
 
-/* Twice in the same second: no damaged file overwrites another. */
+/* After two damages within the same second both damaged files are kept. */
 static void test_damaged_twice(void **state)
 {
     struct world *w = *state;
@@ -265,7 +264,7 @@ static void test_damaged_twice(void **state)
     globfree(&g);
 }
 
-/* A log that was half written, or scribbled over, costs its last transactions and no more. */
+/* A log that was written in part, or overwritten, costs its last transactions only. */
 static void test_garbage_log(void **state)
 {
     struct world *w = *state;
@@ -276,7 +275,7 @@ static void test_garbage_log(void **state)
     if (pid == 0) {
         open_store(w, "boot");
         put(w, 1, 0);
-        _exit(0); /* without closing: the log stays */
+        _exit(0); /* the store isn't closed, so that the log stays */
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     (void)snprintf(log, sizeof log, "%s-wal", w->file);
@@ -312,8 +311,8 @@ static void flip(const char *file, off_t at)
     (void)close(fd);
 }
 
-/* One flipped byte in SQLite's log takes back all that was written after it. That is noticed wherever it is: in the
- * header, in the first frame, in the very last. */
+/* One flipped byte in SQLite's log makes SQLite ignore all later frames. The store detects this at any place: in the
+ * header, in the first frame, and in the last frame. */
 static void test_log_rolled_back(void **state)
 {
     struct world *w = *state;
@@ -331,10 +330,10 @@ static void test_log_rolled_back(void **state)
         assert_true(w->opened.log_frames < w->opened.log_promised);
         assert_true(w->opened.saved.incomplete);
         (void)snprintf(path, sizeof path, "%s-wal", w->opened.set_aside);
-        assert_int_equal(access(path, F_OK), 0); /* for whoever wants to look */
+        assert_int_equal(access(path, F_OK), 0); /* kept for an examination */
         put(w, 30, 0);
         close_store(w);
-        open_store(w, "boot"); /* once */
+        open_store(w, "boot"); /* the damage is reported once */
         assert_false(w->opened.was_damaged || w->opened.was_rolled_back);
         load(w);
         assert_true(is_loaded(w, 30));
@@ -356,8 +355,8 @@ static void test_log_removed(void **state)
     assert_int_equal(w->opened.log_frames, 0);
 }
 
-/* No false alarm: a log as a kill leaves it, at any length and after any number of checkpoints; half a frame that
- * nobody was promised; another boot; a mark that is gone or rubbish. */
+/* No damage is reported for a log that a kill left, at any length and after any number of checkpoints, for a partial
+ * frame after the committed ones, for another boot, and for a missing or invalid mark. */
 static void test_log_is_fine(void **state)
 {
     struct world *w = *state;
@@ -394,7 +393,7 @@ static void test_log_is_fine(void **state)
     }
 }
 
-/* Neither a lack of descriptors nor of inodes is damage: the file stays where it is, and as it is. */
+/* A lack of descriptors or inodes isn't taken for damage: the file stays in place, unchanged. */
 static void test_no_descriptors(void **state)
 {
     struct world *w = *state;
@@ -422,7 +421,8 @@ static void test_no_descriptors(void **state)
     assert_int_equal(w->n_loaded, 1);
 }
 
-/* A row that can't be read is told of once, and goes with its command, so that another can be written in its place. */
+/* An unreadable row is reported once and moved away with its command, so that another row can be written in its
+ * place. */
 static void test_bad_row_once(void **state)
 {
     struct world *w = *state;
@@ -438,7 +438,7 @@ static void test_bad_row_once(void **state)
     assert_int_equal(w->n_loaded, 1);
     load(w);
     assert_int_equal(w->n_bad, 0);
-    put(w, 1, 0); /* from its copy, say */
+    put(w, 1, 0); /* for instance from the container's copy */
     close_store(w);
     assert_int_equal(query(w, "SELECT count(*) FROM bad_commands WHERE argv = '['"), 1);
     open_store(w, "boot");
@@ -467,7 +467,7 @@ static void test_restart(void **state)
     assert_int_equal(w->opened.last_decision, 7);
 }
 
-/* The file has lost its name, and with it the way back to it: what was in it is still there. */
+/* The file has been unlinked while it is open: its contents are still saved. */
 static void test_restart_removed(void **state)
 {
     struct world *w = *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the journal does when memory or the disk fails it once, wherever that can be: SQLite's memory and its calls to
- * the system are ours here. Whatever has happened, nothing that was said to be written is gone afterwards, nothing is
- * there by half, and no lack of memory is taken for damage.
+ * The journal when memory or the disk fails once, at each possible place: SQLite uses the test's own memory functions
+ * and system calls. After each failure, all writes that were reported as done are found, no row is incomplete, and a
+ * lack of memory isn't taken for damage.
  */
 
 #include "tests/unit/store-world.h"
@@ -38,7 +38,7 @@ static void *sqlite_realloc(void *old, int size)
 
 static void *json_memory(size_t size)
 {
-    return malloc(size); /* which is wrapped here */
+    return malloc(size); /* malloc() is wrapped in this test */
 }
 
 static int failing_open(const char *path, int flags, int mode)
@@ -69,23 +69,23 @@ static int failing_stat(int fd, struct stat *st)
 __attribute__((visibility("default"))) int fdatasync(int fd)
 {
     (void)fd;
-    return call_fails("sqlite-sync") ? -1 : 0; /* no power is cut here */
+    return call_fails("sqlite-sync") ? -1 : 0; /* a power failure isn't simulated */
 }
 
 /* ---- stories ------------------------------------------------------------------------------------------------ */
 
-#define N_BEFORE 3u /* containers that are in the file before anything fails */
+#define N_BEFORE 3u /* containers in the file before anything fails */
 
-/* What a life did, as far as it was told. */
+/* The reported results of one life of a store. */
 struct told {
     int open;
-    bool is_there; /* the container that was put is, or will be when there is room */
+    bool is_there; /* the new container is written, or is kept for later */
 };
 
 struct story {
     void (*prepare)(struct world *w);
-    void (*live)(struct world *w, struct told *t); /* while something fails */
-    bool damaged; /* what was there before may be found incomplete, if that is said */
+    void (*live)(struct world *w, struct told *t); /* runs while something fails */
+    bool damaged; /* earlier rows may be missing if the store reports that */
 };
 
 static struct nm_container *the_new, *the_old[N_BEFORE]; /* containers */
@@ -148,7 +148,7 @@ static void count_value(const char *key, const char *value, void *userdata)
     ++*(unsigned *)userdata;
 }
 
-/* Reading tells all, or that it could not. */
+/* Reading returns all rows or an error. */
 static void read_all(struct world *w)
 {
     unsigned n = 0, n_bad = 0, n_decisions = 0, n_values = 0;
@@ -179,7 +179,7 @@ static void write_in_ways(struct world *w, struct told *t)
     (void)nm_store_flush(w->store);
 }
 
-/* A whole life of a store: it is opened, read, written in several ways, and closed. */
+/* The whole life of a store: it is opened, read, written in several ways, and closed. */
 static void live(struct world *w, struct told *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
@@ -193,7 +193,7 @@ static void live(struct world *w, struct told *t)
     close_store(w);
 }
 
-/* One whose file is set aside in the middle. */
+/* The life of a store whose file is set aside in the middle. */
 static void live_and_restart(struct world *w, struct told *t)
 {
     t->open = nm_store_open(w->dir, "boot", &w->store, &w->opened);
@@ -202,14 +202,14 @@ static void live_and_restart(struct world *w, struct told *t)
     nm_store_take_into_use(w->store);
     if (nm_store_restart(w->store, &w->opened) < 0)
         w->opened.saved.incomplete = true;
-    for (unsigned i = 0; i < N_BEFORE; i++) /* all that is known, as the manager does */
+    for (unsigned i = 0; i < N_BEFORE; i++) /* writes all known containers, as the manager does */
         if (!is_kept(nm_store_put_container(w->store, the_old[i])))
             w->opened.saved.incomplete = true;
     write_in_ways(w, t);
     close_store(w);
 }
 
-/* Opened again when nothing fails any more. */
+/* Opens the file again without failures. */
 static void look(struct world *w, const struct story *story, const struct told *t)
 {
     bool may_lack = story->damaged && (t->open < 0 || w->opened.saved.incomplete);
@@ -218,7 +218,7 @@ static void look(struct world *w, const struct story *story, const struct told *
     open_store(w, "boot");
     assert_int_equal(w->opened.problem, 0);
     load(w);
-    assert_true(w->n_bad == 0 || may_lack); /* its command was not saved, say */
+    assert_true(w->n_bad == 0 || may_lack); /* a command may not have been saved */
     for (unsigned i = 0; i < w->n_loaded; i++)
         if (nm_streq(w->loaded[i]->id, the_new->id)) {
             assert_same(w->loaded[i], the_new);
@@ -256,15 +256,15 @@ static void grow_older(struct world *w)
 
 static const struct story stories[] = {
     {NULL, live, false},       /* a new file */
-    {fill, live, false},       /* one that was there */
-    {grow_older, live, false}, /* of an earlier version */
+    {fill, live, false},       /* an existing file */
+    {grow_older, live, false}, /* a file of an earlier version */
     {lose_a_table, live, true},
     {fill, live_and_restart, true},
 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------- */
 
-/* SQLite asks for memory some thousand times; from a certain point on not each of them is refused. */
+/* Returns the next allocation to fail. SQLite allocates some thousand times, so the steps become larger. */
 static unsigned next(unsigned n)
 {
     return n + 1 + n / 100;
@@ -331,7 +331,7 @@ static void test_disk(void **state)
             run_with(*state, &stories[i], &troubles[k]);
 }
 
-/* Who is told of one trouble and has another looks in the wrong place. */
+/* Each error has its own advice, since the wrong advice would mislead an administrator. */
 static void test_each_trouble_has_its_name(void **state)
 {
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EFBIG};
@@ -346,7 +346,7 @@ static void test_each_trouble_has_its_name(void **state)
         fail_call("sqlite-write", 1, errors[i]);
         assert_int_equal(nm_store_put_value(w->store, "k", "v"), -errors[i]);
         (void)fail_call_stop();
-        assert_int_equal(nm_store_flush(w->store), 0); /* it was kept */
+        assert_int_equal(nm_store_flush(w->store), 0); /* the value was kept in memory */
         assert_int_equal(nm_store_put_value(w->store, "k", "w"), 0);
         assert_non_null(advice);
         assert_int_equal(strstr(advice, "space") != NULL, errors[i] == ENOSPC || errors[i] == EDQUOT);
@@ -362,7 +362,7 @@ static void spoil_a_row(struct world *w)
     run_sql(w, "UPDATE containers SET vcores_milli = -1 WHERE seq = 2");
 }
 
-/* It is put aside whole, or stays where it is. */
+/* After a failure the row is either moved away completely or still in place. */
 static void test_bad_row(void **state)
 {
     static const struct story story = {spoil_a_row, NULL, false};
@@ -395,7 +395,7 @@ static void test_bad_row(void **state)
 
 /* ---- the copy ----------------------------------------------------------------------------------------------- */
 
-/* It is the old one or the new one, and never a part. */
+/* The copy is the old one or the new one, and never a part. */
 static void look_at_copy(const char *dir, int written, const char *new_name)
 {
     _cleanup_(nm_container_freep) struct nm_container *c = NULL;
@@ -413,7 +413,7 @@ static void read_copy(const char *dir, int error)
     bool same_boot;
     int r = nm_container_snapshot_read(dir, "boot", &same_boot, &c);
 
-    assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson can't tell one from the other */
+    assert_true(r == 0 || ((r == error || r == -EBADMSG) && !c)); /* jansson doesn't distinguish the two errors */
     nm_container_free(c);
 }
 
@@ -489,7 +489,7 @@ static int set_up_sqlite(void **state)
         return -1;
     vfs = sqlite3_vfs_find(NULL);
     for (size_t i = 0; i < NM_ARRAY_SIZE(calls); i++)
-        (void)vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call); /* one of pread and pread64 is there */
+        (void)vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call); /* only one of pread and pread64 exists */
     make_containers();
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the parts of the journal make of files that somebody else has written: the copy beside a container, and the mark
- * of the log and that log; and of what SQLite says. */
+/* Parts of the journal with files that something else has written: the copy beside a container, and the log with its
+ * mark. Also the handling of SQLite's errors. */
 
 #include "tests/unit/store-world.h"
 
@@ -43,7 +43,8 @@ static int read_copy(void)
     return r;
 }
 
-/* path: names of members with dots between them. value: JSON; NULL: away with it. */
+/* Changes a member of the copy. path: names of members, separated by dots. value: JSON, or NULL to remove the
+ * member. */
 static void change_copy(const char *path, const char *value)
 {
     json_t *top = json_load_file(copy_file, 0, NULL), *j = top;
@@ -73,7 +74,7 @@ static void test_copy_changed(void **state)
         {"boot_id", NULL},
         {"container", NULL},
         {"container", "[]"},
-        {"container.id", "\"container_1763769112_000002\""}, /* another's */
+        {"container.id", "\"container_1763769112_000002\""}, /* the id of another container */
         {"container.id", "\"../1\""},
         {"container.seq", "\"1\""},
         {"container.seq", "-1"},
@@ -118,7 +119,7 @@ static void test_copy_changed(void **state)
     }
 }
 
-/* Of an earlier version, that knew nothing of what came later. */
+/* Reads a copy of an earlier version, which lacks later members. */
 static void test_older_copy(void **state)
 {
     write_copy(*state);
@@ -133,7 +134,7 @@ static void test_copy_is_no_file(void **state)
 
     write_copy(w);
     assert_int_equal(unlink(blob_file), 0);
-    assert_int_equal(read_copy(), -EBADMSG); /* the copy says that it is there */
+    assert_int_equal(read_copy(), -EBADMSG); /* the copy refers to the file */
     assert_int_equal(symlink("/etc/passwd", blob_file), 0);
     assert_int_equal(read_copy(), -ELOOP);
     write_copy(w);
@@ -151,7 +152,7 @@ static void test_copy_is_no_file(void **state)
     assert_int_equal(read_copy(), -EBADMSG);
 }
 
-/* What JSON can't say is refused, and what was there stays. */
+/* A text that JSON can't represent is refused, and the old copy stays. */
 static void test_copy_not_utf8(void **state)
 {
     static char bad[] = "\xff\xfe";
@@ -176,7 +177,7 @@ static void test_copy_not_utf8(void **state)
     assert_int_equal(read_copy(), 0);
 }
 
-/* Where there can be none. */
+/* The copy's directory can't be created. */
 static void test_no_copy(void **state)
 {
     struct world *w = *state;
@@ -192,7 +193,7 @@ static void test_no_copy(void **state)
 
 /* ---- the mark of the log ------------------------------------------------------------------------------------ */
 
-/* Where numbers are in SQLite's log: in its header, and in its first frame. */
+/* Offsets of numbers in SQLite's log: in its header and in its first frame. */
 enum { MAGIC = 0, PAGE = 8, SALT = 16, SALT_2 = 20, SUM = 24, SUM_2 = 28, FRAME_SALT = 32 + 8, FRAME_SUM_2 = 32 + 20 };
 
 static uint32_t number_at(const char *file, off_t at)
@@ -250,7 +251,7 @@ static void test_log_changed(void **state)
         assert_int_equal(check_mark(w, &frames), 0);
     }
     v = number_at(log, SALT);
-    set_number(log, SALT, v + 1); /* the next log, of which the mark doesn't know yet */
+    set_number(log, SALT, v + 1); /* the next log, for which there is no mark yet */
     assert_int_equal(check_mark(w, &frames), 0);
     assert_int_equal(truncate(log, 10), 0);
     assert_int_equal(check_mark(w, &frames), -EUCLEAN);
@@ -263,7 +264,7 @@ static void set_time(const char *file, time_t sec, long nsec)
     assert_int_equal(utimensat(AT_FDCWD, file, t, 0), 0);
 }
 
-/* An empty log is a loss, unless somebody has taken it in since. */
+/* An empty log is a loss, unless a checkpoint has moved its contents to the database since. */
 static void test_log_emptied(void **state)
 {
     struct world *w = *state;
@@ -283,11 +284,11 @@ static void test_log_emptied(void **state)
     assert_int_equal(check_mark(w, &frames), -EUCLEAN);
     set_time(w->file, 1001, 0);
     assert_int_equal(check_mark(w, &frames), 0);
-    assert_int_equal(unlink(w->file), 0); /* what has gone as well can't be rolled back */
+    assert_int_equal(unlink(w->file), 0); /* a missing database can't be rolled back */
     assert_int_equal(check_mark(w, &frames), 0);
     assert_int_equal(unlink(log), 0);
     assert_int_equal(symlink("nowhere", log), 0);
-    assert_int_equal(check_mark(w, &frames), 0); /* whoever opens the database will say why */
+    assert_int_equal(check_mark(w, &frames), 0); /* opening the database will report the error */
 }
 
 static void test_mark_changed(void **state)
@@ -310,7 +311,7 @@ static void test_mark_changed(void **state)
     assert_int_equal(check_mark(w, &frames), 0);
 }
 
-/* Where there can be no mark, nothing is known, and nothing else is wrong. */
+/* Without a mark nothing is known about the log, and all else works. */
 static void test_no_mark(void **state)
 {
     struct nm_wal_mark k = NM_STORE_MARK_NULL;
@@ -332,7 +333,7 @@ static void test_no_mark(void **state)
     nm_wal_mark_done(&k);
     nm_wal_mark_open(&k, w->file, "boot");
     assert_true(k.fd >= 0);
-    nm_wal_mark_put(&k, 1); /* there is no log */
+    nm_wal_mark_put(&k, 1); /* the log doesn't exist */
     assert_int_equal(nm_wal_mark_check(w->file, "boot", &frames, &promised), 0);
     nm_wal_mark_done(&k);
 }

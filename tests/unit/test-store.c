@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The journal on real files: what goes in comes out, also after a SIGKILL and a reboot, and what it
- * costs. */
+/* The journal on real files: rows are read back as written, also after a SIGKILL and a reboot; and the cost of
+ * writes. */
 
 #include "tests/unit/store-world.h"
 
@@ -16,14 +16,14 @@
 
 static unsigned n_synced;
 
-/* SQLite's calls come here. */
+/* Counts SQLite's calls. */
 __attribute__((visibility("default"))) int fdatasync(int fd)
 {
     n_synced++;
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* Every column another value, so that two that were mixed up would be seen. */
+/* Each column has a different value, so that mixed-up columns are noticed. */
 static struct nm_container *make_full(void)
 {
     struct nm_container *c = make(7);
@@ -97,8 +97,8 @@ static void test_round_trip(void **state)
     assert_same(w->loaded[0], c);
 }
 
-/* A journal of the first version, before columns were added: its rows are read, and so are those that such a version
- * writes when it comes back. */
+/* A journal of the first version lacks later columns: its rows are read, and so are rows that such a version writes
+ * after a downgrade. */
 static void test_older_journal(void **state)
 {
     struct world *w = *state;
@@ -128,7 +128,7 @@ static void test_older_journal(void **state)
     c->exit_cause = NM_REASON_SHED;
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     close_store(w);
-    run_sql(w, "UPDATE containers SET vcores_milli = -1"); /* and one that makes no sense is put aside */
+    run_sql(w, "UPDATE containers SET vcores_milli = -1"); /* an invalid row is moved away */
     open_store(w, "boot");
     load(w);
     assert_int_equal(w->n_bad, 1);
@@ -147,7 +147,7 @@ static void test_blob(void **state)
     assert_int_equal(nm_container_set_blob(c, large, NM_BLOB_MAX), 0);
     free(large);
     open_store(w, "boot");
-    (void)nm_store_begin(w->store); /* where a failure would keep it as text */
+    (void)nm_store_begin(w->store); /* a failure inside a transaction would keep the row as text */
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     assert_int_equal(nm_store_commit(w->store), 0);
     load(w);
@@ -163,7 +163,7 @@ static void test_blob(void **state)
     load(w);
     assert_same(w->loaded[0], c);
     assert_int_equal(nm_container_set_blob(c, "again", 5), 0);
-    assert_int_equal(nm_store_put_container(w->store, c), 0); /* it was lost from the journal alone */
+    assert_int_equal(nm_store_put_container(w->store, c), 0); /* the blob was missing in the journal only */
     load(w);
     assert_same(w->loaded[0], c);
     assert_int_equal(nm_store_delete_container(w->store, c->id), 0);
@@ -171,7 +171,7 @@ static void test_blob(void **state)
     assert_int_equal(query(w, "SELECT count(*) FROM owner_blobs"), 0);
 }
 
-/* A sentence that was cut in the middle of a character is kept, but for that. */
+/* If a sentence was cut in the middle of a character, only that character is dropped. */
 static void test_cut_sentence(void **state)
 {
     struct world *w = *state;
@@ -203,7 +203,7 @@ static void test_update_and_delete(void **state)
     assert_int_equal(nm_store_put_container(w->store, c), 0);
     put(w, 1, 0);
     load(w);
-    assert_int_equal(w->n_loaded, 3); /* in the order of arrival */
+    assert_int_equal(w->n_loaded, 3); /* in order of arrival */
     assert_int_equal(w->loaded[0]->view.seq, 1);
     assert_same(w->loaded[1], c);
     assert_int_equal(nm_store_delete_container(w->store, c->id), 0);
@@ -213,14 +213,14 @@ static void test_update_and_delete(void **state)
     load(w);
     assert_int_equal(w->n_loaded, 2);
     assert_int_equal(w->loaded[1]->view.seq, 3);
-    /* a number once given is not given again, even if its container is forgotten */
+    /* A number is never given again, even after its container was deleted. */
     assert_int_equal(nm_store_delete_container(w->store, w->loaded[1]->id), 0);
     close_store(w);
     open_store(w, "boot");
     assert_int_equal(w->opened.last_seq, 3);
 }
 
-/* nmd dies by SIGKILL with the store open: what was put is there. */
+/* nmd is killed by SIGKILL with the store open: all committed rows are found. */
 static void test_killed(void **state)
 {
     struct world *w = *state;
@@ -259,7 +259,7 @@ static void test_boots(void **state)
     open_store(w, "two");
     assert_false(w->opened.same_boot);
     assert_int_equal(w->opened.epoch, epoch);
-    /* nmd gets as far as the first of them, and dies */
+    /* nmd dies after it has handled the first container. */
     load(w);
     w->loaded[0]->view.state = NM_COMPLETED;
     assert_int_equal(nm_store_put_container(w->store, w->loaded[0]), 0);
@@ -274,8 +274,8 @@ static void test_boots(void **state)
     assert_true(w->opened.same_boot);
 }
 
-/* What a crash of the host has left stays known as that until an nmd has dealt with it: one whose start fails has not,
- * and leaves no word of its own. */
+/* After a crash of the host the journal counts as not closed until an nmd has taken it into use. An nmd whose start
+ * fails doesn't change that. */
 static void test_closed(void **state)
 {
     struct world *w = *state;
@@ -337,7 +337,7 @@ static void test_decisions(void **state)
     open_store(w, "boot");
     for (uint64_t i = 1; i <= 10; i++)
         put_decision(w, i, i % 2 ? "odd" : "even", 0);
-    put_decision(w, 4, "even", 0); /* again, with its outcome */
+    put_decision(w, 4, "even", 0); /* again, now with its outcome */
     load_decisions(w, NULL, 3);
     assert_int_equal(w->n_decisions, 3);
     assert_int_equal(w->decisions[0].number, 8);
@@ -380,8 +380,8 @@ static void test_no_directory(void **state)
 
 /* ---- cost ---------------------------------------------------------------------------- */
 
-/* The point is that a write isn't synced (milliseconds): only what takes in the log is, now and then. The time itself
- * is told and not judged, for a busy machine has its own. */
+/* A write doesn't sync, which would take milliseconds. Only checkpoints of the log sync from time to time. The test
+ * prints the time without judging it, since the machine may be busy. */
 static void test_cost(void **state)
 {
     struct world *w = *state;
@@ -389,12 +389,12 @@ static void test_cost(void **state)
     uint64_t best = UINT64_MAX;
 
     open_store(w, "boot");
-    nm_store_take_into_use(w->store); /* only then is it closed for good, which the next one has to undo */
+    nm_store_take_into_use(w->store); /* so that closing leaves a mark, which the next use removes */
     close_store(w);
     open_store(w, "boot");
     n_synced = 0;
     nm_store_take_into_use(w->store);
-    assert_true(n_synced > 0); /* they are seen */
+    assert_true(n_synced > 0); /* the syncs are counted */
     for (unsigned i = 1; i <= 500; i++)
         put(w, i, 0);
     n_synced = 0;
@@ -423,8 +423,8 @@ static clock_t cost_of(struct world *w, unsigned first, unsigned n)
     return clock() - begin;
 }
 
-/* The ends of all containers that a reboot has ended are one transaction: in a long one a write costs what it costs in
- * a short one. */
+/* After a reboot the ends of all containers are one transaction: in a long transaction a write costs as much as in a
+ * short one. */
 static void test_cost_of_long_transaction(void **state)
 {
     struct world *w = *state;
@@ -437,7 +437,7 @@ static void test_cost_of_long_transaction(void **state)
     last = cost_of(w, 38000, 2000);
     assert_int_equal(nm_store_commit(w->store), 0);
     print_message("2000 writes: %ld us, behind 38,000 others: %ld us\n", (long)first, (long)last);
-    assert_true(last < 10 * first); /* it was 38 times as much */
+    assert_true(last < 10 * first); /* the factor was 38 before it was fixed */
 }
 
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pushing out to swap in pieces, with a child in the kernel's place: it takes what memory.reclaim is asked for. */
+/* Reclaim to swap in pieces. A child process acts as the kernel and swaps what is written to memory.reclaim. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "util/macros.h"
 
 #define HELD (64 * NM_MIB)
-#define SWAPPED (5 * NM_MIB) /* before it begins */
+#define SWAPPED (5 * NM_MIB) /* in swap at the beginning */
 
 struct world {
     char path[64];
@@ -28,7 +28,7 @@ struct world {
     pid_t kernel;
 };
 
-/* In one write each, so that no reader finds half of it. */
+/* Writes a file in one call, so that readers never see a part. */
 static void put(const struct world *w, const char *file, const char *text)
 {
     int fd = openat(w->cg.dir_fd, file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -60,7 +60,7 @@ static uint64_t limit_of(const struct world *w)
     return nm_read_file_at(w->cg.dir_fd, "memory.swap.max", text, sizeof text, NULL) < 0 ? 0 : strtoull(text, NULL, 10);
 }
 
-/* Swaps what it is asked for as far as memory.swap.max lets it, and notes when that is more than a piece. */
+/* Swaps the requested amount within memory.swap.max, and notes requests for more than a piece. */
 static _Noreturn void be_kernel(const struct world *w, int fifo)
 {
     uint64_t anon = HELD, swap = SWAPPED;
@@ -146,7 +146,7 @@ static void test_in_pieces(void **state)
     assert_int_equal(faccessat(w->cg.dir_fd, "too-much", F_OK, 0), -1);
 }
 
-/* What is locked can't go. */
+/* Locked memory can't be swapped. */
 static void test_nothing_moves(void **state)
 {
     struct world *w = *state;
@@ -171,7 +171,7 @@ static void spoil(const struct world *w, const char *file)
     assert_int_equal(mkdirat(w->cg.dir_fd, file, 0700), 0);
 }
 
-/* Without a bound on swap nothing is asked for: the kernel would send all there is. */
+/* If swap can't be limited, no reclaim is requested, since the kernel might swap all memory. */
 static void test_no_bound(void **state)
 {
     struct world *w = *state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The systemd backend when something that it needs can't be had: each call to a library that can fail does so once.
- * Whatever it is, an operation either doesn't begin or has exactly one end, what failed is undone, and the next one
- * does what it should.
+ * The systemd backend when memory or other resources are lacking: each library call that can fail does so once. In each
+ * case an operation either doesn't begin or ends exactly once, a failed operation is undone, and the next one succeeds.
  */
 
 #include <setjmp.h>
@@ -46,8 +45,8 @@ static void test_start(void **state)
     assert_int_equal(world_start(w), 0);
 }
 
-/* It has begun or not; where it has, it ends once, though a lost source of time may be why it takes until its
- * deadline. */
+/* Expects that the operation either failed to begin or ends once. Without an event source for its time it may end at
+ * its deadline only. */
 static void ends_once(struct world *w, int r, const struct answer *a)
 {
     if (r < 0) {
@@ -96,7 +95,7 @@ static void test_create(void **state)
     create_or_fail(*state, false);
 }
 
-/* Its end is kept until its name is known. */
+/* The job's end arrives before its name is known, and is kept until then. */
 static void test_create_by_an_early_job(void **state)
 {
     create_or_fail(*state, true);
@@ -126,7 +125,7 @@ static void test_set_limits(void **state)
     nm_cgroup_free(cg);
 }
 
-/* What may have failed in coming back is tried again. */
+/* A failed step of the reconnection is repeated. */
 static void test_reconnect(void **state)
 {
     struct world *w = *state;
@@ -152,7 +151,7 @@ static void test_reconnect(void **state)
     nm_cgroup_free(created(w, "c2"));
 }
 
-/* A subscription that can't be asked for is asked for later: without it systemd would tell of nothing any more. */
+/* A failed subscription is repeated, since systemd sends no signals without one. */
 static void test_its_name_returns(void **state)
 {
     struct world *w = *state;
@@ -178,7 +177,7 @@ static void take(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* Those that answer at once. */
+/* Tests the operations that complete at once. */
 static void test_the_rest(void **state)
 {
     struct world *w = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The systemd backend over its real connection, against a service manager that answers as it is told to: what it
- * asks for, what it makes of each answer, and of none. tests/vm/cgroup-backend.c has the real one.
+ * The systemd backend over a real connection to a fake service manager, whose answers the test selects: the requests,
+ * and the handling of each answer and of missing ones. tests/vm/cgroup-backend.c uses the real systemd.
  */
 
 #include <setjmp.h>
@@ -33,8 +33,8 @@ static void test_start(void **state)
     assert_true(w->b->user_manager && w->b->tells_of_stops);
     assert_true(w->b->feature[NM_CGROUP_CPU_IDLE]);
     assert_true(w->b->feature[NM_CGROUP_FREEZE]);
-    assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* by its file, which isn't there */
-    /* without accounting and a weight systemd would enable no controllers */
+    assert_false(w->b->feature[NM_CGROUP_RECLAIM]); /* the file for this feature doesn't exist */
+    /* Without accounting and a weight, systemd would enable no controllers. */
     assert_true(fake_systemd_heard(w->systemd,
                                    "StartTransientUnit nmtest.slice MemoryAccounting=yes CPUAccounting=yes "
                                    "TasksAccounting=yes IOAccounting=yes CPUWeight=100"));
@@ -56,7 +56,7 @@ static void test_an_older_systemd(void **state)
     assert_int_equal(w->b->ops->set_limits(w->b, cg, &l, on_done, &a), 0);
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
-    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* 0 would be refused */
+    assert_true(fake_systemd_heard(w->systemd, " CPUWeight=1 ")); /* systemd refuses 0 */
     nm_cgroup_free(cg);
 }
 
@@ -69,10 +69,10 @@ static void test_an_installed_slice(void **state)
     assert_true(fake_systemd_heard(w->systemd, "StartUnit nmtest.slice"));
     assert_true(fake_systemd_heard(w->systemd, "SetUnitProperties nmtest.slice MemoryAccounting=yes"));
     w->b = nm_cgroup_backend_free(w->b);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* not ours to stop */
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* the slice was running before */
 }
 
-/* Each way in which a start can fail says what it was about, and leaves nothing behind. */
+/* Each failed start reports its reason and leaves nothing behind. */
 static void test_starts_that_fail(void **state)
 {
     static const struct {
@@ -108,7 +108,7 @@ static void test_starts_that_fail(void **state)
         if (fake_tree_has(&w->dir, "root/" SLICE))
             drop_cgroup(w, "");
     }
-    assert_int_equal(world_start(w), 0); /* and the next one does */
+    assert_int_equal(world_start(w), 0); /* the next start succeeds */
 }
 
 static void test_nobody_is_there(void **state)
@@ -135,7 +135,7 @@ static void test_end(void **state)
 
     fake_systemd_forget(w->systemd);
     w->b = nm_cgroup_backend_free(w->b);
-    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* a container's life is longer than ours */
+    assert_false(fake_systemd_heard(w->systemd, "StopUnit")); /* containers outlive the backend */
     nm_cgroup_free(cg);
     drop_cgroup(w, "nmtest-c1.scope");
     assert_int_equal(world_start(w), 0);
@@ -158,7 +158,7 @@ static void test_create(void **state)
     (void)snprintf(expected, sizeof expected, " Slice=nmtest.slice PIDs=%d CollectMode=inactive-or-failed "
                    "OOMPolicy=continue", (int)getpid());
     assert_int_equal(w->b->ops->create(w->b, "c1", "a \"job\" \xff\n of 100%", getpid(), &l, on_done, &a), 0);
-    assert_int_equal(a.n_calls, 0); /* nothing blocks */
+    assert_int_equal(a.n_calls, 0); /* the call doesn't block */
     run_until_called(w, &a);
     assert_int_equal(a.result, 0);
     assert_string_equal(a.cg->name, "nmtest-c1.scope");
@@ -178,7 +178,8 @@ static void count_listed(struct nm_cgroup *cg, const char *container_id, void *u
     ++*(unsigned *)userdata;
 }
 
-/* The helper's scope is in the root slice, and no container's. nmd waits for the end of one that a killed nmd left. */
+/* The scope of a helper is in the root slice and belongs to no container. If a killed nmd left such a scope, nmd
+ * waits for its end. */
 static void test_a_helper(void **state)
 {
     static const struct fake_answer taken = {.method = "StartTransientUnit",
@@ -245,7 +246,7 @@ static void test_creations_that_fail(void **state)
         {{.error = "org.freedesktop.DBus.Error.LimitsExceeded"}, false, -EAGAIN, "told to"},
         {{.error = "org.example.NeverHeardOf"}, false, -EIO, "told to"},
         {{.is_garbage = true}, false, -ENXIO, "nmtest-c1.scope"},
-        {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* done, and over */
+        {{.makes_nothing = true}, false, -ESRCH, "the process has ended already"}, /* the process ended at once */
     };
     struct world *w = *state;
     struct nm_cgroup_limits l = NM_CGROUP_LIMITS_NONE;
@@ -257,7 +258,7 @@ static void test_creations_that_fail(void **state)
 
         answer.method = "StartTransientUnit";
         fake_systemd_answer(w->systemd, &answer);
-        if (answer.error && strstr(answer.error, "NoSuchUnit")) { /* the slice is started, and it is no better then */
+        if (answer.error && strstr(answer.error, "NoSuchUnit")) { /* a started slice doesn't help */
             fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit"});
             fake_systemd_answer(w->systemd, &answer);
         }
@@ -270,7 +271,7 @@ static void test_creations_that_fail(void **state)
     }
 }
 
-/* systemd's own word is "failed"; that the tree is full is found in its files. */
+/* systemd reports only "failed". The files of the tree show that it is full. */
 static void test_a_full_tree(void **state)
 {
     struct world *w = *state;
@@ -299,7 +300,7 @@ static void test_a_taken_name(void **state)
     struct answer a;
 
     fake_systemd_answer(w->systemd, &taken);
-    nm_cgroup_free(created(w, "c1")); /* what was left is forgotten, and it is tried again */
+    nm_cgroup_free(created(w, "c1")); /* the old unit is reset, and the start is repeated */
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c1.scope"), 2);
     fake_systemd_answer(w->systemd, &taken);
     late.takes_usec = 4 * NM_USEC_PER_SEC;
@@ -319,15 +320,15 @@ static void test_an_unknown_property(void **state)
     nm_cgroup_free(created(w, "c1"));
     assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1);
     nm_cgroup_free(created(w, "c2"));
-    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1); /* that was learned */
+    assert_int_equal(fake_systemd_count(w->systemd, "OOMPolicy"), 1); /* the backend has learned this */
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c2.scope"), 1);
     fake_systemd_answer(w->systemd, &unknown);
     fake_systemd_answer(w->systemd, &unknown);
-    assert_true(create(w, "c3", &a) < 0); /* it was another one: no use in asking on */
+    assert_true(create(w, "c3", &a) < 0); /* a second unknown property: there is no further attempt */
     assert_int_equal(fake_systemd_count(w->systemd, "StartTransientUnit nmtest-c3.scope"), 2);
 }
 
-/* Somebody stopped the slice: with the next container it comes back, and with its limits. */
+/* A stopped slice is started again for the next container, with its limits. */
 static void test_a_slice_that_was_stopped(void **state)
 {
     struct world *w = *state;
@@ -410,7 +411,7 @@ static void test_set_limits(void **state)
     assert_null(a.cg);
     assert_true(fake_systemd_heard(w->systemd, "MemoryMax=18446744073709551615"));
     assert_true(fake_systemd_heard(w->systemd, "CPUWeight=0 CPUQuotaPerSecUSec=18446744073709551615"));
-    assert_true(fake_systemd_heard(w->systemd, "\nPing\n")); /* only then are the files written */
+    assert_true(fake_systemd_heard(w->systemd, "\nPing\n")); /* the files are written after the reply to this */
     assert_true(file_says(cg, "memory.oom.group", "0"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties",
                                                           .error = "org.freedesktop.systemd1.NoSuchUnit"});
@@ -418,7 +419,7 @@ static void test_set_limits(void **state)
     assert_string_equal(a.message, "nmtest-c1.scope: told to");
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Ping", .error = SD_BUS_ERROR_ACCESS_DENIED});
     assert_int_equal(set_limits(w, cg, &a), -EACCES);
-    drop_cgroup(w, "nmtest-c1.scope"); /* it went meanwhile: what is left of it takes no file */
+    drop_cgroup(w, "nmtest-c1.scope"); /* the scope has ended: its files can't be written */
     assert_int_equal(set_limits(w, cg, &a), 0);
     nm_cgroup_free(cg);
 }
@@ -436,7 +437,7 @@ static void test_limits_without_a_descriptor(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     r = set_limits(w, cg, &a);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_true(r == -EMFILE || r == -EINVAL); /* F_DUPFD says EINVAL for a minimum above the limit */
+    assert_true(r == -EMFILE || r == -EINVAL); /* F_DUPFD returns EINVAL for a minimum above the limit */
     assert_int_equal(set_limits(w, cg, &a), 0);
     nm_cgroup_free(cg);
 }
@@ -450,7 +451,7 @@ static void test_it_breaks_and_comes_back(void **state)
     struct answer a;
 
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit", .hangs_up = true});
-    cg = created(w, "c1"); /* sent again over the new connection */
+    cg = created(w, "c1"); /* the call is repeated over the new connection */
     assert_true(fake_systemd_heard(w->systemd, "StartTransientUnit nmtest-c1.scope"));
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "SetUnitProperties", .hangs_up = true});
     assert_int_equal(set_limits(w, cg, &a), 0);
@@ -468,7 +469,7 @@ static void test_it_stays_away(void **state)
 
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/cgroup.events", "populated 0\nfrozen 0\n");
     fake_systemd_leave(w->systemd);
-    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0); /* it may yet come back */
+    assert_int_equal(w->b->ops->create(w->b, "c2", "", getpid(), &l, on_done, &a), 0); /* the connection may return */
     run_a_while(w);
     assert_int_equal(a.n_calls, 0);
     assert_int_equal(w->b->ops->remove(w->b, cg), -ENOTCONN);
@@ -486,8 +487,8 @@ static void test_it_stays_away(void **state)
     nm_cgroup_free(cg);
 }
 
-/* It had heard us, though its answer was lost: what is asked for again is there, and it is ours if our process is in
- * it. Which the kernel alone can say. */
+/* systemd has created the scope, but its answer was lost. The repeated request finds the scope. The kernel's list of
+ * its processes shows whether it is the right one. */
 static void test_a_lost_answer(void **state)
 {
     struct world *w = *state;
@@ -502,7 +503,7 @@ static void test_a_lost_answer(void **state)
     assert_int_equal(mkdir(scope, 0755), 0);
     pid = fork();
     if (pid == 0) {
-        (void)close_range(3, ~0U, 0); /* or it would keep the connection */
+        (void)close_range(3, ~0U, 0); /* a copy would keep the connection open */
         alarm(60);
         for (;;)
             pause();
@@ -512,7 +513,7 @@ static void test_a_lost_answer(void **state)
     assert_int_equal(w->b->ops->create(w->b, "c1", "", pid, &l, on_done, &a), 0);
     run_until_heard(w, "StartTransientUnit nmtest-c1.scope", 2);
     run_a_while(w);
-    assert_int_equal(a.n_calls, 0); /* a stranger may have that name */
+    assert_int_equal(a.n_calls, 0); /* another scope may have that name */
     fd = open(scope, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     (void)snprintf(text, sizeof text, "%d", (int)pid);
     assert_int_equal(nm_write_file_at(fd, "cgroup.procs", text), 0);
@@ -525,7 +526,7 @@ static void test_a_lost_answer(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* systemd's name is off the bus for a moment when it executes itself anew; the connection stays. */
+/* While systemd re-executes itself, its name is off the bus for a moment. The connection stays. */
 static void test_its_name_goes_and_returns(void **state)
 {
     static const char *const errors[] = {SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN,
@@ -543,7 +544,7 @@ static void test_its_name_goes_and_returns(void **state)
         assert_int_equal(w->b->ops->create(w->b, id, "", getpid(), &l, on_done, &a), 0);
         run_until_heard(w, "StartTransientUnit nmtest-c", 1);
         fake_systemd_forget(w->systemd);
-        fake_systemd_say_owner(w->systemd, ""); /* it goes */
+        fake_systemd_say_owner(w->systemd, ""); /* the name loses its owner */
         fake_systemd_say_owner(w->systemd, ":1.9");
         run_until_called(w, &a);
         assert_int_equal(a.result, 0);
@@ -553,14 +554,14 @@ static void test_its_name_goes_and_returns(void **state)
     }
 }
 
-/* One that is too busy to answer keeps its name and its connection: nothing but asking again helps. */
+/* A busy systemd that doesn't answer keeps its name and its connection. Only a repeated request helps. */
 static void test_a_subscription_without_answer(void **state)
 {
     static const struct fake_answer answers[] = {
         {.method = "Subscribe", .error = SD_BUS_ERROR_NO_REPLY},
         {.method = "Subscribe", .error = SD_BUS_ERROR_TIMEOUT},
         {.method = "Subscribe", .error = SD_BUS_ERROR_SERVICE_UNKNOWN},
-        {.method = "Subscribe", .hangs_up = true}, /* which is told twice */
+        {.method = "Subscribe", .hangs_up = true}, /* the end of the connection is reported twice */
     };
     struct world *w = *state;
 
@@ -577,11 +578,11 @@ static void test_a_subscription_without_answer(void **state)
         fake_systemd_answer(w->systemd, &answers[i]);
         fake_systemd_say_owner(w->systemd, ":1.9");
         run_until_heard(w, "Subscribe", 2);
-        run_until_called(w, &a); /* what was in flight is sent again, over the new connection */
+        run_until_called(w, &a); /* pending calls are repeated over the new connection */
         assert_int_equal(a.result, 0);
         nm_cgroup_free(a.cg);
         run_a_while(w);
-        assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* and there it ends */
+        assert_int_equal(fake_systemd_count(w->systemd, "Subscribe"), 2); /* there is no further request */
     }
 }
 
@@ -593,7 +594,7 @@ static void test_reload(void **state)
     struct nm_cgroup *cg = created(w, "c1"), *other = created(w, "c2"), *third = created(w, "c3");
     struct answer a;
 
-    assert_int_equal(set_limits(w, other, &a), 0); /* which takes it away */
+    assert_int_equal(set_limits(w, other, &a), 0); /* this turns memory.oom.group off */
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c1.scope/memory.oom.group", "0\n");
     drop_cgroup(w, "nmtest-c3.scope");
     fake_systemd_say_reloading(w->systemd, true);
@@ -629,18 +630,18 @@ static void test_stops(void **state)
     w->b->stopped_cb = on_stopped;
     w->b->stopped_userdata = &s;
     nm_cgroup_free(created(w, "c1"));
-    assert_int_equal(s.n_calls, 0); /* our own job */
+    assert_int_equal(s.n_calls, 0); /* the backend's own job doesn't count */
     fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     assert_string_equal(s.of, "c1");
     fake_systemd_say_job(w->systemd, "sshd.service");
-    fake_systemd_say_job(w->systemd, SLICE); /* a start, it turns out */
+    fake_systemd_say_job(w->systemd, SLICE); /* the job is a start */
     run_until_heard(w, "Get JobType", 1);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "Get", .error = SD_BUS_ERROR_UNKNOWN_OBJECT});
-    fake_systemd_say_job(w->systemd, SLICE); /* over before it could be asked */
+    fake_systemd_say_job(w->systemd, SLICE); /* the job ends before its type is read */
     run_until_heard(w, "Get JobType", 2);
     run_a_while(w);
     assert_int_equal(s.n_calls, 1);
@@ -653,7 +654,7 @@ static void test_stops(void **state)
         assert_int_equal(s.n_calls, 2 + i);
         assert_string_equal(s.of, "all");
     }
-    w->b->stopped_cb = NULL; /* nobody wants to know */
+    w->b->stopped_cb = NULL; /* a backend without a callback */
     fake_systemd_say_job(w->systemd, "nmtest-c1.scope");
     run_a_while(w);
 }
@@ -707,7 +708,7 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* A restarted nmd knows of memory.oom.group what it finds. */
+/* A restarted nmd reads memory.oom.group from the existing cgroup. */
 static void test_list(void **state)
 {
     struct world *w = *state;

@@ -10,7 +10,7 @@
 
 #include "rpc/local/target.h"
 
-/* The pieces as one string: "a|b?x=1&y=" */
+/* Writes the parts of a target as one string: "a|b?x=1&y=". */
 static void show(const struct nm_target *t, char *buf, size_t size)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/users.h: the rules as a table, and look-ups of accounts that every Debian has. */
+/* agent/users.h: the rules as a table, and look-ups of accounts that every Debian system has. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -53,33 +53,34 @@ static void test_rules(void **state)
         bool admin, named;
         uid_t as;
         int expected;
-        const char *part; /* of the message */
+        const char *part; /* part of the message */
     } rows[] = {
-        /* ordinary users: as themselves only */
+        /* Ordinary users run containers as themselves only. */
         {0, ALICE, false, false, ALICE, 0, NULL},
         {0, ALICE, false, true, ALICE, 0, NULL},
         {0, ALICE, false, true, BOB, NM_AGENT_E_FORBIDDEN,
          "You (uid 1002) may run containers as yourself only"},
         {0, ALICE, false, true, 0, NM_AGENT_E_FORBIDDEN, "as yourself only"},
         {0, ALICE, false, true, BANNED, NM_AGENT_E_FORBIDDEN, "as yourself only"},
-        /* ... and not even that below the minimum or on the list */
+        /* They may not if their uid is below the minimum or banned. */
         {0, DAEMON, false, false, DAEMON, NM_AGENT_E_FORBIDDEN,
          "its uid 1 is below [containers] min-uid = 1000"},
         {0, BANNED, false, false, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, BANNED_BY_UID, false, true, BANNED_BY_UID, NM_AGENT_E_FORBIDDEN, "banned-users"},
-        /* administrators: as any user but those */
+        /* Administrators may run containers as any user who is allowed to. */
         {0, OUR_ADMIN, true, false, OUR_ADMIN, 0, NULL},
         {0, OUR_ADMIN, true, true, ALICE, 0, NULL},
         {0, OUR_ADMIN, true, true, 0, NM_AGENT_E_FORBIDDEN, "Only root may ask for it, by name"},
         {0, OUR_ADMIN, true, true, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
         {0, OUR_ADMIN, true, true, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
         {0, DAEMON, true, false, DAEMON, NM_AGENT_E_FORBIDDEN, "min-uid"},
-        /* root: anybody, by name; and it isn't to be had without */
+        /* Root may run containers as any user, by name. Only root may run containers as root. */
         {0, 0, true, false, 0, NM_AGENT_E_INVALID, "for example \"user\":\"root\""},
         {0, 0, true, true, 0, 0, NULL},
         {0, 0, true, true, DAEMON, 0, NULL},
         {0, 0, true, true, BANNED, 0, NULL},
-        /* an nmd without root: itself, whoever asks, if it may; a system user only by name */
+        /* An nmd without root runs containers as its own user only, for any caller who may do so. A system user must
+         * be named. */
         {OWN, OWN, true, false, OWN, 0, NULL},
         {DAEMON, DAEMON, true, false, DAEMON, NM_AGENT_E_INVALID, "its uid 1 is below"},
         {DAEMON, DAEMON, true, true, DAEMON, 0, NULL},
@@ -169,11 +170,11 @@ static void test_check(void **state)
     struct nm_config *config = *state;
     char own[16];
     struct nm_caller me = {geteuid(), getegid(), getpid(), true};
-    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* no account has this uid */
+    struct nm_caller stranger = {3999999999u, 3999999998u, 1, false}; /* this uid has no account */
     _cleanup_(nm_user_done) struct nm_user u = {0}, untouched = {.uid = 77};
     struct nm_problem problem = {0};
 
-    /* Whoever runs this test is what nmd runs as. An empty name names nobody. */
+    /* nmd runs as the user of this test. An empty name counts as no name. */
     config->min_uid = geteuid();
     assert_int_equal(nm_users_check(config, &me, NULL, &u, &problem), 0);
     assert_int_equal(u.uid, geteuid());
@@ -196,7 +197,7 @@ static void test_check(void **state)
                      NM_AGENT_E_FORBIDDEN);
     assert_int_equal(untouched.uid, 77);
 
-    if (geteuid() == 0) { /* else nmd could not run as somebody else anyway */
+    if (geteuid() == 0) { /* without root nmd can't run as another user */
         assert_int_equal(nm_users_check(*state, &stranger, NULL, &u, &problem), 0);
         assert_string_equal(u.name, "3999999999");
         assert_int_equal(u.gid, 3999999998u);
@@ -206,7 +207,7 @@ static void test_check(void **state)
 
 /* ---- a name service in trouble ---------------------------------------------------------------- */
 
-static int trouble; /* what it answers; 0: what it knows */
+static int trouble; /* the result of look-ups; 0: the real one */
 
 int __real_getpwnam_r(const char *name, struct passwd *pw, char *buf, size_t size, struct passwd **ret);
 int __wrap_getpwnam_r(const char *name, struct passwd *pw, char *buf, size_t size, struct passwd **ret);
@@ -225,7 +226,8 @@ int __wrap_getgrnam_r(const char *name, struct group *gr, char *buf, size_t size
     return trouble ?: __real_getgrnam_r(name, gr, buf, size, ret);
 }
 
-/* Only what says that there is none is taken for that: else a user would be refused as unknown while LDAP is away. */
+/* Only certain errors mean that an account doesn't exist. Otherwise a user would be refused as unknown while LDAP is
+ * unavailable. */
 static void test_trouble(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is UTF-8, by the table of the Unicode standard. */
+/* Valid UTF-8, by the table of the Unicode standard. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static void test_size(void **state)
     } texts[] = {
         {"a", 1}, {"\x7f", 1}, {"\xc2\x80", 2}, {"\xdf\xbf", 2}, {"\xe0\xa0\x80", 3}, {"\xed\x9f\xbf", 3},
         {"\xee\x80\x80", 3}, {"\xf0\x90\x80\x80", 4}, {"\xf4\x8f\xbf\xbf", 4},
-        /* not: a follower alone, overlong, surrogates, beyond the last, cut short */
+        /* Invalid: a lone continuation byte, overlong forms, surrogates, beyond the last code point, truncated. */
         {"\x80", 0}, {"\xc0\xaf", 0}, {"\xc1\xbf", 0}, {"\xe0\x9f\xbf", 0}, {"\xed\xa0\x80", 0},
         {"\xf0\x8f\xbf\xbf", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf5\x80\x80\x80", 0}, {"\xff", 0},
         {"\xc3", 0}, {"\xe2\x82", 0}, {"\xf0\x9f\x98", 0}, {"\xc3(", 0},
