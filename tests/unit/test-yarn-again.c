@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What YARN's services ask for a container that runs, on a whole manager with real journal, shims and commands. The
- * launcher is the test's: what it is asked for is there when the test says so.
+ * Requests of YARN's services for a running container, on a whole manager with real journal, shims and commands. The
+ * test replaces the launcher: resources are available when the test says so.
  */
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static int set_up(void **state)
 
 /* ---- one container ------------------------------------------------------------------------ */
 
-/* A context with a command and, each by its name, resources. */
+/* A launch context with a command and resources with these names. */
 struct context {
     Yarn__LaunchContext context;
     char *command;
@@ -144,7 +144,7 @@ static void fetched(int result)
     p->listener.ended(p, result, result < 0 ? "There is no such file." : NULL, p->listener.userdata);
 }
 
-/* What runs comes to its end: as it was asked to, or by itself. */
+/* Ends the running command: by a signal, or when it exits by itself. */
 static void let_end(struct one *o, bool by_force)
 {
     if (by_force)
@@ -198,7 +198,7 @@ static void assert_ended(struct one *o, int32_t exit_status, const char *words)
     nm_arena_done(&arena);
 }
 
-/* "a=2 b=2" */
+/* expected: for instance "a=2 b=2" */
 static void assert_localized(struct one *o, const char *expected)
 {
     Yarn__ContainerLocalization *all;
@@ -236,7 +236,8 @@ static void test_restart(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* It goes on while what it is to be is fetched, and with what it had localized afterwards. */
+/* Fails the newest preparation. The container keeps running during a re-initialization, and keeps its resources when
+ * that fails. */
 static void fail_preparation(void)
 {
     struct nm_yarn_preparation *p = fake_launcher.newest;
@@ -245,7 +246,8 @@ static void fail_preparation(void)
     p->listener.ended(p, -EROFS, "The disk is read-only.", p->listener.userdata);
 }
 
-/* The disk of its directories has turned bad. It gets others once for each start, and a restarted nmd knows them. */
+/* The disk of the container's directories has failed. The container gets other directories once per start, and a
+ * restarted nmd knows them. */
 static void test_restart_elsewhere(void **state)
 {
     struct manager_world *w = *state;
@@ -265,7 +267,7 @@ static void test_restart_elsewhere(void **state)
     o.n = fake_launcher_node(w);
     o.l = w->m->lives.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
-    fake_launcher.elsewhere = "/tmp"; /* once more, as this nmd doesn't know that */
+    fake_launcher.elsewhere = "/tmp"; /* once more, since this nmd doesn't know of the first move */
     fail_preparation();
     assert_string_equal(o.l->c->log_dir, "/tmp");
     fail_preparation();
@@ -308,7 +310,7 @@ static void test_roll_back(void **state)
     assert_int_equal(reinit(&o, make(&c, "exec sleep 2000", NULL), false), 0);
     fetched(0);
     runs_again(&o, "exec sleep 2000");
-    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0); /* it can be rolled back as before */
+    assert_int_equal(nm_yarn_node_restart(o.n, &o.ids.container, &o.why), 0); /* another roll back is possible */
     runs_again(&o, "exec sleep 2000");
     assert_int_equal(nm_yarn_node_roll_back(o.n, &o.ids.container, &o.why), 0);
     assert_said(&o, 1, "Container upgrade will be Rolled-back.");
@@ -333,7 +335,7 @@ static void test_auto_commit(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* Not committed, it goes back by itself, once. */
+/* A re-initialized container that fails before the commit is rolled back automatically, once. */
 static void test_it_fails_before_it_is_committed(void **state)
 {
     struct context c;
@@ -354,7 +356,7 @@ static void test_it_fails_before_it_is_committed(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* Killed is not failed. */
+/* A killed container isn't rolled back, since a kill is no failure. */
 static void test_it_is_killed_before_it_is_committed(void **state)
 {
     struct context c;
@@ -390,7 +392,7 @@ static void test_localization_fails(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* What came later is there after a restart of the container, too. */
+/* Resources that were localized later are also available after a restart of the container. */
 static void test_localize(void **state)
 {
     static const char *const more[] = {"c", NULL}, *const wrong[] = {"d", NULL};
@@ -429,7 +431,7 @@ static void test_who_is_refused(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* nmd is another one while the former run ends: the new one makes ready what was asked for. */
+/* nmd is restarted while the former run ends: the new nmd prepares the requested run. */
 static void test_another_nmd(void **state)
 {
     struct manager_world *w = *state;
@@ -486,7 +488,7 @@ static int deed_localize(struct one *o)
     return localize(o, make(&c, NULL, more));
 }
 
-/* Whatever it lacks, it says so and what runs goes on; then it is done. */
+/* On each lack of memory the request fails and the container keeps running. The request succeeds in the end. */
 static void insist(struct one *o, int (*deed)(struct one *o))
 {
     int r = -ENOMEM;
@@ -503,7 +505,8 @@ static void insist(struct one *o, int (*deed)(struct one *o))
     }
 }
 
-/* What it asks for is there, and can't be taken: it is asked for anew, until it can. */
+/* The resources have been fetched, but can't be recorded for lack of memory: the request is repeated until it
+ * succeeds. */
 static void insist_on_what_is_fetched(struct one *o, int (*deed)(struct one *o))
 {
     bool failed = true;
@@ -541,7 +544,7 @@ static void test_without_memory(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* So often it fetches more for one that runs, and not for ever. */
+/* The number of localizations for one run is limited. */
 static void test_too_often(void **state)
 {
     struct one o;
@@ -555,7 +558,7 @@ static void test_too_often(void **state)
     assert_string_equal(o.why.message, "Resources were localized for container container_1410901177871_0001_01_000005 "
                                        "64 times since it began to run, as often as this node does it.");
     assert_int_equal(deed_reinitialize(&o), NM_YARN_REFUSED);
-    assert_int_equal(deed_restart(&o), 0); /* and then anew */
+    assert_int_equal(deed_restart(&o), 0); /* a restart resets the number */
     runs_again(&o, SLEEPS);
     assert_int_equal(deed_localize(&o), 0);
     nm_yarn_node_free(o.n);
@@ -565,7 +568,7 @@ static void test_too_often(void **state)
 
 #define MANY 8000u
 
-/* So many resources, whose names begin with this letter. The caller frees the list. */
+/* Makes MANY resources whose names begin with this letter. The caller frees the list. */
 static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
 {
     static Yarn__LocalResource value = YARN__LOCAL_RESOURCE__INIT;
@@ -586,7 +589,7 @@ static Yarn__NamedResource *make_many(Yarn__LaunchContext *context, char letter)
     return all;
 }
 
-/* They are there: CPU time that the loop takes for what comes of it. */
+/* Returns the CPU time that the loop needs to record MANY fetched resources. */
 static uint64_t usec_of_many(struct one *o, char letter)
 {
     struct timespec before, after;
@@ -604,8 +607,8 @@ static uint64_t usec_of_many(struct one *o, char letter)
            (uint64_t)before.tv_nsec / 1000;
 }
 
-/* Two long lists are made one in the time that their length takes, and not that of their product: it is the event
- * loop's, and whose container it is chooses how long they are. */
+/* Merging two long lists takes time in proportion to the sum of their lengths instead of the product. It happens in
+ * the event loop, and the user of the container chooses the lengths. */
 static void test_many(void **state)
 {
     struct one o;
@@ -649,8 +652,8 @@ static void assert_type_elsewhere(struct one *o, int32_t type)
     nm_arena_done(&arena);
 }
 
-/* A heartbeat calls an opportunistic container guaranteed until it has ended: the ResourceManager takes others for
- * lost. Masters and registrations are told the type that it has. */
+/* A heartbeat reports an opportunistic container as guaranteed until its end, since the ResourceManager would regard
+ * others as lost. Application masters and registrations get the real type. */
 static void test_types(void **state)
 {
     enum { GUARANTEED = 1, OPPORTUNISTIC = 2 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of one application master's asks, in a small world of eight hosts. What the allocator must do is
- * said here a second time, in the plainest way: every round is played on arrays, and each container must be the one
- * that comes out of it. Beside that, a second allocator goes through each history with restores in between and must do
- * the same.
+ * Random histories of one application master's asks, in a small world of eight hosts. A second, simple implementation
+ * of the rules on arrays predicts each container, and the allocator must return the same. A second allocator is saved
+ * and restored in between and must decide the same.
  *
  *   test-yarn-allocator-property [HISTORIES [SEED]]
  *
@@ -18,14 +17,14 @@
 
 #define N_HOSTS 8
 #define N_RACKS 3
-#define N_KEYS 12 /* asks that there can be */
+#define N_KEYS 12 /* the number of possible asks */
 #define HEARTBEATS 60
 
 static const char *const hosts[N_HOSTS] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"};
 static const char *const racks[N_RACKS] = {"/r0", "/r1", "/r2"};
 static const char *const partitions[] = {"", "gpu"};
 
-/* In the order of their turns. */
+/* In the order in which the allocator serves them. */
 static const struct key {
     int32_t priority;
     int64_t request_id;
@@ -57,7 +56,7 @@ struct world {
     struct listed list[N_HOSTS];
     size_t n_list;
     uint32_t used[N_HOSTS];
-    uint64_t placed_usec[N_HOSTS][4096]; /* when, the newest last */
+    uint64_t placed_usec[N_HOSTS][4096]; /* the times of placements, oldest first */
     size_t n_placed[N_HOSTS];
 };
 
@@ -76,7 +75,7 @@ static struct totals totals;
 
 static uint64_t random_number(struct world *w, uint64_t below)
 {
-    uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64: neighbouring seeds are good, too */
+    uint64_t z = (w->random += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64, which also works with consecutive seeds */
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -102,7 +101,7 @@ static struct nm_yarn_ask ask_of(struct world *w, size_t k)
     };
 }
 
-/* Nothing is known of an ask without a count and without places. */
+/* Resets an ask without a count and without places. */
 static void forget_the_empty(struct wanted *want)
 {
     if (want->count > 0)
@@ -189,10 +188,10 @@ static void new_list(struct world *w)
 
         nodes[i] = (struct nm_yarn_alloc_node){hosts[l.host], 45454, NULL, racks[l.rack], partitions[l.partition],
                                                l.room};
-        if (!is_listed(w, l.host)) /* the first of two counts */
+        if (!is_listed(w, l.host)) /* a host that is listed twice counts once */
             w->list[w->n_list++] = l;
     }
-    /* What was placed on a host is forgotten with the host. */
+    /* The placements on a host are forgotten when the host leaves the list. */
     for (int h = 0; h < N_HOSTS; h++)
         if (!is_listed(w, h))
             w->n_placed[h] = 0;
@@ -266,7 +265,7 @@ static void judge(const struct world *w, size_t k, const struct listed *l, int r
     for (size_t i = 0; i < NM_YARN_ALLOC_N_PASSES; i++)
         passed += p->why.passed[i];
     CHECK(w, passed + 1 == p->why.position);
-    /* The promises, once more in their own words. */
+    /* Checks the documented guarantees in a second, independent way. */
     CHECK(w, !w->blacklisted[l->host]);
     CHECK(w, w->used[l->host] == 0 || w->limits.fill || rule == NM_YARN_ALLOC_NODE_LOCAL);
     totals.second_on_host += w->used[l->host] > 0;
@@ -321,7 +320,7 @@ static void compare(const struct world *w, const struct nm_yarn_placement *a, co
     }
 }
 
-/* The twin is packed and restored: it must have all, but for the nodes, of which it is told again. */
+/* Saves and restores the twin: all its state must be the same, except for the nodes, which it gets again. */
 static void restore_twin(struct world *w)
 {
     uint8_t *one, *other, *again;
@@ -354,7 +353,8 @@ static void heartbeat(struct world *w)
     ask_both(w);
     if (one_in(w, 8)) {
         restore_twin(w);
-        /* Time for queues to show what was placed, and a list for both: a restored one has neither memory. */
+        /* Waits until queues show the placed containers and gives both a new list, since a restored allocator has
+         * neither memory. */
         w->now_usec += 2 * w->limits.window_usec;
         new_list(w);
     } else if (one_in(w, 2))
@@ -399,7 +399,7 @@ int main(int argc, char **argv)
            (unsigned long long)totals.placed[NM_YARN_ALLOC_RACK_LOCAL],
            (unsigned long long)totals.placed[NM_YARN_ALLOC_ANY], (unsigned long long)totals.second_on_host,
            (unsigned long long)totals.full, (unsigned long long)totals.restored);
-    /* A test of nothing isn't one. */
+    /* A run that doesn't cover each of these cases fails. */
     return n >= 100 && (!totals.placed[0] || !totals.placed[1] || !totals.placed[2] || !totals.second_on_host ||
                         !totals.full || !totals.restored);
 }

@@ -18,7 +18,7 @@ static const struct nm_yarn_alloc_limits usual = {
     .increment = {1024, 1},
     .per_heartbeat = -1,
     .queue_length = 10,
-    .window_usec = 800000, /* what is a second old is forgotten */
+    .window_usec = 800000, /* placements older than 0.8 s are forgotten */
 };
 
 static const struct nm_yarn_alloc_node three[] = {
@@ -72,7 +72,7 @@ static void ask(struct world *w, int32_t count, const char *where)
     assert_int_equal(ask_for(w, want(count, where)), 0);
 }
 
-/* A heartbeat a second later. */
+/* Runs a heartbeat one second later. */
 static size_t beat(struct world *w)
 {
     w->now_usec += NM_USEC_PER_SEC;
@@ -207,7 +207,8 @@ static void test_one_master_has_its_bounds(void **state)
 
 /* ---- where it goes ------------------------------------------------------------------------------- */
 
-/* As Java has it: a host takes one container in a heartbeat, so that eight take eight on one node. */
+/* As with Hadoop's allocator, a host gets one container per heartbeat: eight heartbeats place eight containers on
+ * one node. */
 static void test_one_on_a_host_in_a_heartbeat(void **state)
 {
     struct world *w = *state;
@@ -232,9 +233,9 @@ static void test_the_switch_lifts_it(void **state)
     ask(w, 8, "*");
     assert_int_equal(beat(w), 8);
     ask(w, 100, "*");
-    assert_int_equal(beat(w), 10); /* a second has gone by, so that the list has heard of those */
+    assert_int_equal(beat(w), 10); /* after a second the list shows the former containers */
 
-    /* All nodes take the same part. */
+    /* All nodes get the same number. */
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
     ask(w, 6, "*");
     w->now_usec += NM_USEC_PER_SEC;
@@ -256,13 +257,13 @@ static void test_only_as_far_as_there_is_room(void **state)
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
     ask(w, 100, "*");
     assert_int_equal(beat(w), 3);
-    /* The same moment, by a new list: its queue has heard of none of them. */
+    /* A new list at the same time doesn't show the placed containers in its queue lengths yet. */
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, nodes, 2), 0);
     assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
     assert_int_equal(w->n, 0);
     assert_int_equal(beat(w), 3);
 
-    /* Where nobody knows of any room nothing is lifted. */
+    /* If the queues' limits are unknown, the limit of one container per host and heartbeat stays. */
     limits.queue_length = 0;
     nm_yarn_allocator_set_limits(w->a, &limits);
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 3), 0);
@@ -281,12 +282,12 @@ static void test_hosts_then_racks_then_any(void **state)
     at(w, 1, "one", NM_YARN_ALLOC_RACK_LOCAL);
     at(w, 2, "two", NM_YARN_ALLOC_ANY);
     assert_int_equal(w->placed[0].why.hosts, 1);
-    assert_int_equal(w->placed[1].why.hosts, 0); /* it had one there */
+    assert_int_equal(w->placed[1].why.hosts, 0); /* the host had the container of the other ask */
     assert_int_equal(beat(w), 1);
     at(w, 0, "one", NM_YARN_ALLOC_ANY);
 }
 
-/* A master that asks often finds room as soon as the list can have heard of what was placed, and not after a pause. */
+/* A master that asks often gets containers as soon as the list can show the former placements, without a pause. */
 static void test_room_comes_back(void **state)
 {
     struct world *w = *state;
@@ -298,7 +299,7 @@ static void test_room_comes_back(void **state)
     limits.window_usec = NM_USEC_PER_SEC;
     nm_yarn_allocator_set_limits(w->a, &limits);
     assert_int_equal(nm_yarn_allocator_set_nodes(w->a, three, 1), 0);
-    for (unsigned i = 0; i < 40; i++) { /* ten seconds, one container in each heartbeat */
+    for (unsigned i = 0; i < 40; i++) { /* ten seconds, with one container per heartbeat */
         ask(w, 1, "*");
         w->now_usec += 250000;
         assert_int_equal(nm_yarn_allocator_allocate(w->a, w->now_usec, &w->placed, &w->n), 0);
@@ -307,14 +308,14 @@ static void test_room_comes_back(void **state)
     }
     assert_true(n >= 30 && n <= 40);
 
-    /* A clock that is set back doesn't make it wait for where it was. */
+    /* A clock that is set back doesn't delay placements until it reaches the old time. */
     ask(w, 100, "*");
     w->now_usec += NM_USEC_PER_SEC;
     assert_true(beat(w) == 4 && beat(w) == 0);
     w->now_usec -= 3600 * NM_USEC_PER_SEC;
     assert_int_equal(beat(w), 4);
 
-    /* The switch is off: a host takes its one in each, as Java's allocator has it. */
+    /* With fill off, a host gets one container per heartbeat, as with Hadoop's allocator. */
     limits.fill = false;
     nm_yarn_allocator_set_limits(w->a, &limits);
     ask(w, 100, "*");
@@ -324,7 +325,7 @@ static void test_room_comes_back(void **state)
     }
 }
 
-/* A host that was named takes all that would like to be there, in one heartbeat. */
+/* A host that is named in asks gets all of these containers in one heartbeat. */
 static void test_a_named_host_takes_several(void **state)
 {
     struct world *w = *state;
@@ -385,7 +386,7 @@ static void test_blacklisted_hosts(void **state)
     assert_int_equal(beat(w), 1);
     at(w, 0, "two", NM_YARN_ALLOC_ANY);
     assert_int_equal(w->placed[0].why.passed[NM_YARN_ALLOC_BLACKLISTED], 1);
-    /* Removals go first. */
+    /* Removals from the blacklist are applied before additions. */
     r = (struct nm_yarn_alloc_request){
         .unblacklist = hosts, .n_unblacklist = 2, .blacklist = &hosts[1], .n_blacklist = 1};
     assert_int_equal(nm_yarn_allocator_ask(w->a, &r, 0), 0);
@@ -497,7 +498,7 @@ static void test_a_full_table_can_be_restored(void **state)
 static void test_what_was_never_packed(void **state)
 {
     static const char *const junk[] = {
-        "\x0a\x05hello",                          /* no such message */
+        "\x0a\x05hello",                          /* an invalid message */
         "\x12\x00",                               /* a blacklisted host without a name */
         "\x0a\x0b\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* a count of -1 */
         "\x0a\x07\x4a\x05\x0a\x01*\x10\x01",      /* the total as a host */

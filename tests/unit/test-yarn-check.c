@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node: what keeps it from being one, or from serving its pages, as a start and nmd --check-config say it. */
+/* A whole node: reasons why it can't start or can't serve its pages, as reported by a start and by nmd
+ * --check-config. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +32,7 @@ static void assert_told(const char *part)
 
 /* ---- what can't be obeyed ----------------------------------------------------------------- */
 
-/* nmd --check says what nmd itself would say, and neither leaves anything behind. */
+/* nmd --check-config reports the same error as a start, and neither leaves anything behind. */
 static void assert_refused(struct tracker_world *w, int error, const char *message)
 {
     const struct nm_yarn_params p = tracker_params(w);
@@ -75,7 +76,7 @@ static void test_ports_taken(void **state)
     free(w->settings->bind_host);
     w->settings->bind_host = strdup("127.0.0.1");
     assert_refused(w, -EADDRINUSE, message);
-    assert_true(check_ours(w)); /* it may be an nmd that runs */
+    assert_true(check_ours(w)); /* the port may belong to a running nmd */
 
     (void)snprintf(properties, sizeof properties, TRACKER_PROXIED, port);
     tracker_configure(w, properties);
@@ -112,7 +113,7 @@ static struct sockaddr_storage http_at(in_addr_t address, uint16_t port)
 
 #define TAKEN(property) property ": port 4711: Address already in use"
 
-/* All that listens, at one port: the first has it. */
+/* All listeners are configured for one port. The error names the second one. */
 static void test_ports_given_twice(void **state)
 {
     const struct sockaddr_storage http = http_at(INADDR_LOOPBACK, 4711), other = http_at(INADDR_ANY, 4712);
@@ -132,7 +133,7 @@ static void test_ports_given_twice(void **state)
                            TAKEN("yarn.nodemanager.webapp.address") "; nmd goes on without its page"));
 
     w->settings->proxy_address.port = 0;
-    p.http_address = &http; /* serves the pages, and keeps the node out */
+    p.http_address = &http; /* serves nmd's pages and occupies the node's port */
     assert_int_equal(nm_yarn_check(&p, false, &said), -EADDRINUSE);
     assert_string_equal(said, TAKEN("yarn.nodemanager.address"));
     free(said);
@@ -240,7 +241,7 @@ static void test_state_in_the_way(void **state)
     tracker_join(w);
 }
 
-/* What an earlier nmd has left can't be read: the node goes on without. */
+/* The state of an earlier nmd is invalid: the node starts without it. */
 static void test_state_unreadable(void **state)
 {
     static const char *const names[] = {
@@ -280,7 +281,7 @@ static void test_web(void **state)
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     w->yarn = nm_yarn_free(w->yarn);
 
-    fd = listen_on_loopback(&port); /* somebody else's: the node does without, and the cluster hears where they were */
+    fd = listen_on_loopback(&port); /* another process uses the port: the node starts without pages */
     w->settings->web.port = port;
     w->registrations = 0;
     tracker_join(w);
@@ -293,7 +294,7 @@ static void test_web(void **state)
     w->yarn = nm_yarn_free(w->yarn);
     (void)close(fd);
 
-    w->settings->serves_web = false; /* or it isn't to listen there */
+    w->settings->serves_web = false; /* the node is configured not to serve pages */
     tracker_join(w);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
 }
@@ -311,14 +312,14 @@ static void test_web_by_name(void **state)
     tracker_join(w);
     assert_true(nm_yarn_take_web(w->yarn) >= 0);
     w->yarn = nm_yarn_free(w->yarn);
-    w->settings->web.port = 4711; /* nmd serves them there already */
+    w->settings->web.port = 4711; /* nmd serves its pages at this port already */
     p = tracker_params(w);
     p.http_address = &everywhere;
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_null(strstr(tracker_told.all, "4711"));
     w->yarn = nm_yarn_free(w->yarn);
-    p.http_address = &here; /* where the cluster doesn't reach them */
+    p.http_address = &here; /* an address that the cluster can't reach */
     assert_int_equal(nm_yarn_new(&p, &w->yarn, &message), 0);
     assert_true(nm_yarn_take_web(w->yarn) < 0);
     assert_non_null(strstr(tracker_told.all, "port 4711 of this host's own address"));

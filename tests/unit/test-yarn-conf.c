@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hadoop's configuration files: what they say, and what is refused. */
+/* Hadoop's configuration files: their meaning, and refused contents. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void test_substitution(void **state)
         {"plain", "x"},
         {"address", "rm.example:8031"},
         {"nested", "deep"},
-        {"unknown", "a ${no.such} x ${plain}"}, /* as in Hadoop: it stays as it was when that was come upon */
+        {"unknown", "a ${no.such} x ${plain}"}, /* as in Hadoop, an unknown variable ends the substitution */
         {"no-variable", "${} ${a b} $x {y}"},
         {"set", "value"},
         {"set-else", "value"},
@@ -113,7 +113,7 @@ static void test_substitution(void **state)
     nm_yarn_conf_free(c);
 }
 
-/* Twenty, and not one more; and none that makes a value grow without end. */
+/* At most twenty substitutions are made, and none that lets a value grow without limit. */
 static void test_substitution_bounds(void **state)
 {
     char fine[120] = "", many[120] = "", large[60000];
@@ -321,7 +321,7 @@ static void test_bad_include(void **state)
 #define SINGLE(host, port, base) \
     "{\"" host "\": [\"" base "\"], \"" host ":" port "\": [\"" base "\"], \"hdfs:\": [\"" base "\"]}"
 
-/* From where resources come: as nm-localizer is told of it. */
+/* The sources of resources, in the form in which nm-localizer gets them. */
 static void test_sources(void **state)
 {
     static const struct {

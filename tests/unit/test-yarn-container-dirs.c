@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What containers stand on: whose they are, and directories for them. With disks that fail at each place, users that
- * aren't there, directories that belong to others, and rights that nmd doesn't have.
+ * The environment of containers: their users and their directories. With disks that fail at each place, missing users,
+ * directories of other users, and missing privileges of nmd.
  */
 
 #include <setjmp.h>
@@ -89,7 +89,7 @@ static void test_accounts(void **state)
     assert_int_equal(nm_yarn_user_compile(&s, &pattern, &message), -EINVAL);
     assert_non_null(strstr(message, "nonsecure-mode.user-pattern: "));
     free(message);
-    s.user_pattern = (char *)"\\w+@(?!evil)[a-z&&[^x]]+"; /* Java's syntax, which POSIX doesn't have */
+    s.user_pattern = (char *)"\\w+@(?!evil)[a-z&&[^x]]+"; /* a Java pattern that POSIX's syntax doesn't have */
     assert_int_equal(nm_yarn_user_compile(&s, &pattern, NULL), 0);
     for (size_t i = 0; i < 3; i++) {
         static const char *const names[] = {"al@corp", "al@evil", "al@cxrp"};
@@ -144,7 +144,7 @@ static void test_own_account(void **state)
     assert_int_equal(fail_each(choose_own, pattern), 3);
 }
 
-/* Takes a capability off, or gives it back; nmd may have been given less than root has. */
+/* Drops or restores a capability, since nmd may have fewer of them than root. */
 static void set_capability(unsigned capability, bool has)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -163,7 +163,7 @@ static uid_t file_uid(void)
     return (uid_t)setfsuid((uid_t)-1);
 }
 
-static unsigned n_become; /* calls for another identity */
+static unsigned n_become; /* changes of the file system uid */
 
 int __real_setfsuid(uid_t uid);
 int __wrap_setfsuid(uid_t uid);
@@ -181,7 +181,8 @@ static int place_link(int dir_fd, const struct nm_yarn_tenant *t, const char *na
     return nm_yarn_dirs_links(dir_fd, t, &(struct nm_yarn_link){target, name}, 1, &made);
 }
 
-/* Where it can't be the user it must not go on as root; and what it had become by then it is no longer. */
+/* Without the right to become the user, the operation must fail instead of running as root, and a partial change
+ * must be undone. */
 static void test_no_right_to_become(void **state)
 {
     static const unsigned capabilities[] = {CAP_SETGID, CAP_SETUID};
@@ -207,7 +208,7 @@ static void test_no_right_to_become(void **state)
     assert_int_equal(nm_yarn_dirs_write(w->fd, &w->tenant, "file", "x", 1, 0600), 0);
 }
 
-/* The user's groups for the time being, and nmd's own before and after. */
+/* The user's groups are set for the operation, and nmd's own groups are restored. */
 static void test_groups(void **state)
 {
     const gid_t groups[] = {54321, 54322}, own[] = {4, 7};
@@ -233,7 +234,7 @@ static void test_groups(void **state)
     assert_memory_equal(afterwards, own, sizeof own);
 }
 
-/* Who isn't root can be nobody else. */
+/* A process without root can't become another user. */
 static void test_not_root(void **state)
 {
     struct world *w = *state;
@@ -281,7 +282,7 @@ static void count_bad(const struct nm_yarn_dir *d, void *userdata)
     (*(unsigned *)userdata)++;
 }
 
-/* How many of them are told to be bad. */
+/* Returns how many of the directories are reported as bad. */
 static unsigned look_told(const char *first, const char *second)
 {
     char *const names[] = {(char *)first, (char *)second, NULL};
@@ -298,7 +299,7 @@ static int look(const char *first, const char *second, char **ret_message)
     return nm_yarn_dirs_look(names, NULL, NULL, ret_message);
 }
 
-/* As it would be, with nothing made. */
+/* The check reports the result of a start without creating anything. */
 static void test_look(void **state)
 {
     struct world *w = *state;
@@ -311,8 +312,8 @@ static void test_look(void **state)
     assert_non_null(strstr(message, file));
     assert_non_null(strstr(message, "Not a directory"));
     free(message);
-    assert_int_equal(look(file, in(w, "new/deep"), NULL), 0); /* one is enough */
-    assert_int_equal(look_told(file, other), 0); /* both: that is refused */
+    assert_int_equal(look(file, in(w, "new/deep"), NULL), 0); /* one usable directory is enough */
+    assert_int_equal(look_told(file, other), 0); /* two bad ones are an error, without a report per directory */
     assert_int_equal(look_told(other, w->root), 1);
     assert_int_equal(look_told(w->root, other), 1);
     assert_int_equal(look_told(w->root, in(w, "new/deep")), 0);
@@ -326,7 +327,7 @@ static void test_look(void **state)
     free(message);
 }
 
-/* They are opened, and what is asked of them can be told at once. */
+/* Opens the directories, which also checks them. */
 static int open_dirs(const char *first, const char *second, struct nm_yarn_dirs *ret, char **ret_message)
 {
     static const struct nm_yarn_settings settings;
@@ -361,7 +362,7 @@ static void test_open(void **state)
     nm_yarn_dirs_done(&dirs);
 }
 
-/* Above it another could put a directory of his own in its place. */
+/* Other users could replace a directory below one that they can write to. */
 static void test_open_below_strangers(void **state)
 {
     struct world *w = *state;
@@ -374,7 +375,7 @@ static void test_open_below_strangers(void **state)
     assert_int_equal(open_dirs(in(w, "shared/own"), NULL, &dirs, &message), -ENOTDIR);
     assert_non_null(strstr(message, "not root's or nmd's alone"));
     free(message);
-    assert_int_equal(chmod(in(w, "shared"), 01777), 0); /* as in /tmp, where that can't be */
+    assert_int_equal(chmod(in(w, "shared"), 01777), 0); /* as in /tmp, where the sticky bit prevents that */
     assert_int_equal(open_dirs(in(w, "shared/own"), NULL, &dirs, NULL), 0);
     nm_yarn_dirs_done(&dirs);
     if (geteuid() == 0) {
@@ -389,7 +390,7 @@ static void test_open_below_strangers(void **state)
     free(message);
 }
 
-/* With a directory for each time, since what is there need not be made. */
+/* Each attempt uses a new directory, since an existing one isn't created. */
 struct opening {
     struct world *w;
     unsigned n;
@@ -429,7 +430,7 @@ static void open_with_failures(void *userdata)
     assert_true(r == 0 || r == -ENOTDIR);
 }
 
-/* A disk may fail for good, and then others do; to lack memory for a moment is no disk's failure. */
+/* A disk may fail, and the others are used. A temporary lack of memory doesn't count as a failed disk. */
 static void test_open_failures(void **state)
 {
     struct opening o = {.w = *state};
@@ -438,7 +439,7 @@ static void test_open_failures(void **state)
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, open_with_failures, &o) > 10);
 }
 
-/* It was good once. */
+/* A disk fails after it was good. */
 static void test_disk_fails(void **state)
 {
     struct nm_yarn_settings s = {.checks_disks = true};
@@ -458,8 +459,8 @@ static void test_disk_fails(void **state)
         assert_null(nm_yarn_dirs_next(&dirs, NULL));
     }
     assert_int_equal(failures, 4);
-    assert_true(dir.is_good); /* again */
-    /* what isn't there for files at all; it was told with whatever had gone wrong before */
+    assert_true(dir.is_good); /* after the failures */
+    /* /proc holds no files of users. The change is reported, whatever the former reason was. */
     dir.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     dirs.checked_usec = 0;
     nm_yarn_dirs_check(&dirs);
@@ -476,7 +477,7 @@ static void keep_said(int level, const char *sentence)
     (void)snprintf(said, sizeof said, "%s", sentence);
 }
 
-/* Starts a process that locks the directory until it ends. */
+/* Starts a process that locks the directory until that process ends. */
 static pid_t lock_elsewhere(const char *name)
 {
     char *const names[] = {(char *)name, NULL};
@@ -530,7 +531,7 @@ static unsigned look_now(struct nm_yarn_dirs *dirs, struct telling *t)
     return t->n;
 }
 
-/* A disk that appears later is locked then. Each change is reported once. */
+/* A disk that appears later is locked at that time. Each change is reported once. */
 static void test_joins_later(void **state)
 {
     const struct nm_yarn_settings s = {.checks_disks = true};
@@ -549,20 +550,20 @@ static void test_joins_later(void **state)
     assert_int_equal(look_now(&dirs, &t), 0);
     assert_int_equal(unlink(late), 0);
     other = lock_elsewhere(late);
-    assert_int_equal(look_now(&dirs, &t), 0); /* bad still, for another reason */
+    assert_int_equal(look_now(&dirs, &t), 0); /* the directory is still bad, for another reason */
     (void)snprintf(t.why, sizeof t.why, "another nmd (pid %d) uses it", (int)other);
     assert_ptr_equal(strstr(dirs.all[1].why, t.why), dirs.all[1].why);
     assert_true(dirs.all[1].fd < 0);
     end_elsewhere(other);
     assert_int_equal(look_now(&dirs, &t), 1);
     assert_true(t.is_good);
-    other = fork(); /* which can't have it from now on */
+    other = fork(); /* another process can't lock it from now on */
     if (other == 0)
         _exit(nm_yarn_dirs_lock(names + 1, keep_said, &message) == -EBUSY && strstr(message, late) &&
                       strstr(said, "waiting 2 s") && strstr(said, late) ? 0 : 1);
     assert_int_equal(waitpid(other, (int *)(void *)&t.n, 0), other);
     assert_int_equal(t.n, 0);
-    /* and one that is mounted over, or moved */
+    /* The directory may also be replaced by a mount or be moved. */
     assert_int_equal(rename(late, in(w, "away")), 0);
     assert_int_equal(look_now(&dirs, &t), 1);
     assert_false(t.is_good);
@@ -575,7 +576,7 @@ static void test_joins_later(void **state)
 
 /* ---- the directories of a container ------------------------------------------------------- */
 
-/* All of it, as it is done before a container starts: 0, or what failed first. */
+/* Makes all directories and files as for the start of a container. Returns 0 or the first error. */
 static int make(struct world *w)
 {
     int r = nm_yarn_dirs_make_local(w->fd, &w->tenant, true);
@@ -615,14 +616,14 @@ static void clear(struct world *w)
     (void)remove_tree(in(w, "application_1"));
 }
 
-/* What doesn't say so has made everything. */
+/* Without an error, all must have been created. */
 static void make_with_failures(void *userdata)
 {
     struct world *w = userdata;
     int r = make(w);
     unsigned kinds = fail_pause();
 
-    assert_int_equal(file_uid(), geteuid()); /* itself again, whatever has failed */
+    assert_int_equal(file_uid(), geteuid()); /* the identity is restored after each failure */
     if (r >= 0)
         check_made(w);
     clear(w);
@@ -635,7 +636,7 @@ static void test_make_failures(void **state)
 
     assert_int_equal(make(w), 0);
     check_made(w);
-    assert_int_equal(make(w), 0); /* over what is there */
+    assert_int_equal(make(w), 0); /* the existing files are replaced */
     clear(w);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN | FAIL_MEMORY, make_with_failures, w) > 20);
 }
@@ -656,7 +657,7 @@ static void test_links(void **state)
     n = readlinkat(w->fd, "..a/b../c", target, sizeof target - 1);
     target[NM_MAX(n, 0)] = '\0';
     assert_string_equal(target, "/other");
-    /* a directory stays, and nothing is left beside it */
+    /* A directory isn't replaced, and no temporary file is left. */
     assert_int_equal(place_link(w->fd, &w->tenant, "..a", "/t"), -EISDIR);
     assert_int_equal(place_link(w->fd, &w->tenant, "..a/b../c/d", "/t"), -ENOTDIR);
     assert_int_equal(unlinkat(w->fd, "..a/b../c", 0), 0);
@@ -666,7 +667,7 @@ static void test_links(void **state)
     assert_int_equal(mkdir(w->root, 0755), 0);
 }
 
-/* As the user once for all of them, and up to the one that can't be. */
+/* nmd becomes the user once for all links, and stops at the first invalid one. */
 static void test_many_links(void **state)
 {
     enum { MANY = 100 };
@@ -684,7 +685,7 @@ static void test_many_links(void **state)
     assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), 0);
     assert_int_equal(made, MANY);
     if (geteuid() == 0)
-        assert_int_equal(n_become, 3); /* there, a look, and back */
+        assert_int_equal(n_become, 3); /* become, query, return */
     assert_true(is_there(w, "99"));
     links[7].name = "../7";
     assert_int_equal(nm_yarn_dirs_links(w->fd, &w->tenant, links, MANY, &made), -EINVAL);
@@ -704,7 +705,7 @@ static void test_owners(void **state)
     assert_int_equal(nm_yarn_dirs_owner(w->fd, ".", &uid, &gid), 0);
     assert_int_equal(uid, geteuid());
     assert_int_equal(nm_yarn_dirs_open_work(w->fd, &w->tenant), -ENOENT);
-    /* a file in the place of a log directory */
+    /* A file is in the place of a log directory. */
     assert_int_equal(nm_write_file_atomic_at(w->fd, "application_1", "x", 0600), 0);
     assert_int_equal(nm_yarn_dirs_make_log(w->fd, &w->tenant), -ENOTDIR);
     assert_int_equal(nm_write_file_atomic_at(w->fd, "usercache", "x", 0600), 0);
@@ -729,7 +730,7 @@ static void claim_with_failures(void *userdata)
     if (r < 0) {
         assert_ptr_equal(path, untouched);
     } else {
-        /* its state is there, and nothing that isn't ours any more */
+        /* nmd's state directory exists, and no foreign directory is left. */
         assert_int_equal(access(path, F_OK), 0);
         assert_false(is_there(w, "filecache"));
         free(path);

@@ -25,7 +25,7 @@ static void on_warned(const char *sentence, void *userdata)
     (void)strcat(warned, "\n");
 }
 
-/* Returns the refusals, or NULL; the caller frees them. */
+/* Returns the errors, or NULL. The caller frees them. */
 static char *parse(const char *text, struct nm_yarn_executor *ret)
 {
     struct nm_refusals refusals = {};
@@ -47,7 +47,7 @@ static bool may(const struct nm_yarn_executor *e, const char *user, uid_t uid)
     return r == 0;
 }
 
-/* The file as Hadoop ships it, and Hadoop 3's defaults. */
+/* The file as shipped with Hadoop, and the defaults of Hadoop 3. */
 static void test_defaults(void **state)
 {
     static const char stock[] =
@@ -59,7 +59,7 @@ static void test_defaults(void **state)
     struct nm_yarn_executor e = {};
 
     (void)state;
-    assert_true(may(&e, "bin", 2)); /* no file */
+    assert_true(may(&e, "bin", 2)); /* without a file */
     for (int i = 0; i < 2; i++) {
         assert_null(parse(i ? stock : "", &e));
         assert_string_equal(warned, "");
@@ -123,7 +123,7 @@ static void test_refusals(void **state)
     refuses("[gpu]\nmodule.enabled=true\n", "[gpu] module.enabled = 'true': nmd doesn't keep containers from GPUs");
     refuses("[devices]\nmodule.enabled=1\nbanned.users=x", "from devices");
     refuses("banned.users alice\n", "neither [SECTION] nor NAME=VALUE");
-    refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both are reported */
+    refuses("min.user.id=x\n[fpga]\nmodule.enabled=true", "\n"); /* both errors are reported */
     assert_null(parse("feature.tc.enabled=true\nfeature.docker.enabled=1\nmin.userid=7\n[gpu]\nmodule.enabled=false\n"
                       "[docker]\nmodule.enabled=true\n[other]\nbanned.users=alice", &e));
     assert_non_null(strstr(warned, "line 1: feature.tc.enabled: what containers send isn't limited"));
@@ -155,7 +155,7 @@ static void put_conf(const char *dir, const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(fd, name, text, 0644), 0);
 }
 
-/* A file that can't be read hides nothing of what is wrong in the others. */
+/* If a file can't be read, the errors of the others are still reported. */
 static void test_unread_file(void **state)
 {
     static const char *const parts[] = {
@@ -169,7 +169,7 @@ static void test_unread_file(void **state)
     put_conf(dir, "mapred-site.xml", "<configuration><property>");
     assert_true(nm_yarn_settings_examine(dir, on_warned, NULL, &s, &message) < 0);
     assert_non_null(strstr(message, "/mapred-site.xml"));
-    assert_null(s); /* nothing could be read */
+    assert_null(s); /* no file could be read */
     free(message);
     put_conf(dir, "yarn-site.xml",
              "<configuration><property><name>yarn.nodemanager.resource.memory-mb</name><value>8G</value></property>"
@@ -211,7 +211,7 @@ static void test_file(void **state)
     assert_false(may(&e, "alice", 1000));
     nm_yarn_executor_done(&e);
 
-    if (geteuid() == 0) { /* the settings have it */
+    if (geteuid() == 0) { /* the settings include the file */
         assert_int_equal(nm_write_file_atomic_at(fd, "yarn-site.xml", "<configuration/>", 0644), 0);
         assert_int_equal(nm_yarn_settings_load(dir, on_warned, NULL, &s, NULL), 0);
         assert_false(may(&s->executor_rules, "alice", 1000));
@@ -227,7 +227,7 @@ static void test_file(void **state)
         (void)nm_yarn_settings_free(s);
     }
 
-    /* the file, or a directory above it, is somebody else's to write to */
+    /* Another user could write to the file or to a directory above it. */
     for (int i = 0; i < 3; i++) {
         const char *name = i == 0 ? "real/container-executor.cfg" : "real";
 

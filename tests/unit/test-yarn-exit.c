@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a container ended, in YARN's numbers and words. */
+/* Exit statuses and messages of containers as YARN defines them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ struct end {
     int32_t exit_code, owner_code;
     const char *message;
     int32_t code;
-    const char *text; /* is in what is said */
+    const char *text; /* a part of the message */
     bool is_failure;
 };
 
@@ -88,7 +88,7 @@ static void test_words_are_bounded(void **state)
 
     (void)state;
     memset(words, 'w', sizeof words - 1);
-    /* A character of two bytes at each place, so that one stands where it is cut. */
+    /* Puts a character of two bytes at each place, so that the cut falls into one. */
     for (size_t i = 0; i + 2 < sizeof words; i += 2)
         memcpy(words + i, "\xc3\xa9", 2);
     assert_int_equal(nm_container_new(&c), 0);

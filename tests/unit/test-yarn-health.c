@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: what the node says of itself when no container can be started on it. */
+/* A whole node and its ResourceManager: the health that the node reports when no container can be started on it. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,9 +34,9 @@ static void assert_begins(const char *text, const char *words)
 
 /* ---- directories -------------------------------------------------------------------------- */
 
-/* The last local directory has gone, and a container has failed of it. The ResourceManager hears of that with the next
- * heartbeat: not after the two minutes from one look at the disks to the next, nor after those for which bad health has
- * to last. */
+/* The last local directory has failed, and a container has failed because of it. The ResourceManager gets this with
+ * the next heartbeat, without the two minutes between checks of the disks and without the time for which bad health
+ * has to last. */
 static void test_no_directory(void **state)
 {
     struct tracker_world *w = *state;
@@ -76,7 +76,7 @@ static void start_one(struct tracker_world *w, struct wanted *a, int64_t number,
         fail_msg("%s", why.message);
 }
 
-/* 0: it lives. */
+/* Returns the exit status of a container that has ended, and 0 before its end. */
 static int32_t end_of(struct tracker_world *w, const struct wanted *a)
 {
     Yarn__ContainerStatus *s = NULL;
@@ -109,16 +109,17 @@ static void run_until_registered(struct tracker_world *w, unsigned n)
 
 static void join_with_one(struct tracker_world *w, struct wanted *a)
 {
-    assert_int_equal(chmod(w->node->tree.path, 0755), 0); /* its user goes through there */
+    assert_int_equal(chmod(w->node->tree.path, 0755), 0); /* the container's user needs to traverse it */
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_int_equal(w->offered_mib, 800);
     start_one(w, a, 1, 256, false);
-    w->node->m->drain.is_on = true; /* as by nmctl, but what was taken on stays */
+    w->node->m->drain.is_on = true; /* as by nmctl, but containers in the queue are kept */
 }
 
-/* With containers on it it has no more room than they have, and isn't unhealthy, which would be their end; without any
- * it is. What is sent meanwhile is sent back, and is no failure. */
+/* A draining node with containers offers only their memory and stays healthy, since an unhealthy node's containers
+ * are killed. Without containers it is unhealthy. Containers that arrive meanwhile are sent back and don't count as
+ * failed. */
 static void test_draining(void **state)
 {
     struct tracker_world *w = *state;
@@ -126,7 +127,7 @@ static void test_draining(void **state)
 
     join_with_one(w, &a);
     start_one(w, &b, 2, 64, false);
-    assert_int_equal(end_of(w, &b), NM_YARN_ABORTED); /* the ResourceManager doesn't know yet */
+    assert_int_equal(end_of(w, &b), NM_YARN_ABORTED); /* the ResourceManager doesn't know of it yet */
     run_until_registered(w, 2);
     assert_int_equal(w->offered_mib, 256);
     assert_true(w->healthy);
@@ -139,14 +140,15 @@ static void test_draining(void **state)
     tracker_run_until(w, is_unhealthy);
     assert_begins(w->health, "draining: ");
     assert_int_equal(end_of(w, &a), NM_YARN_KILLED_BY_MASTER);
-    assert_int_equal(w->registrations, 2); /* a node without memory would be shut down */
+    assert_int_equal(w->registrations, 2); /* the ResourceManager would shut down a node that registers without memory */
     w->node->m->drain.is_on = false;
     run_until_registered(w, 3);
     assert_int_equal(w->offered_mib, 800);
     assert_true(w->healthy);
 }
 
-/* It says how the last one ended before it is unhealthy, and is so at once where there was none. */
+/* The node reports the end of its last container before it becomes unhealthy. Without containers it becomes
+ * unhealthy at once. */
 static void test_draining_when_empty(void **state)
 {
     struct tracker_world *w = *state;
@@ -161,7 +163,7 @@ static void test_draining_when_empty(void **state)
     assert_begins(w->health, "draining: ");
     tracker_run_beats(w, 3);
     assert_false(w->healthy);
-    assert_string_equal(tracker_shown(w).unhealthy, w->health); /* that is what it has heard */
+    assert_string_equal(tracker_shown(w).unhealthy, w->health); /* the state that the ResourceManager knows */
     assert_string_equal(tracker_shown(w).state, "running");
     assert_int_equal(w->registrations, 1);
     w->node->m->drain.is_on = false;
@@ -170,7 +172,7 @@ static void test_draining_when_empty(void **state)
     assert_string_equal(tracker_shown(w).unhealthy, "");
 }
 
-/* A ResourceManager that has a size of its own for the node says so, and goes on sending: that is to be counted. */
+/* A ResourceManager with its own size for the node keeps sending containers: their refusals must count as failures. */
 static void test_draining_against_its_will(void **state)
 {
     struct tracker_world *w = *state;

@@ -53,7 +53,7 @@ static void test_container(void **state)
     }
 }
 
-/* Negative ones have a text, which is another's. */
+/* A negative number has the same text as another, positive number. */
 static void test_negative(void **state)
 {
     struct nm_yarn_container_id id = {{{1410901177871, 1}, 1}, -1};
@@ -65,7 +65,7 @@ static void test_negative(void **state)
     assert_true(strlen(nm_yarn_container_id_format(&most, text)) < NM_YARN_ID_SIZE - 1);
 }
 
-/* Down from where the ResourceManager says, and never the same text twice, whatever epochs it goes through. */
+/* Numbers count down from the one that the ResourceManager gives, and no text repeats, whatever the epochs. */
 static void test_counting_down(void **state)
 {
     const int64_t epoch = INT64_C(1) << 40;
@@ -86,7 +86,7 @@ static void test_counting_down(void **state)
         id.number = last = nm_yarn_container_number_below(start, last);
         assert_true(last < start && last >= start - 400);
         (void)nm_yarn_container_id_format(&id, text);
-        /* the part without the epoch goes down by one, and so is always another */
+        /* The part without the epoch decreases by one, so that it never repeats. */
         assert_true(!*before || strcmp(strrchr(text, '_'), strrchr(before, '_')) < 0);
         (void)strcpy(before, text);
     }

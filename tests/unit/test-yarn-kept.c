@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a restarted nmd still knows of keys and tokens. */
+/* Keys and tokens that a restarted nmd still knows. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,8 @@ static void tear_down(struct world *w)
     remove_tree(w->dir);
 }
 
-/* A cluster's keys, an attempt that was here before the last two of them, and a container that it has started. */
+/* Adds a cluster's keys, an attempt that is older than the last two keys, and a container that the attempt has
+ * started. */
 static void fill(struct world *w, struct tokens_id *t)
 {
     struct nm_yarn_container_id id;
@@ -104,7 +105,7 @@ static void test_restart(void **state)
     tear_down(&w);
 }
 
-/* It is written when there is something new, and then alone. */
+/* The file is written only when something has changed. */
 static void test_when(void **state)
 {
     struct nm_yarn_application_id application;
@@ -141,7 +142,7 @@ static void put(const struct world *w, const char *data, size_t size)
     assert_int_equal(nm_write_bytes_atomic_at(fd, NM_YARN_KEPT_FILE, data, size, 0600), 0);
 }
 
-/* A file that is damaged in any way is no reason not to start. */
+/* A damaged file doesn't prevent a start. */
 static void test_damage(void **state)
 {
     struct tokens_id t;
@@ -197,7 +198,8 @@ static void fill_much(struct world *w, struct tokens_id *t)
     }
 }
 
-/* What another nmd makes of the file: the last byte of the current key, if all else is there. */
+/* Reads the file as another nmd would. Returns the last byte of the current key, and checks that the rest is
+ * complete. */
 static uint8_t look(const struct world *w)
 {
     const struct nm_yarn_master_key *key;
@@ -226,12 +228,12 @@ static void save_with_failures(void *userdata)
     kinds = fail_pause();
     seen = look(w);
     assert_true(seen == *last || (uint8_t)(seen + 1) == *last);
-    nm_yarn_key_store_save(w->kept); /* the next time it is there */
+    nm_yarn_key_store_save(w->kept); /* the next attempt succeeds */
     assert_int_equal(look(w), *last);
     fail_resume(kinds);
 }
 
-/* With much in the file; at least so many places where memory, or a file, can be refused. */
+/* Runs `try` with a large file. At least the given numbers of allocations and file operations must be able to fail. */
 static void try_with_failures(void (*try)(void *userdata), unsigned memory_least, unsigned files_least)
 {
     struct tokens_id t;
@@ -245,14 +247,14 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
     tear_down(&w);
 }
 
-/* Wherever it fails, the file is the old one or the new one, and not forgotten. */
+/* After any failure the file is the old one or the new one, and saving is repeated later. */
 static void test_save_failures(void **state)
 {
     (void)state;
     try_with_failures(save_with_failures, 21, 3);
 }
 
-/* As an nmd that starts: the file stays, whatever keeps it from being read. */
+/* Starts an nmd: an error while reading leaves the file in place. */
 static void take_over_with_failures(void *userdata)
 {
     struct world *w = userdata, other = *w;
@@ -279,7 +281,7 @@ static void test_take_over_failures(void **state)
     try_with_failures(take_over_with_failures, 11, 3);
 }
 
-/* Parts that lack parts are passed over, and what is whole is taken up. */
+/* Incomplete entries are skipped, and complete ones are restored. */
 static void test_incomplete(void **state)
 {
     Yarn__KeptKeys m = YARN__KEPT_KEYS__INIT;

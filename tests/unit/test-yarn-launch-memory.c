@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The pure parts of yarn/launch/ where memory runs out, at each place: what they make is whole or not there. */
+/* The pure parts of yarn/launch/ when memory runs out at each place: their results are complete or absent. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 #define STEP 16
 
-/* Arenas that end a step further each time, until there is room for all: how many were too small. */
+/* Calls `try` with arenas of increasing size until it succeeds. Returns how many of them were too small. */
 static unsigned with_each_limit(int (*try)(struct nm_arena *arena))
 {
     for (unsigned n = 0;; n++) {
@@ -65,7 +65,7 @@ static int convert(struct nm_arena *arena)
         named[i].value = &values[i];
     }
     r = nm_yarn_resources(list, 2, NULL, arena, &resources, &message);
-    assert_null(message); /* it's nothing that the application did */
+    assert_null(message); /* a lack of memory isn't the application's mistake */
     if (r < 0) {
         assert_ptr_equal(resources, untouched);
         return r;
@@ -295,7 +295,7 @@ static int choose(void *userdata)
     return 0;
 }
 
-/* An account that couldn't be looked for isn't one that isn't there: who is told that gives up. */
+/* A failed look-up isn't reported as a missing account, since applications give up on that. */
 static void test_users(void **state)
 {
     struct choice c = {{.user_pattern = (char *)".*", .limit_users = true, .local_user = (char *)"nobody"}, NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parts of yarn/launch/ that are pure: what becomes of resources, commands and small things. */
+/* Pure parts of yarn/launch/: resources, commands and smaller functions. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +122,7 @@ static void test_resources_without_scheme(void **state)
     nm_arena_done(&arena);
 }
 
-/* What Hadoop's client goes by is nmd's own, or the cluster's. */
+/* Settings for Hadoop's client come from nmd or from the cluster. */
 static void test_fetching(void **state)
 {
     struct nm_yarn_settings s = {.dir = (char *)"/etc/hadoop/conf", .localizer_memory_mib = 512,
@@ -149,7 +149,7 @@ static void test_fetching(void **state)
     json_decref(s.name_nodes);
 }
 
-static char said[4096]; /* what was doubted last */
+static char said[4096]; /* the last warnings */
 
 static void note_doubt(int level, const char *sentence)
 {
@@ -164,7 +164,7 @@ static void tell_doubts(const struct nm_yarn_settings *s)
     nm_yarn_doubts_tell(s, 1000, "./nm-localizer", note_doubt);
 }
 
-/* A command is looked for where the workers will, and $HADOOP_HOME/bin is the first of that. */
+/* A command is searched where the workers search it, beginning with $HADOOP_HOME/bin. */
 static void test_command_doubts(void **state)
 {
     char home[] = "/tmp/nmd-test-parts.XXXXXX", bin[64], program[128];
@@ -204,7 +204,7 @@ static void test_command_doubts(void **state)
     "CCqGSM49BAMCA0gAMEUCIQD1X06WEJ/sBkp0zu/daBha+ePAZatR2TXpo8cs6vSb\n" \
     "rAIgVqQm2lwzg/Bzrm79N8m0LwwEwJfIcCTguDOEFHevLwY=\n"
 
-/* Each certificate has to be there as a whole, and as bytes of one. */
+/* Each certificate must be complete and valid. */
 static void test_certificate_doubts(void **state)
 {
     static const struct {
@@ -228,12 +228,12 @@ static void test_certificate_doubts(void **state)
         {BEGIN FIRST_LINES LAST_LINES END, true},
         {"the root of all\n" BEGIN "\n" FIRST_LINES LAST_LINES "-----END CERTIFICATE-----", true},
         {"\xef\xbb\xbf" BEGIN FIRST_LINES LAST_LINES END, true},
-        /* one that is damaged costs all others */
+        /* A damaged certificate makes all others unusable. */
         {BEGIN "garbage!\n" END BEGIN FIRST_LINES LAST_LINES END, false},
         {BEGIN FIRST_LINES LAST_LINES END BEGIN FIRST_LINES END, false},
         {BEGIN FIRST_LINES END BEGIN FIRST_LINES LAST_LINES END, false},
         {BEGIN "MAA=\n" BEGIN FIRST_LINES LAST_LINES END, false},
-        {BEGIN "MAIFAA==\n" END, false}, /* a sequence, but none that is a certificate */
+        {BEGIN "MAIFAA==\n" END, false}, /* an ASN.1 sequence that is not a certificate */
         {"-----BEGIN TRUSTED CERTIFICATE-----\n" FIRST_LINES LAST_LINES "-----END TRUSTED CERTIFICATE-----\n", true},
     };
     char path[] = "/tmp/nmd-test-parts.XXXXXX";
@@ -263,7 +263,7 @@ static void write_certificate(const char *path)
     assert_int_equal(fchmod(fd, 0644), 0);
 }
 
-/* The file may be read by everybody, but not what leads there; through a link, too. */
+/* The file is readable for all users, but a directory above it isn't. The same applies to a link. */
 static void test_certificate_in_private(void **state)
 {
     char dir[] = "/tmp/nmd-test-parts.XXXXXX", path[64], link[64], words[128];
@@ -289,7 +289,7 @@ static void test_certificate_in_private(void **state)
     assert_int_equal(unlink(link) | unlink(path) | rmdir(dir), 0);
 }
 
-/* Whether the start tells that what is in the default file system isn't fetched. */
+/* Returns whether a warning says that resources in the default file system can't be fetched. */
 static bool is_doubted(const char *default_fs, json_t *commands, const char *scheme)
 {
     const struct nm_yarn_settings s = {.default_fs = (char *)default_fs, .commands = commands};
@@ -320,7 +320,7 @@ static void test_default_file_system(void **state)
     json_decref(commands);
 }
 
-/* Each that lacks an address is named, once; which they are the configuration's own reader finds. */
+/* Each name node without an address is named once. The list comes from the configuration's own parser. */
 static void test_name_node_doubts(void **state)
 {
     static const char sites[] =
@@ -353,7 +353,7 @@ static void test_name_node_doubts(void **state)
     }
 }
 
-/* An address that is none is told with its value, and not as one that isn't set. */
+/* An invalid address is reported with its value instead of as a missing one. */
 static void test_odd_addresses(void **state)
 {
     static const struct {
@@ -427,7 +427,7 @@ static void test_odd_addresses(void **state)
     }
 }
 
-/* "NAME=VALUE NAME=VALUE" as a configuration, and what is said of it. */
+/* Reads "NAME=VALUE NAME=VALUE" as a configuration and collects its warnings. */
 static void tell_doubts_of(const char *properties)
 {
     json_t *name_nodes = NULL, *webhdfs = NULL, *commands = NULL;
@@ -455,11 +455,11 @@ static void tell_doubts_of(const char *properties)
     nm_yarn_conf_free(c);
 }
 
-/* What makes each container fail that has a file there, and is no fault of a single address. */
+/* Settings that make each container with files in that file system fail, and that a single address didn't cause. */
 static void test_sources_in_doubt(void **state)
 {
     static const struct {
-        const char *properties, *part; /* "": nothing is said */
+        const char *properties, *part; /* "": no warning */
     } cases[] = {
         {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1", "The name service 'ns1' has no address"},
         {"fs.defaultFS=hdfs://ns1 dfs.nameservices=ns1,ns2 dfs.namenode.rpc-address.ns2=nn2:8020",
@@ -520,7 +520,7 @@ static void test_bad_resources(void **state)
     REFUSED(s.value.visibility = 0);
     REFUSED(s.value.visibility = 4);
     REFUSED(s.value.timestamp_msec = -1);
-    REFUSED(s.url.scheme = NULL); /* and there is a host */
+    REFUSED(s.url.scheme = NULL); /* with a host */
     REFUSED(s.url.scheme = (char *)"");
     REFUSED(s.url.scheme = (char *)"a/b");
     REFUSED(s.url.file = NULL);
@@ -552,7 +552,7 @@ static void test_command(void **state)
     context.retry = &retry;
     retry.policy = 2;
     retry.max_retries = 4;
-    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* no codes: on none */
+    assert_null(nm_yarn_launcher_command(&context, &arena)[2]); /* without exit codes there is no retry */
     retry.codes = codes;
     retry.n_codes = 2;
     retry.interval_msec = 10;
@@ -605,7 +605,7 @@ static void test_base64(void **state)
 
 /* ---- disks -------------------------------------------------------------------------------- */
 
-/* It is looked at each time. */
+/* Checks the directory and returns whether it is good. */
 static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
 {
     dirs->settings = s;
@@ -613,7 +613,7 @@ static bool is_good(struct nm_yarn_dirs *dirs, const struct nm_yarn_settings *s)
     return dirs->all[0].is_good;
 }
 
-/* Whatever is used of this disk: more than -1 % and no more than 100. */
+/* The use of this disk is unknown to the test: it is more than -1 % and at most 100 %. */
 static void test_full_disk(void **state)
 {
     char name[] = "/tmp/nmd-yarn-disk.XXXXXX";
@@ -629,7 +629,7 @@ static void test_full_disk(void **state)
     assert_false(is_good(&dirs, &s));
     assert_non_null(strstr(dir.why, "are used, and -1 % may be"));
     s.max_disk_percent = 100;
-    assert_false(is_good(&dirs, &s)); /* not below its low mark, and not above the high one either */
+    assert_false(is_good(&dirs, &s)); /* use is above the low mark, and free space is below the high mark */
     s.low_disk_percent = 100;
     assert_false(is_good(&dirs, &s));
     assert_non_null(strstr(dir.why, " are left, and "));

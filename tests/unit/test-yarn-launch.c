@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The launch script, as bash understands it: it runs here. tests/yarn/35-launch holds it against Hadoop's own. */
+/* Runs the launch script with bash. tests/yarn/35-launch compares it with Hadoop's own script. */
 
 #include <limits.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #define MARKERS {.log_dir = "/logs/c_1", .add_opens = "--add-opens=x"}
 
-static char dir[32]; /* the working directory, and that of logs */
+static char dir[32]; /* the working directory; logs are below it */
 static struct nm_yarn_launch launch;
 
 static int set_up(void **state)
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     return remove_tree(dir);
 }
 
-/* Runs the script in an environment with nothing but a PATH and INHERITED=bash's own: its exit status. */
+/* Runs the script in an environment with only PATH and INHERITED=bash's own. Returns its exit status. */
 static int run(void)
 {
     _cleanup_free_ char *script = NULL;
@@ -113,7 +113,7 @@ static void test_markers(void **state)
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-/* Names in the order they come to, with blanks between them. */
+/* Returns the names in their resulting order, separated by blanks. */
 static const char *ordered(struct nm_yarn_env *env, size_t n)
 {
     static char names[256];
@@ -141,7 +141,7 @@ static void test_order(void **state)
     assert_string_equal(ORDERED({"A", "$B"}, {"B", "1"}, {"B", "2"}), "B A B");
 }
 
-/* Thousands, each of which needs the next. */
+/* Thousands of variables, each of which refers to the next. */
 static void test_a_long_chain(void **state)
 {
     enum { N = 20000 };
@@ -184,7 +184,7 @@ static void test_environment(void **state)
     assert_int_equal(run(), 0);
     assert_true(has_line("stdout", "JAVA_HOME=/app/java"));
     assert_true(has_line("stdout", "LANG=C"));
-    assert_true(has_line("stdout", "INHERITED=own")); /* what bash began with comes before the node's */
+    assert_true(has_line("stdout", "INHERITED=own")); /* the inherited environment takes precedence over the node's */
     assert_true(has_line("stdout", "USER=alice"));
     assert_true(has_line("stdout", "CLASSPATH=/opt/c_1/x:/app/java/y"));
     assert_true(has_line("stdout", "WORDS=a  b 'c' \"d\""));
@@ -216,14 +216,14 @@ static void test_exit_codes(void **state)
     (void)state;
     launch.command = fails;
     assert_int_equal(run(), 7);
-    launch.command = pipe; /* the script's pipefail isn't the command's */
+    launch.command = pipe; /* the script's pipefail doesn't apply to the command */
     assert_int_equal(run(), 0);
     launch.command = none;
     assert_int_equal(run(), 127);
     assert_non_null(strstr(text_of("prelaunch.err"), "/no/such/command: No such file or directory"));
 }
 
-/* What fails before the command keeps it from running. */
+/* A failed step before the command keeps the command from running. */
 static void test_a_link_that_cant_be(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {"/etc/hostname", "plain/below"}};
@@ -235,7 +235,8 @@ static void test_a_link_that_cant_be(void **state)
     assert_true(strlen(text_of("prelaunch.err")) > 0);
 }
 
-/* Left among the logs, and no obstacle: a link that goes round in circles, a directory for logs that is gone. */
+/* Debug files are written to the log directory. Neither circular links nor a missing log directory prevent the
+ * start. */
 static void test_debug_info(void **state)
 {
     const struct nm_yarn_link links[] = {{"/etc/hostname", "plain"}, {".", "circle"}};
@@ -261,7 +262,7 @@ static void test_debug_info(void **state)
     assert_int_equal(st.st_mode & 07777, 0640);
     assert_non_null(strstr(text_of("logs/directory.info"), "plain -> /etc/hostname\n"));
     assert_non_null(strstr(text_of("logs/directory.info"), "broken symlinks(find -L . -maxdepth 5 -type l -ls):\n"));
-    /* it is written over, and what is in its way stops nothing */
+    /* The debug files are overwritten. A directory in the place of one doesn't prevent the start. */
     snprintf(gone, sizeof gone, "%s/logs/directory.info", dir);
     assert_int_equal(unlink(gone), 0);
     assert_int_equal(mkdir(gone, 0700), 0);

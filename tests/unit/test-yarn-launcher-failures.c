@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * yarn/launch/launcher.h where things go wrong: no memory, no descriptors, disks that fail at each place, users and
- * directories that are gone, and what another has put in the way.
+ * yarn/launch/launcher.h with failures: without memory or descriptors, with disks that fail at each place, with missing
+ * users and directories, and with obstacles that users have placed.
  */
 
 #include "launcher-world.h"
@@ -31,7 +31,7 @@ static void put_file(struct world *w, const char *name, const char *text)
 
 /* ---- its beginning ------------------------------------------------------------------------ */
 
-/* Afterwards it is stopped again; what is said of a failure is for people. */
+/* Starts the launcher and stops it again. A message accompanies only failures. */
 static int begin(struct world *w)
 {
     char *message = NULL;
@@ -68,12 +68,12 @@ static void test_beginning(void **state)
     set_command(w, "true");
     prepare_all(w, &o);
     give_back(&o);
-    nm_yarn_launcher_end_application(w->launcher, "bob", "application_1_0007"); /* there is something to take up */
+    nm_yarn_launcher_end_application(w->launcher, "bob", "application_1_0007"); /* an entry for the next start */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_true(fail_each_of(FAIL_MEMORY, begin_without_memory, w) > 10);
     assert_true(fail_each_of(FAIL_EVENT | FAIL_PROCESS, begin_with_failures, w) > 0);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, begin_with_failures, w) > 20);
-    /* all that was there is there still */
+    /* All former state still exists. */
     assert_int_equal(try_start(w, NULL), 0);
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
@@ -99,7 +99,7 @@ static void refused(struct world *w, const char *more, int error, const char *se
     assert_null(w->launcher);
 }
 
-/* Asked beforehand or when it is to begin: the answer is the same. */
+/* A check in advance and a start report the same error. */
 static void test_refusals(void **state)
 {
     struct world *w = *state;
@@ -116,7 +116,7 @@ static void test_refusals(void **state)
     refused(w, P("yarn.nodemanager.log-dirs", "/dev/null/x"), -ENOTDIR, "The directory /dev/null/x can't be used");
     if (geteuid() != 0)
         return;
-    /* which an nmd that isn't root can't do */
+    /* The LinuxContainerExecutor needs a root nmd. */
     assert_int_equal(seteuid(w->uid), 0);
     refused(w, P("yarn.nodemanager.container-executor.class",
                  "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"), -EPERM,
@@ -135,7 +135,7 @@ static void test_java(void **state)
     set_command(w, "echo <ADD_OPENS> >opens");
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
-    assert_string_equal(text_of(w, WORK_DIR "/opens"), "\n"); /* there is nothing that says which it is */
+    assert_string_equal(text_of(w, WORK_DIR "/opens"), "\n"); /* the version of Java is unknown */
     give_back(&o);
     put_file(w, "release", "JAVA_VERSION=\"21\"\n");
     start(w, P("nmd.yarn.java-version", "0"));
@@ -149,7 +149,7 @@ static void test_java(void **state)
     assert_non_null(strstr(told, "JAVA_HOME isn't set for nmd"));
 }
 
-/* One of two disks is lost: it is told, the rest goes on, also the cache of resources. */
+/* One of two disks fails: this is reported, and the other directory and its cache of resources stay in use. */
 static void test_lost_directory(void **state)
 {
     struct nm_yarn_place place;
@@ -173,7 +173,7 @@ static void test_lost_directory(void **state)
     assert_string_equal(o.message, "");
     assert_true(is_there(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
     give_back(&o);
-    w->place = "local"; /* a container that came when it was good */
+    w->place = "local"; /* the container got its directory while the disk was good */
     prepare_all(w, &o);
     assert_int_equal(o.result, -ENODEV);
     assert_non_null(strstr(o.message, "/local can't be made: Not a directory"));
@@ -205,14 +205,14 @@ static int ready(struct world *w, enum way way)
         int32_t shown = nm_yarn_preparation_state(o.p, 0, &why);
 
         assert_true(*o.message);
-        assert_true(shown == 2 || (shown == 3 && *why)); /* nobody waits for it */
+        assert_true(shown == 2 || (shown == 3 && *why)); /* the resource isn't shown as pending */
     }
     give_back(&o);
     fail_resume(kinds);
     return o.result;
 }
 
-/* It is told, or all of it is there. */
+/* The preparation fails with a message, or all files are there. */
 static void prepare_with_failures(void *userdata)
 {
     struct world *w = userdata;
@@ -242,10 +242,10 @@ static void test_preparation_failures(void **state)
     add_file(w, "a", "a", "hello", 2);
     set_command(w, "cat a");
     w->context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"tokens"};
-    w->service_size = 4000; /* more than one piece of memory for all */
+    w->service_size = 4000; /* larger than one block of the arena */
     assert_true(fail_each_of(FAIL_MEMORY, prepare_with_failures, w) > 10);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, prepare_with_failures, w) > 20);
-    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0); /* all share the source of the launcher */
+    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0); /* all preparations share the launcher's event source */
     assert_int_equal(ready(w, MAKE), 0);
     assert_int_equal(run(w), 0);
 }
@@ -290,7 +290,7 @@ static void test_user_is_gone(void **state)
     give_back(&o);
 }
 
-/* What fails has a place and a reason in what the application is told. */
+/* The message to the application names the failed step and its place. */
 static void test_words(void **state)
 {
     static const struct {
@@ -323,7 +323,7 @@ static void test_words(void **state)
     }
 }
 
-/* How far it is; sizes are told where they are large enough. */
+/* Progress counts resources, and also bytes for large ones. */
 static void test_progress(void **state)
 {
     const size_t size = 3 * 1000 * 1000;
@@ -363,7 +363,7 @@ static const char *last_words(struct world *w, size_t limit)
     return text;
 }
 
-/* However many files the user makes in there, and calls as such files are called. */
+/* The last words are found among many files, whose names match the pattern. */
 static void test_last_words_among_many_files(void **state)
 {
     struct world *w = *state;
@@ -379,7 +379,7 @@ static void test_last_words_among_many_files(void **state)
     assert_int_equal(system(command), 0);
     fail_nth(FAIL_FILES, 300);
     assert_non_null(strstr(last_words(w, NM_MIB), "Last bytes of stderr:\nit\n"));
-    assert_false(fail_stop()); /* so many calls are not made */
+    assert_false(fail_stop()); /* fewer calls were made */
 }
 
 static size_t count_logs(struct world *w)
@@ -427,7 +427,7 @@ static void test_which_words(void **state)
     }
 }
 
-/* They are shorter then, or not there; and nobody stays whoever they were read as. */
+/* On failures the last words are shorter or empty, and nmd returns to its own identity. */
 static void words_with_failures(void *userdata)
 {
     struct world *w = userdata;
@@ -453,7 +453,7 @@ static void test_words_failures(void **state)
         assert_true(limit < 10000);
     assert_string_equal(last_words(w, NM_MIB),
                         "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nwords\n");
-    if (geteuid() == 0) { /* what its user can't read isn't for the application either */
+    if (geteuid() == 0) { /* files that the user can't read aren't shown to the application */
         assert_int_equal(fchownat(w->root_fd, LOG_DIR "/stderr", 0, 0, 0), 0);
         assert_int_equal(fchmodat(w->root_fd, LOG_DIR "/stderr", 0600, 0), 0);
         assert_string_equal(last_words(w, NM_MIB), "Last bytes of prelaunch.err:\nearly\n");
@@ -475,7 +475,7 @@ static void end_application(struct world *w)
     nm_yarn_launcher_end_application(w->launcher, "alice@corp$", APPLICATION);
 }
 
-/* What names nothing that could be here removes nothing. */
+/* An end with invalid names removes nothing. */
 static void test_bad_names(void **state)
 {
     struct world *w = *state;
@@ -490,7 +490,7 @@ static void test_bad_names(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR));
 }
 
-/* They are to be kept for whoever looks for a mistake in them. */
+/* With a delay of -1 the files are kept for debugging. */
 static void test_never_removed(void **state)
 {
     struct world *w = *state;
@@ -527,7 +527,8 @@ static void test_damaged_notes(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR));
 }
 
-/* A full disk must not keep what is on it: without a note it is removed all the same, by this nmd. */
+/* On a full disk the note about an ended application can't be written. The running nmd removes the files
+ * nevertheless. */
 static void test_no_room_for_a_note(void **state)
 {
     struct world *w = *state;
@@ -539,7 +540,7 @@ static void test_no_room_for_a_note(void **state)
     RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR));
 }
 
-/* What its user can't remove stays, and is tried again later; the rest goes. */
+/* Files that the user can't remove stay, and the removal is repeated later. All others are removed. */
 static void test_not_to_be_removed(void **state)
 {
     struct world *w = *state;
@@ -560,7 +561,7 @@ static void test_not_to_be_removed(void **state)
     assert_true(is_there(w, NOTE));
 }
 
-/* They are kept for as long as they are to be, and then only whom they belong to removes them. */
+/* The files are kept for the configured time. Then they are removed with the rights of their user only. */
 static void test_kept_for_a_while(void **state)
 {
     static const char more[] = WITHOUT_LOGS P("yarn.nodemanager.delete.debug-delay-sec", "2");
@@ -583,7 +584,7 @@ static void test_kept_for_a_while(void **state)
         for (int turn = 0; turn < 20; turn++)
             assert_true(sd_event_run(w->event, 10000) >= 0);
         assert_true(is_there(w, LOG_DIR "/roots"));
-        assert_true(is_there(w, NOTE)); /* and it is tried again */
+        assert_true(is_there(w, NOTE)); /* the removal will be repeated */
     } else {
         RUN_UNTIL(w, !is_there(w, NOTE));
     }
@@ -601,7 +602,7 @@ static void end_with_failures(void *userdata)
     for (int turn = 0; turn < 3; turn++)
         assert_true(sd_event_run(w->event, 0) >= 0);
     kinds = fail_pause();
-    start(w, WITHOUT_LOGS); /* the next nmd goes on with what is noted, and is told of it again if it isn't */
+    start(w, WITHOUT_LOGS); /* the next nmd continues by the notes; without a note it gets the end again */
     end_application(w);
     RUN_UNTIL(w, !is_there(w, APP_DIR) && !is_there(w, SECOND_DIR) && !is_there(w, NOTE));
     fail_resume(kinds);

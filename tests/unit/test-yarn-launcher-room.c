@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * yarn/launch/caches.h: resources go where there is room for them. The first local directory is on a disk of 2 MiB,
- * the second on one of 8.
+ * yarn/launch/caches.h: resources are placed on a disk with enough room. The first local directory is on a disk of 2
+ * MiB, the second one on a disk of 8 MiB.
  */
 
 #include "launcher-world.h"
@@ -68,7 +68,7 @@ static bool has_disks(const struct world *w)
            a.st_dev != b.st_dev;
 }
 
-/* In the place of those that there are: a file of so many bytes that is said to have so many. */
+/* Replaces the list of resources by one file with these bytes and with a claimed size. */
 static void name_file(struct world *w, const char *name, off_t bytes, int64_t said_bytes, int32_t visibility)
 {
     char path[PATH_MAX];
@@ -77,7 +77,7 @@ static void name_file(struct world *w, const char *name, off_t bytes, int64_t sa
     add_file(w, name, name, "text", visibility);
     (void)snprintf(path, sizeof path, "%s/source/%s", w->root, name);
     assert_int_equal(truncate(path, bytes), 0);
-    /* a hole would take no room */
+    /* Writes data, since a hole would need no room on the disk. */
     if (bytes > 0) {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         static char block[1 << 16];
@@ -97,7 +97,7 @@ static void name_file(struct world *w, const char *name, off_t bytes, int64_t sa
     w->resources[0]->value->size = said_bytes;
 }
 
-/* Whether the container becomes ready, with its resource beneath that. */
+/* Returns whether the container becomes ready and its resource is below that directory. */
 static bool comes_to(struct world *w, const char *dir, const char *name)
 {
     struct owner o;
@@ -115,7 +115,7 @@ static bool comes_to(struct world *w, const char *dir, const char *name)
     return ok;
 }
 
-/* Its size is known: it doesn't get to where there is no room for it. What is there needs none. */
+/* A resource of known size is placed where it fits. A cached resource needs no further room. */
 static void test_size(void **state)
 {
     struct world *w = *state;
@@ -127,21 +127,21 @@ static void test_size(void **state)
     assert_true(comes_to(w, SMALL, "a"));
     name_file(w, "b", 3 << 20, 3 << 20, PUBLIC);
     assert_true(comes_to(w, LARGE, "b"));
-    /* unpacked it is more */
+    /* The unpacked archive is larger. */
     name_file(w, "c", 1 << 16, 1 << 18, PUBLIC);
     w->resources[0]->value->type = 1;
     assert_true(comes_to(w, LARGE, "c"));
     w->resources[0]->value->type = 2;
     name_file(w, "d", 1 << 16, 1 << 18, PUBLIC);
     assert_true(comes_to(w, SMALL, "d"));
-    /* nowhere: it is tried where what is new goes */
+    /* The resource fits nowhere: it is tried in the directory for new resources. */
     name_file(w, "e", 1 << 16, INT64_MAX, PUBLIC);
     assert_true(comes_to(w, SMALL, "e"));
     name_file(w, "f", 1 << 16, INT64_MIN, PUBLIC);
     assert_true(comes_to(w, SMALL, "f"));
 }
 
-/* Nobody says how large it is: the disk gets full, what was fetched is removed, and the next disk is asked. */
+/* The size is unknown: the disk becomes full, the partial file is removed, and the next disk is tried. */
 static void test_full(void **state)
 {
     struct world *w = *state;
@@ -159,12 +159,12 @@ static void test_full(void **state)
     assert_int_equal(o.result, 0);
     assert_true(is_there(w, "second/usercache/alice@corp$/filecache"));
     give_back(&o);
-    /* what is small is where it was */
+    /* A small resource still goes to the first disk. */
     name_file(w, "d", 1 << 16, 0, PUBLIC);
     assert_true(comes_to(w, SMALL, "d"));
 }
 
-/* What a container that still runs has had fetched needs no room once more, however little is left beside it. */
+/* A resource that a running container uses needs no further room, however little is left. */
 static void share(struct world *w, int64_t said_bytes)
 {
     struct owner first;
@@ -188,7 +188,7 @@ static void test_what_is_there_of_unknown_size(void **state)
     share(*state, 0);
 }
 
-/* Larger than either disk: each is asked once, and it is said why. */
+/* The resource is larger than each disk: each is tried once, and the message states the reason. */
 static void test_too_large(void **state)
 {
     struct world *w = *state;
@@ -207,7 +207,7 @@ static void test_too_large(void **state)
     assert_true(comes_to(w, SMALL, "b"));
 }
 
-/* The first disk has by far more bytes, and inodes for few of the files. */
+/* The first disk has by far more bytes, but few inodes. */
 static void test_inodes(void **state)
 {
     struct world *w = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/launch/launcher.h: what becomes of what applications ask for. */
+/* yarn/launch/launcher.h: preparation of containers as applications request them. */
 
 #include "launcher-world.h"
 
@@ -85,7 +85,7 @@ static void test_environment(void **state)
     give_back(&o);
 }
 
-/* What a master sends for its containers is theirs: to the byte, whatever it is, and read by nobody here. */
+/* The tokens that an application master sends reach the container byte by byte, and nmd doesn't interpret them. */
 static void test_tokens(void **state)
 {
     static uint8_t tokens[] = {'H', 'D', 'T', 'S', 0, 1, 4, 'a', '\n', 0, '\'', 0xff, '"', '$', 'x', 0, 1, 0x8f};
@@ -102,7 +102,7 @@ static void test_tokens(void **state)
     give_back(&o);
 }
 
-/* What was fetched, and what was there: for a task's counters. */
+/* A task's counters distinguish fetched resources from cached ones. */
 static void test_localization_counters(void **state)
 {
     struct world *w = *state;
@@ -131,8 +131,8 @@ static void remove_cached(struct world *w, unsigned id)
     assert_int_equal(unlinkat(w->root_fd, name, 0), 0);
 }
 
-/* No container gets a link that leads nowhere: neither when somebody has cleaned up since the resource was fetched, nor
- * when that happens while the others are on their way. */
+/* A container never gets a dangling link to a resource, neither if the cached file was deleted before its request
+ * nor if that happens while other resources are fetched. */
 static void test_lost_resource(void **state)
 {
     struct world *w = *state;
@@ -148,7 +148,7 @@ static void test_lost_resource(void **state)
     assert_string_equal(text_of(w, WORK_DIR "/copy"), "four");
     add_file(w, "b", "b", "more", 2);
     prepare(w, &third);
-    assert_true(sd_event_run(w->event, 0) > 0); /* it has asked */
+    assert_true(sd_event_run(w->event, 0) > 0); /* the request was sent */
     assert_int_equal(third.ended, 0);
     remove_cached(w, 11);
     RUN_UNTIL(w, third.ended);
@@ -160,7 +160,7 @@ static void test_lost_resource(void **state)
     give_back(&first);
 }
 
-/* Into one that runs: new ones, and others in the place of what was there. */
+/* A running container gets new resources and replacements of old ones. */
 static void test_more_resources(void **state)
 {
     struct world *w = *state;
@@ -205,7 +205,7 @@ static unsigned count_names(struct world *w, const char *path)
     return n > 2 ? n - 2 : 0;
 }
 
-/* However many there are, no turn of the loop makes all of their links. */
+/* With many resources, no single turn of the loop makes all of the links. */
 static void test_many_more_resources(void **state)
 {
     enum { MANY = 100 };
@@ -240,7 +240,7 @@ static void test_what_cannot_be(void **state)
     struct owner o;
     const char *why = NULL;
 
-    prepare_all(w, &o); /* no command */
+    prepare_all(w, &o); /* without a command */
     assert_int_equal(o.result, -EINVAL);
     assert_non_null(strstr(o.message, "no command"));
     give_back(&o);
@@ -258,11 +258,11 @@ static void test_what_cannot_be(void **state)
     assert_non_null(strstr(o.message, "'a'"));
     give_back(&o);
     prepare(w, &o);
-    give_back(&o); /* before anything is done */
+    give_back(&o); /* before anything has happened */
     assert_int_equal(o.ended, 0);
 }
 
-/* Whatever the user puts in the way, nothing of another's is touched. */
+/* Obstacles that a user places never affect another user's files. */
 static void test_hostile_user(void **state)
 {
     struct world *w = *state;
@@ -283,14 +283,14 @@ static void test_hostile_user(void **state)
     assert_true(o.result < 0);
     give_back(&o);
     assert_int_equal(unlinkat(w->root_fd, APP_DIR, 0), 0);
-    /* a directory that the user can't write to is none for the user's container */
+    /* A directory that the user can't write to isn't used for the user's container. */
     assert_int_equal(symlinkat("../../roots", w->root_fd, "local/usercache/alice@corp$/swapped"), 0);
     assert_int_equal(mkdirat(w->root_fd, APP_DIR, 0755), 0);
     prepare_all(w, &o);
     assert_true(o.result < 0);
     give_back(&o);
     check_mode(w, "roots", 0, 0700);
-    /* another's logs */
+    /* The log directory belongs to another user. */
     assert_int_equal(unlinkat(w->root_fd, APP_DIR, AT_REMOVEDIR), 0);
     assert_int_equal(fchownat(w->root_fd, "logs/" APPLICATION, 1, 1, 0), 0);
     prepare_all(w, &o);
@@ -318,7 +318,7 @@ static void test_afterwards(void **state)
     assert_true(is_there(w, "state/ended/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, APP_DIR));
     assert_true(is_there(w, LOG_DIR));
-    /* another nmd goes on with it */
+    /* Another nmd continues with the directories. */
     start(w, "<property><name>yarn.nodemanager.log.retain-seconds</name><value>2</value></property>");
     RUN_UNTIL(w, !is_there(w, "logs/" APPLICATION));
     RUN_UNTIL(w, !is_there(w, "state/ended/" APPLICATION));
@@ -343,7 +343,7 @@ static void test_last_words(void **state)
     words = nm_yarn_launcher_diagnostics(w->launcher, logs, APPLICATION, CONTAINER, &w->arena);
     assert_string_equal(words, "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nfirst\n");
     files = nm_yarn_launcher_log_files(w->launcher, logs, APPLICATION, CONTAINER);
-    assert_in_range(json_array_size(files), 3, 5); /* no link, and no pipe */
+    assert_in_range(json_array_size(files), 3, 5); /* neither the link nor the pipe */
     json_decref(files);
     (void)snprintf(big, sizeof big,
                    "cd %s/" LOG_DIR " && { head -c 9000 /dev/zero | tr '\\0' a; printf '\\303'; } >stderr", w->root);
@@ -368,7 +368,7 @@ static void test_users(void **state)
     assert_non_null(strstr(message, "no name that a user can have"));
     free(message);
     message = NULL;
-    /* a pattern is of whole names, however it is written */
+    /* A pattern must match whole names, whatever its form. */
     start(w, "<property><name>yarn.nodemanager.linux-container-executor.nonsecure-mode.user-pattern</name>"
              "<value>bob|b|bo[a-z]{0,1}@x</value></property>");
     assert_int_equal(nm_yarn_launcher_user(w->launcher, "bob", &user, &message), 0);
@@ -399,7 +399,7 @@ static void test_users(void **state)
     free(message);
 }
 
-/* In turn, and where there is room. */
+/* Directories are used in turn if they have enough free space. */
 static void test_places(void **state)
 {
     struct world *w = *state;
@@ -425,7 +425,7 @@ static void test_places(void **state)
              "<property><name>yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage</name>"
              "<value>100</value></property>");
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    /* what stands in the way of a probe is as good as a disk that fails */
+    /* An obstacle in the place of the probe counts as a failed disk. */
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "logs/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
@@ -433,7 +433,7 @@ static void test_places(void **state)
     assert_non_null(strstr(why, "nothing can be made in it"));
     assert_int_equal(unlinkat(w->root_fd, "logs/.nmd-probe/x", AT_REMOVEDIR), 0);
     RUN_UNTIL(w, nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    /* one of two is enough, whichever it is; and more than min-healthy-disks none */
+    /* One good directory of two is enough, whichever it is. Below min-healthy-disks the node is unhealthy. */
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, nm_yarn_launcher_place(w->launcher, &place, NULL) == 0 &&
@@ -449,7 +449,7 @@ static void test_places(void **state)
     free(message);
 }
 
-/* What another NodeManager has left is in nobody's way; what this one has is kept across a restart. */
+/* Directories of another NodeManager are no obstacle. The cache of this node is kept over a restart. */
 static void test_foreign_directories(void **state)
 {
     struct world *w = *state;
@@ -467,11 +467,11 @@ static void test_foreign_directories(void **state)
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_int_equal(system(path), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/nmPrivate", 0700), 0);
-    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* of one that has died over it */
+    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* left by a NodeManager that died while it removed the directory */
     assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
     start(w, "");
     assert_false(is_there(w, "local/usercache/alice@corp$"));
-    prepare_all(w, &o); /* 10 again */
+    prepare_all(w, &o); /* the cache is numbered from 10 again */
     assert_string_equal(o.message, "");
     assert_true(is_there(w, "local/usercache/alice@corp$/filecache/10/a"));
     give_back(&o);
@@ -503,7 +503,7 @@ static void test_bad_directories(void **state)
     "<property><name>yarn.nodemanager.disk-health-checker.interval-ms</name><value>1000</value></property>" \
     "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
 
-/* A descriptor from before leads to what there was without them. */
+/* Makes a mount namespace. Opens the root again, since the old descriptor leads to the old mounts. */
 static bool has_own_mounts(struct world *w)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -534,7 +534,7 @@ static void fill(struct world *w, const char *name)
     assert_int_equal(close(fd), 0);
 }
 
-/* Where the next three are: in which of the local directories, and of those for logs. */
+/* Returns whether the next three places use these directories. NULL: any. */
 static bool places_are(struct world *w, const char *local, const char *log)
 {
     struct nm_yarn_place place = {};
@@ -562,7 +562,7 @@ static bool runs_in(struct world *w, const char *place, const char *kept)
     return ok;
 }
 
-/* Whether a container whose directory is on a disk that has just failed may go to these directories. */
+/* Returns whether a container whose disk has just failed may move to these directories. */
 static bool may_go_to(struct world *w, const char *local, const char *log)
 {
     struct nm_yarn_place place = {};
@@ -614,7 +614,7 @@ static void test_disk_just_failed(void **state)
     assert_int_equal(n_happened, 2);
     assert_non_null(strstr(happened, "/local is good again"));
 
-    /* there already, for one that runs again */
+    /* The directory exists already if the container runs again. */
     assert_true(runs_in(w, "local", "local/usercache"));
     mount_at(w, "logs", MS_REMOUNT | MS_RDONLY);
     assert_true(may_go_to(w, "local", "more"));
@@ -625,7 +625,7 @@ static void test_disk_just_failed(void **state)
     mount_at(w, "logs", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, NULL, "more"));
 
-    /* the disk of the resources, and not the container's */
+    /* The disk of the resources fails instead of the container's disk. */
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
     w->context.n_resources = 0;
     add_file(w, "g", "g", "text", 1);
@@ -639,8 +639,7 @@ static void test_disk_just_failed(void **state)
     }
 }
 
-/* One disk of two is full, can't be written to, or wasn't there at the start: the node goes on in the other one, and
- * comes back to it. */
+/* One disk of two is full, read-only, or missing at the start: the node uses the other one, and both again later. */
 static void test_one_bad_disk(void **state)
 {
     struct world *w = *state;
@@ -661,7 +660,7 @@ static void test_one_bad_disk(void **state)
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_true(runs_in(w, "second", "second/filecache/10/f"));
 
-    /* back, but what is new stays where it is */
+    /* The disk is good again, while the resource stays on the other one. */
     mount_at(w, "local", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, "second", NULL));
     assert_true(runs_in(w, "local", "second/filecache/10/f"));
@@ -673,7 +672,7 @@ static void test_one_bad_disk(void **state)
     assert_int_equal(unlinkat(w->root_fd, "second/large", 0), 0);
     RUN_UNTIL(w, !places_are(w, "local", NULL));
 
-    /* an nmd that is started with one that can't be written to */
+    /* nmd starts with a read-only disk. */
     w->launcher = nm_yarn_launcher_free(w->launcher);
     mount_at(w, "local", MS_REMOUNT | MS_RDONLY);
     start(w, QUICK_CHECKS);
@@ -696,7 +695,7 @@ static void test_one_bad_disk(void **state)
     }
 }
 
-/* A new nmd, and one that was never nmd's until it could be written to. */
+/* A new nmd starts with a disk that was never used by nmd before and becomes writable later. */
 static void test_bad_from_the_start(void **state)
 {
     struct world *w = *state;
