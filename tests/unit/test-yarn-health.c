@@ -140,7 +140,7 @@ static void test_draining(void **state)
     tracker_run_until(w, is_unhealthy);
     assert_begins(w->health, "draining: ");
     assert_int_equal(end_of(w, &a), NM_YARN_KILLED_BY_MASTER);
-    assert_int_equal(w->registrations, 2); /* the ResourceManager would shut down a node that registers without memory */
+    assert_int_equal(w->registrations, 2); /* the ResourceManager shuts down a node without memory */
     w->node->m->drain.is_on = false;
     run_until_registered(w, 3);
     assert_int_equal(w->offered_mib, 800);

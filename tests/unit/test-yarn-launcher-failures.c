@@ -245,7 +245,7 @@ static void test_preparation_failures(void **state)
     w->service_size = 4000; /* larger than one block of the arena */
     assert_true(fail_each_of(FAIL_MEMORY, prepare_with_failures, w) > 10);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, prepare_with_failures, w) > 20);
-    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0); /* all preparations share the launcher's event source */
+    assert_int_equal(fail_each_of(FAIL_EVENT, prepare_with_failures, w), 0); /* they share the launcher's source */
     assert_int_equal(ready(w, MAKE), 0);
     assert_int_equal(run(w), 0);
 }

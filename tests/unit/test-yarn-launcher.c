@@ -467,7 +467,7 @@ static void test_foreign_directories(void **state)
     w->launcher = nm_yarn_launcher_free(w->launcher);
     assert_int_equal(system(path), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/nmPrivate", 0700), 0);
-    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* left by a NodeManager that died while it removed the directory */
+    assert_int_equal(mkdirat(w->root_fd, "local/filecache_DEL_1", 0700), 0); /* left by an interrupted removal */
     assert_int_equal(mkdirat(w->root_fd, "local/other", 0700), 0);
     start(w, "");
     assert_false(is_there(w, "local/usercache/alice@corp$"));

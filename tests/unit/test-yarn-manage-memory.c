@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * ContainerManagementProtocol where there is no room for a call, at each place: it is ended once, by an answer that has
- * all of it or by a refusal that tells its caller to try something else; and a good token is never called a bad one.
- * Its server here is one that has no connections.
+ * ContainerManagementProtocol with too little memory for a call, at each place: each call ends once, with a complete
+ * answer or with a refusal that lets the caller retry. A valid token is never reported as invalid. The test replaces
+ * the server by one without connections.
  */
 
 #include <setjmp.h>
@@ -80,7 +80,7 @@ struct nm_arena *nm_hadoop_call_arena(struct nm_hadoop_call *call)
 void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *answer)
 {
     call->n_answers++;
-    call->answer_size = protobuf_c_message_get_packed_size(answer); /* all of it is there */
+    call->answer_size = protobuf_c_message_get_packed_size(answer); /* the answer is complete */
 }
 
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why)
@@ -99,10 +99,10 @@ struct world {
     struct nm_yarn_manage *manage;
     struct tokens_id caller, good, strange;
     Hadoop__ContainerId *ids[2];
-    /* of the call that is tried */
+    /* the tested call */
     const char *method;
     const ProtobufCMessage *request;
-    size_t size; /* of its answer with all the room that there is */
+    size_t size; /* size of the answer without any limit */
 };
 
 static int set_up(void **state)
@@ -157,7 +157,7 @@ static void handle(struct world *w, struct nm_hadoop_call *call)
     fail_msg("there is no method %s", w->method);
 }
 
-/* The size of its answer; 0: it was refused, and *ret_why has it. */
+/* Makes the call. Returns the size of its answer, or 0 after a refusal, which is stored in *ret_why. */
 static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_why)
 {
     struct nm_hadoop_call call = {.request = w->request, .identifier = w->caller.signed_nm->identifier};
@@ -169,7 +169,7 @@ static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_
     nm_arena_done(&call.arena);
     assert_int_equal(call.n_answers + call.n_refusals, 1);
     *ret_why = call.why;
-    /* what was done need not be done again: each try is a first one */
+    /* Forgets used tokens, so that each attempt is a first one. */
     if (nm_streq(w->method, "startContainers")) {
         nm_yarn_used_free(w->used);
         assert_int_equal(nm_yarn_used_new(&w->used), 0);
@@ -192,7 +192,7 @@ static void call_without_memory(void *userdata)
         assert_int_equal(size, w->size);
 }
 
-/* With ever more room, until there is enough; then with enough, and no memory for it. */
+/* Repeats the call with increasing limits of the arena until one suffices. Then repeats it with failing allocations. */
 static void each(struct world *w, const char *method, const ProtobufCMessage *request)
 {
     struct nm_exception why;
@@ -216,7 +216,7 @@ static void test_lists(void **state)
     Yarn__Ids request = YARN__IDS__INIT;
     struct world *w = *state;
 
-    request.ids = w->ids; /* one that is answered, and one that is refused */
+    request.ids = w->ids; /* one of them is answered, and the other one is refused */
     request.n_ids = 2;
     each(w, "stopContainers", &request.base);
     each(w, "getContainerStatuses", &request.base);
@@ -278,7 +278,7 @@ static void test_updates(void **state)
     each(w, "updateContainer", &request.base);
 }
 
-/* Too many to name at once, whatever the room. */
+/* The number of containers in a call is limited, whatever the size of the arena. */
 static void test_too_many(void **state)
 {
     Yarn__UpdateRequest update = YARN__UPDATE_REQUEST__INIT;
@@ -322,7 +322,7 @@ static void look_up(void *userdata)
     assert_string_equal(bearer.user, "appattempt_1410901177871_0001_000001");
 }
 
-/* Who is told that his token is none has no other. */
+/* A lack of memory isn't reported as an invalid token, since callers can't get another one. */
 static void test_door(void **state)
 {
     assert_true(fail_each_of(FAIL_MEMORY, look_up, *state) > 0);
@@ -334,7 +334,7 @@ static int make(void *userdata)
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int r = nm_yarn_manage_new(NULL, fd, NULL, NULL, NULL, &m);
 
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was given away in any case */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* nm_yarn_manage_new() takes the descriptor in any case */
     if (r < 0)
         assert_ptr_equal(m, untouched);
     else

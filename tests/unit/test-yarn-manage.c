@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* ContainerManagementProtocol over a loopback port: who may ask for what, and what is answered. */
+/* ContainerManagementProtocol over a loopback port: the permissions of callers, and the answers. */
 
 #include "hadoop-fixture.h"
 
@@ -69,7 +69,7 @@ static void tear_down(struct world *w)
     sd_event_unref(w->event);
 }
 
-/* A client with the NMToken of t. */
+/* Connects a client with the NMToken of t. */
 static void connect_as(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key)
 {
     struct nm_hadoop_client_options o = {.address = (struct sockaddr *)&w->address, .address_size = sizeof w->address,
@@ -93,7 +93,7 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         w->answer = message_copy(answer);
 }
 
-/* The answer, or NULL: refused, for w->why. */
+/* Makes a call. Returns the answer, or NULL after a refusal, whose reason is in w->why. */
 static const void *call(struct world *w, const char *method, const ProtobufCMessage *request,
                         const ProtobufCMessageDescriptor *answer)
 {
@@ -167,7 +167,7 @@ static void test_start(void **state)
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
     add_start(&s, tokens_sign(&b, &w.state.container_keys.current));
     add_start(&s, tokens_sign(&c, &w.state.container_keys.current));
-    add_start(&s, &a.message); /* the first one again */
+    add_start(&s, &a.message); /* the first token again */
     answer = start(&w, &s);
     assert_non_null(answer);
     assert_heard(&w, "start container_1410901177871_0001_01_000002 for ada, 1 bytes, echo\n"
@@ -186,7 +186,7 @@ static void test_start(void **state)
     tear_down(&w);
 }
 
-/* One forged token, and nothing at all is done. */
+/* One forged token makes the whole call fail without any start. */
 static void test_start_forged(void **state)
 {
     struct tokens_id caller, a, b;
@@ -218,7 +218,7 @@ static void test_start_forged(void **state)
     tear_down(&w);
 }
 
-/* What the node refuses is its application's to hear, and may be tried again with the same token. */
+/* A refusal by the node is reported to the application. The same token can be used again. */
 static void test_start_refused(void **state)
 {
     const Yarn__StartAnswer *answer;
@@ -291,7 +291,8 @@ static void on_abandon(void *userdata, const Hadoop__ContainerTokenIdentifier *t
 #define MASTER HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER
 #define STARTS_MASTER "start container_1410901177871_0001_01_000001 for ada, 1 bytes, echo"
 
-/* It is launched with what the proxy has made of its context; tasks are launched with their own. */
+/* An application master is launched with the context that the proxy has changed. Tasks are launched with the
+ * original one. */
 static void test_masters(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}};
@@ -314,7 +315,7 @@ static void test_masters(void **state)
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
     nm_yarn_manage_set_masters(w.manage, &m.ops);
 
-    m.result = NM_YARN_REFUSED; /* nothing is started, and nothing had begun */
+    m.result = NM_YARN_REFUSED; /* the proxy refuses, so that nothing starts and nothing is abandoned */
     answer = start(&w, &s);
     assert_int_equal(answer->n_refused, 1);
     assert_string_equal(answer->refused[0]->why->message, "no token among them");
@@ -334,7 +335,7 @@ static void test_masters(void **state)
                      "with theirs\n");
     assert_string_equal(m.tokens, "theirs for ada");
     assert_int_equal(m.begun, 3);
-    assert_int_equal(start(&w, &s)->n_refused, 2); /* its token is good for one start */
+    assert_int_equal(start(&w, &s)->n_refused, 2); /* a token is valid for one start */
     assert_int_equal(m.begun, 3);
     assert_int_equal(m.abandoned, 1);
     tokens_done(&a);
@@ -342,7 +343,7 @@ static void test_masters(void **state)
     tear_down(&w);
 }
 
-/* A master that comes with nothing has the proxy say what to do; without a proxy it is started as any container. */
+/* The proxy decides on an application master without credentials. Without a proxy it starts like any container. */
 static void test_master_without_credentials(void **state)
 {
     struct masters m = {.ops = {on_begin, on_abandon, &m}, .result = -EIO};
@@ -404,7 +405,7 @@ static void test_door(void **state)
     tear_down(&w);
 }
 
-/* Who has started something comes back with an old key. */
+/* An attempt that has started a container may use its old key. */
 static void test_old_key(void **state)
 {
     struct nm_yarn_master_key old = tokens_key(TOKENS_NM_KEY, 50);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn where memory runs out: it is told, outputs stay as they were, and nothing is half done. */
+/* yarn/ when memory runs out: the error is reported, outputs stay unchanged, and no operation is done in part. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static int load(void *userdata)
     return 0;
 }
 
-/* Shown as nmctl config shows it: all of it, or not at all. */
+/* Converts the settings for nmctl config: completely or not at all. */
 static int show(void *userdata)
 {
     json_t *shown = nm_yarn_settings_to_json(userdata);
@@ -185,7 +185,7 @@ static int place(void *userdata)
         return r;
     nm_yarn_allocator_set_limits(a, &limits);
     r = heartbeat(a);
-    /* asked again, it means the same: no container is lost, and none is there twice */
+    /* A repeated request has the same meaning: no container is lost or placed twice. */
     if (r < 0)
         assert_int_equal(heartbeat(a), 0);
     assert_int_equal(nm_yarn_allocator_figures(a).outstanding, 0);
@@ -253,7 +253,7 @@ static void test_used_tokens(void **state)
 
 /* ---- what outlives nmd ----------------------------------------------------------------------- */
 
-/* As an nmd that starts takes over what an earlier one has left. */
+/* Starts like an nmd that reads the keys of an earlier one. */
 static int take_over_keys(void *userdata)
 {
     struct nm_yarn_state state = {};
@@ -294,7 +294,7 @@ static unsigned masters_kept(const char *dir)
     return n;
 }
 
-/* A master that couldn't be taken up this time is still there for the next. */
+/* A master that couldn't be restored is still in its file for the next attempt. */
 static int take_over_proxy(void *userdata)
 {
     struct nm_yarn_local_keys keys = {};
@@ -306,11 +306,11 @@ static int take_over_proxy(void *userdata)
         return r;
     r = nm_yarn_proxy_store_load_keys(&k, &keys);
     if (r == 0)
-        assert_int_equal(keys.current.size, 3); /* it must not make new ones, which no master's token has */
+        assert_int_equal(keys.current.size, 3); /* a new key would invalidate masters' tokens */
     if (r == 0)
         r = nm_yarn_proxy_store_load_masters(&k, count_master, &n);
     if (r == 0 && n == 0)
-        r = -ENOMEM; /* its file couldn't be read, which is told of each for itself */
+        r = -ENOMEM; /* an unreadable file of a master is reported separately */
     nm_yarn_proxy_store_done(&k);
     kinds = fail_pause();
     assert_int_equal(masters_kept(userdata), 1);
@@ -349,7 +349,7 @@ static void leave_behind(const char *dir)
     nm_yarn_proxy_store_done(&k);
 }
 
-/* -EBADMSG would end the container: what it is can't be read, as far as the node knows. */
+/* A lack of memory must not be returned as -EBADMSG, since that would end the container as unreadable. */
 static int read_record(void *userdata)
 {
     struct nm_yarn_held *held = NULL;
@@ -406,6 +406,6 @@ int main(void)
         cmocka_unit_test(test_what_was_kept),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's, in this program, where a library's own calls aren't wrapped */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c doesn't wrap the calls within libraries */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

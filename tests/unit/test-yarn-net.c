@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Names that are looked up beside nmd, and ports that it opens: where neither can be had. */
+/* Look-ups of names in a separate process, and ports that nmd opens, when they fail. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static void test_addresses(void **state)
     assert_int_not_equal(w->answer.error, 0);
     assert_int_equal(w->answer.n, 0);
     assert_string_equal(w->answer.name, "a..b");
-    resolve(w, NULL); /* whatever this host is called */
+    resolve(w, NULL); /* the name of this host */
     wait_for_answer(w);
     assert_true(*w->answer.name);
 }
@@ -115,7 +115,7 @@ static pid_t child(void)
     return (pid_t)atoi(text);
 }
 
-/* The process that looks it up dies, of whatever: it is as if there was no answer now. */
+/* If the look-up process dies, the result is a temporary failure. */
 static void test_dies(void **state)
 {
     struct world *w = *state;
@@ -124,10 +124,10 @@ static void test_dies(void **state)
     resolve(w, "127.0.0.1");
     pid = child();
     if (pid <= 0)
-        skip(); /* the kernel doesn't tell of children */
+        skip(); /* the kernel doesn't list children */
     (void)kill(pid, SIGKILL);
     wait_for_answer(w);
-    assert_true(w->answer.error == EAI_AGAIN || w->answer.n == 1); /* or it was quicker */
+    assert_true(w->answer.error == EAI_AGAIN || w->answer.n == 1); /* the look-up may have finished before */
 }
 
 static void limit_descriptors(rlim_t n, struct rlimit *before)
@@ -140,7 +140,7 @@ static void limit_descriptors(rlim_t n, struct rlimit *before)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &rl), 0);
 }
 
-/* Nothing is left of it, neither a process nor a descriptor. */
+/* After a failed start neither a process nor a descriptor is left. */
 static void test_cannot_begin(void **state)
 {
     struct world *w = *state;
@@ -156,7 +156,7 @@ static void test_cannot_begin(void **state)
     assert_int_equal(nm_resolve_new(w->event, "127.0.0.1", 1, on_resolved, w, &r), -ENOMEM);
     (void)fail_stop();
 
-    (void)sigemptyset(&mask); /* a loop may not be able to hear of children then */
+    (void)sigemptyset(&mask); /* without SIGCHLD blocked, the event loop may refuse to watch children */
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_UNBLOCK, &mask, NULL), 0);
     if (nm_resolve_new(w->event, "127.0.0.1", 1, on_resolved, w, &r) < 0)
@@ -200,7 +200,7 @@ static void test_ports(void **state)
     assert_int_equal(nm_yarn_port_open("127.0.0.1", 0, HOST, PORT, &fd, &got, &message), 0);
     assert_in_range(got, 1, 65535);
     (void)close(fd);
-    assert_refused("192.0.2.1", 4711, -EADDRNOTAVAIL, PORT ": port 4711: "); /* an address of nobody's */
+    assert_refused("192.0.2.1", 4711, -EADDRNOTAVAIL, PORT ": port 4711: "); /* an address that no host has */
     assert_refused("a..b", 4711, -EADDRNOTAVAIL, HOST ": a..b: ");
     fd = listen_on_loopback(&port);
     assert_refused("127.0.0.1", port, -EADDRINUSE, "Address already in use");

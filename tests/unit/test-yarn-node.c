@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cluster's containers on a whole manager with real journal, shims and commands. The launcher is the test's: what
- * it is asked for is noted, and ready when the test says so.
+ * The cluster's containers on a whole manager with real journal, shims and commands. The test replaces the launcher: it
+ * records requests and completes them when the test says so.
  */
 
 #include <setjmp.h>
@@ -83,7 +83,7 @@ static struct nm_live_container *run(struct manager_world *w)
     return l;
 }
 
-/* Its process ends, whoever wanted that. */
+/* Ends the container's process in the kernel's place. */
 static void end_it(struct manager_world *w, struct nm_live_container *l)
 {
     (void)kill(l->c->pid, SIGKILL);
@@ -106,7 +106,7 @@ static void test_life_of_a_container(void **state)
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "relaunch"));
-    assert_int_equal(status_of(n, NULL).state, 2); /* it is prepared, and that is called running */
+    assert_int_equal(status_of(n, NULL).state, 2); /* RUNNING, which includes the preparation */
     assert_int_equal(status_of(n, NULL).sub_state, 1);
     l = run(w);
     assert_string_equal(l->c->id, "container_1410901177871_0001_01_000005");
@@ -143,7 +143,7 @@ static void test_strangers_are_refused(void **state)
     assert_int_equal(nm_yarn_node_stop(n, &a.ids.container, NM_YARN_KILLED_BY_MASTER, "", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "is not handled by this NodeManager"));
     assert_int_equal(nm_yarn_node_status(n, &a.ids.container, &arena, &s, &why), NM_YARN_REFUSED);
-    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0); /* there is nobody to hear it */
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0); /* an unknown container is no error */
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 0, &why), NM_YARN_REFUSED);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 4, &why), NM_YARN_REFUSED);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
@@ -151,7 +151,7 @@ static void test_strangers_are_refused(void **state)
     nm_yarn_node_free(n);
 }
 
-/* What isn't even taken on: the ResourceManager hears nothing of it. */
+/* A refused start leaves no container, and the ResourceManager gets no report. */
 static void test_what_is_refused(void **state)
 {
     static const struct {
@@ -189,7 +189,7 @@ static void test_what_is_refused(void **state)
     assert_int_equal(count(n), 0);
     assert_int_equal(fake_launcher.n_preparations, 0);
 
-    /* of one that runs, the same sizes; it keeps what it has */
+    /* Updates of a running container to these sizes are refused, and the container keeps its size. */
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), NM_YARN_REFUSED);
     assert_non_null(strstr(why.message, "relaunch"));
@@ -204,7 +204,7 @@ static void test_what_is_refused(void **state)
     nm_yarn_node_free(n);
 }
 
-/* An image can't be run here: that is told as the end of the container, and no command runs without it. */
+/* Images aren't supported: the container ends with that message and no command is run. */
 static void test_another_runtime(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -227,7 +227,7 @@ static void test_another_runtime(void **state)
     nm_yarn_node_free(n);
 }
 
-/* The ResourceManager doesn't want this node any more. */
+/* The ResourceManager no longer accepts this node. */
 static void test_all_end(void **state)
 {
     struct manager_world *w = *state;
@@ -249,7 +249,7 @@ static void test_all_end(void **state)
     assert_int_equal(count(n), 2);
     nm_yarn_node_acknowledge(n, &b.ids.container);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM);
-    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* it has completed */
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the container has completed */
     assert_non_null(strstr(why.message, "completed"));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
@@ -258,7 +258,7 @@ static void test_all_end(void **state)
     nm_yarn_node_free(n);
 }
 
-/* What can't run is taken on, and told as ended. */
+/* A container that can't run is accepted and then reported as ended. */
 static void test_what_never_runs(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -270,11 +270,11 @@ static void test_what_never_runs(void **state)
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_place));
-    /* nothing else of it is on this node: an operator finds it in the log */
+    /* The log is the only other place where an operator finds the reason. */
     assert_non_null(strstr(fake_launcher.told, "isn't started, and ends with -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     fake_launcher.no_place = NULL;
-    want(&a, 8, 5000, true, 0); /* more than the node has */
+    want(&a, 8, 5000, true, 0); /* more than the node's memory */
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     nm_yarn_node_acknowledge(n, &a.ids.container);
@@ -321,7 +321,7 @@ static void test_update(void **state)
     assert_int_equal(l->c->view.type, NM_GUARANTEED);
     assert_int_equal(status_of(n, &increased).execution_type, 1);
     assert_int_equal(increased, 0);
-    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* a second time */
+    assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED); /* the same version again */
     assert_non_null(strstr(why.message, "version [1] >= requested version [1]"));
     want(&a, 11, 96, false, 2);
     assert_int_equal(update(n, &a, &why), 0);
@@ -334,7 +334,8 @@ static void test_update(void **state)
     nm_yarn_node_free(n);
 }
 
-/* What it hears it hears as from anybody, and dies of as Hadoop has it; who can't hear is passed over. */
+/* A signal to a container of the node has the same effect as in Hadoop. Signals to containers without processes are
+ * ignored. */
 static void test_signals(void **state)
 {
     struct manager_world *w = *state;
@@ -346,7 +347,7 @@ static void test_signals(void **state)
 
     want(&a, 12, 64, true, 0);
     assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
-    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0); /* it is prepared, and goes on to be */
+    assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 2, &why), 0); /* ignored during the preparation */
     l = run(w);
     assert_int_equal(nm_yarn_node_signal(n, &a.ids.container, 1, &why), 0);
     assert_int_equal(nm_manager_pause(w->m, &manager_world_admin, l->c->id, &p), 0);
@@ -361,7 +362,7 @@ static void test_signals(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Of a token that says two things neither is done if one of them can't be. */
+/* If one of two changes in a token can't be made, the other one isn't made either. */
 static void test_update_is_whole(void **state)
 {
     static const char *const argv[] = {"/bin/sleep", "1000", NULL};
@@ -378,14 +379,14 @@ static void test_update_is_whole(void **state)
     manager_world_wait(w, manager_world_submit_as(w, &(struct nm_submit){
         .type = NM_GUARANTEED, .memory_bytes = 400 * MIB, .vcores_milli = 1000, .argv = argv, .owner = "local"}),
         is_running);
-    want(&a, 14, 700, false, 1); /* it could be that large, but not be promised that much */
+    want(&a, 14, 700, false, 1); /* this size is possible, but can't be guaranteed */
     assert_int_equal(update(n, &a, &why), NM_YARN_REFUSED);
     assert_int_equal(l->c->view.type, NM_OPPORTUNISTIC);
     assert_int_equal(l->c->view.request.memory_bytes, 64 * MIB);
     assert_int_equal(status_of(n, &increased).capability->memory, 64);
     assert_int_equal(increased, 0);
     want(&a, 14, 96, false, 1);
-    assert_int_equal(update(n, &a, &why), 0); /* that version is still to be had */
+    assert_int_equal(update(n, &a, &why), 0); /* the refused version can be used again */
     assert_int_equal(l->c->view.type, NM_GUARANTEED);
     assert_int_equal(l->c->view.request.memory_bytes, 96 * MIB);
     (void)status_of(n, &increased);
@@ -393,8 +394,8 @@ static void test_update_is_whole(void **state)
     nm_yarn_node_free(n);
 }
 
-/* An application is here until its end, also when none of its containers is known any more: its outputs are. Whoever
- * has submitted it. */
+/* An application stays on the node until its end, since its outputs are kept there, even if none of its containers
+ * is known any more. The submitter's name is kept as well. */
 static void test_application_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
@@ -426,7 +427,7 @@ static void test_application_outlives_nmd(void **state)
     nm_yarn_node_free(n);
 }
 
-/* The manager has never had it: an end that the next nmd must know of all the same. */
+/* A container that never reached the manager has ended: the next nmd must know its end as well. */
 static void test_early_end_outlives_nmd(void **state)
 {
     struct manager_world *w = *state;
@@ -454,9 +455,9 @@ static void test_early_end_outlives_nmd(void **state)
 }
 
 #define MANY 300
-#define LONG 8000 /* so that they take more than twice a message's ration */
+#define LONG 8000 /* so that all of them exceed a message's limit more than twice */
 
-/* How many have ended, after a heartbeat; all are to be told of. */
+/* Makes a heartbeat and returns how many of its containers have ended. All must be in the report. */
 static size_t beat(struct nm_yarn_node *n)
 {
     Yarn__NodeStatus status = YARN__NODE_STATUS__INIT;
@@ -471,7 +472,7 @@ static size_t beat(struct nm_yarn_node *n)
             assert_int_equal(status.containers[i]->exit_status, NM_YARN_INVALID);
             ended++;
         } else {
-            assert_int_equal(status.containers[i]->state, 2); /* what is missing is lost to the ResourceManager */
+            assert_int_equal(status.containers[i]->state, 2); /* missing ones count as lost */
             assert_int_equal(status.containers[i]->exit_status, NM_YARN_INVALID);
             assert_string_equal(status.containers[i]->diagnostics, "");
         }
@@ -479,7 +480,7 @@ static size_t beat(struct nm_yarn_node *n)
     return ended;
 }
 
-/* A registration has no more than a heartbeat. */
+/* A registration is limited in size like a heartbeat. */
 static void assert_registration_is_small(struct nm_yarn_node *n)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -492,7 +493,7 @@ static void assert_registration_is_small(struct nm_yarn_node *n)
     nm_arena_done(&arena);
 }
 
-/* More has ended than one message holds, with much to say. */
+/* More containers have ended, with long messages, than fit into one heartbeat. */
 static void test_rations(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -511,19 +512,19 @@ static void test_rations(void **state)
     fake_launcher.n_news = 0;
     first = beat(n);
     assert_in_range(first, MANY / 4, MANY / 2);
-    assert_int_equal(beat(n), first); /* it wasn't heard: the same again */
+    assert_int_equal(beat(n), first); /* without an acknowledgement the same ones are reported again */
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 1); /* what is left follows soon */
+    assert_int_equal(fake_launcher.n_news, 1); /* the rest is reported soon */
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
     assert_int_equal(fake_launcher.n_news, 2);
-    assert_int_equal(beat(n), first); /* the last ones, and what there is room for is told again */
+    assert_int_equal(beat(n), first); /* the last ones, and earlier ones in the remaining space */
     nm_yarn_node_reported(n);
     assert_int_equal(fake_launcher.n_news, 2);
     assert_registration_is_small(n);
     assert_int_equal(beat(n), first);
     nm_yarn_node_reported(n);
-    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all are told anew */
+    assert_int_equal(fake_launcher.n_news, 3); /* after a registration all are reported again */
     nm_yarn_node_free(n);
 }
 
@@ -542,13 +543,13 @@ static void test_end_of_an_application(void **state)
     nm_yarn_node_end_application(n, &a.ids.application);
     assert_int_equal(fake_launcher.ended_applications, 0);
     end_it(w, l);
-    assert_int_equal(count(n), 0); /* nobody is there to acknowledge it */
+    assert_int_equal(count(n), 0); /* no one acknowledges containers of an ended application */
     assert_int_equal(fake_launcher.ended_applications, 1);
     assert_int_equal(fake_launcher.n_forgotten, 1);
     nm_yarn_node_free(n);
 }
 
-/* With what is in the journal a new nmd tells the same. */
+/* A new nmd reports the same state from the journal. */
 static void test_restart(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -563,7 +564,7 @@ static void test_restart(void **state)
     nm_yarn_node_free(n);
     manager_world_restart(w);
     n = fake_launcher_node(w);
-    assert_false(fake_launcher.newest->is_running); /* it has to be made ready anew */
+    assert_false(fake_launcher.newest->is_running); /* the preparation begins anew */
     nm_arena_init(&arena, 1 << 20, NULL);
     assert_int_equal(nm_yarn_node_report_all(n, &arena, &request), 0);
     assert_int_equal(request.n_containers, 1);
@@ -578,14 +579,14 @@ static void test_restart(void **state)
     nm_yarn_node_free(n);
     manager_world_restart(w);
     n = fake_launcher_node(w);
-    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM); /* until it is acknowledged */
+    assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_KILLED_BY_RM); /* kept until its acknowledgement */
     nm_yarn_node_acknowledge(n, &a.ids.container);
     assert_int_equal(count(n), 0);
     nm_yarn_node_free(n);
 }
 
-/* One that another node has numbered: -1, whose text is that of 1099511627775. It is known by its number, also after a
- * restart, and the other is another container, for which there is no place beside it. */
+/* Another node has given the container the number -1, which has the same text as 1099511627775. The container is
+ * known by its number, also after a restart. A container with the other number is refused meanwhile. */
 static void test_negative_number(void **state)
 {
     Yarn__RegisterRequest request = YARN__REGISTER_REQUEST__INIT;
@@ -627,7 +628,7 @@ static void count_live(const struct nm_container *c, void *userdata)
     *(unsigned *)userdata += c->view.state != NM_COMPLETED;
 }
 
-/* Whatever a start lacks: it is refused, and nothing is there of it, or it is told how it has ended. */
+/* After any lack of memory a start is either refused and leaves nothing, or the container's end is reported. */
 static void test_started_without(void **state)
 {
     struct manager_world *w = *state;
@@ -660,7 +661,7 @@ static void test_started_without(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Whatever an update lacks: nothing of it is done. */
+/* After any lack of memory an update is either done or has changed nothing. */
 static void test_updated_without(void **state)
 {
     struct manager_world *w = *state;
@@ -685,7 +686,7 @@ static void test_updated_without(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Whatever an nmd lacks that begins: what an earlier one has left is still there for the next. */
+/* After a failed start of nmd, the state of an earlier nmd is still there for the next one. */
 static void test_begins_without(void **state)
 {
     struct manager_world *w = *state;
@@ -695,7 +696,7 @@ static void test_begins_without(void **state)
     struct wanted a;
     unsigned refused = 0;
 
-    for (int64_t number = 5; number < 8; number++) { /* one has ended, one never began, and one is waited for */
+    for (int64_t number = 5; number < 8; number++) { /* one has ended, one never began, and one is being prepared */
         fake_launcher.no_place = number == 6 ? "There is none." : NULL;
         want(&a, number, 64, false, 0);
         assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What of a master's call is the node's own: which asks, how many of them, and who pays for what they take. */
+/* Asks in an application master's call that the node itself handles: their kind, their number, and the account for
+ * their memory. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "yarn-tokens.h"
 #include "yarn/proxy/distribute-state.h"
 
-/* Twice what a table holds. */
+/* twice the limit of a table */
 #define MOST (2 * (NM_YARN_ALLOC_ASKS_MAX + NM_YARN_ALLOC_LOCATIONS_MAX))
 
 struct world {
@@ -66,7 +67,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* So many asks for one container each; each of them, but for those at the end, is opportunistic. */
+/* Makes n asks for one container each. The last ones are guaranteed, and the others are opportunistic. */
 static void ask(struct world *w, size_t n, size_t guaranteed)
 {
     w->asks = calloc(n, sizeof *w->asks);
@@ -105,7 +106,7 @@ static void test_split(void **state)
     assert_true(nm_quota_account_bytes(w->c.account) > 0);
 }
 
-/* As many as there may be are taken, of which many say the same; guaranteed ones aren't counted. */
+/* The maximum number of asks is accepted. Many of them are equal, and guaranteed ones don't count. */
 static void test_most(void **state)
 {
     struct world *w = *state;
@@ -116,7 +117,7 @@ static void test_most(void **state)
     assert_int_equal(outstanding(w), 2);
 }
 
-/* One more, and nothing is done with any of them, nor room taken. */
+/* With one more ask, none of them is carried out and no memory is booked. */
 static void test_too_many(void **state)
 {
     struct world *w = *state;
@@ -129,7 +130,7 @@ static void test_too_many(void **state)
     assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
 }
 
-/* Others' calls hold all that there is: it can't be done now, and the master comes again. */
+/* Other calls use all of the memory: the call fails temporarily, so that the master repeats it. */
 static void test_no_room(void **state)
 {
     struct nm_quota_account *other;
@@ -163,12 +164,12 @@ static void test_strange_asks(void **state)
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_non_null(strstr(why.class_name, "InvalidResourceRequestException"));
     assert_non_null(strstr(why.message, "one of 2 opportunistic asks has a number below zero"));
-    assert_int_equal(outstanding(w), 1); /* the other one holds, and means the same when it is asked again */
+    assert_int_equal(outstanding(w), 1); /* the valid ask is kept, and has the same meaning when it is repeated */
     w->asks[1].count = 1;
     w->asks[1].where = (char *)"";
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), NM_STAGE_E_REFUSED);
     assert_int_equal(outstanding(w), 1);
-    w->asks[1].where = NULL; /* anywhere */
+    w->asks[1].where = NULL; /* any host */
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, NULL, 0, &why), 0);
     assert_int_equal(outstanding(w), 2);
 }
@@ -192,7 +193,7 @@ static void test_blacklist(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->d.allocator).blacklisted, 1);
 }
 
-/* An ask for four that doesn't know yet of one that it has been given: that one counts, and no other does. */
+/* An ask for four containers doesn't include one that was delivered since: this one is subtracted, and no other is. */
 static void test_delivered(void **state)
 {
     Hadoop__Priority priorities[2] = {HADOOP__PRIORITY__INIT, HADOOP__PRIORITY__INIT};
@@ -222,14 +223,14 @@ static void test_delivered(void **state)
     ask(w, 2, 0);
     w->asks[0].count = 4;
     w->asks[1].request_id = 0;
-    w->asks[1].where = (char *)"a.rack"; /* part of the same four */
+    w->asks[1].where = (char *)"a.rack"; /* a location for the same four containers */
     assert_int_equal(nm_distribute_ask(&w->d, &w->c, delivered, NM_ARRAY_SIZE(delivered), &why), 0);
     assert_int_equal(outstanding(w), 3);
 }
 
 /* ---- what there is no room for ------------------------------------------------------------------ */
 
-/* Of a call's arena. */
+/* Calls `deed` with the memory of this arena. */
 static int in(struct nm_arena *arena, struct world *w, int (*deed)(struct world *w))
 {
     const struct nm_arena before = w->c.arena;

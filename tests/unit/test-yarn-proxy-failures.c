@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The proxy of application masters where something goes wrong: whatever it is, a master that asks again gets what it
- * has asked for, each container once.
+ * The proxy of application masters with failures: in each case a master that repeats its call gets all that it asked
+ * for, each container once.
  */
 
 #include "proxy-world.h"
@@ -20,7 +20,7 @@
 #include "yarn/message-ids.h"
 
 #define STANDBY "org.apache.hadoop.ipc.StandbyException"
-#define FIRST "container_1410901177871_0001_01_1099511627775" /* of those that the first attempt's node has placed */
+#define FIRST "container_1410901177871_0001_01_1099511627775" /* the first container that the proxy places */
 
 static struct nm_masters shown(const struct world *w)
 {
@@ -30,7 +30,7 @@ static struct nm_masters shown(const struct world *w)
     return m;
 }
 
-/* No file can grow any more; or each may. */
+/* Sets the limit of file sizes to 0, so that writes fail, or removes it. */
 static void fill_disk(bool full)
 {
     struct rlimit rl;
@@ -42,7 +42,7 @@ static void fill_disk(bool full)
 
 /* ---- starts ----------------------------------------------------------------------------------- */
 
-/* Launched with something else than credentials, or without the token that is to be replaced. */
+/* The context contains other data than credentials, or lacks the token that the proxy replaces. */
 static void test_no_token(void **state)
 {
     static const struct {
@@ -79,7 +79,7 @@ static void test_no_token(void **state)
     proxy_tear_down(&w);
 }
 
-/* It couldn't be started after all, or its application is over: its token is worth nothing then. */
+/* When the start has failed or the application has ended, the master's token is invalid. */
 static void test_ended(void **state)
 {
     struct tokens_id t;
@@ -106,7 +106,7 @@ static void test_ended(void **state)
     proxy_tear_down(&w);
 }
 
-/* Something that isn't even an identifier of such a token. */
+/* The token's identifier can't be parsed. */
 static void test_no_identifier(void **state)
 {
     const struct nm_token strange = {nm_bytes_of("\xff\xff"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
@@ -125,7 +125,7 @@ static void test_no_identifier(void **state)
 
 /* ---- a disk that is full ---------------------------------------------------------------------- */
 
-/* What can't be kept isn't done; when there is room, it is, and nothing has been lost. */
+/* An operation whose result can't be saved fails. It succeeds when the disk has room again, and no state is lost. */
 static void test_full_disk(void **state)
 {
     struct world w;
@@ -139,7 +139,7 @@ static void test_full_disk(void **state)
     assert_int_equal(shown(&w).failed[NM_MASTER_START], 1);
     proxy_launch(&w, 1);
     fill_disk(true);
-    proxy_register_master(&w); /* the ResourceManager has done it: to say no would leave the master without a way on */
+    proxy_register_master(&w); /* a refusal would block the master, which the ResourceManager knows */
     assert_non_null(strstr(proxy_told, "couldn't be kept"));
     assert_null(proxy_allocate(&w, 0, 2));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_RETRY);
@@ -148,7 +148,7 @@ static void test_full_disk(void **state)
     assert_int_equal(proxy_allocate(&w, 0, 2)->n_containers, 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->containers[0]->id->id, -1);
 
-    w.rolls = true; /* a token that can't be kept is used all the same */
+    w.rolls = true; /* a new token is used although it can't be saved */
     fill_disk(true);
     assert_non_null(proxy_allocate(&w, 1, -1) ?: (const void *)w.why.class_name);
     fill_disk(false);
@@ -166,7 +166,7 @@ static bool has_new_token(struct world *w, int32_t response_id)
     return answer->master_token;
 }
 
-/* A new key is used when it is kept, and its tokens are given away when that is. */
+/* A new key is used only after it was saved, and so are the tokens that it signs. */
 static void test_keys_roll(void **state)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -195,7 +195,8 @@ static void test_keys_roll(void **state)
 
 /* ---- a ResourceManager that isn't as it should be --------------------------------------------- */
 
-/* One that isn't active, one that is silent, one that no name services know: the next answer is good. */
+/* A ResourceManager in standby, one that doesn't answer, and one whose name can't be resolved: the call succeeds
+ * afterwards. */
 static void test_rm_in_trouble(void **state)
 {
     struct world w;
@@ -252,7 +253,7 @@ static void count_reply(void *userdata, int error, const ProtobufCMessage *answe
     w->asks++;
 }
 
-/* A master that doesn't wait has so many calls under way, and no more; when the node goes they all hear of it. */
+/* The number of pending calls of a master is limited. Calls that are pending when the node stops are refused. */
 static void test_too_many_calls(void **state)
 {
     Masters__Anything m = MASTERS__ANYTHING__INIT;
@@ -274,7 +275,7 @@ static void test_too_many_calls(void **state)
     proxy_tear_down(&w);
 }
 
-/* It gives a token for the node itself: the master has one, and the node gives it no other, also after a restart. */
+/* When the ResourceManager gives a token for this node, the node gives no other one, also after a restart. */
 static void test_own_node_tokens(void **state)
 {
     struct world w;
@@ -291,7 +292,7 @@ static void test_own_node_tokens(void **state)
     w.proxy = nm_yarn_proxy_free(w.proxy);
     w.client = nm_hadoop_client_free(w.client);
     proxy_start(&w);
-    assert_non_null(proxy_allocate(&w, 2, -1)); /* it lists the nodes anew */
+    assert_non_null(proxy_allocate(&w, 2, -1)); /* this call lists the nodes again */
     assert_int_equal(proxy_allocate(&w, 3, -1)->n_containers, 1);
     assert_int_equal(((Masters__AllocateAnswer *)w.answer)->n_node_tokens, 0);
     proxy_tear_down(&w);
@@ -299,7 +300,7 @@ static void test_own_node_tokens(void **state)
 
 /* ---- what was kept ---------------------------------------------------------------------------- */
 
-/* A master of which not all makes sense can't be taken up: that is told, and the others are. */
+/* A master with invalid data can't be restored: this is reported, and the other masters are restored. */
 static void test_strange_master(void **state)
 {
     const struct nm_bytes garbage = nm_bytes_of("\x0a\x7f");
@@ -335,7 +336,7 @@ static bool everything(void *userdata, const char *master)
     return true;
 }
 
-/* What has the name of the file of placements is none: the proxy says so, and goes on. */
+/* Something else has the name of the placements file: the proxy reports this and works without the file. */
 static void test_no_placements(void **state)
 {
     struct world w;
@@ -387,7 +388,7 @@ static int begin_proxy(struct world *w, unsigned kinds, unsigned n, bool *ret_fa
     return r;
 }
 
-/* Whatever it lacks while it begins: what was kept is there for the next time. */
+/* After a failed start the saved state is still there for the next attempt. */
 static void test_begins_without(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
@@ -410,7 +411,7 @@ static void test_begins_without(void **state)
     }
     proxy_start(&w);
     assert_int_equal(shown(&w).pipelines, 1);
-    assert_non_null(proxy_allocate(&w, 1, -1)); /* it lists the nodes anew */
+    assert_non_null(proxy_allocate(&w, 1, -1)); /* this call lists the nodes again */
     assert_int_equal(proxy_allocate(&w, 2, -1)->containers[0]->id->id, -2);
     proxy_tear_down(&w);
 }
@@ -426,7 +427,7 @@ static void on_begin(bool over)
         fail_nth(FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN, launch_fails_at);
 }
 
-/* Whatever a start lacks: there is no pipeline, and the next one has all that it needs. */
+/* After a failed start of a master there is no pipeline, and the next start succeeds. */
 static void test_launched_without(void **state)
 {
     struct world w;
@@ -448,7 +449,7 @@ static void test_launched_without(void **state)
     proxy_tear_down(&w);
 }
 
-/* As masters do: the same call until it is answered. */
+/* Repeats the call until it is answered, as masters do. */
 static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_id, int32_t opportunistic)
 {
     const uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -461,7 +462,7 @@ static const Masters__AllocateAnswer *insist(struct world *w, int32_t response_i
     return answer;
 }
 
-/* The first call has been answered or not. Three containers are there in the end, each once. */
+/* The first call may have been answered. In the end there are three different containers. */
 static void collect(struct world *w)
 {
     int64_t numbers[3];
@@ -480,8 +481,8 @@ static void collect(struct world *w)
     assert_int_equal(insist(w, 6, -1)->n_containers, 0);
 }
 
-/* Whatever a call lacks, here or at either of its ends, on the connection that is there or on a new one: the master
- * isn't told that its token is bad, and gets all that it has asked for. */
+/* After any failure of a call, in the proxy or at either end, on an old or a new connection, the master's token
+ * isn't reported as invalid and the master gets all that it asked for. */
 static void test_calls_without(void **state)
 {
     int32_t attempt = 0;
@@ -522,7 +523,7 @@ int main(void)
     };
     sigset_t mask;
 
-    /* As nmd has it: the loop hears of children, which ask name services, and a file that cannot grow is no death. */
+    /* As in nmd, the event loop watches children, which resolve names, and SIGXFSZ is ignored. */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);

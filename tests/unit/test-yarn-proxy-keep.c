@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a restarted nmd still knows of the masters that talk through it, also if it died while it wrote that down. */
+/* The state of application masters that a restarted nmd restores, also after nmd died while it wrote the state. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 struct world {
     char dir[64];
     struct nm_yarn_proxy_store keep;
-    /* the last that was loaded */
+    /* the last loaded master */
     unsigned loaded;
     struct nm_yarn_stored_master seen;
     char submitter[32], token[200], asks[200], placed[2][20], hosts[2][20];
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 static const struct nm_yarn_attempt_id attempt = {{TOKENS_RM, 7}, 2};
 #define MASTER_NAME "appattempt_1410901177871_0007_000002"
 
-/* A master in the middle of its work; what it points to is constant. */
+/* Makes a master with pending work. Its pointers lead to constants. */
 static struct nm_yarn_stored_master make_master(void)
 {
     static const struct nm_yarn_stored_node nodes[] = {{"a", 1}, {"b", 65535}};
@@ -101,7 +101,7 @@ static void on_master(const struct nm_yarn_stored_master *m, void *userdata)
         (void)snprintf(w->hosts[i], sizeof w->hosts[i], "%s:%d", m->known_nodes[i].host, m->known_nodes[i].port);
 }
 
-/* As the next nmd finds it: how many masters. */
+/* Loads the state as the next nmd does. Returns the number of masters. */
 static unsigned load(struct world *w)
 {
     struct nm_yarn_proxy_store next;
@@ -148,7 +148,7 @@ static void test_master(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
-/* One that was launched and not heard yet; then it has a second attempt beside it, and both end. */
+/* A launched master that has not called yet is saved. A second attempt is added, and both end. */
 static void test_masters_come_and_go(void **state)
 {
     struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "ada"};
@@ -181,11 +181,11 @@ static void test_too_large(void **state)
     assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
     m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
     assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), -EFBIG);
-    assert_int_equal(load(w), 1); /* as it was before */
+    assert_int_equal(load(w), 1); /* the former state */
     assert_memory_equal(w->asks, "a\0sk", 5);
 }
 
-/* A file that isn't what its name says is nobody's master, and goes. */
+/* A file whose contents don't match its name is not used and is removed. */
 static void test_strange_files(void **state)
 {
     static const char *const names[] = {"appattempt_1_0001_000001", "something",
@@ -202,7 +202,7 @@ static void test_strange_files(void **state)
         assert_int_equal(load(w), 1);
         assert_int_equal(faccessat(w->keep.masters_fd, names[i], F_OK, 0), -1);
     }
-    for (size_t n = 0; n < size; n++) { /* it ends anywhere */
+    for (size_t n = 0; n < size; n++) { /* the file may be cut at any byte */
         assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, MASTER_NAME, good, n, 0600), 0);
         assert_true(load(w) <= 1);
     }
@@ -233,7 +233,7 @@ static void test_keys(void **state)
     assert_memory_equal(&read.next, &k.next, sizeof k.next);
     assert_memory_equal(&read.current, &k.current, sizeof k.current);
     assert_int_equal(read.rolled_usec, 77);
-    assert_int_equal(read.every_usec, 9); /* that is the configuration's */
+    assert_int_equal(read.every_usec, 9); /* the configured interval applies */
     assert_int_equal(fstatat(w->keep.dir_fd, "master-keys", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
 
@@ -246,7 +246,7 @@ static void test_keys(void **state)
 /* ---- deaths ------------------------------------------------------------------------------- */
 
 #ifdef NM_FAULT_INJECTION
-/* Does it in a process that dies at the step. */
+/* Runs `deed` in a process that dies at the step. */
 static void die_at(struct world *w, const char *step, void (*deed)(struct world *w))
 {
     pid_t pid = fork();
@@ -284,7 +284,7 @@ static void drop(struct world *w)
     nm_yarn_proxy_store_drop(&w->keep, &attempt);
 }
 
-/* Numbers, asks and containers are those of one moment, whenever nmd dies. */
+/* Whenever nmd dies, the saved numbers, asks and containers belong to one moment. */
 static void test_deaths(void **state)
 {
     struct nm_yarn_local_keys keys = {.current = tokens_key(4, 4), .rolled_usec = 7};

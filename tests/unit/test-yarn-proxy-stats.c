@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What there is to see of the proxy of application masters, and a placement's reasons in words. */
+/* Figures of the proxy of application masters, and the explanation of a placement. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 
 static const struct nm_yarn_container_id master = {{{1410901177871, 1}, 1}, 1};
 
-/* It must be as nmd's own description of its interface has it. */
+/* Checks the value against nmd's description of its interface. */
 static void described(const char *schema, const json_t *value)
 {
     json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
@@ -91,7 +91,7 @@ static void test_words(void **state)
     }
 }
 
-/* The longest that there can be. */
+/* The longest possible explanation fits. */
 static void test_words_fit(void **state)
 {
     char name[NM_YARN_ALLOC_NAME_MAX + 1], text[NM_YARN_WHY_SIZE];
@@ -142,7 +142,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The place of container number -n in the next nmd, or NULL: the caller's. */
+/* Returns the placement of container number -n after a restart, or NULL. The caller owns the result. */
 static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
 {
     struct nm_yarn_container_id id = master, whose = {};
@@ -157,7 +157,7 @@ static json_t *place_anew(struct nm_yarn_proxy_stats **s, int64_t n)
     return j;
 }
 
-/* The newest are there when nmd is started again, and it goes on after them. */
+/* The newest placements are restored after a restart, and further ones follow them. */
 static void test_placements_outlive(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -168,7 +168,7 @@ static void test_placements_outlive(void **state)
     j = place_anew(&s, 1);
     assert_null(j);
     place(s, -1, NM_YARN_ALLOC_NODE_LOCAL);
-    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* the first was on its way when nmd died */
+    place(s, -1, NM_YARN_ALLOC_RACK_LOCAL); /* the first one was not delivered when nmd died */
     j = place_anew(&s, 1);
     described("Placement", j);
     assert_string_equal(json_string_value(json_object_get(j, "rule")), "rack-local");
@@ -195,7 +195,7 @@ static void test_placements_outlive(void **state)
 /* ---- and what isn't as it was written -------------------------------------------------------------- */
 
 #define SLOT 1024
-#define HEAD 6 /* of a slot: a checksum, and the size of what follows */
+#define HEAD 6 /* the head of a slot: a checksum and the size of the contents */
 
 static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
 {
@@ -206,7 +206,7 @@ static bool is_placed(struct nm_yarn_proxy_stats **s, int64_t n)
     return is;
 }
 
-/* Places of -1 and -2, in the first two slots; *ret_sizes: so many bytes of each have been written. */
+/* Writes the placements of -1 and -2 into the first two slots. *ret_sizes: the number of bytes written to each. */
 static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
 {
     int fd;
@@ -226,7 +226,7 @@ static int begin_damage(struct nm_yarn_proxy_stats **s, off_t ret_sizes[2])
     return fd;
 }
 
-/* Each byte counts, and costs no other place. */
+/* A flipped byte makes its slot invalid, and no other slot. */
 static void test_flipped_bytes(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -248,7 +248,7 @@ static void test_flipped_bytes(void **state)
     (void)close(fd);
 }
 
-/* It ends anywhere, as on a disk that is full; the next places are kept again. */
+/* The file may be cut anywhere, as on a full disk. Later placements are written again. */
 static void test_cut_file(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -266,7 +266,7 @@ static void test_cut_file(void **state)
     (void)close(fd);
 }
 
-/* A slot in the place of another one, as whole as it may be, is a foreign hand's. */
+/* A valid slot in the place of another one is ignored. */
 static void test_moved_slot(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;
@@ -280,7 +280,7 @@ static void test_moved_slot(void **state)
     assert_int_equal(ftruncate(fd, SLOT + sizes[0]), 0);
     assert_false(is_placed(&s, 2));
     assert_true(is_placed(&s, 1));
-    place(s, -4, NM_YARN_ALLOC_ANY); /* as the second, in its place */
+    place(s, -4, NM_YARN_ALLOC_ANY); /* written to the second slot again */
     assert_true(is_placed(&s, 4));
     assert_true(is_placed(&s, 1));
     (void)close(fd);
@@ -304,7 +304,7 @@ static void make_link(void)
     assert_int_equal(symlinkat("elsewhere", dir_fd, "placements"), 0);
 }
 
-/* Something else that has the file's name is left alone, and costs no more than what is known when nmd ends. */
+/* Another kind of file with this name is left alone. Placements are then lost when nmd ends. */
 static void test_no_file(void **state)
 {
     static const struct {
@@ -356,7 +356,7 @@ static void test_placements(void **state)
     json_decref(j);
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
 
-    /* The oldest goes when there are too many. */
+    /* With too many placements, the oldest one is dropped. */
     for (int64_t i = 2; i <= NM_YARN_PLACES; i++)
         place(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);

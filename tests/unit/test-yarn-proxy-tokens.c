@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the proxy of application masters signs: its own keys as time goes by, the token that takes the place of the
- * ResourceManager's, and containers on other nodes, which must find them good. */
+/* Signatures of the proxy of application masters: its own keys over time, the token that replaces the
+ * ResourceManager's, and tokens for containers on other nodes, which must accept them. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,20 +48,20 @@ static void test_keys_roll(void **state)
     assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY, &second));
     assert_int_equal(nm_yarn_local_keys_signing(&k)->id, INT32_MAX);
     assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
-    assert_int_equal(nm_yarn_local_keys_find(&k, id)->bytes[0], 1); /* masters have it still */
+    assert_int_equal(nm_yarn_local_keys_find(&k, id)->bytes[0], 1); /* masters still use it */
     assert_int_equal(nm_yarn_local_keys_due(&k), NOW + EVERY + DELAY);
     assert_false(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY - 1, &third));
 
     assert_true(nm_yarn_local_keys_step(&k, NOW + EVERY + DELAY, &third));
     assert_null(nm_yarn_local_keys_find(&k, id));
     assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
-    /* the interval goes from one key's making to the next one's, whatever the delay */
+    /* The interval between two keys is independent of the delay. */
     assert_false(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY - 1, &third));
     assert_true(nm_yarn_local_keys_step(&k, NOW + 2 * EVERY, &third));
-    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, 0); /* what follows the largest number */
+    assert_int_equal(nm_yarn_local_keys_signing(&k)->id, 0); /* the number after the largest one */
 }
 
-/* While nmd was away both times may have passed: the key that was next is current, and there is another one. */
+/* If both times have passed while nmd was stopped, the next key becomes the current one and another key is made. */
 static void test_keys_after_a_long_time(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
@@ -75,7 +75,7 @@ static void test_keys_after_a_long_time(void **state)
     assert_int_equal(k.next.bytes[0], 3);
 }
 
-/* A clock that was set back by a day must not keep a key alive for a day longer. */
+/* A clock that is set back by a day must not extend the life of a key. */
 static void test_keys_when_the_clock_is_set_back(void **state)
 {
     struct nm_yarn_local_keys k = {.every_usec = EVERY, .delay_usec = DELAY};
@@ -169,7 +169,7 @@ static void test_nothing_to_replace(void **state)
 
 /* ---- containers on other nodes ------------------------------------------------------------ */
 
-/* The other node: as it looks at tokens. */
+/* The other node, which checks the tokens. */
 struct world {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
@@ -234,13 +234,13 @@ static void test_container_token(void **state)
     bearer = nm_token_from_message(nm).identifier;
     assert_int_equal(nm_yarn_check_bearer(&w.gate, bearer, &w.arena, &caller, &key, &w.why), 0);
     assert_int_equal(nm_yarn_check_start(&w.gate, caller, id, NOW / 1000, &w.why), 0);
-    g.host = "node08"; /* what is for another node isn't good at this one */
+    g.host = "node08"; /* a token for another node is invalid here */
     assert_int_equal(nm_yarn_sign_container(&w.signer, &g, NOW, &w.arena, &token), 0);
     assert_int_equal(nm_yarn_check_container(&w.gate, token, &w.arena, &id, &w.why), NM_YARN_TOKEN_E_INVALID);
     tear_down(&w);
 }
 
-/* A node that hasn't heard of the new key yet has to take what another one signs, which has. */
+/* A new key signs only after a delay, since other nodes may not know it yet. */
 static void test_a_new_key_settles_first(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *id;

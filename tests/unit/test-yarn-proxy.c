@@ -51,7 +51,7 @@ static void test_distribute(void **state)
     assert_non_null(answer);
     assert_int_equal(w.asks, 1);
     assert_int_equal(w.unknown, 1);
-    assert_int_equal(w.placed, 1); /* one for each host */
+    assert_int_equal(w.placed, 1); /* one container per host */
     assert_int_equal(w.numbers[0], -1);
     assert_int_equal(answer->n_containers, 1);
     assert_int_equal(answer->containers[0]->id->id, -1);
@@ -69,7 +69,8 @@ static void test_distribute(void **state)
     proxy_tear_down(&w);
 }
 
-/* All at once, as far as a queue has room: in the node's eyes, and in the ResourceManager's. */
+/* All containers are placed at once, as far as the queue has room by the node's own limit and by the
+ * ResourceManager's list. */
 static void test_fill(void **state)
 {
     const Masters__AllocateAnswer *answer;
@@ -80,7 +81,7 @@ static void test_fill(void **state)
     w.settings.fill_nodes = true;
     proxy_launch(&w, 1);
     proxy_register_master(&w);
-    w.state.queue_max_length = 4; /* told with a heartbeat since */
+    w.state.queue_max_length = 4; /* reported with a heartbeat since then */
     answer = proxy_allocate(&w, 0, 12);
     assert_int_equal(answer->n_containers, 4);
     w.state.queue_max_length = 100;
@@ -90,7 +91,8 @@ static void test_fill(void **state)
     proxy_tear_down(&w);
 }
 
-/* What the ResourceManager gives is the proxy's: a master never has it, and the next connection is made with it. */
+/* The proxy keeps a new token from the ResourceManager for itself: the master never gets it, and the next connection
+ * uses it. */
 static void test_rolled(void **state)
 {
     const Masters__AllocateAnswer *answer;
@@ -138,7 +140,7 @@ static void test_strangers(void **state)
     proxy_tear_down(&w);
 }
 
-/* The former attempt may have a connection still. */
+/* The former attempt may still have a connection. */
 static void test_second_attempt(void **state)
 {
     struct nm_hadoop_client *former;
@@ -154,7 +156,7 @@ static void test_second_attempt(void **state)
     assert_int_equal(nm_token_copy(w.ours, &token), 0);
     proxy_launch(&w, 2);
     proxy_register_master(&w);
-    assert_int_equal(proxy_allocate(&w, 0, -1)->n_containers, 0); /* the asks were the former's */
+    assert_int_equal(proxy_allocate(&w, 0, -1)->n_containers, 0); /* the asks belonged to the former attempt */
     assert_int_equal(proxy_allocate(&w, 1, 1)->containers[0]->id->attempt->attempt, 2);
     assert_int_equal(w.numbers[0], -1);
     w.client = nm_hadoop_client_free(w.client);
@@ -171,7 +173,7 @@ static void test_second_attempt(void **state)
 
 /* ---- who goes and comes back ------------------------------------------------------------------ */
 
-/* While the ResourceManager is away a call waits, and nothing else does. */
+/* While the ResourceManager is unavailable, the call waits without blocking the event loop. */
 static void test_rm_away(void **state)
 {
     uint64_t away_until_usec;
@@ -197,7 +199,8 @@ static void test_rm_away(void **state)
     proxy_tear_down(&w);
 }
 
-/* It has been started anew, in another epoch, and knows nobody: the master registers again, and asks for all again. */
+/* The ResourceManager was restarted with a new epoch and without the master's registration: the master registers
+ * again and repeats its asks. */
 static void test_rm_anew(void **state)
 {
     struct world w;
@@ -214,13 +217,14 @@ static void test_rm_anew(void **state)
     w.id_start = INT64_C(1) << 40;
     proxy_register_master(&w);
     assert_int_equal(proxy_allocate(&w, 0, 1)->n_containers, 1);
-    /* -2 was on its way, and nobody has heard of it. */
+    /* -2 was placed, but not reported to the ResourceManager or the master. */
     assert_int_equal(w.numbers[0], (INT64_C(1) << 40) - 3);
     assert_int_equal(proxy_allocate(&w, 1, -1)->n_containers, 0);
     proxy_tear_down(&w);
 }
 
-/* nmd dies when the ResourceManager has heard of a container and the master hasn't: it is the same one that it gets. */
+/* nmd dies after the ResourceManager got the report of a container and before the master gets it: the master gets
+ * the same container later. */
 static void test_nmd_anew(void **state)
 {
     struct world w;
@@ -264,7 +268,7 @@ static unsigned pipelines_of(const struct world *w)
     return m.pipelines;
 }
 
-/* What was kept of an application that the node has no more is worth nothing. */
+/* The saved state of an application that is no longer on the node is removed. */
 static void test_strays(void **state)
 {
     bool there = true;
@@ -282,7 +286,7 @@ static void test_strays(void **state)
     nm_yarn_proxy_end_strays(w.proxy, lives, &there);
     assert_int_equal(pipelines_of(&w), 0);
     w.proxy = nm_yarn_proxy_free(w.proxy);
-    proxy_start(&w); /* nor is it there after another restart */
+    proxy_start(&w); /* the state is also missing after another restart */
     assert_int_equal(pipelines_of(&w), 0);
     proxy_tear_down(&w);
 }
@@ -335,7 +339,7 @@ static void test_shown(void **state)
     proxy_tear_down(&w);
 }
 
-/* A class of somebody's own is named, and nmd doesn't start. */
+/* An unknown class of the administrator is named, and nmd doesn't start. */
 static void test_unknown_stage(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
@@ -361,7 +365,7 @@ static void test_unknown_stage(void **state)
     assert_string_equal(types[1]->name, "forward");
 }
 
-/* The stages hide nothing of the address. */
+/* Errors of the stages and of the address are both reported. */
 static void test_check(void **state)
 {
     static char *unknown[] = {(char *)"org.example.Mine", (char *)FORWARD, NULL};
@@ -390,7 +394,7 @@ int main(void)
 
     sigset_t mask;
 
-    /* As nmd has it: the loop hears of children, which ask the name services. */
+    /* As in nmd, the event loop watches children, which resolve names. */
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGCHLD);
     assert_int_equal(sigprocmask(SIG_BLOCK, &mask, NULL), 0);

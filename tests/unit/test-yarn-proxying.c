@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The settings of the proxy of application masters: what goes together, and where it goes on to. */
+/* The settings of the proxy of application masters: valid combinations, and the addresses that the proxy forwards
+ * to. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include "yarn/conf/rules.h"
 #include "yarn/conf/trackers.h"
 
-/* As a node's own files have it by default, with a proxy. */
+/* Returns a node's default settings with a proxy. */
 static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)
 {
     return (struct nm_yarn_settings){
@@ -23,7 +24,7 @@ static struct nm_yarn_settings make_settings(const char *rm, uint16_t port)
         .node = {(char *)"node7", 0}, .proxy_address = {(char *)"0.0.0.0", 8049}, .scheduler = {(char *)rm, port}};
 }
 
-/* With these further properties of several ResourceManagers. */
+/* Reads the settings with these additional properties of several ResourceManagers. */
 static int read_proxying(struct nm_yarn_settings *s, const char *properties, char **ret_message)
 {
     struct nm_yarn_conf *c;
@@ -45,18 +46,18 @@ static void test_none(void **state)
     char *message;
 
     (void)state;
-    s.proxy = false; /* then nothing of it matters */
+    s.proxy = false; /* the other settings are then ignored */
     s.amrm_roll_sec = 1;
     assert_int_equal(read_proxying(&s, "", &message), 0);
     assert_false(s.proxy);
     s = make_settings("rm", 8030);
     s.proxy = false;
-    s.distributed = true; /* either turns it on */
+    s.distributed = true; /* each of the two enables the proxy */
     assert_int_equal(read_proxying(&s, "", &message), 0);
     assert_true(s.proxy);
 }
 
-/* A key must be current long before the next is made. */
+/* A key must become the current one long before the next one is made. */
 static void test_times(void **state)
 {
     static const struct {
@@ -80,7 +81,7 @@ static void test_times(void **state)
     }
 }
 
-/* Files that were written for masters would have the proxy ask itself. */
+/* Files that were written for masters would make the proxy call itself. */
 static void test_itself(void **state)
 {
     static const struct {
@@ -115,7 +116,7 @@ static void test_several_rms(void **state)
         {RM("hostname.a", "one") RM("scheduler.address.b", "localhost:8049"), "the proxy's own"},
     };
     char *ids[] = {(char *)"a", (char *)"b", NULL}, *message;
-    struct nm_yarn_settings s = make_settings("localhost", 8049); /* which nobody asks */
+    struct nm_yarn_settings s = make_settings("localhost", 8049); /* ignored with several ResourceManagers */
 
     (void)state;
     s.ha = true;
@@ -137,7 +138,7 @@ static void test_several_rms(void **state)
         free(message);
         nm_yarn_trackers_free(s.schedulers, s.n_schedulers);
     }
-    s.schedulers = NULL; /* each that is wrong is told */
+    s.schedulers = NULL; /* all errors are reported */
     assert_int_equal(read_proxying(&s, RM("scheduler.address.a", "127.0.0.1:8049")
                                    RM("scheduler.address.b", "localhost:8049"), &message), -EINVAL);
     assert_non_null(strstr(message, "scheduler.address = 127.0.0.1:8049: that is"));
@@ -148,8 +149,8 @@ static void test_several_rms(void **state)
 
 #define MASTERS "security.applicationmaster-nodemanager.applicationmaster.protocol."
 
-/* Who may call the proxy is checked by nobody, so a list that keeps somebody out is refused where there is a proxy.
- * That of the ResourceManager's own service (security.applicationmaster.protocol) is not this node's. */
+/* The proxy doesn't check who may call it, so a list that excludes callers is refused on a node with a proxy. The
+ * list for the ResourceManager's own service (security.applicationmaster.protocol) doesn't concern this node. */
 static void test_who_may_call(void **state)
 {
     static const struct {
