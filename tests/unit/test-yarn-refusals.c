@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which exit code a start gets that this node refuses, on a whole manager. It decides what the cluster does next: what
- * isn't counted as a failure is tried again at once.
+ * Exit codes of starts that this node refuses, on a whole manager. The code decides what the cluster does next: a
+ * container whose end doesn't count as a failure is requested again at once.
  */
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* A start that is refused ends with this code, and says so; then it is forgotten. */
+/* Expects that the start is refused with this code and message. Acknowledges the end. */
 static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, const char *words)
 {
     Yarn__ContainerStatus *s = NULL;
@@ -44,7 +44,8 @@ static void assert_ends(struct nm_yarn_node *n, struct wanted *a, int32_t code, 
     nm_yarn_node_acknowledge(n, &a->ids.container);
 }
 
-/* What never fits is a failure of either type: -108 isn't counted, and is asked for again with the next heartbeat. */
+/* A container that never fits counts as a failure for both types. With -108 it wouldn't count and would be requested
+ * again with the next heartbeat. */
 static void test_larger_than_the_node(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -54,12 +55,12 @@ static void test_larger_than_the_node(void **state)
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
     want(&a, 2, 5000, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "larger than the node");
-    assert_int_equal(fake_launcher.n_no_room, 0); /* others may fit */
+    assert_int_equal(fake_launcher.n_no_room, 0); /* other containers may fit */
     nm_yarn_node_free(n);
 }
 
-/* What is only too much for the moment isn't the opportunistic container's failure, unless it is sent although the
- * ResourceManager knows. */
+/* A temporary lack of room doesn't count as a failure of the opportunistic container, unless the ResourceManager
+ * knows of it and sends the container nevertheless. */
 static void test_full_for_now(void **state)
 {
     struct manager_world *w = *state;
@@ -76,8 +77,8 @@ static void test_full_for_now(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Without a good directory a start fails, and counts, until the ResourceManager knows that the node is unhealthy: what
- * isn't counted comes back at once, and there is no limit to that. */
+/* Without a good directory a start counts as a failure until the ResourceManager knows that the node is unhealthy.
+ * Ends that don't count would lead to new requests at once, without a limit. */
 static void test_no_directory(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -95,7 +96,7 @@ static void test_no_directory(void **state)
     nm_yarn_node_free(n);
 }
 
-/* Of the node's own limits the ResourceManager knows nothing but that there is no room for opportunistic ones. */
+/* The only limit of the node that the ResourceManager can know is the lack of room for opportunistic containers. */
 static void test_limits_of_the_node(void **state)
 {
     struct manager_world *w = *state;
@@ -129,7 +130,8 @@ static void test_limits_of_the_node(void **state)
     nm_yarn_node_free(n);
 }
 
-/* A draining node's refusals are no failures only where the ResourceManager sends no more, or soon won't. */
+/* Refusals of a draining node don't count as failures only if the ResourceManager sends no more containers, or soon
+ * stops sending them. */
 static void test_draining(void **state)
 {
     struct manager_world *w = *state;
@@ -139,14 +141,14 @@ static void test_draining(void **state)
 
     w->m->drain.is_on = true;
     want(&a, 1, 64, false, 0);
-    assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining"); /* it is unhealthy with the next heartbeats */
+    assert_ends(n, &a, NM_YARN_ABORTED, "The node is draining"); /* the next heartbeats report an unhealthy node */
     want(&a, 2, 64, true, 0);
     assert_ends(n, &a, NM_YARN_KILLED_BY_NODE, "The node is draining");
     w->m->drain.is_on = false;
     want(&first, 3, 64, true, 0);
     assert_int_equal(start(n, &first, "true", &why), 0);
     w->m->drain.is_on = true;
-    want(&a, 4, 64, false, 0); /* beside opportunistic ones alone the node can't say that it has no room */
+    want(&a, 4, 64, false, 0); /* with opportunistic containers only, the node can't report that it has no room */
     assert_ends(n, &a, NM_YARN_INVALID, "still counts on room here");
     nm_yarn_node_set_out(n, true);
     want(&a, 6, 64, false, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a heartbeat says of the node, in YARN's units. */
+/* The node's figures in a heartbeat, in YARN's units. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void test_units(void **state)
     assert_true(r.status.node_use->cpu < -0.99f);
 }
 
-/* Where nothing can start, the next ones aren't to be sent because the queue is short. */
+/* While no container can start, a short queue must not attract further ones: it is reported as full. */
 static void test_a_queue_that_is_told_as_full(void **state)
 {
     struct nm_status s = some_status();
@@ -87,8 +87,8 @@ static void test_a_queue_that_is_told_as_full(void **state)
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 }
 
-/* What was refused is told likewise. What comes while that is news was on its way; what comes later was sent although
- * it is known. */
+/* Refusals are reported in the same way. Containers that arrive shortly after the report were already on their way.
+ * Later ones were sent although the ResourceManager knows. */
 static void test_refused(void **state)
 {
     const uint64_t heard = 1000 + NM_REPORT_HEARD_USEC, long_enough = NM_REPORT_NO_ROOM_USEC;
@@ -98,7 +98,7 @@ static void test_refused(void **state)
 
     (void)state;
     assert_false(nm_report_note_refused(&memory, 900));
-    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has said anything yet */
+    assert_false(nm_report_note_refused(&memory, heard)); /* no heartbeat has reported it yet */
     memory.no_room_until_usec = 900 + long_enough;
     nm_report_make(&r, &memory, &s, 20, 1000, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
@@ -109,16 +109,17 @@ static void test_refused(void **state)
     nm_report_make(&r, &memory, &s, 20, heard + long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
-    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1); /* it was told that there is room again */
+    nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1); /* the report says that there is room again */
     assert_int_equal(r.opportunistic.wait_queue_length, 5);
     assert_false(nm_report_note_refused(&memory, heard + long_enough));
     nm_report_make(&r, &memory, &s, 20, heard + long_enough, 1);
-    nm_report_note_start(&memory); /* likewise */
+    nm_report_note_start(&memory); /* a start has the same effect */
     assert_false(nm_report_note_refused(&memory, heard + 2 * long_enough));
     nm_report_make(&r, &memory, &s, 20, heard + 3 * long_enough - 1, 1);
     assert_int_equal(r.opportunistic.wait_queue_length, 20);
 
-    /* It shortens nothing, and a short time for what was given back doesn't shorten it. */
+    /* A refusal doesn't shorten a longer time, and a shorter time for a container that was given back doesn't
+     * shorten this one. */
     memory = (struct nm_report_memory){.no_room_until_usec = 10 * long_enough};
     assert_false(nm_report_note_refused(&memory, 1000));
     assert_int_equal(memory.no_room_until_usec, 10 * long_enough);
@@ -128,7 +129,7 @@ static void test_refused(void **state)
     assert_int_equal(memory.no_room_until_usec, 1000 + long_enough);
 }
 
-/* The first sample has not come, or never will. */
+/* The first sample is missing. */
 static void test_nothing_known(void **state)
 {
     struct nm_status s = {0};
@@ -172,7 +173,7 @@ static void test_health(void **state)
     assert_true(r.status.health->healthy);
 }
 
-/* What leaves no start a chance isn't kept back. */
+/* A reason that prevents all starts is reported at once. */
 static void test_out(void **state)
 {
     struct nm_status s = some_status();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the web services of a node answer: their words alone, and then of containers on a whole manager. */
+/* Answers of a node's web services: the conversions alone, then those about containers on a whole manager. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* It must be as nmd's own description of its interface has it, and is taken. */
+/* Checks the value against nmd's description of its interface, and drops its reference. */
 static void described(const char *schema, json_t *value, const char *expected)
 {
     json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);
@@ -160,7 +160,7 @@ static void test_containers(void **state)
     nm_yarn_node_set_address(n, "node07", 4711, 8042);
     described("HadoopContainers", nm_yarn_node_show_containers(n, &all), "{\"containers\":{}}");
     start(n, 5, false);
-    start(n, -1, true); /* another node has given it its number */
+    start(n, -1, true); /* another node has chosen its number */
     described("HadoopContainer", container_of(n, &all, NUMBERED_HERE),
               "{\"container\":" CONTAINER(NUMBERED_HERE, "NEW", "-1000", "\"\"", "\"alice\"", "OPPORTUNISTIC",
                                           "[\"" NUMBERED_HERE ".log\"]") "}");
@@ -177,7 +177,7 @@ static void test_containers(void **state)
     assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "container"), "exitCode")), -105);
     assert_true(json_is_null(json_object_get(json_object_get(j, "container"), "diagnostics")));
     described("HadoopContainer", j, NULL);
-    j = nm_yarn_node_show_containers(n, &all); /* who lives comes first, and the other was there before */
+    j = nm_yarn_node_show_containers(n, &all); /* live containers come before ended ones */
     assert_string_equal(json_string_value(json_object_get(
                             json_array_get(json_object_get(json_object_get(j, "containers"), "container"), 0), "id")),
                         NUMBERED_HERE);
@@ -213,7 +213,7 @@ static void test_applications(void **state)
     nm_yarn_node_free(n);
 }
 
-/* More than a list takes: what it leaves out it says. */
+/* A list that exceeds its limit says that entries are missing. */
 static void test_long_list(void **state)
 {
     struct nm_yarn_node *n = fake_launcher_node(*state);
@@ -344,7 +344,7 @@ static int tell_services(struct nm_arena *arena, void *userdata)
     return nm_yarn_node_services(userdata, arena, &services, &n);
 }
 
-/* What is said is whole, or isn't said. */
+/* Without memory an answer is complete or an error. */
 static void test_shown_without(void **state)
 {
     static int (*const shows[])(void *userdata) = {show_containers, show_applications, show_container,
@@ -372,6 +372,6 @@ int main(void)
         TEST(test_shown_without),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the properties come to, and what the node refuses to be part of. */
+/* Values of the properties, and configurations that the node refuses. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static void count_warning(const char *sentence, void *userdata)
     ++*(unsigned *)userdata;
 }
 
-/* With this one property, or none. */
+/* Reads a configuration with this property. */
 static int read_with(const char *name, const char *value, struct nm_yarn_settings **ret, char **ret_message,
                      unsigned *warnings)
 {
@@ -114,7 +114,7 @@ static void test_lists(void **state)
 #define AND(name, value) "</value></property><property><name>yarn.resourcemanager." name "</name><value>" value
 #define HA_IDS(ids) "true" AND("ha.rm-ids", ids)
 
-/* Several ResourceManagers, each with an address of its own or with a name alone. */
+/* Several ResourceManagers, each with its own address or with a name only. */
 static void test_several_rms(void **state)
 {
     static const struct {
@@ -146,7 +146,7 @@ static void test_several_rms(void **state)
     }
 }
 
-/* Where the proxy of application masters goes on to, and what of its settings can't be. */
+/* The addresses to which the proxy of application masters forwards, and invalid settings of the proxy. */
 static void test_proxy(void **state)
 {
     static const char *const on = "yarn.nodemanager.amrmproxy.enabled";
@@ -273,7 +273,7 @@ static void test_rules(void **state)
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "0710", 0, 0},
         {"yarn.nodemanager.default-container-executor.log-dirs.permissions", "755", 0, 1},
         {"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer", 0, 0},
-        {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* to Hadoop that is the default, of true and false alone */
+        {"yarn.nodemanager.recovery.enabled", "", 0, 0}, /* Hadoop uses the default then */
         {"dfs.client.https.need-auth", "true", 0, 0}, /* dfs.http.policy is HTTP_ONLY */
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle", 0, 0},
         {"yarn.nodemanager.aux-services", "mapreduce_shuffle, spark_shuffle", -EOPNOTSUPP, 0},
@@ -311,7 +311,8 @@ static void test_rules(void **state)
     }
 }
 
-/* What promises security and isn't there, with what lifts the refusal. */
+/* Properties that promise a protection which nmd lacks are refused. The last column is the setting that lifts the
+ * refusal. */
 static void test_security(void **state)
 {
     static const struct {
@@ -353,7 +354,7 @@ static void test_security(void **state)
         {"security.containermanagement.protocol.acl", "alice staff", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl.blocked", "bob", "hadoop.security.authorization=false"},
         {"security.service.authorization.default.acl", "alice", "hadoop.security.authorization=false"},
-        /* blank: nobody may call */
+        /* A blank list allows no callers. */
         {"security.containermanagement.protocol.acl", " ", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", "", "hadoop.security.authorization=false"},
         {"security.containermanagement.protocol.acl", " , ", "hadoop.security.authorization=false"},
@@ -369,7 +370,7 @@ static void test_security(void **state)
         unsigned warnings;
         char value[500], *message;
 
-        /* all that it needs to count is there */
+        /* Adds the settings without which the property would have no effect. */
         (void)snprintf(value, sizeof value, "%s</value></property><property><name>%s</name><value>%s", cases[i].value,
                        strncmp(lifts, "hadoop.security.auth", 20) == 0 ? "hadoop.security.authorization"
                                                                        : "yarn.nodemanager.aux-services",
@@ -384,12 +385,12 @@ static void test_security(void **state)
                        cases[i].value, (int)(equals - lifts), lifts, equals + 1);
         if (read_with(cases[i].name, value, &s, &message, &warnings) != 0)
             fail_msg("%s with %s: %s", cases[i].name, lifts, message);
-        assert_int_equal(warnings, strstr(lifts, "HTTPS_ONLY") ? 1 : 0); /* whose certificates are good is warned of */
+        assert_int_equal(warnings, strstr(lifts, "HTTPS_ONLY") ? 1 : 0); /* a warning about certificates */
         nm_yarn_settings_free(s);
     }
 }
 
-/* All that is wrong at once, and once; what is only made of it isn't told. */
+/* All errors are reported at once, each of them once. Errors that only follow from others are not reported. */
 static void test_all_refusals(void **state)
 {
     static const char *const parts[] = {
@@ -428,7 +429,7 @@ static void test_all_refusals(void **state)
     free(message);
 }
 
-/* Of whatever folder of YARN's, release, and ResourceManager. */
+/* Known names of all parts of YARN, whatever the release and the ResourceManager. */
 static void test_names(void **state)
 {
     static const char *const known[] = {
@@ -487,7 +488,7 @@ static void assert_same_defaults(const struct nm_yarn_settings *a, const struct 
     }
 }
 
-/* None of Hadoop's is forgotten, and files that say its defaults ask for nothing. */
+/* All of Hadoop's properties are known, and files with Hadoop's default values cause neither errors nor warnings. */
 static void test_all_of_hadoops(void **state)
 {
     struct nm_yarn_settings *as_it_comes;
@@ -505,22 +506,22 @@ static void test_all_of_hadoops(void **state)
         (void)snprintf(name, sizeof name, "yarn.nodemanager.%s", yarn_default[i].name);
         if (nm_yarn_rules_fate(name) == NM_YARN_UNKNOWN)
             fail_msg("%s: neither obeyed nor refused nor without effect", name);
-        if (!*yarn_default[i].value) /* not set, as Hadoop takes it */
+        if (!*yarn_default[i].value) /* Hadoop treats an empty value as not set */
             continue;
         if (read_with(name, yarn_default[i].value, &s, &message, &warnings) != 0 || warnings != 0)
             fail_msg("%s = %s: %s", name, yarn_default[i].value, message ?: "a warning");
-        /* and so nmd's own keys are what they are without the file */
+        /* The defaults of nmd's own keys are the same as without the property. */
         assert_same_defaults(s, as_it_comes);
         nm_yarn_settings_free(s);
     }
     nm_yarn_settings_free(as_it_comes);
 }
 
-/* A property that is obeyed has Hadoop's own default, but where properties.c says why not. */
+/* The default of each property is Hadoop's own, with exceptions that properties.c explains. */
 static void test_hadoops_defaults(void **state)
 {
     static const char *const others[] = {
-        /* not set there: in the place of another one */
+        /* These are not set and have another property's value. */
         "resourcemanager.connect.retry-interval.ms",
         "disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"};
 
@@ -562,7 +563,7 @@ static void test_nmds_own_keys(void **state)
     char *message;
 
     (void)state;
-    /* what Hadoop's own defaults say of them */
+    /* The values that Hadoop's own defaults imply. */
     assert_int_equal(read_with("some.other", "x", &s, &message, &warnings), 0);
     assert_default(s, "node", "vcores", "8");
     assert_default(s, "preemption", "pause", "no");
@@ -579,7 +580,7 @@ static void test_nmds_own_keys(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* These, section, name and value, are from the file, and no others. */
+/* Expects that exactly these entries (section, name, value) come from the file. */
 static void assert_defaults(const char *name, const char *value, const char *const expected[][3], size_t n)
 {
     struct nm_yarn_settings *s;
@@ -643,7 +644,7 @@ static void test_policies(void **state)
     assert_defaults("nmd.queue", "x", NULL, 0);
 }
 
-/* With a script of the cluster's come the cluster's times for it, also where those are Hadoop's defaults. */
+/* A health script of the cluster is used with the cluster's times, also if these are Hadoop's defaults. */
 static void test_health_script(void **state)
 {
     static const char *const expected[][3] = {{"script", "/usr/bin/check", "site.xml"},
@@ -666,7 +667,7 @@ static void test_health_script(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* Both names of one key: nmd's own comes last, which is the one that counts. */
+/* If a key has both names, nmd's own name takes precedence. */
 static void test_own_name_wins(void **state)
 {
     const struct nm_config_default *last;
@@ -724,7 +725,7 @@ static void test_bad_thresholds(void **state)
     }
 }
 
-/* What people are shown, and that the tables are whole: each default is a value. */
+/* The settings that people are shown. Also checks that each default in the tables is valid. */
 static void test_json(void **state)
 {
     struct nm_yarn_settings *s;
@@ -751,7 +752,7 @@ static void test_json(void **state)
     nm_yarn_settings_free(s);
 }
 
-/* What is called as somebody likes, and comes behind the rest. */
+/* Properties with variable names follow the others. */
 static void test_variables(void **state)
 {
     struct nm_yarn_settings *s;

@@ -23,8 +23,8 @@ static bool is_there(const char *path)
     return access(in_root(path), F_OK) == 0;
 }
 
-/* Nothing listens at the ports of the ResourceManager and of the name node, on loopback. /data/old belonged to Hadoop's
- * NodeManager. */
+/* Makes the host's root. No process listens at the ports of the ResourceManager and of the name node, on loopback.
+ * /data/old belonged to Hadoop's NodeManager. */
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"/etc", "/etc/nmd", "/etc/hadoop", "/etc/hadoop/conf", "/etc/systemd",
@@ -140,7 +140,7 @@ static void test_there_and_back(void **state)
     assert_int_equal(st.st_mode & 07777, 0644);
     free(after_dry);
     after_dry = picture();
-    assert_run(nm_yarn_setup, false, 0, &again); /* changes nothing more */
+    assert_run(nm_yarn_setup, false, 0, &again); /* a second run changes nothing */
     after = picture();
     assert_string_equal(after_dry, after);
     assert_says(again, "keep    " UNIT);
@@ -170,7 +170,7 @@ static void test_there_and_back(void **state)
     free(again);
 }
 
-/* With another Java a file of ours is replaced. After somebody has changed it, it stays. */
+/* With another Java a file from an earlier setup is replaced. A file that was changed since is left alone. */
 static void test_changes(void **state)
 {
     char *said = NULL;
@@ -200,7 +200,7 @@ static void test_changes(void **state)
     assert_says(said, "leave   /var/lib/nmd: it isn't empty (yarn-setup)");
     free(said);
 
-    assert_int_equal(unlink(in_root(UNIT)), 0); /* what stays is in the list, so that it can be taken back later */
+    assert_int_equal(unlink(in_root(UNIT)), 0); /* the list still has this file, so that a later undo removes it */
     assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
     assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);
@@ -211,7 +211,7 @@ static void test_changes(void **state)
     free(said);
 }
 
-/* A setup was interrupted while it wrote its files. */
+/* A setup that was interrupted while it wrote its files can be undone. */
 static void test_interrupted(void **state)
 {
     char *said = NULL, *before = picture(), *after;
@@ -231,7 +231,7 @@ static void test_interrupted(void **state)
     free(after);
 }
 
-/* Only root can give a directory to others, so that only then what is in it stays with somebody else. */
+/* Only root can change the owner of a directory, and only then can its contents keep another owner. */
 static void test_contents_that_stay(void **state)
 {
     char *said = NULL;
@@ -256,7 +256,7 @@ static void test_contents_that_stay(void **state)
     free(said);
 }
 
-/* Nothing is written through a link, wherever that leads. */
+/* The setup doesn't write through a link, whatever its target. */
 static void test_links(void **state)
 {
     char *said = NULL;
@@ -278,7 +278,7 @@ static void test_links(void **state)
     assert_true(is_there("/elsewhere/file"));
 }
 
-/* Makes one line of each sentence. */
+/* Joins the lines of each sentence. */
 static void unwrap(char *said)
 {
     for (char *p = said; (p = strstr(p, "\n    "));) {
@@ -287,7 +287,7 @@ static void unwrap(char *said)
     }
 }
 
-/* Where a directory above is at fault, the advice is about that. */
+/* If a directory above is writable for others, the advice names that directory. */
 static void test_weak(void **state)
 {
     char *said = NULL;
@@ -304,7 +304,7 @@ static void test_weak(void **state)
     assert_says(said, UNIT " is left as it is, since others than root can change /etc/systemd/system, ");
     assert_says(said, "Give /etc/systemd/system to root and run this again.\n");
     free(said);
-    assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* that helps */
+    assert_int_equal(chmod(in_root("/data/new"), 0755), 0); /* both directories are repaired */
     assert_int_equal(chmod(in_root("/etc/systemd/system"), 0755), 0);
     assert_run(nm_yarn_setup, false, 0, NULL);
     assert_true(is_there("/data/new/local") && is_there(UNIT));
@@ -369,7 +369,7 @@ static void assert_java(const char *script, const char *other_script, const char
     free(said);
 }
 
-/* A script that means another Java than the one that is found isn't passed over in silence. */
+/* A script with another JAVA_HOME than the one in use is reported. */
 static void test_java(void **state)
 {
     struct nm_yarn_setup_params p = params(true);
@@ -396,7 +396,7 @@ static void test_java(void **state)
     free(said);
 
     put("/etc/hadoop/conf/hadoop-env.sh", "JAVA_HOME=/opt/no\n");
-    p.java_home = "/opt/java"; /* the administrator has decided */
+    p.java_home = "/opt/java"; /* an explicit option takes precedence */
     out = open_memstream(&said, &size);
     assert_int_equal(nm_yarn_setup(&p, out, &message), 0);
     fclose(out);
@@ -425,7 +425,7 @@ static void test_commands(void **state)
     assert_says(said, words);
     free(said);
 
-    (void)snprintf(link, sizeof link, "%s it's", root); /* a shell can read it */
+    (void)snprintf(link, sizeof link, "%s it's", root); /* a name that a shell must quote */
     assert_int_equal(rename(root, link), 0);
     p.root = link;
     out = open_memstream(&said, &size);
@@ -535,7 +535,7 @@ static void put_site(const char *local_dirs)
     put("/etc/hadoop/conf/yarn-site.xml", text);
 }
 
-/* Each part of what a setup writes is missed, one at a time. */
+/* The check reports each missing part of a setup, one at a time. */
 static void test_check(void **state)
 {
     static const char *const parts[] = {"nmd.service", "JAVA_HOME", "HADOOP", "the directory "};
@@ -580,7 +580,7 @@ static int try_check(void *userdata)
 
 /* ---- what fails ----------------------------------------------------------------------------- */
 
-/* A setup can be undone whatever fails and wherever it stops. */
+/* Whatever fails and wherever a setup stops, it can be undone. */
 static void try_once(void *userdata)
 {
     char *said = NULL, *message = NULL, *after;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The facts for a setup: scripts and drop-ins that are read, and hosts that are asked, all of them on loopback. */
+/* The facts for a setup: scripts and drop-ins, and connections to hosts, all of them on loopback. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -219,7 +219,7 @@ static unsigned be_silent(const char *address, int fds[4])
 
 #define N_SILENT 5
 
-/* All hosts are asked at once, and meanwhile there is something to read. */
+/* All hosts are tried at the same time, and the progress is printed meanwhile. */
 static void test_silent_hosts(void **state)
 {
     const char *addresses[N_SILENT + 1][2] = {}, *both[] = {"127.0.0.9", "127.0.0.1"};
@@ -235,7 +235,7 @@ static void test_silent_hosts(void **state)
         hosts[i] = (struct nm_setup_host){.name = "silent", .port = be_silent("127.0.0.1", fds[i]),
                                           .addresses = addresses[i], .n_addresses = 1};
     }
-    hosts[N_SILENT].name = "open"; /* at its second address; nothing listens at the first one */
+    hosts[N_SILENT].name = "open"; /* at its second address; the first one refuses */
     hosts[N_SILENT].addresses = both;
     hosts[N_SILENT].n_addresses = 2;
     for (int i = 1; i < 4; i++)

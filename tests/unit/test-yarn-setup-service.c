@@ -89,7 +89,8 @@ static void test_without_systemd(void **state)
                 "runs:\n  kill 4711\nAfter it, ");
 }
 
-/* A host that doesn't run has no /run/systemd/system yet. Its init says what it will have. */
+/* The root of a host that isn't running has no /run/systemd/system. The target of /sbin/init shows whether the host
+ * will use systemd. */
 static void test_host_at_rest(void **state)
 {
     static const char *const ways[][2] = {{"/usr/lib/systemd/systemd", "/sbin/init"}, {"usr/sbin", "/sbin"}};
@@ -107,7 +108,7 @@ static void test_host_at_rest(void **state)
     make_dir("/run/systemd/system", 0755);
     assert_next(nm_yarn_setup, 4711, "systemctl restart nmd.service");
     assert_int_equal(rmdir(in_root("/run/systemd/system")), 0);
-    assert_next(nm_yarn_setup, 4711, BY_HAND); /* it does run, in a container for instance */
+    assert_next(nm_yarn_setup, 4711, BY_HAND); /* nmd runs without systemd, for instance in a container */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The plans of a setup and of its undo, from facts that are made up: nothing of the host is examined. */
+/* The plans of a setup and of its undo, from invented facts: the host isn't examined. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ static void test_new_host(void **state)
     assert_string_equal(w.plan.steps[1].path, "/data/1");
     for (size_t i = 0; i < w.plan.n_steps; i++)
         assert_int_equal(w.plan.steps[i].act, NM_SETUP_MAKE);
-    assert_string_equal(w.plan.steps[6].path, CONFIG); /* the last: only then is nmd a node */
+    assert_string_equal(w.plan.steps[6].path, CONFIG); /* the last one, since it turns nmd into a node */
     w.dirs[1] = (struct nm_setup_spot){.path = "/tmp/local", .missing = (const char **)(uintptr_t)no_tmp,
                                        .n_missing = 1};
     plan(&w);
@@ -146,7 +146,7 @@ static void note(struct world *w, struct nm_setup_entry *entries, size_t n)
     w->facts.manifest = (struct nm_setup_manifest){.conf_dir = "/etc/hadoop/conf", .entries = entries, .n = n};
 }
 
-/* A right file is kept, an older one of ours is replaced, and one of somebody else stays. */
+/* A correct file is kept, one from an earlier setup is replaced, and a foreign one is left alone. */
 static void test_files_that_are_there(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_WROTE_FILE, .path = UNIT};
@@ -207,7 +207,8 @@ static void test_directories_that_are_there(void **state)
     world_done(&w);
 }
 
-/* What the plan mends is no obstacle to what comes after it, in whatever order the cluster's files have them. */
+/* A directory that the plan repairs is no obstacle for directories below it, whatever their order in the cluster's
+ * files. */
 static void test_directories_below_others(void **state)
 {
     const char *const way[] = {"/data/1"}, *const other_way[] = {"/data/1", "/data/1/x"};
@@ -231,7 +232,7 @@ static void test_directories_below_others(void **state)
     assert_left(&w, "/data/1/logs", "others than root can change /data/1/x, which is above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1/x");
     assert_null(step_of(&w, "/data/1/own")->weak);
-    w.dirs[2].is_usable = true; /* nothing is mended */
+    w.dirs[2].is_usable = true; /* the plan repairs nothing */
     plan(&w);
     assert_left(&w, "/data/1/logs", "others than root can change /data/1 and /data/1/x, which are above");
     assert_string_equal(step_of(&w, "/data/1/logs")->weak, "/data/1 and /data/1/x");
@@ -375,7 +376,7 @@ static void test_manifest(void **state)
     assert_int_equal(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/d")->mode, 02775);
     assert_null(nm_setup_manifest_find(&read, NM_SETUP_CHANGED_DIR, "/a"));
     free(again);
-    m.conf_dir = "/c//./"; /* it is only shown */
+    m.conf_dir = "/c//./"; /* this path is only printed */
     free(text);
     assert_int_equal(nm_setup_manifest_print(&m, &text), 0);
     assert_int_equal(nm_setup_manifest_parse(&a, text, strlen(text), &read, NULL), 0);
@@ -399,7 +400,8 @@ static void test_manifest(void **state)
     nm_arena_done(&a);
 }
 
-/* While a file is being replaced both texts are ours. The first owner and mode of a directory are kept. */
+/* While a file is being replaced, the list has the checksums of both texts. The first owner and mode of a directory
+ * are kept. */
 static void test_what_is_noted(void **state)
 {
     struct nm_setup_entry before[] = {
@@ -429,7 +431,7 @@ static void test_what_is_noted(void **state)
     world_done(&w);
 }
 
-/* What was made, and removed and made by somebody else since, isn't ours any more. */
+/* A listed directory or file that was removed and made again by another program no longer belongs to the setup. */
 static void test_what_is_somebody_elses_by_now(void **state)
 {
     struct nm_setup_entry before[] = {
@@ -450,10 +452,10 @@ static void test_what_is_somebody_elses_by_now(void **state)
         assert_int_equal(nm_setup_plan_note(&w.wish, &w.facts.manifest, &w.plan, done, &w.arena, &m), 0);
         assert_int_equal(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/yarn")->uid, 55);
         assert_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/yarn"));
-        assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs")); /* it was missing */
+        assert_non_null(nm_setup_manifest_find(&m, NM_SETUP_MADE_DIR, "/data/1/logs")); /* the directory was missing */
         assert_null(nm_setup_manifest_find(&m, NM_SETUP_CHANGED_DIR, "/data/1/logs"));
         assert_false(nm_setup_entry_has(nm_setup_manifest_find(&m, NM_SETUP_WROTE_FILE, UNIT), w.facts.unit.sha256));
-        assert_int_equal(m.n, 5); /* and /usr/local/hadoop/tmp, UNIT, CONFIG */
+        assert_int_equal(m.n, 5); /* also /usr/local/hadoop/tmp, UNIT, CONFIG */
     }
     world_done(&w);
 }
@@ -512,7 +514,7 @@ static void test_undo(void **state)
     assert_int_equal(undone(&u, "/e/conf.d")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
     assert_true(undone(&u, "/e/conf.d") < undone(&u, "/e"));
-    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_STAY); /* it has the list of what stays */
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_STAY); /* it contains the list of what is left */
     assert_non_null(strstr(undone(&u, "/v")->why, "yarn-setup"));
     assert_int_equal(undone(&u, "/l")->act, NM_SETUP_STAY);
     assert_non_null(strstr(undone(&u, "/l")->why, "usercache"));
@@ -521,16 +523,16 @@ static void test_undo(void **state)
     assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_MADE_DIR, "/l"));
     assert_non_null(nm_setup_manifest_find(&u.kept, NM_SETUP_CHANGED_DIR, "/d/2"));
 
-    left[3].spot.sha256 = SUM; /* nothing stays */
+    left[3].spot.sha256 = SUM; /* all entries can be undone */
     left[6].spot.mode = 0755;
     left[8].names[0] = NULL;
     assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
-    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE); /* the manifest goes with it */
+    assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE); /* the manifest is removed as well */
     assert_int_equal(u.kept.n, 0);
     nm_arena_done(&a);
 }
 
-/* What an interrupted setup leaves of a listed file, or of the list, is ours. */
+/* Temporary files of an interrupted setup, for a listed file or for the list itself, are removed. */
 static void test_undo_interrupted(void **state)
 {
     struct nm_setup_entry entries[] = {
@@ -554,13 +556,14 @@ static void test_undo_interrupted(void **state)
     assert_int_equal(undone(&u, "/e/.50.new")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_REMOVE);
     assert_int_equal(undone(&u, "/v")->act, NM_SETUP_REMOVE);
-    left[0].has_new = false; /* a directory of that name, say */
+    left[0].has_new = false; /* for instance a directory of that name */
     assert_int_equal(nm_setup_undo_plan(&m, left, 0, 0, "/v/yarn-setup", &a, &u), 0);
     assert_int_equal(undone(&u, "/e")->act, NM_SETUP_STAY);
     nm_arena_done(&a);
 }
 
-/* A directory is given back, but its contents aren't: they are named, in whatever state an earlier undo has left it. */
+/* The owner of a directory is restored, but not of its contents. The message names these, whatever an earlier undo
+ * has left. */
 static void test_undo_with_contents(void **state)
 {
     struct nm_setup_entry e = {.kind = NM_SETUP_CHANGED_DIR, .path = "/d", .uid = 107, .gid = 110, .mode = 0775};
@@ -585,7 +588,7 @@ static void test_undo_with_contents(void **state)
     names[0] = NULL;
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);
     assert_null(u.steps[0].why);
-    e.uid = 0; /* only its mode was changed */
+    e.uid = 0; /* only the mode was changed */
     left.spot = (struct nm_setup_spot){.kind = NM_SETUP_DIR, .mode = 0755};
     names[0] = "usercache";
     assert_int_equal(nm_setup_undo_plan(&m, &left, 0, 0, "/v", &a, &u), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What nmd keeps for its nm-shuffle: one run of it, with scripts in its place that do what it never should, and the
- * jobs that it is to know, in files that may be damaged.
+ * nmd's side of nm-shuffle: one run of the process, with scripts in its place that misbehave, and the files with its
+ * jobs, which may be damaged.
  */
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@
 #define SECONDS 20
 #define APPLICATION "application_1700000000000_0001"
 
-static int shell_fd; /* the program: the first descriptor of all, which is where its child wants to have it */
+static int shell_fd; /* the program on the lowest free descriptor, where the child needs it */
 
 struct world {
     char root[40], path[PATH_MAX];
@@ -97,7 +97,7 @@ static int tear_down(void **state)
 
 static int try_start(struct world *w, int program_fd, const char *script)
 {
-    const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0: the directory */
+    const char *const argv[] = {"sh", "-c", script, w->root, NULL}; /* $0 is the directory */
     const struct nm_yarn_shuffle_process_params p = {
         .event = w->event, .program_fd = program_fd, .argv = argv, .most_files = 100, .listening = on_listening,
         .refused = on_refused, .ended = on_ended, .userdata = w};
@@ -139,7 +139,7 @@ static void test_nonsense(void **state)
     assert_int_equal(w->n_ended, 0);
 }
 
-/* That may have been what is waited for. */
+/* An invalid first line ends the process, since the line may have been its port. */
 static void test_nonsense_first(void **state)
 {
     struct world *w = *state;
@@ -154,7 +154,7 @@ static void test_nonsense_first(void **state)
     assert_int_equal(w->n_listening, 0);
 }
 
-/* A line of any length, also one that ends with the buffer, takes nothing from the next. */
+/* Lines of any length, also one that ends with the buffer, leave the next line intact. */
 static void test_long_lines(void **state)
 {
     static const unsigned sizes[] = {4000, 4094, 4095, 4096, 9000};
@@ -193,7 +193,7 @@ static void test_ends(void **state)
     assert_true(strlen(w->why) > 300);
 }
 
-/* Outside of the loop, as nmd waits when it begins. */
+/* Waits outside of the event loop, as nmd does when it starts. */
 static void test_wait(void **state)
 {
     struct world *w = *state;
@@ -205,11 +205,11 @@ static void test_wait(void **state)
     start(w, "echo '{\"listening\": 80}'" IDLE);
     nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
     assert_int_equal(w->port, 80);
-    start(w, "echo '{\"listening\": 81}'; exit 1"); /* what it has said counts, also where it is gone by then */
+    start(w, "echo '{\"listening\": 81}'; exit 1"); /* the line counts although the process has ended */
     nm_yarn_shuffle_process_wait(w->process, SECONDS * NM_USEC_PER_SEC);
     assert_int_equal(w->port, 81);
     start(w, "exit 1");
-    nm_yarn_shuffle_process_wait(w->process, UINT32_MAX); /* nobody would wait for so long */
+    nm_yarn_shuffle_process_wait(w->process, UINT32_MAX); /* the wait ends with the process */
     assert_int_equal(w->n_listening, 0);
     nm_yarn_shuffle_process_last(w->process, why, sizeof why);
     assert_string_equal(why, "before");
@@ -227,7 +227,7 @@ static bool has_taken(struct world *w, size_t size)
     return fstatat(w->fd, "taken", &st, 0) == 0 && (size_t)st.st_size >= size;
 }
 
-/* It takes nothing for a while, and then all of it comes, in order. */
+/* A process that reads nothing for a while gets all lines later, in order. */
 static void test_slow(void **state)
 {
     enum { N = 60 };
@@ -251,7 +251,7 @@ static void test_slow(void **state)
     free(text);
 }
 
-/* One that hangs must not take nmd's memory with it. */
+/* A process that hangs must not make nmd buffer without limit. */
 static void test_hangs(void **state)
 {
     const size_t size = NM_MIB;
@@ -273,7 +273,7 @@ static void test_hangs(void **state)
     free(line);
 }
 
-/* What it couldn't be told it would never know: so it ends, and its successor is told. */
+/* If a line can't be buffered, the process is killed, and its successor gets all jobs. */
 static void test_no_memory_to_tell(void **state)
 {
     struct world *w = *state;
@@ -286,7 +286,7 @@ static void test_no_memory_to_tell(void **state)
     assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
 }
 
-/* It runs, and hears nothing: as good as one that hangs. */
+/* A process that has closed its stdin is treated like one that hangs. */
 static void test_deaf(void **state)
 {
     char line[LINE_SIZE + 1] = "";
@@ -296,7 +296,7 @@ static void test_deaf(void **state)
     RUN_UNTIL(w, w->n_listening);
     assert_int_equal(nm_yarn_shuffle_process_tell(w->process, "x"), -EPIPE);
     RUN_UNTIL(w, w->n_ended);
-    /* while it had yet to take something */
+    /* The same, with lines still in the buffer. */
     (void)memset(line, 'x', LINE_SIZE);
     start(w, WAIT_FOR_GO "exec <&-; echo '{\"listening\": 1}'; exec sleep 1000");
     for (int i = 0; i < 40; i++)
@@ -330,7 +330,7 @@ static int begin(void *userdata)
     if (r < 0)
         assert_null(w->process);
     w->process = nm_yarn_shuffle_process_free(w->process);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the child was collected */
     assert_int_equal(errno, ECHILD);
     assert_int_equal(count_descriptors(), descriptors);
     return r;
@@ -355,7 +355,7 @@ static void test_cannot_begin(void **state)
     assert_true(fail_stop());
 }
 
-/* It is a child already, which can't say more than a number. */
+/* After fork() the child can report an error only by its exit status. */
 static void test_cannot_execute(void **state)
 {
     _cleanup_close_ int no_program = open("/", O_PATH | O_CLOEXEC);
@@ -367,9 +367,9 @@ static void test_cannot_execute(void **state)
     for (unsigned n = 1; n <= 5; n++) {
         fail_nth(FAIL_CHILD, n);
         start(w, "exit 0");
-        assert_false(fail_stop()); /* not here */
+        assert_false(fail_stop()); /* the failure happens in the child */
         RUN_UNTIL(w, w->n_ended);
-        if (n != 4 || shell_fd != STDERR_FILENO + 1) /* the program need not go where it is */
+        if (n != 4 || shell_fd != STDERR_FILENO + 1) /* no dup2() if the descriptor is the right one */
             assert_string_equal(w->why, "nm-shuffle ended with status 126");
     }
 }
@@ -434,7 +434,7 @@ static void read_with_failures(void *userdata)
         nm_yarn_shuffle_jobs_done(&jobs);
 }
 
-/* What can't be read this time is there the next time. */
+/* A file that can't be read stays in place and can be read the next time. */
 static void test_cannot_read(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
@@ -471,7 +471,7 @@ static int change(void *userdata)
     return r;
 }
 
-/* The former one stays where the next couldn't be taken: the application's end has to find it. */
+/* If a new key can't be stored, the former job stays, since the end of the application must find it. */
 static void test_changes(void **state)
 {
     struct world *w = *state;
@@ -517,7 +517,7 @@ static void add_with_failures(void *userdata)
     assert_true(TAILQ_EMPTY(&jobs->list));
 }
 
-/* What can't be kept serves until nmd's end. */
+/* A job that can't be saved is served until nmd ends. */
 static void test_full_disk(void **state)
 {
     struct nm_yarn_shuffle_jobs jobs;
@@ -538,7 +538,7 @@ int main(void)
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
     shell_fd = open("/bin/sh", O_PATH | O_CLOEXEC);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yarn/launch/shuffle-service.h with the real nm-shuffle: which jobs that knows shows in what it answers. */
+/* yarn/launch/shuffle-service.h with the real nm-shuffle, whose answers show which jobs it knows. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ struct world {
     char *user;
 };
 
-static char told[400]; /* at last */
+static char told[400]; /* the last message */
 
 static void on_told(int level, const char *sentence)
 {
@@ -127,7 +127,8 @@ static uint16_t port_of(const struct world *w)
     return (uint16_t)(b.data[2] << 8 | b.data[3]);
 }
 
-/* The status of an answer to a request that is signed with the job's key; 0: nobody listens. */
+/* Sends a request that is signed with the job's key. Returns the status of the answer, or 0 if the connection is
+ * refused. */
 static int ask(const struct world *w, const char *key)
 {
     static const char target[] = "/mapOutput?job=job_1700000000000_0001&reduce=0&"
@@ -154,7 +155,7 @@ static int ask(const struct world *w, const char *key)
     (void)sscanf(text, "HTTP/1.1 %d", &status);
     return status;
 }
-/* Of a job that it knows the output is missed; of another there is nothing to be had. */
+/* nm-shuffle answers 500 for a missing output of a known job, and 401 for an unknown job. */
 #define KNOWN 500
 #define UNKNOWN 401
 
@@ -183,7 +184,7 @@ static int add(struct world *w, const char *user, const char *key)
     return add_to(w, APPLICATION, user, key);
 }
 
-/* The one that this process has started; a zombie counts. */
+/* Returns the nm-shuffle that this process has started. A zombie counts as well. */
 static pid_t find_child(void)
 {
     _cleanup_closedir_ DIR *dir = opendir("/proc");
@@ -212,7 +213,7 @@ static void test_jobs(void **state)
     assert_int_equal(ask(w, KEY), UNKNOWN);
     assert_int_equal(add(w, w->user, KEY), 0);
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
-    assert_int_equal(add(w, w->user, KEY), 0); /* each container says it */
+    assert_int_equal(add(w, w->user, KEY), 0); /* each container of the application repeats this */
     assert_int_equal(add(w, w->user, "another"), 0);
     RUN_UNTIL(w, ask(w, "another") == KNOWN);
     nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
@@ -227,14 +228,14 @@ static void test_bad_data(void **state)
     assert_int_equal(nm_yarn_shuffle_add(w->shuffle, "alice", w->user, APPLICATION, nm_bytes_of("no token")), -EBADMSG);
     assert_int_equal(add(w, w->user, ""), -EBADMSG);
     assert_int_equal(add(w, "no-such-user", KEY), -ENOENT);
-    /* what nm-shuffle doesn't take is told, and nothing else comes of it */
+    /* A refusal by nm-shuffle is reported and has no other consequence. */
     assert_int_equal(add_to(w, "application_x", w->user, KEY), 0);
     RUN_UNTIL(w, strstr(told, "nm-shuffle refuses: job: 'job_x' is none"));
     assert_int_equal(add(w, w->user, KEY), 0);
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
 }
 
-/* It dies, and so does nmd: what is known stays, and the port. */
+/* After the death of nm-shuffle, and of nmd, the jobs and the port are the same. */
 static void test_ends(void **state)
 {
     struct world *w = *state;
@@ -295,7 +296,7 @@ static void write_port(const struct world *w, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-/* The port that was noted is a wish: it listens whatever is in that file. */
+/* An invalid saved port is ignored: nm-shuffle listens at another one. */
 static void test_damaged_port(void **state)
 {
     static const char *const bad[] = {"", "x\n", "70000\n", "-1\n", "99999999999999999999\n", "0\n"};
@@ -309,7 +310,7 @@ static void test_damaged_port(void **state)
     }
 }
 
-/* While nmd was away another took the port. */
+/* Another process has taken the port while nmd was stopped. */
 static void test_port_is_lost(void **state)
 {
     struct world *w = *state;
@@ -364,7 +365,7 @@ static void start_with_failures(void *userdata)
     fail_resume(kinds);
 }
 
-/* It is there in whole or not at all, and another time all that was known still is. */
+/* A start succeeds completely or fails, and a later start knows all jobs. */
 static void test_start_failures(void **state)
 {
     struct world *w = *state;
@@ -386,19 +387,19 @@ static void add_with_failures(void *userdata)
 
     if (r < 0) {
         assert_int_equal(r, -ENOMEM);
-        assert_int_equal(add(w, w->user, KEY), 0); /* by the next container */
+        assert_int_equal(add(w, w->user, KEY), 0); /* as for the next container */
     }
     RUN_UNTIL(w, ask(w, KEY) == KNOWN);
     fail_resume(kinds);
     nm_yarn_shuffle_end_application(w->shuffle, APPLICATION);
     kinds = fail_pause();
     RUN_UNTIL(w, ask(w, KEY) == UNKNOWN);
-    w->shuffle = nm_yarn_shuffle_free(w->shuffle); /* one that has ended often waits for longer */
+    w->shuffle = nm_yarn_shuffle_free(w->shuffle); /* a new object, since restarts are delayed after several ends */
     start(w);
     fail_resume(kinds);
 }
 
-/* However much it takes: what was taken is served, and what has ended isn't. */
+/* Whatever fails, accepted jobs are served and ended ones aren't. */
 static void test_job_failures(void **state)
 {
     struct world *w = *state;
@@ -407,7 +408,7 @@ static void test_job_failures(void **state)
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, add_with_failures, w) > 2);
 }
 
-/* It is tried again until it starts; jobs wait for it. */
+/* The start is repeated until it succeeds. Jobs are added then. */
 static void test_restart_failures(void **state)
 {
     struct world *w = *state;
@@ -445,6 +446,6 @@ int main(void)
     };
 
     (void)signal(SIGPIPE, SIG_IGN); /* as in nmd */
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

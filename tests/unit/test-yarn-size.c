@@ -47,7 +47,7 @@ static void leave(struct tracker_world *w)
 
     w->goodbyes = 0;
     assert_true(nm_yarn_leave(w->yarn, count, &done));
-    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* it is signing off already */
+    assert_true(nm_yarn_leave(w->yarn, count, &done)); /* a second request waits for the same end */
     while (done == 0) {
         assert_true(nm_now_usec() < deadline);
         assert_true(sd_event_run(w->node->event, 100 * NM_USEC_PER_MSEC) >= 0);
@@ -72,7 +72,7 @@ static void test_size(void **state)
     tracker_run_beats(w, 2);
     assert_int_equal(offered_mib(w), 600);
     w->memory_mib = 0;
-    w->yarn = nm_yarn_free(w->yarn); /* without a word, as by SIGKILL */
+    w->yarn = nm_yarn_free(w->yarn); /* without signing off, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
     registrations = w->registrations;
     tracker_join(w);
@@ -130,7 +130,7 @@ static void test_size_of_nothing_is_kept(void **state)
     w->order = tracker_order_nothing;
     tracker_run_until(w, counts_on_nothing);
     w->order = NULL;
-    w->yarn = nm_yarn_free(w->yarn); /* without a word, as by SIGKILL */
+    w->yarn = nm_yarn_free(w->yarn); /* without signing off, as after SIGKILL */
     nm_manager_set_size(w->node->m, 0, 0);
     tracker_join(w);
     assert_int_equal(offered_mib(w), 1);
@@ -142,7 +142,7 @@ static void test_leaves(void **state)
     unsigned done = 0;
 
     tracker_join(w);
-    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the ResourceManager doesn't know it yet */
+    assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node isn't registered yet */
     tracker_run_beats(w, 1);
     w->settings->recovery = w->settings->supervised = true;
     assert_false(nm_yarn_leave(w->yarn, count, &done)); /* the node will come back */
@@ -150,7 +150,7 @@ static void test_leaves(void **state)
     leave(w);
     assert_true(has_said_goodbye(w));
 
-    tracker_join(w); /* it is gone in the very moment: nobody waits for long */
+    tracker_join(w); /* the ResourceManager stops answering: the wait is short */
     tracker_run_beats(w, 1);
     w->holds = true;
     leave(w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a node does after each answer of its ResourceManager's, and after none. */
+/* The next step of a node after each answer of its ResourceManager, and after a missing answer. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void make_key(Yarn__MasterKey *k, int32_t id)
     k->key = (ProtobufCBinaryData){sizeof key_bytes, key_bytes};
 }
 
-/* What a ResourceManager says when all is well. */
+/* Makes the answers of a ResourceManager in good order. */
 static void make_answers(struct answers *a)
 {
     a->registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT;
@@ -61,7 +61,7 @@ static void assert_step(struct nm_yarn_step step, enum nm_yarn_due task, uint64_
     assert_int_equal(step.reconnect, reconnect);
 }
 
-/* Registered, with n heartbeats answered. */
+/* Begins with a registration and n answered heartbeats. */
 static void begin(struct nm_yarn_state *s, struct answers *a, int32_t n)
 {
     make_answers(a);
@@ -95,7 +95,8 @@ static void test_all_well(void **state)
     assert_int_equal(s.response_id, 0);
 }
 
-/* The next key becomes the current one, and is told again until it is in use; after two rolls the first is gone. */
+/* The next key becomes the current one. The ResourceManager repeats it until it is in use. After two rolls the first
+ * key is gone. */
 static void test_key_rolls(void **state)
 {
     struct nm_yarn_state s;
@@ -113,7 +114,7 @@ static void test_key_rolls(void **state)
         assert_int_equal(s.container_keys.previous.id, -7 + (i + 1) / 2 - 1);
     }
     assert_int_equal(s.nm_keys.current.id, 9);
-    next.key.len = NM_YARN_KEY_MAX + 1; /* none that fits: as if it had not come */
+    next.key.len = NM_YARN_KEY_MAX + 1; /* a key that is too large is ignored */
     next.id = 100;
     a.beat.response_id = 5;
     (void)nm_yarn_state_answered(&s, &a.beat, 0);
@@ -142,7 +143,7 @@ static void test_lists(void **state)
     assert_int_equal(s.vcores, 3);
     assert_int_equal(s.queue_max_length, 5);
     assert_int_equal(s.token_sequence, 42);
-    a.beat.resource = NULL; /* said once, and holds; the limit is gone with the registration that it came with */
+    a.beat.resource = NULL; /* the size stays until it changes; the limit ends with the registration */
     a.beat.queuing_limit = NULL;
     a.beat.response_id = 2;
     (void)nm_yarn_state_answered(&s, &a.beat, 0);
@@ -154,7 +155,7 @@ static void test_lists(void **state)
     assert_int_equal(s.token_sequence, 0);
 }
 
-/* An interval is obeyed within reason. */
+/* An interval is limited to a reasonable range. */
 static void test_interval(void **state)
 {
     static const struct {
@@ -173,7 +174,8 @@ static void test_interval(void **state)
     }
 }
 
-/* What had no answer is sent again, with the same number and on a new connection, ever later and never never. */
+/* A request without an answer is repeated with the same number over a new connection. The delays increase, and the
+ * attempts never stop. */
 static void test_lost_answers(void **state)
 {
     uint64_t after[] = {1, 2, 4, 8, 16, 30, 30, 30};
@@ -188,7 +190,7 @@ static void test_lost_answers(void **state)
         assert_int_equal(s.retries, i + 1);
         assert_string_equal(s.trouble, "Connection timed out");
     }
-    a.beat.response_id = 8; /* which is also what it says to a duplicate */
+    a.beat.response_id = 8; /* the same number as in the answer to a duplicate */
     assert_step(nm_yarn_state_answered(&s, &a.beat, 0), NM_YARN_BEAT, 500 * NM_USEC_PER_MSEC, false);
     assert_int_equal(s.failures, 0);
     assert_int_equal(s.retries, 0);
@@ -205,15 +207,16 @@ static void test_no_rm_at_all(void **state)
     nm_yarn_state_init(&s, 100 * NM_USEC_PER_MSEC);
     for (unsigned i = 0; i < 50; i++)
         assert_step(nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 0), NM_YARN_REGISTER, 100 * NM_USEC_PER_MSEC, true);
-    step = nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023); /* not all at the same moment */
+    step = nm_yarn_state_failed(&s, -ECONNREFUSED, NULL, 1023); /* a random delay spreads the retries */
     assert_in_range(step.after_usec, 75000, 76000);
     nm_exception_set(&why, 0, "java.lang.Whatever", "what");
     step = nm_yarn_state_failed(&s, -EREMOTEIO, &why, 0);
-    assert_int_equal(step.reconnect, false); /* it was the call that was refused, not the connection */
+    assert_int_equal(step.reconnect, false); /* the call was refused, but the connection works */
     assert_string_equal(s.trouble, "java.lang.Whatever: what");
 }
 
-/* At once, with nothing of the old number; from the second time on it is taken for one that always says so. */
+/* A resync is done at once and resets the number. From the second one in sequence on it is delayed, since the
+ * ResourceManager may repeat it for ever. */
 static void test_resync(void **state)
 {
     struct nm_yarn_state s;
@@ -271,14 +274,14 @@ static void test_shutdown(void **state)
     assert_int_equal(s.rm_identifier, 0);
     assert_string_equal(s.trouble, "the ResourceManager shut this node out: Disallowed NodeManager");
     nm_yarn_state_init(&s, RETRY_MAX);
-    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such a one has no keys */
+    a.registered = (Yarn__RegisterResponse)YARN__REGISTER_RESPONSE__INIT; /* such an answer has no keys */
     a.registered.has_action = 1;
     a.registered.action = YARN__ACTION__SHUTDOWN;
     assert_step(nm_yarn_state_registered(&s, &a.registered, 0), NM_YARN_REST, 0, false);
     assert_int_equal(s.phase, NM_YARN_STOPPED);
 }
 
-/* Messages that are ones, and say nothing that could be gone by. */
+/* Valid messages whose contents are unusable. */
 static void test_nonsense(void **state)
 {
     struct nm_yarn_state s;
@@ -303,7 +306,7 @@ static void test_nonsense(void **state)
     assert_int_equal(s.response_id, 7);
 }
 
-/* Another size is told by registering again, and what the ResourceManager wanted it to be is over. */
+/* A changed size is reported by a new registration, which also drops the size that the ResourceManager has set. */
 static void test_resized(void **state)
 {
     struct nm_yarn_state s;

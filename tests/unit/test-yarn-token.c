@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which tokens are good, and for what: keys, and each reason to refuse one. */
+/* Valid tokens and their use: keys, and each reason to refuse a token. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void tear_down(struct world *w)
     nm_yarn_keyring_free(w->keyring);
 }
 
-/* The next key, as a heartbeat brings it. */
+/* Makes the next key the current one, as a heartbeat does. */
 static void roll(struct nm_yarn_keys *keys, uint8_t first)
 {
     keys->previous = keys->current;
@@ -77,14 +77,14 @@ static void test_keys(void **state)
     roll(&w.state.container_keys, 30);
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_null(nm_yarn_keyring_for_container(w.keyring, &t.token));
-    w.state.nm_keys.current.size = 0; /* none is there: not even of the same number */
+    w.state.nm_keys.current.size = 0; /* the key is missing, although the id is the same */
     t.nm.key_id = w.state.nm_keys.current.id;
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
     assert_true(nm_yarn_keyring_is_empty(w.keyring));
     tear_down(&w);
 }
 
-/* An attempt's key stays good when it has started something, its own alone, until its application is over. */
+/* The key of an attempt that has started a container stays valid for this attempt until the end of its application. */
 static void test_remembered(void **state)
 {
     struct nm_yarn_application_id application;
@@ -99,12 +99,12 @@ static void test_remembered(void **state)
     for (uint8_t i = 0; i < 3; i++) {
         roll(&w.state.nm_keys, (uint8_t)(60 + i));
         assert_true(has_attempt_key(&w, &t, 50));
-        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0); /* it goes on with it */
+        assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0); /* the attempt keeps using the key */
     }
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &other.nm));
-    t.nm.key_id = 1234; /* of no key that was ever there */
+    t.nm.key_id = 1234; /* a key that never existed */
     assert_null(nm_yarn_keyring_for_attempt(w.keyring, &t.nm));
-    t.nm.key_id = w.state.nm_keys.current.id; /* it got a new token */
+    t.nm.key_id = w.state.nm_keys.current.id; /* the attempt has a new token */
     assert_int_equal(nm_yarn_keyring_remember(w.keyring, &t.nm), 0);
     roll(&w.state.nm_keys, 70);
     roll(&w.state.nm_keys, 80);
@@ -343,12 +343,12 @@ static void test_container_tokens(void **state)
     }
     w.gate.rm_identifier = 0;
     tokens_make(&t, 1, 1, 2, LATER);
-    t.token.rm_identifier = 0; /* as if it were the one that there isn't */
+    t.token.rm_identifier = 0; /* the same number as that of no ResourceManager */
     assert_int_equal(check_start(&w, &t, &caller), NM_YARN_TOKEN_E_REFUSED);
     tear_down(&w);
 }
 
-/* Each bit of a token counts: of the identifier, of the password, and its kind. */
+/* A change of any bit of a token is detected: in the identifier, in the password and in the kind. */
 static void test_forged(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *token;

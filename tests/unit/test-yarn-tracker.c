@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A whole node and its ResourceManager: what either of them may get to hear. What keeps a node from being one is in
- * test-yarn-check.c. */
+/* A whole node and its ResourceManager: the messages between them. test-yarn-check.c tests what prevents a node from
+ * starting. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void test_shuffles_share(void **state)
     tracker_run_until(w, has_helper);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)tracker_helper(w)), 0);
     nm_fake_fail_next(w->node->m->backend, NM_FAKE_PLACE_HELPER, -EACCES);
-    /* the next nm-shuffle can't be placed in a cgroup */
+    /* The next nm-shuffle can't be placed in a cgroup. */
     assert_int_equal(kill(tracker_helper(w), SIGKILL), 0);
     tracker_run_until(w, helper_is_refused);
     assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
@@ -98,10 +98,10 @@ static void test_life(void **state)
     assert_int_equal(tracker_told.level, LOG_INFO);
     assert_told("is registered with the ResourceManager at 127.0.0.1:");
 
-    w->action = YARN__ACTION__RESYNC; /* it was started anew */
+    w->action = YARN__ACTION__RESYNC; /* the ResourceManager was restarted */
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
-    w->old_number = true; /* its answer is to another one */
+    w->old_number = true; /* the answer has the number of another heartbeat */
     tracker_run_until(w, is_unreachable);
     w->old_number = false;
     tracker_run_beats(w, 1);
@@ -114,7 +114,7 @@ static void test_life(void **state)
     assert_false(nm_yarn_leave(w->yarn, NULL, NULL));
 }
 
-/* It isn't there when the node begins, goes and comes again: the log hears of that once. */
+/* The ResourceManager is unavailable at the start of the node, and again later: each change is logged once. */
 static void test_comes_and_goes(void **state)
 {
     struct tracker_world *w = *state;
@@ -136,7 +136,7 @@ static void test_comes_and_goes(void **state)
     assert_true(tracker_shown(w).failures >= 2);
 }
 
-/* Answers that are none, and refusals: it asks again until there is a good one. */
+/* After invalid answers and refusals the node repeats its requests until a valid answer arrives. */
 static void test_answers_that_are_none(void **state)
 {
     struct tracker_world *w = *state;
@@ -158,7 +158,7 @@ static void test_answers_that_are_none(void **state)
     tracker_run_beats(w, 1);
 }
 
-/* It answers no more, but holds the connection: that is given up, and the next call goes over a new one. */
+/* The ResourceManager stops answering without closing the connection: the node gives it up and uses a new one. */
 static void test_silence(void **state)
 {
     struct tracker_world *w = *state;
@@ -177,7 +177,7 @@ static bool has_registered(const struct tracker_world *w)
     return w->registrations > 0 && !w->refuses && tracker_is_running(w);
 }
 
-/* Of two the first one isn't active, or isn't there: the other one is asked. */
+/* If the first of two ResourceManagers is in standby or unreachable, the node uses the other one. */
 static void test_several(void **state)
 {
     static const char *const first[] = {"127.0.0.1:1", "a..b:1"};
@@ -196,7 +196,7 @@ static void test_several(void **state)
         tracker_configure(w, properties);
         if (i == 1) {
             free(w->settings->trackers[0].host);
-            w->settings->trackers[0].host = strdup("a..b"); /* no name services know it */
+            w->settings->trackers[0].host = strdup("a..b"); /* a name that can't be resolved */
         }
         tracker_join(w);
         tracker_run_until(w, has_registered);
@@ -209,7 +209,7 @@ static void test_several(void **state)
     tracker_run_until(w, tracker_is_running);
 }
 
-/* Without a name in the configuration it is called as the host calls itself. */
+/* Without a configured name the node uses the host's own name. */
 static void test_own_name(void **state)
 {
     struct tracker_world *w = *state;
@@ -250,7 +250,7 @@ static void test_questions(void **state)
     struct tracker_world *w = *state;
 
     tracker_join(w);
-    assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* also before it is registered */
+    assert_int_equal(ask(w, QUESTION(.path = NODE), ""), 0); /* also before the registration */
     tracker_run_beats(w, 1);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/info"), ""), 0);
     assert_int_equal(ask(w, QUESTION(.path = NODE "/apps"), ""), 0);
@@ -274,7 +274,7 @@ static void test_questions(void **state)
                          "container with id, container_1_0001_01_000001, not found"), NM_AGENT_E_NOT_FOUND);
 }
 
-/* With a proxy and without one: its address, and what goes through it. */
+/* The state of the proxy of application masters, without a proxy and with one. */
 static void test_proxy(void **state)
 {
     static const struct nm_caller somebody = {.uid = 12345};
@@ -347,15 +347,15 @@ static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_oppo
         fail_msg("%s", why.message);
 }
 
-/* Larger than the node: it ends before it has begun. */
+/* Starts a container that is larger than the node, so that it ends at once. */
 static void start_too_large(struct tracker_world *w, struct tokens_id *t)
 {
     start_one(w, t, false, 100000);
 }
 
-static struct tokens_id ordered; /* whom orders are about */
+static struct tokens_id ordered; /* the container of the orders */
 
-/* Beside what is meant, ids that lack what makes one, and tokens that are none: they are passed over. */
+/* Beside the valid order, the message has incomplete ids and invalid tokens, which the node ignores. */
 static void order_end(Yarn__HeartbeatResponse *m)
 {
     static Hadoop__ContainerId no_id, *ends[] = {&no_id, &ordered.container};
@@ -406,7 +406,8 @@ static bool has_no_order(const struct tracker_world *w)
     return !w->order;
 }
 
-/* The ResourceManager hears of an end at once and until it says so; who may look sees it meanwhile. */
+/* The ResourceManager gets the end of a container at once and until it acknowledges it. Permitted callers see the
+ * container meanwhile. */
 static void test_container(void **state)
 {
     struct tracker_world *w = *state;
@@ -419,8 +420,8 @@ static void test_container(void **state)
     began_usec = nm_now_usec();
     start_too_large(w, &ordered);
     tracker_run_until(w, has_heard_end);
-    assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* and not when the next heartbeat is due */
-    assert_int_equal(w->exit_status, NM_YARN_INVALID); /* which counts as a failure: it isn't tried for ever */
+    assert_true(nm_now_usec() - began_usec < 60 * NM_USEC_PER_SEC); /* before the next heartbeat would be due */
+    assert_int_equal(w->exit_status, NM_YARN_INVALID); /* counts as a failure, so that retries are limited */
     assert_int_equal(ask(w, q, "app with id application_1410901177871_0001 not found"), NM_AGENT_E_NOT_FOUND);
     q.who = &manager_world_admin;
     assert_int_equal(ask(w, q, ""), 0);
@@ -428,7 +429,7 @@ static void test_container(void **state)
     assert_int_equal(ask(w, q, ""), 0);
 
     w->beat_msec = 1;
-    w->action = YARN__ACTION__RESYNC; /* a registration tells it, too */
+    w->action = YARN__ACTION__RESYNC; /* a registration reports the end, too */
     nm_yarn_step_on_news(w->yarn);
     while (w->registrations < 2)
         tracker_run_beats(w, 1);
@@ -453,8 +454,8 @@ static bool hears_of_room(const struct tracker_world *w)
     return w->wait_queue_length == 0;
 }
 
-/* Of a limit of the node's own the ResourceManager hears with the next heartbeat that nothing is to come here. What it
- * sends all the same is a failure once it has known that for so long. */
+/* When a limit of the node is reached, the next heartbeat reports that there is no room. A container that is sent
+ * long after that counts as a failure. */
 static void test_no_room(void **state)
 {
     struct tracker_world *w = *state;
@@ -482,7 +483,8 @@ static void test_no_room(void **state)
     tracker_run_until(w, hears_of_room);
 }
 
-/* It is shut out, or starts anew and doesn't recover what ran: all of the cluster's ends, as far as it hasn't. */
+/* When the ResourceManager shuts the node out, or restarts without recovery, all containers of the cluster that
+ * still run are ended. */
 static void test_all_end(void **state)
 {
     struct tracker_world *w = *state;
@@ -524,7 +526,7 @@ static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool
     return r;
 }
 
-/* Whatever it lacks while it begins: it can be begun again, and nothing is left of the first time. */
+/* After a failed start no resources are left, and another start succeeds. */
 static void test_begins_without(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
@@ -545,7 +547,7 @@ static void test_begins_without(void **state)
     tracker_run_beats(w, 1);
 }
 
-/* Whatever it lacks for a registration or a heartbeat, or the ResourceManager does: there is another one. */
+/* After any failure of a registration or a heartbeat, on either side, the node makes another one. */
 static void test_goes_on_without(void **state)
 {
     struct tracker_world *w = *state;
@@ -554,7 +556,7 @@ static void test_goes_on_without(void **state)
     tracker_join(w);
     tracker_run_beats(w, 1);
     for (unsigned n = 1; failed; n++) {
-        w->action = YARN__ACTION__RESYNC; /* so that it registers, too */
+        w->action = YARN__ACTION__RESYNC; /* so that the node registers, too */
         fail_nth(FAIL_MEMORY | FAIL_EVENT, n);
         tracker_run_beats(w, 2);
         failed = fail_stop();
