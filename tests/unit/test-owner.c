@@ -44,7 +44,7 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-/* ---- why it ended -------------------------------------------------------------------------------- */
+/* ---- causes of ends ------------------------------------------------------------------------------ */
 
 static struct nm_container *end_it(struct manager_world *w, struct nm_live_container *l)
 {
@@ -181,7 +181,7 @@ static void test_signal_kills_what_waits(void **state)
     assert_int_equal(nm_manager_signal(w->m, OWNER, c->id, SIGKILL, &p), NM_AGENT_E_CONFLICT);
 }
 
-/* ---- an id of its own ---------------------------------------------------------------------------- */
+/* ---- ids chosen by owners ------------------------------------------------------------------------ */
 
 static struct nm_live_container *submit_id(struct manager_world *w, const char *id)
 {
@@ -280,7 +280,7 @@ static void test_own_id_without_journal(void **state)
     assert_string_equal(known(w, YARNS)->owner, OWNER);
 }
 
-/* ---- what it keeps with it ----------------------------------------------------------------------- */
+/* ---- blobs --------------------------------------------------------------------------------------- */
 
 static void assert_blob(struct manager_world *w, const char *id, const char *text)
 {
@@ -390,7 +390,7 @@ static void test_blobs_are_bounded(void **state)
     free(large);
 }
 
-/* ---- its end, until it has been told ------------------------------------------------------------- */
+/* ---- results until their acknowledgement --------------------------------------------------------- */
 
 static void test_result_is_kept(void **state)
 {
@@ -447,7 +447,7 @@ static void test_results_are_bounded(void **state)
     (void)manager_world_submit_as(w, &s);
 }
 
-/* ---- made ready before the queue ----------------------------------------------------------------- */
+/* ---- preparation before the queue ---------------------------------------------------------------- */
 
 static struct nm_live_container *prepare(struct manager_world *w, enum nm_execution_type type)
 {
@@ -564,7 +564,7 @@ static void test_prepared_after_restart(void **state)
     manager_world_wait(w, nm_lists_live_of(known(w, YARNS)), is_running);
 }
 
-/* ---- a limit of its upstream's ------------------------------------------------------------------- */
+/* ---- limits of the upstream ---------------------------------------------------------------------- */
 
 static void decide(struct manager_world *w)
 {
@@ -639,7 +639,7 @@ static void test_queue_limit_of_none(void **state)
     assert_int_equal(w->m->counters.shed, 0);
 }
 
-/* ---- nmd dies ------------------------------------------------------------------------------------ */
+/* ---- death of nmd -------------------------------------------------------------------------------- */
 
 static void in_another_nmd(struct manager_world *w, void (*story)(struct manager_world *w))
 {

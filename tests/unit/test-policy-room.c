@@ -430,7 +430,7 @@ static void test_no_room_is_made_blindly(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
-/* ---- a node that is to be smaller ------------------------------------------------------------ */
+/* ---- a smaller offer ------------------------------------------------------------------------- */
 
 /* No container is killed for a smaller offer, and paused ones are resumed. Fewer queued containers are admitted
  * until the offer grows again. */

@@ -7,7 +7,7 @@
 #define G NM_GUARANTEED
 #define O NM_OPPORTUNISTIC
 
-/* ---- samples mean their time ------------------------------------------------------------------ */
+/* ---- samples and their periods ---------------------------------------------------------------- */
 
 static void test_looks_are_no_samples(void **state)
 {
@@ -96,7 +96,7 @@ static void test_looks_settle_nothing(void **state)
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
 }
 
-/* ---- what doesn't get on ---------------------------------------------------------------------- */
+/* ---- victims without progress ----------------------------------------------------------------- */
 
 /* The victim frees 4 % of the node each period. The policy waits until it is gone, however long that takes. */
 static void test_a_shrinking_victim_is_not_stuck(void **state)
@@ -235,7 +235,7 @@ static void test_a_sleep_while_it_settles(void **state)
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
 
-/* ---- figures that grow old --------------------------------------------------------------------- */
+/* ---- old samples ------------------------------------------------------------------------------- */
 
 /* The use of a container whose files can't be read may have grown: its request counts again. */
 static void test_an_unread_container_counts_in_full(void **state)

@@ -109,7 +109,7 @@ static void test_an_earlier_trace(void **state)
     assert_non_null(strstr(read_trace(w), "\"stop\""));
 }
 
-/* ---- no more room ------------------------------------------------------------------------------- */
+/* ---- full disk ---------------------------------------------------------------------------------- */
 
 static void test_no_room_to_begin(void **state)
 {
@@ -157,7 +157,7 @@ static void test_no_room_later(void **state)
     assert_int_equal(st.st_size, size);
 }
 
-/* ---- what is told ------------------------------------------------------------------------------- */
+/* ---- recorded events ---------------------------------------------------------------------------- */
 
 static unsigned count(const char *haystack, const char *needle)
 {

@@ -169,7 +169,7 @@ static void test_states(void **state)
     assert_non_null(manager_world_find(w, "told-to-end")->kill_timer);
 }
 
-/* ---- starts that were under way ---------------------------------------------------------------- */
+/* ---- interrupted starts ------------------------------------------------------------------------ */
 
 static struct nm_live_container *add_admitted(struct manager_world *w, const char *name)
 {
@@ -259,7 +259,7 @@ static void test_orphans(void **state)
     assert_true(status.removable_since_realtime_usec > 0);
 }
 
-/* ---- what the journal doesn't know ------------------------------------------------------------- */
+/* ---- files without a row ----------------------------------------------------------------------- */
 
 static void remove_journal(struct manager_world *w)
 {

@@ -91,7 +91,7 @@ static void let_begin(struct manager_world *w, struct nm_live_container *l)
     manager_world_wait(w, l, is_running);
 }
 
-/* ---- it runs again -------------------------------------------------------------------------------- */
+/* ---- further runs --------------------------------------------------------------------------------- */
 
 struct heard {
     char states[200];
@@ -225,7 +225,7 @@ static void test_killed_meanwhile(void **state)
     assert_int_equal(c->owner_code, -105);
 }
 
-/* ---- asked at its end ----------------------------------------------------------------------------- */
+/* ---- asking the owner at the end -------------------------------------------------------------------- */
 
 struct asked {
     struct manager_world *w;
@@ -276,7 +276,7 @@ static void test_asked_at_its_end(void **state)
     nm_manager_ask_at_end(w->m, OWNER, NULL, NULL);
 }
 
-/* ---- another nmd ---------------------------------------------------------------------------------- */
+/* ---- restarts of nmd ------------------------------------------------------------------------------ */
 
 static struct nm_live_container *restart(struct manager_world *w)
 {

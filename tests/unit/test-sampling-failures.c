@@ -77,7 +77,7 @@ pid_t __wrap_waitpid(pid_t pid, int *status, int flags)
     return children_are_slow && flags & WNOHANG ? 0 : __real_waitpid(pid, status, flags);
 }
 
-/* ---- what can't be had ----------------------------------------------------------------------- */
+/* ---- failing allocations and opens ----------------------------------------------------------- */
 
 static bool is_shortage(int r)
 {
@@ -180,7 +180,7 @@ static void test_no_walk(void **state)
     pipe_fails = false;
 }
 
-/* ---- files that aren't as they should be ----------------------------------------------------- */
+/* ---- malformed files ------------------------------------------------------------------------- */
 
 static void spoil(struct fixture *f, const char *file, const char *text)
 {

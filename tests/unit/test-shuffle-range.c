@@ -202,7 +202,7 @@ static void test_scattered_parts(void **state)
                                                          "doesn't agree with its checksum or its file\n"));
 }
 
-/* ---- what a user could have the node do --------------------------------------------------- */
+/* ---- limits of a user's load -------------------------------------------------------------- */
 
 /* Writes an index for n reducers whose parts are empty. */
 static void long_index(uint32_t n)

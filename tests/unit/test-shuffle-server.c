@@ -475,7 +475,7 @@ static void test_addresses(void **state)
     }
 }
 
-/* ---- what a user could have the node do --------------------------------------------------- */
+/* ---- limits of a user's load -------------------------------------------------------------- */
 
 /* Writes the longest valid index: a million reducers whose parts are empty. */
 static void long_index(void)
@@ -697,7 +697,7 @@ static void test_a_share_of_work(void **state)
     assert_non_null(strstr(reply, "there is no such output on this node"));
 }
 
-/* ---- what the system has none of ---------------------------------------------------------- */
+/* ---- failing system calls ----------------------------------------------------------------- */
 
 static bool wait_for(atomic_uint *count, unsigned n)
 {

@@ -304,7 +304,7 @@ static void foreign_lines_are_refused(void **state)
         refuse(cases[i].text, cases[i].wanted);
 }
 
-/* ---- there and back ------------------------------------------------------ */
+/* ---- round trip ---------------------------------------------------------- */
 
 static void assert_same_curve(const struct nm_curve *a, const struct nm_curve *b)
 {

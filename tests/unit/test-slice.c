@@ -251,7 +251,7 @@ static void test_an_administrators_own(void **state)
     assert_int_equal(low_of(f), 48 * MIB);
 }
 
-/* ---- what is claimed of a promise ------------------------------------------ */
+/* ---- claims ---------------------------------------------------------------- */
 
 #define SECONDS(n) ((n) * NM_USEC_PER_SEC)
 

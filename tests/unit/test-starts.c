@@ -151,7 +151,7 @@ static void test_a_user_that_is_no_longer_allowed(void **state)
     assert_non_null(strstr(c->message, "min-uid"));
 }
 
-/* ---- many at once ------------------------------------------------------------------------- */
+/* ---- many starts -------------------------------------------------------------------------- */
 
 /* More containers than one turn of the loop can start on any machine. */
 #define MANY 60U

@@ -22,7 +22,7 @@
 #include "tests/unit/failing-calls.h"
 #include "tests/unit/remove-tree.h"
 
-/* ---- in place of what SQLite and jansson have --------------------------------------------------------------- */
+/* ---- replacements for SQLite and jansson -------------------------------------------------------------------- */
 
 static sqlite3_mem_methods real_memory;
 
@@ -354,7 +354,7 @@ static void test_each_trouble_has_its_name(void **state)
     }
 }
 
-/* ---- rows that make no sense -------------------------------------------------------------------------------- */
+/* ---- invalid rows ------------------------------------------------------------------------------------------- */
 
 static void spoil_a_row(struct world *w)
 {

@@ -338,7 +338,7 @@ static void test_no_mark(void **state)
     nm_wal_mark_done(&k);
 }
 
-/* ---- what SQLite says --------------------------------------------------------------------------------------- */
+/* ---- errors of SQLite --------------------------------------------------------------------------------------- */
 
 static void test_codes(void **state)
 {

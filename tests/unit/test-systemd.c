@@ -586,7 +586,7 @@ static void test_a_subscription_without_answer(void **state)
     }
 }
 
-/* ---- what systemd tells ---------------------------------------------------------------------- */
+/* ---- signals from systemd -------------------------------------------------------------------- */
 
 static void test_reload(void **state)
 {
@@ -678,7 +678,7 @@ static void test_nonsense(void **state)
     nm_cgroup_free(created(w, "c2"));
 }
 
-/* ---- the rest of the table ------------------------------------------------------------------- */
+/* ---- other operations ------------------------------------------------------------------------ */
 
 static void test_remove(void **state)
 {

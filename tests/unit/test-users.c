@@ -205,7 +205,7 @@ static void test_check(void **state)
     }
 }
 
-/* ---- a name service in trouble ---------------------------------------------------------------- */
+/* ---- failing name services -------------------------------------------------------------------- */
 
 static int trouble; /* the result of look-ups; 0: the real one */
 

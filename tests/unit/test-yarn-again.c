@@ -455,7 +455,7 @@ static void test_another_nmd(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* ---- what it lacks ------------------------------------------------------------------------ */
+/* ---- failures of allocations -------------------------------------------------------------- */
 
 static int deed_restart(struct one *o)
 {
@@ -564,7 +564,7 @@ static void test_too_often(void **state)
     nm_yarn_node_free(o.n);
 }
 
-/* ---- many --------------------------------------------------------------------------------- */
+/* ---- many resources ----------------------------------------------------------------------- */
 
 #define MANY 8000u
 

@@ -87,7 +87,7 @@ static bool one_in(struct world *w, uint64_t n)
     return random_number(w, n) == 0;
 }
 
-/* ---- what happens --------------------------------------------------------------------------------- */
+/* ---- random events -------------------------------------------------------------------------------- */
 
 static struct nm_yarn_ask ask_of(struct world *w, size_t k)
 {
@@ -214,7 +214,7 @@ static void new_limits(struct world *w)
     nm_yarn_allocator_set_limits(w->twin, &w->limits);
 }
 
-/* ---- what must come of it -------------------------------------------------------------------------- */
+/* ---- expected placements --------------------------------------------------------------------------- */
 
 static int64_t room_of(const struct world *w, const struct listed *l)
 {

@@ -92,7 +92,7 @@ static uint64_t outstanding(const struct world *w)
     return nm_yarn_allocator_figures(w->a).outstanding;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------------- */
+/* ---- asks --------------------------------------------------------------------------------------- */
 
 static void test_counts_are_absolute(void **state)
 {
@@ -205,7 +205,7 @@ static void test_one_master_has_its_bounds(void **state)
     assert_int_equal(outstanding(w), (uint64_t)NM_YARN_ALLOC_ASKS_MAX * INT32_MAX);
 }
 
-/* ---- where it goes ------------------------------------------------------------------------------- */
+/* ---- placement ----------------------------------------------------------------------------------- */
 
 /* As with Hadoop's allocator, a host gets one container per heartbeat: eight heartbeats place eight containers on
  * one node. */
@@ -417,7 +417,7 @@ static void test_the_smaller_number_goes_first(void **state)
     assert_int_equal(outstanding(w), 4);
 }
 
-/* ---- nodes, limits, and why ---------------------------------------------------------------------- */
+/* ---- nodes, limits and explanations -------------------------------------------------------------- */
 
 static void test_a_list_takes_the_others_place(void **state)
 {
@@ -471,7 +471,7 @@ static void test_why(void **state)
     assert_int_equal(nm_yarn_allocator_figures(w->a).placed[NM_YARN_ALLOC_ANY], 2);
 }
 
-/* ---- what outlives nmd ---------------------------------------------------------------------------- */
+/* ---- state that outlives nmd ---------------------------------------------------------------------- */
 
 static void test_a_full_table_can_be_restored(void **state)
 {

@@ -30,7 +30,7 @@ static void assert_told(const char *part)
         fail_msg("'%s' wasn't told, but: %s", part, tracker_told.all);
 }
 
-/* ---- what can't be obeyed ----------------------------------------------------------------- */
+/* ---- invalid configurations --------------------------------------------------------------- */
 
 /* nmd --check-config reports the same error as a start, and neither leaves anything behind. */
 static void assert_refused(struct tracker_world *w, int error, const char *message)
@@ -264,7 +264,7 @@ static void test_state_unreadable(void **state)
     json_decref(masters);
 }
 
-/* ---- its pages ---------------------------------------------------------------------------- */
+/* ---- web pages ---------------------------------------------------------------------------- */
 
 static void test_web(void **state)
 {

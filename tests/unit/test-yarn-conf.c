@@ -139,7 +139,7 @@ static void test_substitution_bounds(void **state)
     nm_yarn_conf_free(c);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------- */
 
 static void assert_refused(const char *text, size_t size, int error, const char *part)
 {

@@ -77,7 +77,7 @@ static bool is_there(const struct world *w, const char *name)
     return faccessat(w->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* ---- as whom ------------------------------------------------------------------------------ */
+/* ---- users of containers ------------------------------------------------------------------ */
 
 static void test_accounts(void **state)
 {
@@ -712,7 +712,7 @@ static void test_owners(void **state)
     assert_int_equal(nm_yarn_dirs_make_local(w->fd, &w->tenant, true), -ENOTDIR);
 }
 
-/* ---- what another has left ---------------------------------------------------------------- */
+/* ---- directories of another NodeManager --------------------------------------------------- */
 
 static void claim_with_failures(void *userdata)
 {

@@ -38,7 +38,7 @@ static unsigned with_each_limit(int (*try)(struct nm_arena *arena))
     }
 }
 
-/* ---- what a container asks for ------------------------------------------------------------ */
+/* ---- requests of containers --------------------------------------------------------------- */
 
 static int convert(struct nm_arena *arena)
 {

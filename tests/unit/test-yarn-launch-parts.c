@@ -577,7 +577,7 @@ static void test_command(void **state)
     nm_arena_done(&arena);
 }
 
-/* ---- small things ------------------------------------------------------------------------- */
+/* ---- small functions ---------------------------------------------------------------------- */
 
 static void test_java_version(void **state)
 {

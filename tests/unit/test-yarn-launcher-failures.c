@@ -29,7 +29,7 @@ static void put_file(struct world *w, const char *name, const char *text)
     assert_int_equal(close(fd), 0);
 }
 
-/* ---- its beginning ------------------------------------------------------------------------ */
+/* ---- start of the launcher ---------------------------------------------------------------- */
 
 /* Starts the launcher and stops it again. A message accompanies only failures. */
 static int begin(struct world *w)
@@ -464,7 +464,7 @@ static void test_words_failures(void **state)
     assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0700, 0), 0);
 }
 
-/* ---- afterwards --------------------------------------------------------------------------- */
+/* ---- removal ------------------------------------------------------------------------------ */
 
 #define SECOND_DIR "second/usercache/alice@corp$/appcache/" APPLICATION
 #define NOTE "state/ended/" APPLICATION

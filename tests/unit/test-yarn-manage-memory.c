@@ -303,7 +303,7 @@ static void test_too_many(void **state)
     assert_string_equal(why.class_name, NM_EXCEPTION_NOT_YET_READY);
 }
 
-/* ---- who is let in ------------------------------------------------------------------------ */
+/* ---- authentication ----------------------------------------------------------------------- */
 
 static void look_up(void *userdata)
 {

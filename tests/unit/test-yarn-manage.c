@@ -371,7 +371,7 @@ static void test_master_without_credentials(void **state)
     tear_down(&w);
 }
 
-/* ---- who is let in ------------------------------------------------------------------------ */
+/* ---- authentication ----------------------------------------------------------------------- */
 
 static void refused_at_the_door(struct world *w, struct tokens_id *t, const struct nm_yarn_master_key *key,
                                 const char *class_name)
@@ -432,7 +432,7 @@ static void test_old_key(void **state)
     tear_down(&w);
 }
 
-/* ---- containers that are here ------------------------------------------------------------- */
+/* ---- containers of the node --------------------------------------------------------------- */
 
 static void test_ids(void **state)
 {
@@ -544,7 +544,7 @@ static void test_update(void **state)
     tear_down(&w);
 }
 
-/* ---- of one container --------------------------------------------------------------------- */
+/* ---- requests for one container ----------------------------------------------------------- */
 
 static void ask(struct world *w, const char *method, const ProtobufCMessage *request, const char *heard)
 {
@@ -594,7 +594,7 @@ static void test_one(void **state)
     tear_down(&w);
 }
 
-/* ---- what comes from the ResourceManager -------------------------------------------------- */
+/* ---- orders of the ResourceManager -------------------------------------------------------- */
 
 static void test_orders(void **state)
 {

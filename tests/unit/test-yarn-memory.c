@@ -142,7 +142,7 @@ static void test_configuration(void **state)
     remove_tree(dir);
 }
 
-/* ---- where containers go --------------------------------------------------------------------- */
+/* ---- placement ------------------------------------------------------------------------------- */
 
 static const struct nm_yarn_alloc_node nodes[] = {
     {.host = "a", .port = 1, .web_address = "a:2", .rack = "/r", .room = 5},
@@ -223,7 +223,7 @@ static void test_allocator(void **state)
     nm_yarn_allocator_free(a);
 }
 
-/* ---- what tokens have been used for ---------------------------------------------------------- */
+/* ---- used tokens ----------------------------------------------------------------------------- */
 
 static int use(void *userdata)
 {
@@ -251,7 +251,7 @@ static void test_used_tokens(void **state)
     assert_true(fail_each(use, NULL) >= 2);
 }
 
-/* ---- what outlives nmd ----------------------------------------------------------------------- */
+/* ---- state that outlives nmd ----------------------------------------------------------------- */
 
 /* Starts like an nmd that reads the keys of an earlier one. */
 static int take_over_keys(void *userdata)

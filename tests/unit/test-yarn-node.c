@@ -621,7 +621,7 @@ static void test_negative_number(void **state)
     nm_yarn_node_free(n);
 }
 
-/* ---- what it lacks ------------------------------------------------------------------------ */
+/* ---- failures of allocations -------------------------------------------------------------- */
 
 static void count_live(const struct nm_container *c, void *userdata)
 {

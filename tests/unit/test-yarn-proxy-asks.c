@@ -152,7 +152,7 @@ static void test_no_room(void **state)
     nm_quota_account_give(w->c.account, nm_quota_account_bytes(w->c.account));
 }
 
-/* ---- what is none, and what is counted ------------------------------------------------------- */
+/* ---- invalid and delivered asks -------------------------------------------------------------- */
 
 static void test_strange_asks(void **state)
 {
@@ -228,7 +228,7 @@ static void test_delivered(void **state)
     assert_int_equal(outstanding(w), 3);
 }
 
-/* ---- what there is no room for ------------------------------------------------------------------ */
+/* ---- lack of memory ----------------------------------------------------------------------------- */
 
 /* Calls `deed` with the memory of this arena. */
 static int in(struct nm_arena *arena, struct world *w, int (*deed)(struct world *w))

@@ -123,7 +123,7 @@ static void test_no_identifier(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- a disk that is full ---------------------------------------------------------------------- */
+/* ---- full disk -------------------------------------------------------------------------------- */
 
 /* An operation whose result can't be saved fails. It succeeds when the disk has room again, and no state is lost. */
 static void test_full_disk(void **state)
@@ -193,7 +193,7 @@ static void test_keys_roll(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- a ResourceManager that isn't as it should be --------------------------------------------- */
+/* ---- a failing ResourceManager ---------------------------------------------------------------- */
 
 /* A ResourceManager in standby, one that doesn't answer, and one whose name can't be resolved: the call succeeds
  * afterwards. */
@@ -298,7 +298,7 @@ static void test_own_node_tokens(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- what was kept ---------------------------------------------------------------------------- */
+/* ---- saved state ------------------------------------------------------------------------------ */
 
 /* A master with invalid data can't be restored: this is reported, and the other masters are restored. */
 static void test_strange_master(void **state)
@@ -361,7 +361,7 @@ static void test_no_placements(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- what it lacks ---------------------------------------------------------------------------- */
+/* ---- failures of allocations ------------------------------------------------------------------ */
 
 static void ignore(int level, const char *sentence)
 {

@@ -243,7 +243,7 @@ static void test_keys(void **state)
     assert_memory_equal(&read, &k, sizeof k);
 }
 
-/* ---- deaths ------------------------------------------------------------------------------- */
+/* ---- death of nmd ------------------------------------------------------------------------- */
 
 #ifdef NM_FAULT_INJECTION
 /* Runs `deed` in a process that dies at the step. */

@@ -108,7 +108,7 @@ static void test_words_fit(void **state)
     assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
-/* ---- what is remembered ---------------------------------------------------------------------------- */
+/* ---- remembered placements ------------------------------------------------------------------------- */
 
 static void place(struct nm_yarn_proxy_stats *s, int64_t number, enum nm_yarn_alloc_rule rule)
 {
@@ -192,7 +192,7 @@ static void test_placements_outlive(void **state)
     json_decref(j);
 }
 
-/* ---- and what isn't as it was written -------------------------------------------------------------- */
+/* ---- damaged files --------------------------------------------------------------------------------- */
 
 #define SLOT 1024
 #define HEAD 6 /* the head of a slot: a checksum and the size of the contents */

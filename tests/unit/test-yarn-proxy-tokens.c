@@ -90,7 +90,7 @@ static void test_keys_when_the_clock_is_set_back(void **state)
     assert_int_equal(nm_yarn_local_keys_signing(&k)->bytes[0], 2);
 }
 
-/* ---- the token that takes the place of the ResourceManager's ------------------------------ */
+/* ---- the token that replaces the ResourceManager's ---------------------------------------- */
 
 static struct nm_token token_of(const char *kind, const char *identifier)
 {

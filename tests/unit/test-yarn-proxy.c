@@ -10,7 +10,7 @@
 #include "util/clock.h"
 #include "yarn-tokens.h"
 
-/* ---- what goes through ------------------------------------------------------------------------ */
+/* ---- forwarded calls -------------------------------------------------------------------------- */
 
 static void test_forward(void **state)
 {
@@ -117,7 +117,7 @@ static void test_rolled(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- what is forged --------------------------------------------------------------------------- */
+/* ---- forged tokens ---------------------------------------------------------------------------- */
 
 static void test_strangers(void **state)
 {
@@ -171,7 +171,7 @@ static void test_second_attempt(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- who goes and comes back ------------------------------------------------------------------ */
+/* ---- restarts --------------------------------------------------------------------------------- */
 
 /* While the ResourceManager is unavailable, the call waits without blocking the event loop. */
 static void test_rm_away(void **state)
@@ -291,7 +291,7 @@ static void test_strays(void **state)
     proxy_tear_down(&w);
 }
 
-/* ---- what there is to see --------------------------------------------------------------------- */
+/* ---- status ----------------------------------------------------------------------------------- */
 
 static bool everything(void *userdata, const char *master)
 {

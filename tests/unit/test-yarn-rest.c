@@ -87,7 +87,7 @@ static void test_names(void **state)
     assert_false(nm_yarn_rest_is_application_state("running"));
 }
 
-/* ---- of a node ---------------------------------------------------------------------------- */
+/* ---- containers of a node ----------------------------------------------------------------- */
 
 static void start_with(struct nm_yarn_node *n, int64_t number, bool opportunistic, Yarn__Data **services,
                        size_t n_services)
@@ -258,7 +258,7 @@ static void test_shuffle(void **state)
     nm_yarn_node_free(n);
 }
 
-/* ---- what it lacks ------------------------------------------------------------------------ */
+/* ---- failures of allocations -------------------------------------------------------------- */
 
 static int all_or_nothing(json_t *j)
 {

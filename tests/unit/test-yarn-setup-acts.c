@@ -44,7 +44,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* ---- running it ----------------------------------------------------------------------------- */
+/* ---- running a setup ------------------------------------------------------------------------ */
 
 static int run(int (*what)(const struct nm_yarn_setup_params *, FILE *, char **), bool is_dry, char **ret_said,
                char **ret_message)
@@ -114,7 +114,7 @@ static char *picture(void)
     return text;
 }
 
-/* ---- there and back ------------------------------------------------------------------------- */
+/* ---- setup and undo ------------------------------------------------------------------------- */
 
 static void test_there_and_back(void **state)
 {
@@ -479,7 +479,7 @@ static void test_unwritable(void **state)
     assert_run(nm_yarn_setup, true, 0, NULL);
 }
 
-/* ---- what --check-config warns of ------------------------------------------------------------ */
+/* ---- warnings of --check-config -------------------------------------------------------------- */
 
 static void collect(const char *text, void *userdata)
 {
@@ -578,7 +578,7 @@ static int try_check(void *userdata)
     return check(userdata);
 }
 
-/* ---- what fails ----------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 /* Whatever fails and wherever a setup stops, it can be undone. */
 static void try_once(void *userdata)

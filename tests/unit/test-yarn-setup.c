@@ -97,7 +97,7 @@ static bool advises(const struct world *w, const char *words)
     return false;
 }
 
-/* ---- what is written ------------------------------------------------------------------------ */
+/* ---- written files -------------------------------------------------------------------------- */
 
 static void test_new_host(void **state)
 {
@@ -278,7 +278,7 @@ static void test_shared_directories(void **state)
     world_done(&w);
 }
 
-/* ---- what is said --------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 static void test_advice(void **state)
 {
@@ -460,7 +460,7 @@ static void test_what_is_somebody_elses_by_now(void **state)
     world_done(&w);
 }
 
-/* ---- the way back --------------------------------------------------------------------------- */
+/* ---- undo ----------------------------------------------------------------------------------- */
 
 static const struct nm_setup_undo_step *undone(const struct nm_setup_undo *u, const char *path)
 {

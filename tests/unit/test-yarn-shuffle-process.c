@@ -118,7 +118,7 @@ static void touch(struct world *w, const char *name)
     assert_int_equal(nm_write_file_atomic_at(w->fd, name, "", 0600), 0);
 }
 
-/* ---- what it says ------------------------------------------------------------------------- */
+/* ---- messages from nm-shuffle ------------------------------------------------------------- */
 
 #define IDLE "; exec cat >/dev/null"
 #define SAY_PORT "printf '{\"listening\": 7'; echo '}'"
@@ -215,7 +215,7 @@ static void test_wait(void **state)
     assert_string_equal(why, "before");
 }
 
-/* ---- what it is told ---------------------------------------------------------------------- */
+/* ---- messages to nm-shuffle --------------------------------------------------------------- */
 
 #define WAIT_FOR_GO "while [ ! -e $0/go ]; do sleep 0.01; done; "
 #define LINE_SIZE 4000
@@ -306,7 +306,7 @@ static void test_deaf(void **state)
     assert_string_equal(w->why, "nm-shuffle was ended by signal 9");
 }
 
-/* ---- where it can't begin ----------------------------------------------------------------- */
+/* ---- failed starts ------------------------------------------------------------------------ */
 
 static unsigned count_descriptors(void)
 {

@@ -282,7 +282,7 @@ static void test_port_is_taken(void **state)
     (void)nm_yarn_settings_free(other);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------------------------- */
 
 static void write_port(const struct world *w, const char *text)
 {

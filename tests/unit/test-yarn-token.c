@@ -169,7 +169,7 @@ static void test_used(void **state)
     nm_yarn_used_free(u);
 }
 
-/* ---- who calls ---------------------------------------------------------------------------- */
+/* ---- callers ------------------------------------------------------------------------------ */
 
 static int check_bearer(struct world *w, struct tokens_id *t)
 {

@@ -68,7 +68,7 @@ static void test_shuffles_share(void **state)
     assert_non_null(strstr(tracker_told.all, "(the test said so); it runs at nice 10 instead"));
 }
 
-/* ---- what it hears ------------------------------------------------------------------------ */
+/* ---- messages of the ResourceManager ------------------------------------------------------ */
 
 static void test_life(void **state)
 {
@@ -223,7 +223,7 @@ static void test_own_name(void **state)
     assert_string_not_equal(w->node_host, "0.0.0.0");
 }
 
-/* ---- what may be asked -------------------------------------------------------------------- */
+/* ---- questions ---------------------------------------------------------------------------- */
 
 static int ask(struct tracker_world *w, struct nm_upstream_question q, const char *message)
 {
@@ -501,7 +501,7 @@ static void test_all_end(void **state)
     tracker_run_until(w, is_stopped);
 }
 
-/* ---- what it lacks ------------------------------------------------------------------------ */
+/* ---- failures of allocations -------------------------------------------------------------- */
 
 static int try_to_join(struct tracker_world *w, unsigned kinds, unsigned n, bool *ret_failed)
 {
