@@ -332,7 +332,7 @@ static void test_hold(void **state)
     json_decref(status);
 }
 
-/* The request exceeds the limit together with the use: the text states use plus request beside the limit. */
+/* Use and request together exceed the limit: the text states their sum, with enough digits to differ from the limit. */
 static void test_hold_beside_use(void **state)
 {
     static const struct {

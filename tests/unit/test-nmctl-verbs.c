@@ -30,7 +30,7 @@
     ONE("4", "taken", "COMPLETED", "Killed (preempted)", ",\"exit_reason\":\"preempted\"") ","            \
     ONE("5", "dying", "KILLING", "KILLING", "") "]"
 
-/* The names that `list -q --state WORD` must print for each word. */
+/* Checks the names that `list -q --state WORD` prints for each word. */
 static void test_state_words(void **state)
 {
     static const struct {

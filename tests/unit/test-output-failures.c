@@ -52,7 +52,7 @@ static void drop_dir(void)
 }
 
 struct trouble {
-    const char *call; /* NULL: the process has no free descriptors */
+    const char *call; /* NULL: opening a file fails */
     int error;
 };
 

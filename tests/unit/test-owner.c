@@ -428,7 +428,7 @@ static void test_result_is_kept(void **state)
     assert_null(nm_lists_by_id(w->m, YARNS));
 }
 
-/* An owner that never acknowledges a result can't submit any more. Other owners are not affected. */
+/* An owner with too many unacknowledged results can't submit containers that keep their result. Others can start. */
 static void test_results_are_bounded(void **state)
 {
     struct nm_submit s = request(NM_OPPORTUNISTIC);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random histories of the pure policy on a simulated node (policy-world.c), every round judged by
- * an oracle that shares no code with it (policy-oracle.c) and by nm_policy_check_invariants(). Each
- * history ends in calm, after which nothing may still be paused, queued or squeezed. In some, a
- * second policy is handed the views in another order and must decide the same.
+ * Random histories of the pure policy on a simulated node (policy-world.c). An oracle that shares no code with the
+ * policy (policy-oracle.c) and nm_policy_check_invariants() judge every round. Each history ends with an idle node, on
+ * which no container may still be paused, queued or squeezed. In some histories a second policy gets the views in
+ * another order and must decide the same.
  *
  *   test-policy-property [--histories N] [--seed S] [--verbose]
  *

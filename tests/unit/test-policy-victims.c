@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The orders of victims, how many are chosen, and the squeeze. */
+/* The orders of victims, their number, and the squeeze. */
 
 #include "tests/unit/policy-fixture.h"
 

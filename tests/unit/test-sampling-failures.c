@@ -152,7 +152,7 @@ static void test_processes_that_cannot_be_read(void **state)
         if (r != 0) {
             assert_int_equal(r, -EMFILE);
             assert_int_equal(c.at_usec, 7);
-        } else { /* without memory for the result, each sample reads them */
+        } else { /* if they can't be remembered, each sample reads them */
             assert_in_range(c.memory_bytes / PAGE, 20000, 80000);
         }
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, now + 1, &c), 0);

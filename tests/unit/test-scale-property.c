@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random clusters through a few looks, each choice judged by rules that share no code with choose.c: what every history
- * has shown of a node is kept here, beside nmscale's own memory. A failure names its seed:
+ * Random clusters through a few looks. Rules that share no code with choose.c judge each choice, by facts about the
+ * nodes that the test records independently of nmscale's memory. A failure names its seed:
  *
  *   test-scale-property [SEED]
  */

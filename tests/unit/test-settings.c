@@ -51,7 +51,7 @@ static int resolve(struct fixture *f)
     return nm_config_policy_settings(f->config, &f->node, &f->backend, &f->settings, &f->message);
 }
 
-/* A node of 2 GiB has about 15,000 tasks: the former default of one container exceeded that number. */
+/* A node of 2 GiB has about 15,000 tasks, which is less than the fixed limit of 16384 for one container. */
 static void test_tasks(void **state)
 {
     static const struct {

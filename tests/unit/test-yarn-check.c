@@ -299,7 +299,7 @@ static void test_web(void **state)
     assert_true(nm_yarn_take_web(w->yarn) < 0);
 }
 
-/* Where yarn.nodemanager.webapp.address has a name, the node listens for its pages on all addresses. */
+/* If yarn.nodemanager.webapp.address has a name, the node listens for its pages on all addresses. */
 static void test_web_by_name(void **state)
 {
     struct tracker_world *w = *state;

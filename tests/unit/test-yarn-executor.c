@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* container-executor.cfg: which accounts may run containers, what is refused or warned of, and who must own the
+/* container-executor.cfg: accounts that may run containers, refused settings, warnings, and the required owner of the
  * file. */
 
 #include <setjmp.h>

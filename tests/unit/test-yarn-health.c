@@ -114,7 +114,7 @@ static void join_with_one(struct tracker_world *w, struct wanted *a)
     tracker_run_beats(w, 2);
     assert_int_equal(w->offered_mib, 800);
     start_one(w, a, 1, 256, false);
-    w->node->m->drain.is_on = true; /* as by nmctl, but containers in the queue are kept */
+    w->node->m->drain.is_on = true; /* as by nmctl, but accepted containers stay */
 }
 
 /* A draining node with containers offers only their memory and stays healthy, since an unhealthy node's containers

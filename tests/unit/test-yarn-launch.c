@@ -137,7 +137,7 @@ static void test_order(void **state)
     assert_string_equal(ORDERED({"A", "\\$B '$C'"}, {"B", "y"}, {"C", "z"}), "C A B");
     assert_string_equal(ORDERED({"A", "$BB $ $$ ${ $1"}, {"B", "y"}), "A B");
     assert_string_equal(ORDERED({"A", "$A:$PATH"}, {"PATH", "$PATH:x"}), "PATH A");
-    assert_string_equal(ORDERED({"A", "$B"}, {"B", "$C"}, {"C", "$A"}), "C B A"); /* a circle */
+    assert_string_equal(ORDERED({"A", "$B"}, {"B", "$C"}, {"C", "$A"}), "C B A"); /* circular references */
     assert_string_equal(ORDERED({"A", "$B"}, {"B", "1"}, {"B", "2"}), "B A B");
 }
 

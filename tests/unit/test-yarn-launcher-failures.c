@@ -629,6 +629,6 @@ int main(void)
         TEST(test_not_to_be_removed), TEST(test_kept_for_a_while), TEST(test_end_failures),
     };
 
-    json_set_alloc_funcs(malloc, free); /* fail-nth.c's */
+    json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

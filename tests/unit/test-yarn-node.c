@@ -270,7 +270,7 @@ static void test_what_never_runs(void **state)
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
     assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_place));
-    /* The log is the only other place where an operator finds the reason. */
+    /* The container leaves no other trace on this node, so the reason is logged for operators. */
     assert_non_null(strstr(fake_launcher.told, "isn't started, and ends with -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
     fake_launcher.no_place = NULL;
