@@ -200,7 +200,7 @@ static void test_changes(void **state)
     assert_says(said, "leave   /var/lib/nmd: it isn't empty (yarn-setup)");
     free(said);
 
-    assert_int_equal(unlink(in_root(UNIT)), 0); /* the list still has this file, so that a later undo removes it */
+    assert_int_equal(unlink(in_root(UNIT)), 0); /* left entries stay in the list for a later undo */
     assert_int_equal(unlink(in_root("/data/new/local/usercache")), 0);
     assert_int_equal(chmod(in_root("/data/old"), 0755), 0);
     assert_run(nm_yarn_setup_undo, false, 0, &said);

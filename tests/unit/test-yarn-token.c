@@ -343,7 +343,7 @@ static void test_container_tokens(void **state)
     }
     w.gate.rm_identifier = 0;
     tokens_make(&t, 1, 1, 2, LATER);
-    t.token.rm_identifier = 0; /* the same number as that of no ResourceManager */
+    t.token.rm_identifier = 0; /* 0 stands for no ResourceManager */
     assert_int_equal(check_start(&w, &t, &caller), NM_YARN_TOKEN_E_REFUSED);
     tear_down(&w);
 }
