@@ -243,8 +243,7 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     for (size_t i = 0; i < 4; i++)
         o[i] = node_queue(n, O, 25, 5);
     node_sample(n);
-    /* The sum 30 + 25 + 25 reaches alpha: the third container must wait, although its request would still fit below
-     * beta. */
+    /* The sum 30 + 25 + 25 reaches alpha: the third container must wait, although it would fit below beta. */
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
     assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
     assert_action(n, o[1], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
@@ -588,8 +587,7 @@ static void test_queue_by_resources(void **state)
     assert_reason(check(n, O, 89.01, 1, NULL), NM_REASON_QUEUE_FULL);
 }
 
-/* A container that is being prepared counts in the promises or in the queue. It can't be admitted and doesn't hold
- * others back. */
+/* A container that is being prepared counts in the promises or in the queue, but doesn't hold others back. */
 static void test_prepared(void **state)
 {
     struct node *n = *state;
@@ -699,8 +697,7 @@ static void test_starts_wait_for_those_before(void **state)
     assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
 }
 
-/* The admissions of a long queue of tiny containers are spread over several rounds, in order, without another
- * sample. */
+/* Admissions of a long queue of tiny containers are spread over several rounds, in order, without another sample. */
 static void test_starts_are_spread(void **state)
 {
     struct node *n = *state;
