@@ -39,15 +39,15 @@ void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn
 /* Drops the saved state of applications that the node doesn't have. Call this after a start of nmd. */
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
-/* Queries (proxy-stats.h): the figures; the figures as an object for the status, with the pipelines whose masters may be
- * seen; and the metrics. */
+/* Queries (proxy-stats.h). Returns the figures. */
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
+/* Returns the figures and the pipelines whose masters may be seen, as an object for the status. NULL: no memory. */
 json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                               bool with_users);
 void nm_yarn_proxy_write_metrics(const struct nm_yarn_proxy *p, const struct nm_metric_writer *w);
-/* An array of the pipelines whose masters may be seen, and the reason for a container's placement. NULL: out of
- * memory, or there is no placement that may be seen. */
+/* Returns an array of the pipelines whose masters may_see() permits. NULL: no memory. */
 json_t *nm_yarn_proxy_show_pipelines(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
                                      bool with_users);
+/* Returns the reason for the container's placement. NULL: no memory, or no placement that may_see() permits. */
 json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *container,
                                      nm_pipelines_may_see_t may_see, void *userdata);

@@ -49,7 +49,8 @@ class DocumentedTest {
         for (String key : PackingSettings.KEYS) {
             assertTrue(manual.contains(".TP\n.B " + key + "\n"), key);
         }
-        assertTrue(manual.contains("1 to 100 (default 60)") && manual.contains("0 to 1000000 (default 5)")
-                && manual.contains("1 to 100 (default 80)"));
+        assertTrue(manual.contains("Default: 60. Allowed: 1 to 100.")
+                && manual.contains("Default: 5. Allowed: 0 to 1000000.")
+                && manual.contains("Default: 80. Allowed: 1 to 100."));
     }
 }
