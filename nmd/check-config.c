@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See check-config.h. Each part has a check with the messages of its start. All parts are checked, whatever is wrong
- * with one of them, so that one run names all that has to be corrected.
+ * See check-config.h. Each part has a check that gives the same messages as its start. All parts are checked, even
+ * after an error, so that one run reports every error.
  */
 
 #include "nmd/check-config.h"
@@ -15,7 +15,7 @@
 #include "nmd/start-log.h"
 #include "util/refusals.h"
 
-/* Sets *ret to `dir`, or to NULL where that is refused: its contents, which couldn't be used either, aren't checked. */
+/* Sets *ret to `dir`, or to NULL if `dir` is refused. Its contents are then not checked, as they can't be used. */
 static int check_dir(const char *what, const char *dir, const char **ret)
 {
     _cleanup_free_ char *message = NULL;
@@ -25,7 +25,7 @@ static int check_dir(const char *what, const char *dir, const char **ret)
     return nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
 }
 
-/* Returns whether the path is in the directory, or would be. */
+/* Returns whether the path is below the directory. Neither needs to exist. */
 static bool is_below(const char *path, const char *dir)
 {
     const size_t n = strlen(dir);
@@ -33,7 +33,7 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* Another nmd that runs with this state directory may have the ports and directories that are checked. */
+/* Accepts ports and directories that are in use if another nmd runs with this state directory. */
 static int check_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                       const struct nm_config *config)
 {
@@ -45,8 +45,8 @@ static int check_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daem
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);
 }
 
-/* Warns of what the host lacks to be a node of the cluster but no start is refused for. Done for the host's own
- * nmd, not for one with a configuration or state directory of its own, or for the host that --root names. */
+/* Warns if the host lacks something that a node of the cluster needs, but without which nmd still starts. Does so only
+ * for an nmd with the default configuration and state directory, or for the host that --root names. */
 static int check_host(const struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
     const bool of_host = geteuid() == 0 && !o->config_given && !o->state_given &&
@@ -59,7 +59,8 @@ static int check_host(const struct nm_daemon *d, const struct nm_daemon_options 
     return nm_yarn_setup_check(&p, d->yarn_settings);
 }
 
-/* Checks both configurations, whatever is wrong with one of them. *ret is nmd's, with the defaults of the cluster's. */
+/* Checks nmd's configuration and the cluster's, and continues after an error. *ret is nmd's configuration, with
+ * defaults from the cluster's. */
 static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, struct nm_config **ret)
 {
     _cleanup_(nm_config_freep) struct nm_config *alone = NULL;
@@ -85,7 +86,7 @@ static int check_files(struct nm_daemon *d, const struct nm_daemon_options *o, s
     return NM_MIN(r, also);
 }
 
-/* state_dir: NULL where it was refused. */
+/* state_dir: NULL if the directory was refused. */
 static int check_manager(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                          struct nm_config *config, const char *state_dir)
 {
@@ -99,8 +100,8 @@ static int check_manager(struct nm_daemon *d, sd_event *event, const struct nm_d
     return NM_MIN(r, nm_daemon_refuse(NM_DAEMON_NO_START, record, no_record));
 }
 
-/* Makes the checks of nm_daemon_start(), in its order and with its messages, but goes on after a failure. It creates
- * and starts nothing, and keeps no lock. */
+/* Makes the same checks as nm_daemon_start(), in the same order and with the same messages, but continues after a
+ * failure. Creates and starts nothing, and keeps no lock. */
 static int check_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Children of an earlier nmd that never came to execute their program. A shim is born in its container's cgroup: if
- * that is frozen at the time, or somebody stops the shim there, it stays a copy of nmd with all of its descriptors,
- * since O_CLOEXEC never comes into effect. Such a copy keeps the sockets of an nmd that is gone listening, so that the
- * next one could bind neither its ports nor its socket. It has run nothing of its command, so it can be killed.
+ * Kills children of an earlier nmd that have not executed their program. A shim is created in its container's cgroup.
+ * If the cgroup is frozen at that time, or the process is stopped, the process stays a copy of nmd with all of nmd's
+ * descriptors, because O_CLOEXEC takes effect only at exec. The copy keeps the sockets of the ended nmd listening, so
+ * that the next nmd can't bind its ports and its socket. The container's command has not started, so it is safe to kill
+ * the copy.
  *
- * It is told from a container that runs nmd's program by the descriptor of the lock file in the state directory, which
- * only root can open: we hold the lock, so whoever else has the file open got the descriptor by fork().
+ * A container may run nmd's program, too. Unlike a container, the copy has the lock file in the state directory open.
+ * Only root can open this file, and this process holds the lock. Any other process with the file open has therefore
+ * inherited the descriptor by fork().
  */
 
 #include "nmd/instance.h"
@@ -27,9 +29,9 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define END_MSEC 2000 /* for the kernel to end a killed process, also a frozen one */
+#define END_MSEC 2000 /* time limit for the end of a killed process, which may be frozen */
 
-/* The program's name without its directory, and without what the kernel appends after an upgrade. */
+/* Gets the program's name without its directory and without " (deleted)", which the kernel appends after an upgrade. */
 static int program_of(int proc, char ret[static PATH_MAX])
 {
     char path[PATH_MAX], *deleted;
@@ -76,7 +78,7 @@ static bool has_open(int proc, const struct stat *file)
 
 static void end(int proc, pid_t pid)
 {
-    /* the descriptor of its directory in /proc makes sure that the number is still this process's */
+    /* the check of `proc` below shows that the pid was not reused before pidfd_open() */
     _cleanup_close_ int pidfd = pidfd_open(pid, 0);
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
 

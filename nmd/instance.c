@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See instance.h. The lock of a directory is a file in it, that of the socket a file beside it. The slice can't have
- * one: whoever may read a cgroup's directory could lock it, and systemd removes the directory of an empty slice. So its
- * lock is a file named after the slice in a directory that depends on the user alone, and not on any option.
+ * See instance.h. The lock of a directory is a file in it, and the lock of the socket is a file beside it. The lock of
+ * the slice is a file with the slice's name, in a directory that depends only on the user and not on any option. The
+ * slice's cgroup directory is not locked itself, because any user who may read it could lock it, and because systemd
+ * removes the directory of an empty slice.
  */
 
 #include "nmd/instance.h"
@@ -24,7 +25,7 @@ static int refuse_dir(const char *what, const char *path, int r, char **ret_mess
     return r < 0 ? nm_fail(ret_message, r, "the %s directory %s can't be made: %s", what, path, strerror(-r)) : 0;
 }
 
-/* An nmd that has just been stopped may take a moment to end, which is waited for, and not in silence. */
+/* Takes the lock. If another nmd holds it, logs that and waits, because that nmd may be about to end. */
 static int take(const char *path, const char *what, const char *name, pid_t *ret_holder)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -37,7 +38,7 @@ static int take(const char *path, const char *what, const char *name, pid_t *ret
     return nm_lockfile_take(path, LOCK_WAIT_USEC, ret_holder);
 }
 
-/* Locks the file; `what` and `name` say what that stands for, `way_out` what to do about a refusal. */
+/* Locks the file. `what` and `name` are the locked object, and `way_out` is the advice in the message of a refusal. */
 static int lock_file(const char *path, const char *what, const char *name, const char *way_out, char **ret_message)
 {
     char buf[NM_LOCKFILE_HOLDER_SIZE];
@@ -69,7 +70,7 @@ static int lock_state(const char *dir, char **ret_message)
                  : lock_in_dir(dir, "state directory", "give this one its own with --state-dir", ret_message);
 }
 
-/* Makes a directory through which others come to the socket, whatever our own umask is. */
+/* Creates a directory that other users can pass to reach the socket, independent of nmd's umask. */
 static int make_passable(const char *path)
 {
     mode_t mask = umask(022);
@@ -118,7 +119,7 @@ int nm_instance_lock_socket(const char *path, char **ret_message)
     return lock_file(lock, "socket", path, "give this one its own with --socket", ret_message);
 }
 
-/* ---- a look ---------------------------------------------------------------------------------- */
+/* ---- checks without a lock ------------------------------------------------------------------- */
 
 int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What only one nmd at a time may use. All of it is locked before anything is read, changed or removed: a start that is
- * refused has touched nothing of the nmd that runs.
+ * Locks for the objects that only one nmd at a time may use: directories, slice and socket. nmd takes the locks before
+ * it reads, changes or removes anything, so that a refused start does not affect the running nmd.
  */
 
 #include <stdbool.h>
@@ -15,19 +15,20 @@ struct nm_instance {
 
 #define NM_INSTANCE_LOCK_NAME "lock" /* in the state and the runtime directory */
 
-/* Locks until the process ends, and makes the two directories. On failure *ret_message is a sentence that the caller
- * frees (NULL when memory ran out): what is held, by which pid, and what to do. -EBUSY: another nmd has it. */
+/* Creates the two directories, and locks them and the slice until the process ends. On failure *ret_message is a
+ * sentence that the caller frees (NULL when memory ran out). It names the object and the pid of the lock's holder, and
+ * says what to do. -EBUSY: another nmd holds a lock. */
 int nm_instance_lock(const struct nm_instance *i, char **ret_message);
-/* The same for the path of a socket, which need not be there. */
+/* Locks the path of a socket in the same way. The socket may not exist yet. */
 int nm_instance_lock_socket(const char *path, char **ret_message);
-/* Ends the children that an earlier nmd left in the slice before they executed their program: they hold its sockets. To
- * be called by the holder of the locks, before it opens a socket. */
+/* Kills children of an earlier nmd in the slice that have not executed their program, because they keep its sockets
+ * open. The caller must hold the locks, and must call this before it opens a socket. */
 void nm_instance_end_children(const struct nm_instance *i);
-/* Would it be refused since that directory ("state" or "runtime") can't be made or used? Takes no lock, makes
+/* Checks whether a start could create and use the directory. what: "state" or "runtime". Takes no lock and creates
  * nothing. */
 int nm_instance_check_dir(const char *what, const char *dir, char **ret_message);
 /* Returns the pid of the nmd that holds this state directory, 0 if none does, or -errno. Takes no lock. -EBUSY: that
- * nmd runs in another PID namespace, so that its pid means nothing here. */
+ * nmd runs in another PID namespace, so its pid is not visible here. */
 pid_t nm_instance_holder(const char *state_dir);
-/* Does an nmd hold this state directory? Takes no lock. */
+/* Returns whether an nmd holds this state directory. Takes no lock. */
 bool nm_instance_is_running(const char *state_dir);

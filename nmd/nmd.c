@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * main() of nmd, and the one program that knows every folder. Containers outlive it: when the loop ends, nmd ends, and
- * they keep running.
+ * main() of nmd, the only program that uses every folder. nmd exits when its event loop ends. Containers keep running
+ * after that.
  */
 
 #include <signal.h>
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     int r;
 
     nm_inherited_reset();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file size is an error of a write, EFBIG, and not our end */
+    (void)signal(SIGXFSZ, SIG_IGN); /* at the limit on file size, write() fails with EFBIG instead of ending nmd */
     nm_log_init(NM_LOG_AUTO);
     r = nm_daemon_parse_argv(argc, argv, &o);
     if (r != 0)
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
         return exit_status(nm_yarn_setup_run(&o.setup, o.config, o.state_dir, nm_instance_holder,
                                              nm_daemon_warn_of_yarn));
     nm_daemon_fill_defaults(&paths, &o);
-    if (sd_listen_fds(1) >= 1) /* forgets the variables, so that this is the only call */
+    if (sd_listen_fds(1) >= 1) /* also unsets the variables, so this must be the only call */
         o.listen_fd = SD_LISTEN_FDS_START;
     (void)umask(077);
     r = sd_event_default(&event);

@@ -54,7 +54,7 @@ static int take_backend(void *at, char *value, const struct nm_option *o)
     return -EINVAL;
 }
 
-/* Takes effect at once, so that it holds for what is said of later options. */
+/* Sets the level at once, so that it applies to messages about later options. */
 static int take_log_level(void *at, char *value, const struct nm_option *o)
 {
     int level, r = nm_log_level_from_string(value, &level);
@@ -69,7 +69,7 @@ static bool slice_is_valid(const char *s)
 {
     size_t n = strlen(s);
 
-    /* '-' in a slice's name means nesting to systemd. */
+    /* systemd interprets '-' in a slice's name as nesting. */
     return n > 6 && n < 64 && nm_streq(s + n - 6, ".slice") &&
            strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == n - 6;
 }

@@ -14,6 +14,6 @@ struct nm_daemon_options {
     int listen_fd; /* the socket that systemd passed, or negative */
 };
 
-/* Takes the options and sets the level of the log. Checks what it can without a node; the rest fails at the start.
- * Returns 0, 1 when all is done (--help, --version), or -EINVAL after a message. */
+/* Parses the options and sets the log level. Checks only what does not depend on the node. Returns 0 to continue, 1
+ * after --help or --version, or -EINVAL after a message. */
 int nm_daemon_parse_argv(int argc, char **argv, struct nm_daemon_options *o);

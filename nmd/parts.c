@@ -9,7 +9,7 @@
 #include "nmd/start-log.h"
 #include "rpc/local/listen.h"
 
-/* Each part has pointers to those that are freed after it. */
+/* Frees each part before the parts to which it has pointers. */
 void nm_daemon_done(struct nm_daemon *d)
 {
     nm_local_server_free(d->server);
@@ -44,7 +44,8 @@ struct nm_local_server_params nm_daemon_server_params(const struct nm_daemon_opt
                                            .http_address = c->http_address, .http_hosts = c->http_hosts};
 }
 
-/* Returns whether and where nmd serves HTTP: by the configuration c, or by the server where c is NULL. */
+/* Returns whether nmd serves HTTP over TCP, and gets the address from the configuration c, or from the server if c is
+ * NULL. */
 static bool find_http(const struct nm_daemon *d, const struct nm_config *c, struct sockaddr_storage *ret)
 {
     if (c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The parts of a running nmd, and the parameters that they are made or checked with. */
+/* Parts of a running nmd, and the parameters with which they are created or checked. */
 
 #include <limits.h>
 #include <sys/socket.h>
@@ -14,9 +14,9 @@
 struct nm_daemon {
     struct nm_manager *manager;
     struct nm_local_server *server;
-    struct nm_yarn_settings *yarn_settings; /* NULL where nmd is no node of a cluster, as is `yarn` */
+    struct nm_yarn_settings *yarn_settings; /* NULL, like `yarn`, if nmd is not a node of a cluster */
     struct nm_yarn *yarn;
-    bool signs_off; /* from the cluster, before nmd ends */
+    bool signs_off; /* the node unregisters from its cluster before nmd ends */
 };
 
 void nm_daemon_done(struct nm_daemon *d);
@@ -31,9 +31,11 @@ struct nm_daemon_yarn_buffers {
     struct sockaddr_storage http;
 };
 
-/* config: NULL at a start, when the server knows its address. --check-config, which starts no server, passes it. */
+/* config: NULL at a start, where the server knows its address. --check-config starts no server, so it passes the
+ * configuration. */
 struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o,
                                             const struct nm_config *config, struct nm_daemon_yarn_buffers *buffers);
 
-/* Checks whether the server would be refused, and logs why. beside_another: another nmd may listen on the socket. */
+/* Checks whether the server could start, and logs each reason against it. beside_another: another nmd may listen on
+ * the socket. */
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another);

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the option, else the system's place, else for a user one below the variable that names the user's own. */
+/* Returns the option if it is given. Otherwise returns the system's directory for root, and for other users one below
+ * the user's directory that the environment variable names, or a name with the uid below `fallback`. */
 static const char *fill_path(char buf[static PATH_MAX], const char *given, const char *root_default,
                              const char *variable, const char *fallback)
 {
@@ -19,7 +20,6 @@ static const char *fill_path(char buf[static PATH_MAX], const char *given, const
         return given;
     if (geteuid() == 0)
         return root_default;
-    /* A user's own nmd keeps to the user's directories. */
     if (base && *base)
         (void)snprintf(buf, PATH_MAX, "%s/nmd", base);
     else
@@ -27,7 +27,7 @@ static const char *fill_path(char buf[static PATH_MAX], const char *given, const
     return buf;
 }
 
-/* In a build tree nmd's other programs are linked beside it; installed ones are found where they were installed. */
+/* Looks beside nmd first, where a build tree has links to its other programs, then in the installation directory. */
 const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
@@ -46,7 +46,7 @@ const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX])
     return buf;
 }
 
-/* The socket is in the runtime directory unless an option names it. */
+/* Places the socket in the runtime directory unless an option names it. */
 void nm_daemon_fill_defaults(struct nm_daemon_paths *paths, struct nm_daemon_options *o)
 {
     o->config = o->config ? o->config : NM_SYSCONFDIR "/nmd/nmd.conf";

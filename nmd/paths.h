@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Directories, socket and programs of nmd where no option names them. */
+/* Default paths of nmd's directories, socket and programs. */
 
 #include <limits.h>
 
@@ -14,5 +14,6 @@ struct nm_daemon_paths {
 
 /* Sets the options that are not given. They point into `paths`, which must last as long. */
 void nm_daemon_fill_defaults(struct nm_daemon_paths *paths, struct nm_daemon_options *o);
-/* Returns the path of another program of nmd's, in `buf` ("nm-localizer"). The program may be missing. */
+/* Stores the path of another program of nmd, such as "nm-localizer", in `buf` and returns it. The program may be
+ * missing. */
 const char *nm_daemon_find_program(const char *name, char buf[static PATH_MAX]);

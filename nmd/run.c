@@ -19,30 +19,30 @@ static void raise_file_limit(void)
 {
     struct rlimit rl;
 
-    /* About six descriptors a container, and one a client. */
+    /* nmd uses about six descriptors per container and one per client. */
     if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
         rl.rlim_cur = rl.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &rl);
     }
 }
 
-/* On a node in trouble nmd must be heard among its containers. They don't inherit this:
- * reset-on-fork takes a raised priority off every child, whether it was raised here or by the
- * unit's Nice=. Under RestrictRealtime= the flag is refused, and the shim takes it off itself. Where
- * the rest isn't allowed, nothing is lost. */
+/* Raises nmd's priority, so that nmd gets CPU time on an overloaded node. Children don't inherit the priority:
+ * SCHED_RESET_ON_FORK resets it in each child, whether it was raised here or by the unit's Nice=. The flag is refused
+ * under RestrictRealtime=, and nm-shim then resets its priority itself. nmd also works without a raised priority, so
+ * errors are ignored. */
 static void raise_priority(void)
 {
     const struct sched_param zero = {0};
 
     (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &zero);
     (void)setpriority(PRIO_PROCESS, 0, -10);
-    /* With autogroups nice counts inside a session only; a session of our own may be raised as a whole. */
+    /* With autogroups, nice values apply only within a session. If nmd leads its session, raise that as a whole. */
     if (getsid(0) == getpid())
         (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
 }
 
-/* What this kernel or host doesn't offer is in the log from the start on: who reads that later can't
- * ask for the status of then. */
+/* Logs the features that this kernel or host does not offer. A later reader of the log can't query the status that nmd
+ * had at this time. */
 static void tell_limits(struct nm_manager *m)
 {
     struct nm_status s;
@@ -52,7 +52,7 @@ static void tell_limits(struct nm_manager *m)
         nm_notice("limits: %s", s.notes[i]);
 }
 
-/* READY only now: units that are ordered after nmd find an nmd that answers. */
+/* Sends READY=1 after all parts have started, so that nmd answers the units that are ordered after it. */
 int nm_daemon_run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     int r;
@@ -62,7 +62,7 @@ int nm_daemon_run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_o
     r = nm_daemon_start(d, event, o);
     if (r < 0)
         return r;
-    (void)sd_event_set_watchdog(event, true); /* does nothing unless systemd asked for it */
+    (void)sd_event_set_watchdog(event, true); /* no effect unless the unit sets WatchdogSec= */
     (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
     nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
     tell_limits(d->manager);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A run of nmd: limits and priority of the process, its signals, sd_notify() and the event loop. */
+/* Runs nmd: sets the limits and the priority of the process, calls sd_notify() and runs the event loop. */
 
 #include "nmd/parts.h"
 

@@ -21,7 +21,7 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
     (void)s, (void)si;
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
                      (unsigned long long)nm_clock_usec(CLOCK_MONOTONIC));
-    (void)nm_manager_reload(d->manager, &problem); /* logs what was wrong; the old settings stay */
+    (void)nm_manager_reload(d->manager, &problem); /* on failure, logs the reason and keeps the settings */
     (void)sd_notify(0, "READY=1");
     return 0;
 }
@@ -31,7 +31,7 @@ static void leave_loop(void *userdata)
     (void)sd_event_exit(userdata, 0);
 }
 
-/* SIGTERM and SIGINT end nmd, at once or when the cluster has heard of it. */
+/* Ends nmd after SIGTERM or SIGINT, at once or when the node has unregistered from its cluster. */
 static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
     struct nm_daemon *d = userdata;
@@ -44,8 +44,8 @@ static int on_term(sd_event_source *s, const struct signalfd_siginfo *si, void *
     return 0;
 }
 
-/* The children of nmd are watched through pidfds; blocked, their SIGCHLD interrupts nothing. A
- * client that hangs up is told by write(), and not by SIGPIPE. */
+/* Blocks SIGCHLD, too, because nmd watches its children through pidfds, and the signal would interrupt system calls.
+ * Ignores SIGPIPE, so that write() returns an error if a client has closed its connection. */
 int nm_daemon_watch_signals(sd_event *event, struct nm_daemon *d)
 {
     sigset_t mask;

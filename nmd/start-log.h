@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Lines of the log that say why nmd does not start, and those with the sentences of yarn/. */
+/* Log messages about a refused start, and log messages with the sentences of yarn/. */
 
 #include "util/error.h"
 
@@ -10,8 +10,8 @@
 #define NM_DAEMON_NO_NODE "can't be a node of a YARN cluster"
 #define NM_DAEMON_NO_CONFIG "the configuration is refused"
 
-/* Logs each line of the message behind `what`, one of the above; without a message, the error's own words. Logs nothing
- * if r is not negative. Returns r. */
+/* If r is negative, logs each line of the message with the prefix `what`, one of the above. Without a message, logs
+ * strerror() of r. Returns r. */
 int nm_daemon_refuse(const char *what, int r, const char *message);
 
 void nm_daemon_tell_yarn(int level, const char *sentence);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See start.h. Each step logs why it fails, with words that tell what can't be done: start, open the local interface,
- * or be a node of a cluster.
+ * See start.h. Each step logs the reason of its failure with a prefix that names the failed action: to start, to open
+ * the local interface, or to be a node of a cluster.
  */
 
 #include "nmd/start.h"
@@ -15,7 +15,8 @@
 #include "util/error.h"
 #include "util/log.h"
 
-/* Warns where others cannot reach the socket. The mode of a directory that existed before is left alone. */
+/* Warns if the socket's mode admits all users and the directory's mode does not. The mode of an existing directory is
+ * not changed. */
 static void check_way_to_socket(const struct nm_daemon_options *o, mode_t socket_mode)
 {
     _cleanup_free_ char *dir = strdup(o->socket);
@@ -31,7 +32,8 @@ static void check_way_to_socket(const struct nm_daemon_options *o, mode_t socket
                    (unsigned)socket_mode, dir, (unsigned)st.st_mode & 07777);
 }
 
-/* A file that was named must be there; the usual one may be missing, and then the defaults hold. */
+/* Loads nmd.conf and its drop-ins. A file that --config names must exist. If the default file is missing, the built-in
+ * defaults apply. */
 static int load_files(const struct nm_daemon_options *o, const struct nm_config_default *defaults,
                       struct nm_config **ret)
 {
@@ -41,7 +43,7 @@ static int load_files(const struct nm_daemon_options *o, const struct nm_config_
     return nm_daemon_refuse(NM_DAEMON_NO_CONFIG, r, message);
 }
 
-/* Loads the cluster's configuration; the directory of the option goes before that of nmd.conf. */
+/* Loads the cluster's configuration. The option --yarn-conf takes precedence over the directory in nmd.conf. */
 static int load_yarn(struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
     const char *dir = o->yarn_conf ? o->yarn_conf : c->yarn_conf_dir;
@@ -52,7 +54,8 @@ static int load_yarn(struct nm_daemon *d, const struct nm_daemon_options *o, con
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, message);
 }
 
-/* nmd's own files say whether a cluster's are read, and go before them then. */
+/* Loads nmd.conf, which can name a cluster's configuration. Values of nmd.conf take precedence over those of the
+ * cluster, so nmd.conf is then loaded again with the cluster's values as defaults. */
 static int load_config(struct nm_daemon *d, const struct nm_daemon_options *o, struct nm_config **ret)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -80,7 +83,7 @@ static int make_manager(struct nm_daemon *d, sd_event *event, const struct nm_da
     return nm_daemon_refuse(NM_DAEMON_NO_START, r, message);
 }
 
-/* A socket that systemd passed has a directory that systemd answers for. */
+/* Starts the local interface. If systemd passed the socket, systemd is responsible for the socket's directory. */
 static int make_server(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     const struct nm_config *c = nm_manager_config(d->manager);
@@ -93,7 +96,8 @@ static int make_server(struct nm_daemon *d, sd_event *event, const struct nm_dae
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, message);
 }
 
-/* Makes the node of the cluster, if there is one, and has the server answer at the addresses of its web services. */
+/* Creates the node of the cluster, if one is configured, and lets the server answer at the addresses of the node's web
+ * services. */
 static int join_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     struct nm_daemon_yarn_buffers buffers;
@@ -108,7 +112,7 @@ static int join_yarn(struct nm_daemon *d, sd_event *event, const struct nm_daemo
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, NULL);
 }
 
-/* Begins the trace of --record before the node joins a cluster, so that all of its containers are in it. */
+/* Starts the trace of --record before the node joins a cluster, so that it contains all of the cluster's containers. */
 static int record(struct nm_daemon *d, const struct nm_daemon_options *o)
 {
     _cleanup_free_ char *message = NULL;
@@ -127,8 +131,9 @@ static struct nm_instance instance_of(const struct nm_daemon_options *o)
     return (struct nm_instance){.state_dir = o->state_dir, .runtime_dir = o->runtime_dir, .slice = o->slice};
 }
 
-/* The lock comes before the look whether somebody listens there, which finds other programs than nmd, too. Where the
- * lock can't be taken, nm_daemon_check_server() has the better words. An inherited socket belongs to its giver. */
+/* Locks the socket, then checks whether any program listens on it, also one without nmd's lock. If the lock fails with
+ * another error than -EBUSY, nm_daemon_check_server() usually logs a more specific reason. A socket that systemd passed
+ * is not locked, because it belongs to systemd. */
 static int lock_socket(const struct nm_daemon_options *o, const struct nm_config *c)
 {
     _cleanup_free_ char *message = NULL, *listened = NULL;
@@ -143,7 +148,7 @@ static int lock_socket(const struct nm_daemon_options *o, const struct nm_config
     return nm_daemon_refuse(NM_DAEMON_NO_SERVER, r, listened);
 }
 
-/* Takes all that one nmd alone may use. */
+/* Locks everything that only one nmd may use, and kills children that an earlier nmd left. */
 static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, const struct nm_config *c)
 {
     const struct nm_instance i = instance_of(o);
@@ -160,8 +165,8 @@ static int lock_all(struct nm_daemon *d, const struct nm_daemon_options *o, cons
     return nm_daemon_refuse(NM_DAEMON_NO_NODE, r, dirs);
 }
 
-/* The locks come before anything that a second nmd could disturb; the interface when there is a
- * manager to answer, and the rounds last: nothing is decided before everything is there. */
+/* Takes the locks before all steps that a second nmd could disturb. Opens the local interface after the manager, which
+ * answers the requests. Starts the rounds last, so that no decision is made before all parts exist. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
 {
     _cleanup_(nm_config_freep) struct nm_config *config = NULL;

@@ -5,6 +5,6 @@
 
 #include "nmd/parts.h"
 
-/* Reads the configuration, takes the locks and makes the parts, for the event loop to run them. Logs why it fails. The
- * caller frees the parts with nm_daemon_done() in either case. */
+/* Reads the configuration, takes the locks, creates the parts and adds them to the event loop. Logs the reason of a
+ * failure. The caller frees the parts with nm_daemon_done() in both cases. */
 int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o);
