@@ -9,7 +9,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-#define LAST_MAX 10000 /* the interface's own limit */
+#define LAST_MAX 10000 /* limit of nmd's local interface */
 
 const char *const nm_sort_keys[] = {"cpu", "memory", "time", "age", "name"};
 const size_t nm_n_sort_keys = NM_ARRAY_SIZE(nm_sort_keys);
@@ -33,7 +33,7 @@ void nm_args_done(struct nm_args *a)
 
 /* ---- types of values ------------------------------------------------------------------------- */
 
-/* "K=V", or "K": passed on with the value that it has here. */
+/* Takes "K=V", or "K" with the value from nmctl's environment. */
 static int take_env(void *at, char *value, const struct nm_option *o)
 {
     struct nm_args *a = (struct nm_args *)((char *)at - o->offset);
@@ -54,7 +54,7 @@ static int take_env(void *at, char *value, const struct nm_option *o)
     return 0;
 }
 
-/* Checked here and not by nmd: lists are sorted and shortened on this side. The word as it is spelled, or NULL. */
+/* Returns the word in its normal spelling, or NULL. nmctl checks the words, because it sorts and filters lists. */
 static const char *find_word(const char *value, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -63,7 +63,7 @@ static const char *find_word(const char *value, const char *const *words, size_t
     return NULL;
 }
 
-/* Takes the names of JSON, too: people copy them from its output. */
+/* Accepts the state names of the JSON output, too, because users copy them from there. */
 static const char *find_state(const char *value)
 {
     if (strcasecmp(value, "SCHEDULED") == 0)
@@ -152,7 +152,7 @@ static void tell_unknown(const struct nm_option_fault *f, const struct nm_verb *
                    near ? near : "", near ? "?" : "", name, verb ? " " : "");
 }
 
-/* Names the verb, and cleans words for the terminal, as nm_option_tell() would not. */
+/* Unlike nm_option_tell(), names the verb and replaces control characters in words from the command line. */
 static void tell(const struct nm_option_fault *f, void *userdata)
 {
     const struct nm_option *o = f->option;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The command line into struct nm_args, by the tables of options, and the types of their values. Bad values are told
- * here, before anything is sent. */
+/* Parses the command line into struct nm_args by the tables of options, and defines the types of values. Invalid values
+ * are reported here, before nmctl sends a request. */
 
 #include "nmctl/nmctl.h"
 
 void nm_args_init(struct nm_args *a);
 void nm_args_done(struct nm_args *a);
 
-/* Parses argv[1..] with the verb's options (NULL: none) and the global ones. Called twice for each command line: with
- * `stop`, the first operand ends it, so that the verb's options stay behind the verb. Returns the index of the first
- * operand in the (reordered) argv, or -EINVAL after having said what is wrong. */
+/* Parses argv[1..] with the verb's options (verb NULL: none) and the global ones. Called twice for each command line.
+ * With `stop`, parsing ends at the first operand, so that the verb's options stay behind the verb. Returns the index of
+ * the first operand in the (reordered) argv, or -EINVAL after a message. */
 int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv);
 
 /* Returns the option that a word of the command line names ("-m", "--memory"), or NULL. */
@@ -24,9 +24,9 @@ extern const struct nm_option_type nm_args_state;    /* a container's state, in 
 extern const struct nm_option_type nm_args_size;     /* uint64_t, bytes */
 extern const struct nm_option_type nm_args_vcores;   /* uint64_t, thousandths */
 extern const struct nm_option_type nm_args_duration; /* uint64_t, usec */
-extern const struct nm_option_type nm_args_interval; /* uint64_t, usec: how often something is drawn */
+extern const struct nm_option_type nm_args_interval; /* uint64_t, usec: time between two refreshes */
 extern const struct nm_option_type nm_args_count;    /* uint64_t */
-extern const struct nm_option_type nm_args_last;     /* uint64_t: so many as nmd gives at once */
+extern const struct nm_option_type nm_args_last;     /* uint64_t, up to the number that nmd sends at once */
 extern const struct nm_option_type nm_args_env;      /* appended to env */
 
 extern const char *const nm_sort_keys[];
@@ -34,5 +34,5 @@ extern const size_t nm_n_sort_keys;
 /* States of containers as lists show them. The last ones are those of ended containers. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
-/* Returns whether only ended containers have that state. False for NULL. */
+/* Returns whether only ended containers have this state. False for NULL. */
 bool nm_args_state_has_ended(const char *word);

@@ -8,8 +8,8 @@
 
 #include "util/macros.h"
 
-/* Edits (insert, delete, replace, swap two neighbours) between two words; only words of up to 31
- * bytes are compared. */
+/* Returns the number of edits (insert, delete, replace, swap two neighbours) between two words, or 99 if one of them is
+ * longer than 31 bytes. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned d[32][32];
@@ -31,7 +31,7 @@ static unsigned distance(const char *a, const char *b)
     return d[la][lb];
 }
 
-/* A third of the letters may be wrong, and at least one: "lits" finds list, "x" finds nothing. */
+/* A third of the letters, and at least one, may be wrong: "lits" matches "list", and "x" matches no longer word. */
 const char *nm_nearest_word(const char *given, const char *const *words, size_t n)
 {
     const char *best = NULL;
@@ -39,7 +39,7 @@ const char *nm_nearest_word(const char *given, const char *const *words, size_t 
 
     for (size_t i = 0; i < n; i++) {
         unsigned d = distance(given, words[i]);
-        /* What was begun and not finished is near, however long the rest. */
+        /* A word that starts with the given text is near, independent of its length. */
         if (strlen(given) >= 2 && strncmp(words[i], given, strlen(given)) == 0)
             d = 1;
         if (d <= best_distance && (!best || d < best_distance)) {

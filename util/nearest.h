@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The word of several that a mistyped one stands for. */
+/* Finds the word in a list that a user probably meant by a mistyped word. */
 
 #include <stddef.h>
 
-/* Returns the nearest word to `given` if it is near enough to be meant, else NULL. */
+/* Returns the word that is most similar to `given`, or NULL if no word is similar enough. */
 const char *nm_nearest_word(const char *given, const char *const *words, size_t n);

@@ -50,7 +50,7 @@ int nm_option_take_text(void *at, char *value, const struct nm_option *o)
     return *value ? take_any(at, value, o) : -EINVAL;
 }
 
-/* Puts a number that was parsed with the result r, if it is in the option's range. */
+/* Stores a parsed number if it is in the option's range. r: the result of the parser. */
 static int put(uint64_t *at, int r, uint64_t v, const struct nm_option *o)
 {
     if (r < 0)
@@ -139,14 +139,14 @@ static int fail(const struct nm_option_parser *p, const struct nm_option_fault *
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* The options of all tables as one list, and as getopt wants them: the short ones in a string and the long ones in an
- * array. The code of a long one tells its place here. */
+/* The options of all tables in one list, and in the format of getopt_long(): the short options in a string and the long
+ * options in an array. The code of a long option is LONG_BASE plus its index. */
 struct merged {
     const struct nm_option *options[OPTIONS_MAX];
     void *into[OPTIONS_MAX];
     int n;
     struct option longs[OPTIONS_MAX + 1];
-    char shorts[OPTIONS_MAX * 2 + 3]; /* two characters for each, "+:" in front, and the NUL */
+    char shorts[OPTIONS_MAX * 2 + 3]; /* "+:", two characters for each option, and the NUL */
 };
 
 static void merge(struct merged *m, const struct nm_option *options, void *into)
@@ -163,7 +163,7 @@ static void merge(struct merged *m, const struct nm_option *options, void *into)
     }
 }
 
-/* Options are mistyped more often than other words, so the nearest one is named. */
+/* Reports an unknown option, and names the known option that is most similar, because the word may be mistyped. */
 static int refuse_unknown(const struct nm_option_parser *p, const struct merged *m, const char *word)
 {
     const char *names[OPTIONS_MAX];
@@ -179,7 +179,8 @@ static int refuse_unknown(const struct nm_option_parser *p, const struct merged 
     return fail(p, &fault);
 }
 
-/* getopt has found a fault. With optopt set to a known option's code a value is missing, or there is one for a flag. */
+/* Reports an error of getopt_long(). If optopt is the code of a known option, the option's value is missing, or a flag
+ * has a value. */
 static int refuse(const struct nm_option_parser *p, const struct merged *m, char **argv, int code)
 {
     const char brief[3] = {'-', (char)optopt, '\0'};
@@ -206,7 +207,7 @@ static int take(const struct nm_option_parser *p, const struct nm_option *o, voi
     return fail(p, &fault);
 }
 
-/* Deals with one option that getopt has split off, or with the fault that it found. */
+/* Processes one option, or an error, that getopt_long() has returned. */
 static int take_or_refuse(const struct nm_option_parser *p, const struct merged *m, char **argv, int code)
 {
     for (int i = 0; i < m->n; i++)
@@ -215,8 +216,8 @@ static int take_or_refuse(const struct nm_option_parser *p, const struct merged 
     return refuse(p, m, argv, code);
 }
 
-/* "+" has getopt stop at the first operand, where it would else move later options in front of it; ":" tells a missing
- * value from an unknown option. */
+/* "+" makes getopt_long() stop at the first operand. Without "+" it moves later options in front of the operand. ":"
+ * makes it return different codes for a missing value and for an unknown option. */
 int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int *ret_first)
 {
     struct merged m = {.shorts = ""};
@@ -224,7 +225,7 @@ int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int
     (void)snprintf(m.shorts, sizeof m.shorts, "%s:", p->stops_at_operand ? "+" : "");
     for (size_t i = 0; i < NM_OPTION_TABLES_MAX; i++)
         merge(&m, p->tables[i].options, p->tables[i].into);
-    /* optind 0 and not 1: then glibc's getopt forgets where in "-abc" it was, and reads "+" anew. */
+    /* With optind 0 instead of 1, glibc resets its position in words like "-abc", and reads "+" again. */
     opterr = 0;
     optind = 0;
     for (;;) {
@@ -242,7 +243,7 @@ int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int
 
 /* ---- help and completion --------------------------------------------------------------------- */
 
-/* Options without a short form are indented as if they had one, so that the long ones stand in a column. */
+/* Indents options without a short form as well, so that the long options are aligned. */
 const char *nm_option_label(const struct nm_option *o, char *buf, size_t size)
 {
     char brief[5] = "    ";

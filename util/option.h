@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The options of a command line, by tables: one row for each option, with the type of its value and the member of a
- * struct that receives it. getopt_long() splits the words. Its own messages are replaced, since they don't say what a
- * value must be.
+ * Parses the options of a command line by tables. A table has one row for each option, with the type of its value and
+ * the member of a struct that receives the value. getopt_long() splits the words. Its own messages are replaced,
+ * because they don't describe the allowed values.
  */
 
 #include <stdbool.h>
@@ -13,26 +13,26 @@
 
 struct nm_option;
 
-/* The outcome of an option that does all there is to do, such as --help. */
+/* Outcome of an option after which the program has nothing more to do, such as --help. */
 #define NM_OPTION_DONE 1
 
 struct nm_option_type {
-    /* Checks the value (NULL for a flag) and puts it to `at`, the option's member. Returns 0, NM_OPTION_DONE, or what
-     * nm_option_parse() has a message for: -ERANGE (too large or too small), -E2BIG (the option is given more than
-     * type->max times) or -EINVAL. `at` stays untouched on failure. */
+    /* Checks the value (NULL for a flag) and stores it in `at`, the option's member. Returns 0, NM_OPTION_DONE, or an
+     * error for which nm_option_parse() has a message: -ERANGE (too large or too small), -E2BIG (the option is given
+     * more than type->max times) or -EINVAL. On failure `at` is unchanged. */
     int (*take)(void *at, char *value, const struct nm_option *o);
-    const char *allowed; /* what a value must be, for messages; NULL: nothing to say but the name of the value */
-    uint64_t min, max;   /* of numbers and times; for some types, how often the option can be given */
+    const char *allowed; /* description of the allowed values, for messages; NULL: messages use nm_option.arg */
+    uint64_t min, max;   /* range of numbers and times; for some types, max is the number of repetitions */
 };
 
 struct nm_option {
-    char brief;        /* '\0' if it has no short form */
+    char brief;        /* the short form, or '\0' */
     const char *name;
-    const char *arg;   /* what --help calls its value; NULL for a flag */
+    const char *arg;   /* name of the value in --help; NULL for a flag */
     const struct nm_option_type *type;
-    size_t offset;     /* of its member of the struct */
-    const char *help;  /* where the text of --help is made from the table; or what is printed */
-    unsigned complete; /* what its value can be completed to, in the program's own numbers */
+    size_t offset;     /* offset of the option's member in the struct */
+    const char *help;  /* text for a --help that is made from the table, or text that the option prints */
+    unsigned complete; /* kind of completion for the value, as a number that the program defines */
 };
 
 /* A table ends with a row that has no name. */
@@ -43,7 +43,7 @@ struct nm_option {
 #define NM_OPTION_PRINT(brief_, name_, text_) \
     {.brief = (brief_), .name = (name_), .type = &nm_option_print, .help = (text_)}
 
-/* The type of one row of a table at file scope. */
+/* Type for a single row of a table at file scope. */
 #define NM_OPTION_TYPE(take_, allowed_) (&(const struct nm_option_type){.take = (take_), .allowed = (allowed_)})
 #define NM_OPTION_RANGE(take_, allowed_, min_, max_) \
     (&(const struct nm_option_type){.take = (take_), .allowed = (allowed_), .min = (min_), .max = (max_)})
@@ -52,12 +52,12 @@ extern const struct nm_option_type nm_option_flag;  /* bool */
 extern const struct nm_option_type nm_option_any;   /* const char * */
 extern const struct nm_option_type nm_option_print; /* prints `help` to stdout; NM_OPTION_DONE */
 
-/* For types of numbers from min to max. */
+/* Functions for types of numbers from min to max. */
 int nm_option_take_u32(void *at, char *value, const struct nm_option *o);
 int nm_option_take_u64(void *at, char *value, const struct nm_option *o);
 int nm_option_take_size(void *at, char *value, const struct nm_option *o);     /* uint64_t, bytes */
 int nm_option_take_duration(void *at, char *value, const struct nm_option *o); /* uint64_t, usec */
-/* const char *, not empty: that is a variable of a script that wasn't set. */
+/* const char *. Refuses an empty value, because it usually comes from an unset variable of a script. */
 int nm_option_take_text(void *at, char *value, const struct nm_option *o);
 
 enum nm_option_fault_kind {
@@ -71,17 +71,17 @@ enum nm_option_fault_kind {
 
 struct nm_option_fault {
     enum nm_option_fault_kind kind;
-    const struct nm_option *option; /* NULL: unknown */
-    const char *word;               /* the value, or of an unknown option the word as it was typed */
-    const char *nearest;            /* the name of an option that may be meant instead of an unknown one, or NULL */
+    const struct nm_option *option; /* NULL: the option is unknown */
+    const char *word;               /* the value; for an unknown option, the word as it was typed */
+    const char *nearest;            /* name of the known option that is most similar to an unknown one, or NULL */
 };
 
 #define NM_OPTION_TABLES_MAX 2
 
 struct nm_option_parser {
     struct {
-        const struct nm_option *options; /* NULL: none */
-        void *into;                      /* the struct to whose members the options lead */
+        const struct nm_option *options; /* NULL: no table */
+        void *into;                      /* the struct whose members receive the values */
     } tables[NM_OPTION_TABLES_MAX];
     bool stops_at_operand;
     void (*tell)(const struct nm_option_fault *fault, void *userdata); /* NULL: nm_option_tell() */
@@ -89,12 +89,12 @@ struct nm_option_parser {
 };
 
 /* Parses argv[1..] and sets *ret_first to the index of the first operand in the (reordered) argv. Returns 0,
- * NM_OPTION_DONE, or -EINVAL after it has told what is wrong. */
+ * NM_OPTION_DONE, or -EINVAL after a message. */
 int nm_option_parse(const struct nm_option_parser *p, int argc, char **argv, int *ret_first);
 
-/* Says on stderr what is wrong with an option: its name, the value and what is allowed. */
+/* Prints a message about a wrong option to stderr: its name, its value and the allowed values. */
 void nm_option_tell(const struct nm_option_fault *fault);
-/* What a value must be, or else the name of the value. */
+/* Returns the description of the allowed values, or the name of the value if there is no description. */
 const char *nm_option_allowed(const struct nm_option *o);
 
 /* Returns the option of the table that a word of the command line names ("-m", "--memory"), or NULL. */
