@@ -3,8 +3,8 @@
 
 /*
  * An upstream is a system above the node that sends containers to it, such as the ResourceManager of a cluster. This
- * header has what the manager does for the folder that speaks with the upstream, and what that folder registers to be
- * shown. What only one kind of upstream has is known to that folder alone.
+ * header declares the manager's functions for the folder that communicates with the upstream, and the functions by
+ * which that folder shows its data. Details of one kind of upstream are known only to its folder.
  */
 
 #include <jansson.h>
@@ -12,17 +12,17 @@
 #include "agent/caller.h"
 #include "agent/counters.h"
 
-/* What the node knows of any upstream. The folder of the upstream fills it in. */
+/* The data that each kind of upstream has. The upstream's folder fills it in. */
 struct nm_upstream {
     const char *kind;    /* "yarn", "none"; NULL means "none" */
-    const char *state;   /* a word of the upstream's: "running", ... */
-    char address[280];   /* of the upstream */
+    const char *state;   /* name of a state that the upstream defines: "running", ... */
+    char address[280];   /* address of the upstream */
     char node[280];      /* the name of this node at the upstream; "": not known yet */
-    char trouble[256];   /* why the state is not as it should be; "" */
-    char unhealthy[200]; /* the reason for which the upstream was told that this node is unhealthy; "": it is healthy */
-    uint64_t last_heartbeat_realtime_usec; /* the last that was answered; 0: none yet */
-    uint64_t round_trip_usec;              /* of the newest answer; 0: none yet */
-    bool sized;            /* the upstream has set the node's size, in the next two; false: the configured size holds */
+    char trouble[256];   /* reason for a state that is not normal; "": no problem */
+    char unhealthy[200]; /* reason that was reported to the upstream for an unhealthy node; "": the node is healthy */
+    uint64_t last_heartbeat_realtime_usec; /* time of the last answered heartbeat; 0: none yet */
+    uint64_t round_trip_usec;              /* time from the newest answered request to its answer; 0: none yet */
+    bool sized;            /* the upstream has set the node's size, in the next two members; false: as configured */
     uint64_t memory_bytes;
     uint32_t vcores;
     uint64_t heartbeats, failures;      /* answered heartbeats; requests without a good answer */
@@ -32,20 +32,20 @@ struct nm_upstream {
 /* Fills in the upstream's part of the status. Kind and state are "none" if there is no upstream. */
 void nm_manager_get_upstream(struct nm_manager *m, struct nm_upstream *ret);
 
-/* ---- what an upstream registers ----------------------------------------------------------- */
+/* ---- registration of an upstream ---------------------------------------------------------- */
 
 /* One request for a view. */
 struct nm_upstream_question {
     const struct nm_caller *who;
-    bool with_users;          /* false: the answer names no users and has none of their data */
+    bool with_users;          /* false: the answer contains no user names and no data of users */
     const char *path;         /* the path of the view */
     const char *id;           /* the id in the place of {id}, or NULL */
     const char *state, *user; /* filters of a list, or NULL */
 };
 
-/* A page that the local interface serves for the upstream. Its name is the path of its route, with {id} where an id
- * stands. get() sets *ret to a new reference, or returns a positive outcome with *ret_problem, or -errno. It shows only
- * what `who` may see. */
+/* A page that the local interface serves for the upstream. `path` is the path of the route, with {id} in the place of
+ * an id. get() sets *ret to a new reference and returns 0, or returns a positive outcome with *ret_problem, or -errno.
+ * The answer contains only data that the question's `who` may see. */
 struct nm_upstream_view {
     const char *path;
     int (*get)(void *userdata, const struct nm_upstream_question *q, json_t **ret, struct nm_problem *ret_problem);
@@ -57,7 +57,7 @@ struct nm_metric_label {
     const char *name, *value; /* the value may be any text */
 };
 
-/* Writes metrics of an upstream behind those of the node. A family is announced once, and its samples follow before the
+/* Writes metrics of an upstream after those of the node. A family is announced once, and its samples follow before the
  * next family. `to` is the first argument of each function. */
 struct nm_metric_writer {
     void (*family)(void *to, const char *name, enum nm_metric_type type, const char *help);
@@ -68,53 +68,54 @@ struct nm_metric_writer {
     void *to;
 };
 
-/* What an upstream shows. Any function may be NULL. */
+/* Functions and views by which an upstream shows its data. Each function may be NULL. */
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
-    /* Returns the members that are the upstream's alone, to be appended to its object in the status: a new reference,
-     * or NULL: no memory. */
+    /* Returns an object with the members that only this kind of upstream has. They are appended to the upstream's
+     * object in the status. The caller gets a new reference. NULL: no memory. */
     json_t *(*details)(void *userdata, const struct nm_caller *who, bool with_users);
     void (*metrics)(void *userdata, const struct nm_metric_writer *w);
-    /* Returns the upstream's settings for `nmctl config`: an array, a new reference, or NULL: no memory. */
+    /* Returns the upstream's settings for `nmctl config`: a new reference to an array. NULL: no memory. */
     json_t *(*config)(void *userdata);
     const struct nm_upstream_view *views;
     size_t n_views;
 };
-/* Registers what the upstream shows, in place of what was registered before. ops NULL: there is no upstream. */
+/* Registers the upstream, and replaces an earlier registration. ops NULL: there is no upstream. */
 void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops *ops, void *userdata);
 
-/* ---- what the local interface shows of it ------------------------------------------------- */
+/* ---- data for the local interface --------------------------------------------------------- */
 
-/* Returns the upstream's own members of the status as far as `who` may see them: an object, a new reference, or NULL:
- * no memory. */
+/* Returns the upstream's details() for `who`: a new reference to an object. Without an upstream the object is empty.
+ * NULL: no memory. */
 json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users);
-/* Writes the upstream's own metrics. */
+/* Writes the metrics that only this kind of upstream has. */
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w);
-/* Answers from the view of that path, as its get() does. NM_AGENT_E_NOT_FOUND: there is no such view. */
+/* Calls get() of the view with the question's path. NM_AGENT_E_NOT_FOUND: there is no such view. */
 int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_question *q, json_t **ret,
                             struct nm_problem *ret_problem);
 
-/* ---- what an upstream asks of the manager ------------------------------------------------- */
+/* ---- requests of an upstream to the manager ----------------------------------------------- */
 
 /* Records an event of the node that an upstream has noticed, and logs it at that level. */
 void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest beyond the limit are
- * discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next call: the
- * upstream makes it when it knows of them, and would send a container again that is discarded earlier. Containers of
- * other owners are not affected. A container that has waited longer than [queue] give-back is discarded likewise, with
- * NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has none until the next call. */
+ * discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next call. The
+ * upstream makes this call when it knows of these containers, because it would send a container again that was discarded
+ * earlier. Containers of other owners are not affected. A container that has waited longer than [queue] give-back is
+ * also discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has no limit until
+ * the next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* Sets the size of the node as the upstream wants it (0, each: as configured) until the next call. The size is never
- * larger than the host allows. After a reduction no container is stopped, and fewer start from the queue. The size
- * outlives a reload, and not a restart. Only one upstream may set it. */
+ * larger than the host allows. A reduction stops no container, but fewer containers start from the queue. The size
+ * is kept across a reload, but not across a restart. Only one upstream may set it. */
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores);
 
 /*
  * Moves a running process of nmd's own, which serves other hosts, into a cgroup beside the slice. Its CPU weight is
  * half of what a guaranteed container of one vcore gets at that level. There is one helper at a time. Its cgroup is
- * removed when the helper or nmd ends. done: 0, or -errno with a reason. It is called once, perhaps before this
+ * removed when the helper or nmd ends. done() gets 0, or -errno with a reason. It is called once, perhaps before this
  * function returns, and never after the manager has been freed. -EOPNOTSUPP: this host has no CPU weights.
  */
 typedef void (*nm_manager_placed_cb_t)(int result, const char *message, void *userdata);
