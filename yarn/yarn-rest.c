@@ -2,8 +2,8 @@
 
 /*
  * The views of a node of a cluster: the web services of Hadoop's NodeManager (/ws/v1/node and the paths below it), and
- * the reason for a container's placement. node/rest.h defines the format of Hadoop's answers. The manager decides who
- * may see which container, as everywhere.
+ * the reason for a container's placement. node/rest.h defines the format of Hadoop's answers. The manager decides which
+ * containers a caller may see.
  */
 
 #include "yarn/yarn-state.h"
@@ -54,8 +54,8 @@ static int begin(struct question *a, void *userdata, const struct nm_upstream_qu
 
 /* ---- the node ----------------------------------------------------------------------------- */
 
-/* Returns the node's data. Its health is the one last reported to the ResourceManager, or before the first report the
- * current one. */
+/* Returns the node's data, with the health that was last reported to the ResourceManager, or with the current health
+ * before the first report. */
 static int answer_node(const struct question *a, json_t **ret)
 {
     const struct nm_yarn *y = a->y;
@@ -126,7 +126,7 @@ static int answer_container(const struct question *a, json_t **ret)
 
 /* ---- views -------------------------------------------------------------------------------- */
 
-/* Defines show_NAME(), the view whose answer is answer_NAME()'s on a node of a cluster. */
+/* Defines the get() of a view, show_NAME(), which calls answer_NAME() on a node of a cluster. */
 #define VIEW(name) \
     static int show_##name(void *userdata, const struct nm_upstream_question *q, json_t **ret, \
                            struct nm_problem *ret_problem) \
@@ -143,8 +143,8 @@ VIEW(application)
 VIEW(containers)
 VIEW(container)
 
-/* Which containers there are elsewhere this node doesn't know, so that "not placed here" is also the answer about one
- * that the caller may not see. */
+/* Answers "not placed" also about a container that the caller may not see. This reveals nothing, because the node would
+ * give the same answer about containers of other nodes, which it does not know. */
 static int show_placement(void *userdata, const struct nm_upstream_question *q, json_t **ret,
                           struct nm_problem *ret_problem)
 {

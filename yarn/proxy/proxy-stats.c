@@ -130,7 +130,7 @@ static json_t *calls_of(const struct nm_masters *m)
 
 json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines)
 {
-    /* jansson's integers are signed, and the sum of what masters ask for is bounded by 64 bits alone. */
+    /* jansson's integers are signed, and the sum over all masters can reach UINT64_MAX. */
     const uint64_t outstanding = m->outstanding > INT64_MAX ? INT64_MAX : m->outstanding;
 
     return json_pack("{s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:o, s:o}", "address", m->address, "attempts",
@@ -139,7 +139,7 @@ json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipeline
                      (json_int_t)m->placed_anywhere, "calls", calls_of(m), "pipelines", pipelines);
 }
 
-/* As AMRMProxyMetrics has them: the number of its successes is a histogram's count. */
+/* Writes the same figures as YARN's AMRMProxyMetrics. The number of successful calls is the count of a histogram. */
 void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w)
 {
     static const char placed[] = "nm_amrmproxy_placed_containers_total", failures[] = "nm_amrmproxy_failures_total",

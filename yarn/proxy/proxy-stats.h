@@ -10,66 +10,68 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
 
-/* What application masters ask of the ResourceManager by way of this node, and what this node does for them. */
+/* Calls of application masters to the ResourceManager through this node, and operations of this node for masters. */
 enum nm_master_call {
-    NM_MASTER_START, /* a master is started here with a token of the proxy's */
+    NM_MASTER_START, /* a master is started on this node with a token of the proxy */
     NM_MASTER_REGISTER,
     NM_MASTER_ALLOCATE,
     NM_MASTER_FINISH,
-    NM_MASTER_RECOVER, /* a restarted nmd takes up a master */
-    NM_MASTER_STOP,    /* a master ends, and what was kept for it is removed */
+    NM_MASTER_RECOVER, /* nmd recovers a master after its own restart */
+    NM_MASTER_STOP,    /* a master ends, and its data in the proxy is removed */
     NM_MASTER_TOKEN,   /* the ResourceManager has given a master a new token */
     NM_MASTER_N_CALLS,
 };
 
-/* The figures of all masters together. */
+/* Figures of all masters together. */
 struct nm_masters {
-    char address[280];    /* where the masters connect to */
+    char address[280];    /* address to which the masters connect */
     uint32_t pipelines;   /* attempts whose masters go through this node */
     uint64_t outstanding; /* opportunistic containers that wait for a place */
-    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* by this node */
+    uint64_t placed_node_local, placed_rack_local, placed_anywhere; /* containers that this node has placed */
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS]; /* calls that did not fail, from request to answer */
-    struct nm_histogram added;                   /* of an allocate, without the time of the ResourceManager */
+    struct nm_histogram added;                   /* time of allocate calls in nmd, without the ResourceManager */
 };
 
 struct nm_yarn_proxy_stats;
 
-/* Placements are saved in that directory. Returns 0 or -ENOMEM. */
+/* Placements are saved in the directory dir_fd. Returns 0 or -ENOMEM. */
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret);
-/* Returns 0 if placements survive the end of nmd, or the reason why not, -errno. */
+/* Returns 0 if placements are saved, or -errno if they will be lost at the end of nmd. */
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s);
 struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats *s);
 NM_DEFINE_CLEANUP(struct nm_yarn_proxy_stats *, nm_yarn_proxy_stats_free)
 
-/* Count a call: answered, with its duration, or failed. */
+/* Count a call: the first function one that was answered, with its duration, and the second one that failed. */
 void nm_yarn_proxy_stats_answered(struct nm_yarn_proxy_stats *s, enum nm_master_call call, uint64_t took_usec);
 void nm_yarn_proxy_stats_failed(struct nm_yarn_proxy_stats *s, enum nm_master_call call);
 /* Notes the time that an allocate call took in nmd, without the ResourceManager's share. */
 void nm_yarn_proxy_stats_added(struct nm_yarn_proxy_stats *s, uint64_t usec);
 
 /* Records a placement. master: the container of the attempt's application master; a viewer who may see the master may
- * see the placement. Without memory, the entry is lost. */
+ * see the placement. If memory runs out, the entry is lost. */
 void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_yarn_container_id *container,
                                 const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p);
 
-/* One attempt. The caller owns the strings. */
+/* Data of one attempt. The caller owns the strings. */
 struct nm_yarn_pipeline_view {
     const char *attempt, *master, *user; /* user NULL: the viewer may not see it */
     const char *state;                   /* "starting", "running", "finished" */
     struct nm_yarn_alloc_figures figures;
-    uint64_t since_realtime_usec, last_allocate_realtime_usec; /* the latter 0: none yet */
+    uint64_t since_realtime_usec, last_allocate_realtime_usec; /* the latter is 0 before the first allocate call */
 };
-/* Returns NULL without memory. */
+/* Returns the attempt's JSON object, or NULL if memory runs out. */
 json_t *nm_yarn_proxy_stats_pipeline(const struct nm_yarn_pipeline_view *v);
 
 /* The first function adds one pipeline to the sums, the second all counters. */
 void nm_yarn_proxy_stats_sum(const struct nm_yarn_pipeline_view *v, struct nm_masters *ret);
 void nm_yarn_proxy_stats_fill(const struct nm_yarn_proxy_stats *s, struct nm_masters *ret);
-/* Returns the figures as the status has them. pipelines: an array whose reference is taken. NULL: no memory. */
+/* Returns the figures in the format of the status, or NULL if memory runs out. Takes over the reference to the array
+ * `pipelines`. */
 json_t *nm_yarn_proxy_stats_to_json(const struct nm_masters *m, json_t *pipelines);
 void nm_yarn_proxy_stats_write_metrics(const struct nm_masters *m, const struct nm_metric_writer *w);
 
-/* Returns the placement of a container, found by its id as text. NULL: there is no entry, or no memory. */
+/* Returns the placement of the container with this id, and sets *ret_master to the container of its master. NULL: there
+ * is no entry, or memory ran out. */
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
                                       struct nm_yarn_container_id *ret_master);
