@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Containers and the node's status into JSON; messages-record.c has what is told of the past. */
+/* Converts containers and the node's status to JSON. messages-record.c converts past events. */
 
 #include "rpc/local/messages.h"
 
@@ -19,7 +19,7 @@ static json_t *string_array(char *const *v)
     return a;
 }
 
-/* The first words of a command, for lists: a command may be half a megabyte, and a list has hundreds. */
+/* Returns the first words of a command, for lists. A list may have hundreds of commands with half a megabyte each. */
 static json_t *command_head(char *const *argv)
 {
     json_t *a = json_array();
@@ -46,12 +46,12 @@ static json_t *command(const struct nm_container *c, bool listed)
                   {"log_dir", nm_make_string_or_null(c->log_dir)});
 }
 
-/* The part that says who and where, which readers over TCP don't get. The environment is told to
- * nobody: it is where people put secrets. */
+/* Returns the private members, such as user and pid, which readers over TCP don't get. No reader gets the environment,
+ * because it often contains secrets. */
 static json_t *container_private(const struct nm_container *c, bool listed)
 {
     const struct nm_command *cmd = &c->command;
-    bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* it may be another's by then */
+    bool has_pid = c->pid > 0 && c->view.state != NM_COMPLETED; /* another process may have the pid then */
 
     return nm_make_merge(command(c, listed),
                  NM_OBJECT({"user", nm_make_string_or_null(cmd->user)},
@@ -63,7 +63,7 @@ static json_t *container_private(const struct nm_container *c, bool listed)
                         {"no_new_privs", json_boolean(cmd->no_new_privs)}));
 }
 
-/* Deadlines are kept in the time since boot, which nobody can set; readers get the time of day. */
+/* Converts deadlines to the time of day. nmd keeps them in the time since boot, because that clock can't be set. */
 static json_t *container_times(const struct nm_container *c,
                                const struct nm_messages_container_extra *x)
 {
@@ -97,7 +97,7 @@ static json_t *container_usage(const struct nm_container *c)
                   {"oom_kills", nm_make_integer(c->oom_kills)});
 }
 
-/* exit_code stays null for what never ran: exit_reason says why it did not. */
+/* exit_code is null for a container that never ran, and exit_reason has the reason. */
 static json_t *container_end(const struct nm_container *c)
 {
     bool ended = c->view.state == NM_COMPLETED, ran = ended && c->exit_code >= 0;
@@ -184,7 +184,7 @@ static json_t *features(const struct nm_cgroup_backend *b)
 
         (void)snprintf(name, sizeof name, "%s", nm_cgroup_feature_name((enum nm_cgroup_feature)i));
         for (char *space = name; (space = strchr(space, ' '));)
-            *space = '_'; /* as all other keys are spelt */
+            *space = '_'; /* as in all other keys */
         o = nm_make_merge(o, NM_OBJECT({name, json_boolean(b->feature[i])}));
     }
     return o;
@@ -258,7 +258,7 @@ static json_t *node_policy(const struct nm_status *s, uint64_t boot_to_realtime_
                   {"preemption_hold_text", nm_make_string_or_null(s->over_beta)});
 }
 
-/* What an operator looks at when something is wrong, down to nmd's own size. */
+/* The members of "node" that help to find the cause of a problem, such as features, health and nmd's own use. */
 static json_t *node_health(const struct nm_status *s)
 {
     const struct nm_cgroup_backend *b = s->backend;
@@ -280,7 +280,7 @@ static json_t *node_health(const struct nm_status *s)
                                  {"cpu_time_usec", nm_make_integer(s->own_cpu_usec)})});
 }
 
-/* What the machine itself says. */
+/* The members of "node" with the machine's own measurements. */
 static json_t *node_machine(const struct nm_status *s)
 {
     const struct nm_node_sample *n = &s->node;
@@ -315,7 +315,7 @@ static json_t *counters(const struct nm_counters *c)
                   {"unkillable", nm_make_integer(c->unkillable)});
 }
 
-/* Why the head of the queue waits. Whose container that is isn't for everybody. */
+/* Returns the reason why the head of the queue waits. Readers of redacted messages don't get its id. */
 static json_t *hold(const struct nm_status *s, bool redacted)
 {
     if (s->hold == NM_REASON_NONE)
@@ -325,7 +325,7 @@ static json_t *hold(const struct nm_status *s, bool redacted)
                   {"container_id", nm_make_string_or_null(redacted ? NULL : s->hold_id)});
 }
 
-/* details is a reference of its own: the members that only this kind of upstream has. */
+/* details: the members that only this kind of upstream has. This function takes over the reference. */
 static json_t *upstream(const struct nm_upstream *u, json_t *details)
 {
     uint64_t beat = u->last_heartbeat_realtime_usec;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See metrics.h. Each family is written as a whole, head and samples together, as the format
- * demands. There are no labels per container: their number isn't bounded, and a label that comes
- * and goes makes a new time series each time.
+ * See metrics.h. Each family is written as a whole, head and samples together, as the format requires. There are no
+ * labels per container, because the number of containers is unbounded, and Prometheus would keep a time series for each
+ * of them.
  */
 
 #include "rpc/local/metrics.h"
@@ -17,7 +17,7 @@ static void head(FILE *f, const char *name, const char *type, const char *help)
     (void)fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* 15 digits: bytes are exact up to a petabyte. */
+/* 15 digits keep numbers of bytes exact up to a petabyte. */
 static void gauge(FILE *f, const char *name, double value, const char *help)
 {
     head(f, name, "gauge", help);
@@ -30,7 +30,7 @@ static void counter(FILE *f, const char *name, double value, const char *help)
     (void)fprintf(f, "%s %.15g\n", name, value);
 }
 
-/* A label; backslash, quote and newline are escaped as the format wants it. */
+/* Writes a label. Escapes backslash, quote and newline, as the format requires. */
 static void put_label(FILE *f, const char *label, const char *text)
 {
     (void)fprintf(f, "%s=\"", label);
@@ -162,8 +162,9 @@ static void containers(FILE *f, const struct nm_status *s)
     }
 }
 
-/* Those that each kind ordinarily has are there from the start: what begins with its first kill has no rate for it.
- * What an older nmd has counted without telling them apart is "unrecorded". */
+/* Writes one sample for each reason. Usual reasons are written also with the value 0, because Prometheus can't compute
+ * a rate for the first event of a reason if the time series begins with it. Events that an older nmd counted without a
+ * reason are "unrecorded". */
 static void by_reason(FILE *f, const char *name, const char *help, const struct nm_counters *c, enum nm_counted what,
                       uint64_t sum)
 {
@@ -191,8 +192,7 @@ static void by_reason(FILE *f, const char *name, const char *help, const struct 
         labelled(f, name, "reason", "unrecorded", (double)(sum - told));
 }
 
-/* Prometheus' own rules for names: base units, and _total for what only grows. promtool checks
- * them. */
+/* The names follow the rules of Prometheus, which promtool checks: base units, and _total for values that only grow. */
 static void counters(FILE *f, const struct nm_counters *c)
 {
     counter(f, "nm_submissions_total", (double)c->submitted, "Containers submitted.");
@@ -222,7 +222,7 @@ static void counters(FILE *f, const struct nm_counters *c)
             "Containers that outlived a SIGKILL for too long.");
 }
 
-/* The name, a suffix and the label, which every line of a histogram begins with. */
+/* Writes the start of each line of a histogram: the name, a suffix and the label. */
 static void put_series(FILE *f, const char *name, const char *suffix, const char *label, const char *text)
 {
     (void)fprintf(f, "%s%s{", name, suffix);
@@ -238,7 +238,7 @@ static void histogram(FILE *f, const char *name, const char *label, const char *
         put_series(f, name, "_bucket", label, text);
         (void)fprintf(f, ",le=\"%g\"} %" PRIu64 "\n", seconds(nm_histogram_bounds_usec[i]), n);
     }
-    /* From the buckets, not h->n: the format wants +Inf and count to be equal. */
+    /* The count is the sum of the buckets and not h->n, because the format requires it to equal the bucket +Inf. */
     n += h->count[NM_HISTOGRAM_BUCKETS];
     put_series(f, name, "_bucket", label, text);
     (void)fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", n);
@@ -248,7 +248,7 @@ static void histogram(FILE *f, const char *name, const char *label, const char *
     (void)fprintf(f, "} %" PRIu64 "\n", n);
 }
 
-/* No sample, no age: a 0 would look like a fresh one to every alert. */
+/* Omits the age if there is no sample. Alerts would take the value 0 for a new sample. */
 static void sampling(FILE *f, const struct nm_status *s)
 {
     if (s->sample_age_usec != UINT64_MAX)
@@ -263,7 +263,7 @@ static void sampling(FILE *f, const struct nm_status *s)
     histogram(f, "nm_reaction_seconds", "action", "kill", &s->reaction_kill);
 }
 
-/* Nothing without one: a node that is in no cluster has no heartbeats to be missed. */
+/* Writes nothing without an upstream, so that no alert reports missing heartbeats of a node without a cluster. */
 static void upstream(FILE *f, const struct nm_upstream *u)
 {
     if (!u->kind || nm_streq(u->kind, "none"))
@@ -284,7 +284,7 @@ static void upstream(FILE *f, const struct nm_upstream *u)
     histogram(f, "nm_upstream_rpc_seconds", "kind", u->kind, &u->rpc);
 }
 
-/* The functions of struct nm_metric_writer, whose `to` is the file. */
+/* The functions of struct nm_metric_writer. `to` is the file. */
 
 static void write_family(void *to, const char *name, enum nm_metric_type type, const char *help)
 {
@@ -344,7 +344,7 @@ static void links(FILE *f, const struct nm_status *s)
         labelled(f, "nm_link_utilization_ratio", "link", s->links[i].name, s->links[i].utilization);
 }
 
-/* The names that Prometheus' own clients use for a process, behind our prefix. */
+/* Uses the names of Prometheus' client libraries for a process, with the prefix "nm_". */
 static void process(FILE *f, const struct nm_status *s)
 {
     gauge(f, "nm_process_resident_memory_bytes", (double)s->own_rss_bytes,
