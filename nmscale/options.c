@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See options.h. All options are taken first, each by itself; what goes with what is asked in the end. */
+/* See options.h. All options are parsed first, each by itself. Their combinations are checked at the end. */
 
 #include "nmscale/options.h"
 
@@ -52,8 +52,8 @@ static const char help[] =
     "  -h, --help           this text\n"
     "  -V, --version        the version\n";
 
-/* "http://host:port", with nothing behind it but a slash, which is cut off. No user, no password: they would be seen
- * in the list of processes. */
+/* Takes an http:// or https:// URL of host and port. Removes a final slash. Refuses a user and a password, because they
+ * would be visible in the list of processes. */
 static int take_rm(void *at, char *value, const struct nm_option *o)
 {
     struct nm_scale_options *options = at;
@@ -135,7 +135,7 @@ static const struct nm_option table[] = {
     {0},
 };
 
-/* Options that would be without effect are refused: who gives one believes that it has one. */
+/* Refuses wrong combinations. Options without effect are refused, too, because the user expects an effect. */
 static int check(const struct nm_scale_options *o)
 {
     bool changes = o->apply || o->n_readmit > 0;
@@ -174,7 +174,7 @@ int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret)
     const struct nm_option_parser p = {.tables = {{table, &o}}};
     int r, first;
 
-    /* who calls it bare wants to know what it is, and has done nothing wrong */
+    /* a user who gives no arguments gets the help, and this is not an error */
     if (argc < 2) {
         (void)fputs(help, stdout);
         return 1;

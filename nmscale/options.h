@@ -6,15 +6,15 @@
 #include "nmscale/choose.h"
 #include "nmscale/rm.h"
 
-/* The exit statuses; the manual has them, too. */
+/* Exit statuses. The manual documents them. */
 enum nm_scale_exit {
     NM_SCALE_OK = 0,
     NM_SCALE_FAILED = 1,
     NM_SCALE_USAGE = 2,
-    NM_SCALE_NO_RM = 3,       /* no ResourceManager answers, or not as it should */
-    NM_SCALE_DEMAND_BACK = 4, /* put back: demand came back */
-    NM_SCALE_PUT_BACK = 5,    /* put back: it took too long, or the ResourceManager went away */
-    NM_SCALE_BUSY = 6,        /* another nmscale is at work */
+    NM_SCALE_NO_RM = 3,       /* no ResourceManager answers, or its answer is not valid */
+    NM_SCALE_DEMAND_BACK = 4, /* nodes were put back because demand returned */
+    NM_SCALE_PUT_BACK = 5,    /* nodes were put back after a timeout or the loss of the ResourceManager */
+    NM_SCALE_BUSY = 6,        /* another nmscale is running */
     NM_SCALE_INTERRUPTED = 130,
 };
 
@@ -31,7 +31,7 @@ struct nm_scale_options {
     bool all, json, watch, apply, ask_nodes;
 };
 
-#define NM_SCALE_NEVER UINT64_MAX /* force_after_usec */
+#define NM_SCALE_NEVER UINT64_MAX /* value of force_after_usec: no decommissioning by force */
 
-/* 0; 1 when all is said and done (--help, --version); -EINVAL after an error message. */
+/* Returns 0 to continue, 1 after the help or the version was printed, or -EINVAL after an error message. */
 int nm_scale_parse_argv(int argc, char **argv, struct nm_scale_options *ret);

@@ -22,7 +22,7 @@ static const char help[] =
 
 #define AT(member) offsetof(struct nm_shuffle_options, member)
 
-/* no short options but -h: a daemon starts it, and is to be read */
+/* only -h is a short option: nmd starts this program, and long options make the command line readable */
 static const struct nm_option table[] = {
     NM_OPTION_VALUE('\0', "listen", "ADDRESS:PORT", &nm_option_any, AT(listen)),
     NM_OPTION_VALUE('\0', "max-connections", "N",

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See options.h. Options may stand before the command, behind it and behind the trace, as getopt_long()
- * allows. So they are all taken first, each by itself; what goes with what is asked in the end, when
- * the command is known.
+ * See options.h. Options may precede or follow the command and the trace, as getopt_long() allows. Therefore all
+ * options are parsed first, each by itself. Their combinations are checked at the end, when the command is known.
  */
 
 #include "sim/options.h"
@@ -63,7 +62,7 @@ static int take_word(void *at, char *value, const struct nm_option *o)
     return 0;
 }
 
-/* From --generate or as the operand of `generate`: it means the same. */
+/* Takes the value of --generate, or the operand of the command generate, which has the same meaning. */
 static int take_kind(struct nm_sim_options *o, const char *word)
 {
     if (nm_generate_kind_from_string(word, &o->params.kind) < 0)
@@ -100,7 +99,7 @@ static int take_seed(void *at, char *value, const struct nm_option *o)
     return nm_option_take_u64(&options->params.seed, value, o);
 }
 
-/* "0.5", "24", or with a unit as durations have it. */
+/* Takes a number of hours, such as "0.5" or "24", or a duration with a unit. */
 static int take_hours(void *at, char *value, const struct nm_option *o)
 {
     struct nm_sim_options *options = at;
@@ -108,7 +107,7 @@ static int take_hours(void *at, char *value, const struct nm_option *o)
     bool bare = *value && !strpbrk(value, "usminhd");
 
     options->made_up = true;
-    /* cut before the unit is put behind it, or a long number would lose its unit */
+    /* cut the number before the unit is appended, so that the unit of a long number is not cut off */
     (void)snprintf(text, sizeof text, "%.40s%s", value, bare ? "h" : "");
     return nm_option_take_duration(&options->params.duration_usec, text, o);
 }
@@ -167,7 +166,7 @@ static const struct nm_option table[] = {
     {0},
 };
 
-/* What makes no sense together. */
+/* Refuses missing options, and combinations that make no sense. */
 static int check(const struct nm_sim_options *o)
 {
     bool compare = o->verb == NM_SIM_COMPARE, generate = o->verb == NM_SIM_GENERATE;
@@ -186,7 +185,7 @@ static int check(const struct nm_sim_options *o)
                               compare ? "compare" : "run");
     if (o->trace && o->generate)
         return nm_usage_error("'%s' and --generate: either a trace or a made-up workload", o->trace);
-    /* Options that are without effect are refused, too: who gives one believes that it has one. */
+    /* Options without effect are refused, too, because the user expects an effect. */
     if (o->trace && o->made_up)
         return nm_usage_error("--seed, --hours, --memory, --cpus and --containers are for made-up "
                               "workloads, and '%s' is a trace",
@@ -240,7 +239,7 @@ int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret)
     const struct nm_option_parser p = {.tables = {{table, &o}}};
     int r, first;
 
-    /* who calls it bare wants to know what it is, and has done nothing wrong */
+    /* a user who gives no arguments gets the help, and this is not an error */
     if (argc < 2) {
         (void)fputs(help, stdout);
         return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* nmsim's command line. One set of options; each sub-command says which of them it takes. */
+/* nmsim's command line. All commands share one set of options, and each command refuses options without effect. */
 
 #include "sim/generate.h"
 
@@ -9,7 +9,7 @@ enum nm_sim_verb { NM_SIM_RUN, NM_SIM_COMPARE, NM_SIM_GENERATE };
 
 #define NM_SIM_WORDS_MAX 64
 
-/* Words as they were given, in order. */
+/* The values of a repeatable option, in the order of the command line. */
 struct nm_sim_words {
     const char *list[NM_SIM_WORDS_MAX];
     size_t n;
@@ -24,9 +24,9 @@ struct nm_sim_options {
     const char *plot, *output;
     double interference;
     bool json, jobs;
-    bool modelled; /* something was said about the model of the node */
-    bool made_up; /* something was said that only a made-up workload has */
+    bool modelled; /* an option for the model of the node was given */
+    bool made_up; /* an option for made-up workloads was given */
 };
 
-/* 0; 1 when all is said and done (--help, --version); -EINVAL after an error message. */
+/* Returns 0 to continue, 1 after the help or the version was printed, or -EINVAL after an error message. */
 int nm_sim_parse_argv(int argc, char **argv, struct nm_sim_options *ret);
