@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What nmd says of the figures of test_whole() (test-yarn-proxy-stats.c), as it did when they were " \
-    "a part of the core's \
- * status: to the byte, because others read it.
+ * Metrics and status for the figures of test_whole() (test-yarn-proxy-stats.c). Every byte must stay the same, because
+ * other programs read them.
  */
 
 #define MASTERS_METRICS \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/option.h: command lines, what they put into a struct, and what is said of those that are refused. */
+/* Tests util/option.h: the values that options store in a struct, and the messages about wrong options. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static const struct nm_option other_table[] = {
 struct run {
     struct values values;
     struct other_values other;
-    struct nm_option_fault fault; /* kind as well as all else is from the last one */
+    struct nm_option_fault fault; /* the last reported fault */
     unsigned n_faults;
     char words[12][32], *argv[13];
     int argc, first;
@@ -74,7 +74,7 @@ static void note_fault(const struct nm_option_fault *fault, void *userdata)
     run->n_faults++;
 }
 
-/* Parses a line of words. */
+/* Splits the line at spaces and parses the words. */
 static int parse(struct run *run, bool stops, const char *line)
 {
     const struct nm_option_parser p = {
@@ -132,7 +132,7 @@ static void test_operands(void **state)
     assert_int_equal(run.first, 1);
 }
 
-/* What stands behind it isn't looked at. */
+/* Words after --version are not checked. */
 static void test_done(void **state)
 {
     struct run run;
@@ -181,7 +181,7 @@ static void test_faults(void **state)
     }
 }
 
-/* Says it to a file in the place of stderr. */
+/* Checks the message of nm_option_tell(), with stderr redirected to a file. */
 static void assert_told(const struct nm_option_fault *fault, const char *expected)
 {
     _cleanup_fclose_ FILE *f = tmpfile();
