@@ -101,10 +101,10 @@ void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest beyond the limit are
  * discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next call. The
- * upstream makes this call when it knows of these containers, because it would send a container again that was discarded
- * earlier. Containers of other owners are not affected. A container that has waited longer than [queue] give-back is
- * also discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has no limit until
- * the next call. */
+ * upstream makes this call when it knows of these containers. It would send a container that was discarded earlier
+ * again. Containers of other owners are not affected. A container that has waited longer than [queue] give-back is also
+ * discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has no limit until the
+ * next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* Sets the size of the node as the upstream wants it (0, each: as configured) until the next call. The size is never

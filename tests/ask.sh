@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What nmd says of the node and its containers, for suites on the host and in the VM: their libraries source it.
+# Functions that query nmd about the node and its containers. The libraries of the suites on the host and in the VM source this file.
 
-# jq 1.6 needs 30 ms to start, and in an emulated guest half a second; gojq a tenth of that.
+# gojq starts in a tenth of the time of jq 1.6, which needs 30 ms, and half a second in an emulated guest.
 jq() { gojq "$@"; }
 
 status_of() { nmctl status --json | jq -r "$1"; } # JQ-EXPRESSION
 status_is() { [ "$(status_of "$1")" = "$2" ]; }    # for wait_until
 
-# One field of a container, by id or name: state_of ID, field_of ID .exit_code
+# Prints a field of a container, which is found by its id or name: state_of ID, field_of ID .exit_code
 field_of() { # ID JQ-EXPRESSION
     nmctl list --all --json | jq -r --arg id "$1" \
         '[.[] | select(.id == $id or .name == $id)] | last | '"$2"
@@ -25,7 +25,7 @@ uses() { # ID MIB: for wait_until: it is measured with at least this much
     [ "$(field_of "$1" .memory_used_bytes)" -ge $(($2 << 20)) ]
 }
 
-# The newest decision of this kind about a container, as JSON.
+# Prints the newest decision of this kind about a container, as JSON.
 decision_of() { # NAME KIND [JQ-EXPRESSION]
     nmctl explain --json "$1" | jq -r --arg kind "$2" \
         '[.[] | select(.kind == $kind)] | last | '"${3:-.}"

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # who sources it has set `here`
 #
-# Runs the suites of a folder and prints what they found as TAP: for tests/integration/run and its sisters, each of which
-# sets `here` (its folder), has the functions below, sources this and calls run_suites "$@".
+# Runs the suites of a folder and prints their results as TAP. tests/integration/run and the other programs of this kind set `here`
+# (their folder), define the functions below, source this file and call run_suites "$@".
 #
-#   prepare           makes what the suites need; `build` is --build's directory, or empty. Fails where nothing can run.
-#   show_logs DIR     after a suite that failed: what of the logs in its directory matters
+#   prepare           prepares what the suites need; `build` is the directory of --build, or empty. Fails if no suite can run.
+#   show_logs DIR     prints the important lines of the logs in DIR, the directory of a failed suite.
 #
-# A suite is a file NN-name.sh with a line "# deadline: SECONDS" (default_deadline where it has none). One that measures no
-# time says "# beside: others": these run one after the other too, in a lane beside that of the rest. A suite finds
-# NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR (empty, and its own) in its environment.
+# A suite is a file NN-name.sh. Its time limit is in a line "# deadline: SECONDS". Without this line the limit is default_deadline.
+# A suite that measures no time may have a line "# beside: others". These suites run one after the other in a second lane, while the
+# other suites run in the first one. The environment of a suite has NMD_TEST_BUILD, NMD_TEST_NAME and NMD_TEST_DIR, which is an empty
+# directory for this suite only.
 set -uo pipefail
 
 default_deadline=${default_deadline:-60}
@@ -49,7 +50,7 @@ run_suite() { # NAME, as $status tells
 }
 suite_is_bad() { [[ $status != 0 && $status != 77 ]] || grep -q '^not ok' "$work/$1.tap"; } # NAME
 
-# A suite's lines, numbers left out. Its status tells too.
+# Prints a suite's TAP lines without numbers. Adds a failed line if only the suite's exit status shows a failure.
 report() { # NAME
     local line suite_failed=
     while IFS= read -r line; do
@@ -76,8 +77,8 @@ report() { # NAME
 run_and_report() { # NAME
     local begun=$SECONDS status
     run_suite "$1"
-    # Real processes on a busy host: what a suite measures may be disturbed once. A second failure is a failure, and the
-    # first one stays in the log.
+    # Suites use real processes, so a busy host can disturb their measurements. A failed suite therefore runs a second time, and
+    # this result counts. The first failure stays in the log.
     if suite_is_bad "$1"; then
         echo "# $1 failed at its first try (status $status), which said:"
         grep -A8 '^not ok' "$work/$1.tap" | sed 's/^/#   /'
@@ -90,7 +91,7 @@ run_and_report() { # NAME
     rm -rf "${work:?}/$1"
 }
 
-# Tells the name of each suite whose report is there.
+# Prints the name of each suite when its report is complete.
 run_lane() { # NAME...
     local name running=
     trap '[ -z "$running" ] || { kill -TERM "$running" 2>/dev/null; wait "$running" 2>/dev/null; }; exit 143' TERM

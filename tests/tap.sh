@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For shell suites, host and VM: one TAP line per fact, on stdout. Source it first and call
-# done_testing last; a suite that ends before that counts as failed, so that a suite which dies
-# early can't look like a short one that passed.
+# TAP output for shell suites on the host and in the VM: one line per fact, on stdout. A suite sources this file first and calls
+# done_testing last. A suite that ends before done_testing counts as failed, so that an early exit does not look like a pass.
 
 [ -z "${tap_count:-}" ] || return 0 # two libraries of one suite want it
 
@@ -79,7 +78,7 @@ at_least() { # NAME GOT MINIMUM
     fi
 }
 
-# Polls, every poll_seconds; fails when the command hasn't succeeded by then.
+# Runs the command every poll_seconds until it succeeds. Fails if it has not succeeded after SECONDS.
 wait_until() { # SECONDS COMMAND...
     local end=$((SECONDS + $1))
     shift

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2120 # much of it is for those who source it
 #
-# For the suites in this folder: . "$(dirname "$0")/lib.sh". Gives them a private nmd (own socket,
-# state, slice), nmctl that talks to it, and the end of everything when the suite ends. See
-# tests/tap.sh for ok, check, is, wait_until and the rest.
+# Library for the suites of this folder: . "$(dirname "$0")/lib.sh". It provides a private nmd (own socket, state and slice) and an
+# nmctl for it, and ends all processes when the suite ends. tests/tap.sh defines ok, check, is, wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 # shellcheck source=tests/ask.sh
@@ -15,20 +14,20 @@ NMCTL=$NMD_TEST_BUILD/nmctl/nmctl
 [ -x "$NMCTL" ] || NMCTL=$NMD_TEST_BUILD/nmctl
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-test.XXXXXX)}
-# Several suites, and other people's, may run at once: nothing is shared but the cgroup mount.
+# Several suites may run at the same time, also of different users. They share only the cgroup mount.
 slice=nmdtest$$.slice
 export NMD_SOCKET=$dir/run/nmd.sock
 nmd_pid=
 nmd_conf=$dir/nmd.conf
 
-# A sanitizer's finding ends the program; that must not pass as an ordinary exit.
+# A sanitizer's report aborts the program, so that it does not look like an ordinary exit.
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:log_path=$dir/asan
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:log_path=$dir/ubsan
 
 umask 022 # nmd refuses directories that a group may write to
 nmctl() { "$NMCTL" "$@"; }
 
-# Settings for tests that want to see something happen soon; more lines come on stdin, and win.
+# Writes a configuration with short periods, so that tests see effects soon. Lines from stdin take precedence.
 nmd_configure() {
     mkdir -p "$dir/nmd.conf.d"
     cat >"$nmd_conf" <<-END
@@ -40,14 +39,14 @@ nmd_configure() {
     [ -t 0 ] || cat >"$nmd_conf.d/50-suite.conf"
 }
 
-# A directory in $place where others may come (as far as nmd lets them): the suite's own would hide everything.
+# Creates the directory $place, which other users may enter. The suite's own directory is closed to other users.
 open_place() {
     place=$(mktemp -d /tmp/nmd-place.XXXXXX)
     chmod 755 "$place"
     at_exit 'rm -rf "$place"'
 }
 
-# Starts nmd and waits until it answers. More options may follow.
+# Starts nmd and waits until it answers. The arguments are more options for nmd.
 nmd_start() {
     [ -e "$nmd_conf" ] || nmd_configure </dev/null
     mkdir -p "$dir/state" "$dir/run"
@@ -65,7 +64,7 @@ nmd_start() {
 nmd_alive() { [ -n "$nmd_pid" ] && kill -0 "$nmd_pid" 2>/dev/null; }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# Ends nmd as a service manager would, and tells its exit status.
+# Ends nmd with SIGTERM, as a service manager does, and returns nmd's exit status.
 nmd_stop() {
     local status=0
     [ -n "$nmd_pid" ] || return 0
@@ -76,23 +75,23 @@ nmd_stop() {
 }
 
 nmd_kill() { # as a crash would
-    # one that counts for gcov writes its counts before it does that to itself (tests/coverage/hooks.c)
+    # with gcov, RTMIN+7 makes nmd write its counters and then kill itself (tests/coverage/hooks.c)
     ! counts_coverage || { kill -s RTMIN+7 "$nmd_pid" && wait_until 5 gone "$nmd_pid"; }
     kill -KILL "$nmd_pid" 2>/dev/null
     wait "$nmd_pid" 2>/dev/null
     nmd_pid=
 }
 
-# Where the containers' cgroups are: the unified mount, wherever this host has it.
+# Prints the mount point of the unified hierarchy, which has the cgroups of the containers.
 nmd_cgroup_root() {
     awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
 }
 
 # ---- the node's own figures ------------------------------------------------------------------------------------
 
-# Node-level figures that are the suite's own (this machine is busy with other things), for nmd's
-# --node-proc; containers are measured for real all the same. Call before nmd_start, which passes
-# it on. 1000 MiB and 2 CPUs, all idle and free, until node_memory and node_cpu say otherwise.
+# Creates a directory with figures of the node for nmd --node-proc, because other work on this machine would disturb the suite. Only
+# the node's figures are artificial: containers are measured as usual. Call this before nmd_start, which passes the directory to nmd.
+# The node has 1000 MiB and 2 CPUs, which are unused until node_memory and node_cpu set their use.
 node_proc=
 node_proc_start() { # [MIB [CPUS]]
     node_proc=$dir/proc
@@ -106,7 +105,7 @@ node_proc_start() { # [MIB [CPUS]]
     wait_until 10 test -s "$node_proc/stat"
 }
 
-# In place and in one write of constant length: nmd has the file open, and reads at any moment.
+# Writes the file in place, with one write of constant length, because nmd has the file open and may read it at any time.
 node_memory() { # MIB in use [MIB in pools of huge pages]
     printf 'MemTotal: %12d kB\nMemAvailable: %12d kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: %12d kB\n' \
         "$node_kib" $((node_kib - ($1 + ${2:-0}) * 1024)) $((${2:-0} * 1024)) 1<>"$node_proc/meminfo"
@@ -115,40 +114,40 @@ node_memory_gone() { : >"$node_proc/meminfo"; }
 node_cpu() { # MILLICORES busy
     printf '%8d\n' "$1" 1<>"$node_proc/busy"
 }
-# How many are online from now on.
+# Sets the number of CPUs that are online.
 node_cpus() { # CPUS
     printf '%8d\n' "$1" >"$node_proc/cpus"
 }
-# The machine's own figure: utilization is over a threshold by a warm-up's reservation, too.
+# Checks the machine's own figure, because utilization also contains the reservation of warm-ups.
 node_cpu_seen() { # MILLICORES: as node_cpu, and waits until a whole sample shows them
     node_cpu "$1"
     wait_until 5 status_is ".node.machine.cpu_busy_millicores | . > $1 - 10 and . < $1 + 10" true
 }
 
-# A build with sanitizers is several times as slow, and keeps what was freed.
+# A build with sanitizers is several times slower than others, and keeps freed memory.
 sanitized() { grep -q __asan_init "$NMD_TEST_BUILD/nmd/nmd"; }
 counts_coverage() { grep -q __gcov_dump "$NMD_TEST_BUILD/nmd/nmd"; }
 
 # ---- requests ---------------------------------------------------------------------------------------------------
 
-# For requests without nmctl, which else does it: root has to name the user, itself included.
+# Member for requests that are not sent by nmctl, which adds it itself: root must name a user, even if the user is root.
 me="\"user\":\"$(id -un)\""
 
-# What a command prints and returns, taken apart: $out, $err, $status. Never fails itself.
+# Runs a command, and sets $out, $err and $status to its stdout, stderr and exit status. try itself always succeeds.
 try() { # COMMAND...
     status=0
     out=$("$@" 2>"$dir/try.err" </dev/null) || status=$?
     err=$(cat "$dir/try.err")
 }
 
-# One request as curl makes it: $api_status and $api_body.
+# Sends one request with curl, and sets $api_status and $api_body.
 api() { # METHOD PATH [BODY]
     api_status=$(curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" -X "$1" -o "$dir/api.body" \
         -w '%{http_code}' ${3+-H 'Content-Type: application/json' --data-binary "$3"} "http://nmd$2")
     api_body=$(cat "$dir/api.body")
 }
 
-# Starts a container and tells its id in $id. Options go before --.
+# Starts a container and sets $id to its id. Options precede "--".
 submit() { # NAME RUN-OPTION... -- COMMAND...
     local name=$1
     shift
@@ -168,7 +167,7 @@ grow() { # NAME: see hog.py
     kill -USR1 "$(field_of "$1" .pid)"
 }
 
-# ---- what there is to see ---------------------------------------------------------------------------------------
+# ---- checks of the state ----------------------------------------------------------------------------------------
 
 worked() { # NAME MSEC: has had so much CPU time since its start
     [ "$(field_of "$1" .cpu_time_usec)" -ge $(($2 * 1000)) ]
@@ -227,7 +226,7 @@ over() { # PID; PID 1 takes its time to reap some
     ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
 }
 
-# Containers outlive nmd; here they end with the suite, from the leaves up.
+# Kills the containers and removes the cgroups from the leaves up, because containers keep running after the end of nmd.
 nmd_clean_slice() { # SLICE
     local root cg
     root=$(nmd_cgroup_root)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
-# For the suites of this folder, the demo and others who want a stock ResourceManager with light nodes:
+# Library for scripts that need a stock ResourceManager with light nodes, such as the suites of this folder and the demo:
 # . tests/packing/lib.sh. Needs NMD_TEST_DIR (an own directory) and NMD_TEST_CLASSPATH (tests/packing/build prints it).
-# Everything that is started ends with the suite. See tests/tap.sh for ok, check, is, wait_until and the rest.
+# All processes end with the suite. tests/tap.sh defines ok, check, is, wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
 # shellcheck source=tests/progress.sh
@@ -14,15 +14,16 @@ packing_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${NMD_TEST_DIR:-$(mktemp -d /tmp/nmd-packing.XXXXXX)}
 conf=$dir/conf
 rm_pid='' cluster_pid='' cluster_port='' rm_web=''
-# Small and quick to start rather than fast; and no name service but our own file: nodes have names that nobody knows.
+# These options make a JVM small and quick to start. Names are looked up only in a file, because no name service knows the nodes.
 java_options=(-Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData
     "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
-# Milliseconds between two heartbeats of a node; one that is late on a busy machine isn't left out (skip.node.multiplier).
+# Milliseconds between two heartbeats of a node. skip.node.multiplier is so large that a node with a late heartbeat is not skipped.
 heartbeat_ms=${heartbeat_ms:-50}
 policy_class=nmd.packing.PackingPolicy
 
-# A fact without which the rest of the suite makes no sense. Not in a subshell, as check is: what was started is known.
+# Checks a fact on which the rest of the suite depends, and ends the suite if the check fails. Unlike check, it runs the command in
+# this shell, so that variables set by the command are kept.
 need() { # NAME COMMAND...
     local name=$1
     shift
@@ -44,8 +45,8 @@ free_ports() { # N: different ones
 	END
 }
 
-# MapReduce and Hadoop's NodeManager, for suites that need them: sets stock_classpath. With a version, NMD_TEST_CLASSPATH is that of
-# this version, too, so that its ResourceManager is used, without packing and the light cluster.
+# Builds MapReduce and Hadoop's NodeManager for suites that need them, and sets stock_classpath. With a version, it also sets
+# NMD_TEST_CLASSPATH, so that the ResourceManager of that version is used. Packing and the light cluster are then not available.
 stock_build() { # [VERSION]
     local stock=$NMD_TEST_BUILD/java/stock${1:+-$1}
     (
@@ -58,7 +59,7 @@ stock_build() { # [VERSION]
     [ -z "${1:-}" ] || NMD_TEST_CLASSPATH=$stock_classpath
 }
 
-# The suite begins anew in a network and a mount namespace of its own, where what listens on all addresses is alone.
+# Restarts the suite in a new network namespace and a new mount namespace, in which servers can listen on all addresses.
 own_network() {
     if [ -z "${NMD_TEST_NAMESPACE:-}" ]; then
         unshare --net --mount true 2>/dev/null || skip_all 'no namespaces of its own can be had here: be root'
@@ -73,7 +74,7 @@ property() { # NAME VALUE
     printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
 }
 
-# A file of properties: arguments are name=value; what comes later wins, and no value takes a property away.
+# Writes a file of properties. A later NAME=VALUE replaces an earlier one, and an empty value removes the property.
 write_conf() { # FILE NAME=VALUE...
     local file=$1 pair
     local -A values=()
@@ -92,15 +93,15 @@ write_conf() { # FILE NAME=VALUE...
 
 cs=yarn.scheduler.capacity
 pack_policy=$cs.multi-node-sorting.policy
-# One queue, and no limits of users and masters in the way.
+# One queue, with limits for users and masters that have no effect in the suites.
 scheduler_base=("$cs.root.queues=default" "$cs.root.default.capacity=100" "$cs.root.default.maximum-capacity=100"
     "$cs.root.default.user-limit-factor=100" "$cs.maximum-am-resource-percent=1" "$cs.maximum-applications=1000")
-# What switches packing on, as in packing/capacity-scheduler.xml.example.
+# The properties that enable packing, as in packing/capacity-scheduler.xml.example.
 scheduler_pack=("$cs.multi-node-placement-enabled=true" "$pack_policy.names=pack" "$pack_policy=pack"
     "$pack_policy.pack.class=$policy_class")
 
-# Writes the configuration. Arguments NAME=VALUE go where they belong: yarn.scheduler.capacity.* to
-# capacity-scheduler.xml, all others to yarn-site.xml. First may come --stock: without packing.
+# Writes the configuration. Properties yarn.scheduler.capacity.* go to capacity-scheduler.xml, and all others to yarn-site.xml.
+# --stock, as the first argument, leaves packing off.
 rm_configure() { # [--stock] [NAME=VALUE...]
     local scheduler=("${scheduler_base[@]}") site=() pair ports
     if [ "${1:-}" = --stock ]; then
@@ -121,7 +122,7 @@ rm_configure() { # [--stock] [NAME=VALUE...]
         rm_web=http://127.0.0.1:${ports[4]}
     fi
     printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$dir/hosts"
-    # With its dot, too: so Hadoop asks for a name when tokens are for names (use_ip=false).
+    # Each name is also there with a final dot. Hadoop looks up names in this form if tokens contain names (use_ip=false).
     printf '127.0.0.1 node%02d node%02d.\n' $(seq 1 99 | awk '{ print $1, $1 }') >>"$dir/hosts"
     : >>"$dir/exclude"
     write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" \
@@ -153,19 +154,19 @@ rm_configure() { # [--stock] [NAME=VALUE...]
 	END
 }
 
-# The class path with the configuration first; for Hadoop's own commands too (hadoop_java CLASS ARGS).
+# Prints the class path, with the configuration first. hadoop_java CLASS ARGS runs Hadoop's own commands with this class path.
 hadoop_classpath() { printf '%s:%s\n' "$conf" "$NMD_TEST_CLASSPATH"; }
 hadoop_java() { java "${java_options[@]}" -cp "$(hadoop_classpath)" "$@"; }
 rm_admin() { hadoop_java org.apache.hadoop.yarn.client.cli.RMAdminCLI "$@"; }
 
-# What has a ResourceManager that is started again know of applications, so that what runs goes on.
+# The properties with which a restarted ResourceManager recovers its applications, so that these keep running.
 rm_remembers=(yarn.resourcemanager.recovery.enabled=true
     yarn.resourcemanager.store.class=org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore
     "yarn.resourcemanager.fs.state-store.uri=file://$dir/state"
     yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms=500)
 
 rm_log=$dir/rm.log
-# Starts it and waits for nothing; the status of the process is $rm_pid's.
+# Starts the ResourceManager and does not wait for it. The process is $rm_pid.
 rm_launch() {
     java "${java_options[@]}" -cp "$(hadoop_classpath)" \
         org.apache.hadoop.yarn.server.resourcemanager.ResourceManager </dev/null >>"$rm_log" 2>&1 &
@@ -178,7 +179,7 @@ rm_start() { # [--stock] [NAME=VALUE...]
     rm_again
 }
 rm_launched=''
-# Starts it early, while something else is waited for: the next rm_again waits for this one.
+# Starts the ResourceManager while the suite still waits for something else. The next rm_again waits for this process.
 rm_launch_early() { rm_launch && rm_launched=$rm_pid; }
 rm_again() { # with the configuration that is there
     [ -n "$rm_launched" ] || rm_launch
@@ -190,7 +191,7 @@ end_process() { # PID [SIGNAL]
     kill "-${2:-TERM}" "$1" 2>/dev/null
     wait "$1" 2>/dev/null
 }
-# With partitions, each of which the one queue may use whole; nodes say themselves which label they have.
+# Starts the ResourceManager with a partition for each label. The queue may use all of each partition. Nodes report their labels.
 rm_start_labelled() { # LABEL...
     local label names=() more=()
     for label in "$@"; do
@@ -209,7 +210,8 @@ rm_get() { curl -sf "$rm_web/ws/v1/cluster/$1"; } # PATH: JSON of its REST inter
 
 # ---- the light cluster ----------------------------------------------------------------------------------------------
 
-# Starts the light cluster with N nodes node01, node02... (or none: applications for others' nodes); sizes are MB:VCORES[:LABEL], the last one holds for the rest.
+# Starts the light cluster with N nodes: node01, node02 and so on. With N = 0 it runs applications on other nodes. The format of a size
+# is MB:VCORES[:LABEL]. The last size applies to all further nodes.
 cluster_start() { # N [SIZE...]
     local n=$1 i size=10240:10
     shift
@@ -229,12 +231,12 @@ cluster_start() { # N [SIZE...]
             patient_until 'the nodes send no heartbeats' "$rm_pid=$rm_log" "$cluster_pid=$dir/cluster.log" -- nodes_beat
     }
 }
-# The scheduler leaves a node out until it has seen a heartbeat of it, which is some time after it runs in the eyes of all others.
+# The scheduler skips a node until it has processed a heartbeat of the node. This is some time after the node's state is RUNNING.
 nodes_beat() { light nodes | jq -e 'all(.[]; .beats > 2 or .state != "RUNNING")' >/dev/null; }
 cluster_stop() { end_process "$cluster_pid"; cluster_pid=''; }
 at_exit 'cluster_stop; rm_stop'
 
-# One request to the light cluster; the answer on stdout, its complaint as a diagnostic.
+# Sends one request to the light cluster. Prints the answer on stdout, or an error message as a diagnostic.
 light() { # PATH?QUERY
     local answer
     answer=$(curl -sS --fail-with-body --max-time 120 "http://127.0.0.1:$cluster_port/$1" 2>&1) || {
@@ -255,7 +257,7 @@ labelled() { # LABEL N: so many running nodes have it
     [ "$(rm_get nodes | jq --arg name "$1" \
         '[.nodes.node[] | select(.state == "RUNNING") | select((.nodeLabels // []) | index($name))] | length')" = "$2" ]
 }
-# The same in the scheduler's eyes, which hears of labels and heartbeats later than all others do: the policy's log has it.
+# Checks the number of nodes in the policy's log, because the scheduler gets labels and heartbeats later than the REST interface.
 chooses_from() { # LABEL N
     [ "$(grep -oP "Partition \"$1\" has \K\d+(?= nodes to choose from)" "$rm_log" | tail -n 1)" = "$2" ]
 }
@@ -270,7 +272,7 @@ churn() { release 8 "$1" && settle && ask_and_settle 8; } # SEED: eight end, dra
 release_all() { release 100000 1 "${1:-}" && settle; }
 
 nodes_json() { light nodes; }
-# Containers on each node, the fuller first: "8 8 4 0 0"; or only of the nodes with a label.
+# Prints the numbers of containers on the nodes, in descending order: "8 8 4 0 0". With LABEL, only nodes with this label count.
 containers_per_node() { # [LABEL]
     nodes_json | jq -r --arg wanted "${1-*}" \
         '[.[] | select($wanted == "*" or .label == $wanted) | .containers] | sort | reverse | join(" ")'

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For the suites that run inside the VM: . "$NMD_VM_LIB". See tests/tap.sh for ok, check, is,
-# wait_until and the rest.
+# Library for the suites that run inside the VM: . "$NMD_VM_LIB". tests/tap.sh defines ok, check, is, wait_until and more.
 # shellcheck source=tests/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 # shellcheck source=tests/ask.sh
@@ -11,15 +10,15 @@
 # shellcheck disable=SC2034  # for the suites
 cg=/sys/fs/cgroup
 
-# Reboots (cleanly, or with "hard" as a power cut would) and runs this suite again with NMD_VM_PHASE
-# one higher. What the next phase must know goes to a file in $NMD_VM_STATE.
+# Reboots, and runs this suite again with NMD_VM_PHASE one higher. The reboot is clean, or with "hard" like a power cut. The suite
+# stores data for its next phase in a file in $NMD_VM_STATE.
 vm_reboot() {
     [ "${1:-}" != hard ] || touch "$NMD_VM_STATE/crash"
     tap_done=1
     exit 88
 }
 
-# The field of a `key value` file, such as memory.events or cgroup.events.
+# Prints the value of a key in a file of `key value` lines, such as memory.events or cgroup.events.
 field() { # FILE KEY
     awk -v key="$2" '$1 == key { print $2 }' "$1"
 }
@@ -34,15 +33,14 @@ none_runs() { # TEXT: no process has it on its command line
 
 # ---- nmd as a service ---------------------------------------------------------------------------
 
-# A drop-in of configuration lines; without lines, none. nmd reads it at its next start or reload.
+# Writes a drop-in with the configuration lines, or removes it if there are no lines. nmd reads it at its next start or reload.
 conf() {
     mkdir -p /etc/nmd/nmd.conf.d
     rm -f /etc/nmd/nmd.conf.d/90-suite.conf
     [ $# -eq 0 ] || printf '%s\n' "$@" >/etc/nmd/nmd.conf.d/90-suite.conf
 }
 
-# Settings with which things happen within a test's patience, and more lines; restarts nmd. A suite
-# without nmd ends here.
+# Restarts nmd with short periods and with the given configuration lines. Ends the suite if nmd does not answer.
 quick_nmd() {
     conf "$@"
     printf '%s\n' "[sampling]" "period = 500ms" "[over-allocation]" "warmup = 2s" \
@@ -82,12 +80,12 @@ decided() { # ID KIND REASON: outcomes, in order
 }
 decided_is() { [ "$(decided "$1" "$2" "$3")" = "$4" ]; }
 
-# nmd with 1 GiB for containers, which sends to swap before it kills; $big, guaranteed, holds little of it so far.
+# Starts nmd with 1 GiB for containers, and with reclaim to swap before kills. $big is guaranteed and uses little memory at first.
 roomy_nmd() {
     quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 0s" "reclaim-running = 10s"
     big=$(start big 50 -m 900M -c 0.5)
 }
-# NAME CHECK TO: $o, opportunistic, holds memory that it hardly looks at, and $big grows to TO MiB, slowly at the end.
+# NAME CHECK TO: starts $o, which is opportunistic and rarely accesses its memory. Then $big grows to TO MiB, slowly at the end.
 crowd() {
     o=$(start "$1" 290 --opportunistic -m 400M -c 0.1)
     check "$2" wait_until 90 uses "$o" 285

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
-# For the suites of this folder that have an nmd: . "$(dirname "$0")/lib.sh". The ResourceManager is tests/packing/lib.sh's,
-# nmd tests/integration/lib.sh's, on figures of a machine that is all its own. The cluster is poorer than that of jobs.sh, which
-# real jobs run on: one node, the local file system, no ACLs, and the local and log directories that a suite names. A suite says
-# in its head what it does without.
+# Library for the suites of this folder that have an nmd: . "$(dirname "$0")/lib.sh". The ResourceManager comes from
+# tests/packing/lib.sh. nmd comes from tests/integration/lib.sh, with figures of a node that nothing else uses. The cluster is simpler
+# than the one of jobs.sh, on which real jobs run: it has one node, the local file system, no ACLs, and the local and log directories
+# that a suite names. The head of each suite says which parts of a real cluster it does without.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../packing/lib.sh"
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../integration/lib.sh"
 
 node_port=$(free_port)
-# What the cluster's own files say to a node.
+# The properties for a node in the cluster's files.
 node_site=(yarn.nodemanager.hostname=node07 "yarn.nodemanager.address=\${yarn.nodemanager.hostname}:$node_port"
     yarn.nodemanager.resource.memory-mb=800 yarn.nodemanager.resource.cpu-vcores=2
     yarn.nodemanager.opportunistic-containers-use-pause-for-preemption=true
     yarn.resourcemanager.connect.retry-interval.ms=200)
 
-# Three local directories and two for logs, as the cluster's files name them. After open_place.
+# Sets node_dirs to the properties for three local directories and two log directories. To be called after open_place.
 node_dirs_in_place() {
     node_dirs=("yarn.nodemanager.local-dirs=$place/local1,$place/local2,$place/local3"
         "yarn.nodemanager.log-dirs=$place/logs1,$place/logs2")
