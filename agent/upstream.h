@@ -101,8 +101,8 @@ void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
 /* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest beyond the limit are
  * discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next call. The
- * upstream makes this call when it knows of these containers. It would send a container that was discarded earlier
- * again. Containers of other owners are not affected. A container that has waited longer than [queue] give-back is also
+ * upstream makes this call when it knows of these containers. It would send them again if they were discarded earlier.
+ * Containers of other owners are not affected. A container that has waited longer than [queue] give-back is also
  * discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has no limit until the
  * next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
