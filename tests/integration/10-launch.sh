@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Launch and end of commands: what they are given, what they leave, and that each way to end (or
-# not to begin) is told apart. Issue: "Launch".
+# Launch and end of commands: the environment of a command, the files that it leaves, and that nmd distinguishes all ways in which a
+# command ends or fails to start.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -50,7 +50,7 @@ try nmctl run -m 32M -c 0.1 -u no-such-user -- true
 is "bad user: refused" "$status" 125
 like "bad user: says which" "$err" "no-such-user"
 
-# ---- what it is given ----
+# ---- the environment of a command ----
 export NM_TEST_FROM_HERE='two words' NM_TEST_NOT_GIVEN=secret
 try nmctl run -m 32M -c 0.1 -e A=1 -e 'B=x=y z' -e NM_TEST_FROM_HERE -- env
 like "environment: as given" "$out" '^A=1$'
@@ -78,7 +78,7 @@ is "no_new_privs is set, no signal is blocked or ignored" "$(tr -s '\t\n' ' ' <<
 try nmctl run -m 32M -c 0.1 -- printf '%s|' a 'b c' '' '--wait' "it's" $'tab\there'
 is "arguments arrive as they are" "$out" "a|b c||--wait|it's|"$'tab\there|'
 
-# ---- what it writes ----
+# ---- the output of a command ----
 try nmctl run --name long -m 32M -c 0.1 -- seq 200000
 is "long output arrives whole" "$(cksum <<<"$out")" "$(seq 200000 | cksum)"
 is "and is in the log" "$(nmctl logs --stdout long | cksum)" "$(seq 200000 | cksum)"
@@ -99,7 +99,7 @@ touch "$dir/go"
 wait "$follower"
 is "logs -f goes on to the end" "$(cat "$dir/followed")" late
 
-# ---- run and its ways out ----
+# ---- the ways in which nmctl run ends ----
 id=$(nmctl run --detach -m 32M -c 0.1 -- sleep 300)
 like "--detach prints the id alone" "$id" '^container_[0-9]+_[0-9]+$'
 check "and it runs" wait_until 10 in_state "$id" RUNNING
@@ -126,7 +126,7 @@ wait "$ctl" 2>/dev/null
 is "what ignores SIGTERM is killed after the grace" \
     "$(field_of stubborn '"\(.state) \(.exit_reason) \(.exit_signal)"')" "COMPLETED killed 9"
 
-# The container goes on when only the client goes.
+# The container keeps running if only the client ends.
 "$NMCTL" run --name left -m 32M -c 0.1 -- sleep 300 >/dev/null &
 ctl=$!
 wait_until 10 in_state left RUNNING
@@ -137,7 +137,7 @@ pid=$(field_of left .pid)
 nmctl kill --now --wait left >/dev/null
 check "killed means gone" wait_until 5 gone "$pid"
 
-# What a command leaves running ends with it.
+# Processes that a command has left are killed when the command ends.
 submit parent -m 32M -c 0.1 -- sh -c 'sleep 300 & sleep 300 & echo $! >'"$dir/child"'; exit 0'
 check "a command that leaves children behind completes" wait_until 10 in_state parent COMPLETED
 check "and they are gone" wait_until 5 gone "$(cat "$dir/child")"

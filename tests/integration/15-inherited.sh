@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# nmd is started by a hostile parent: of what that left nothing but what is meant to stay reaches nmd's own work, its
-# helpers and its containers. Each row of the table in util/inherited.c, which nmd(8) has as well, is looked at in nmd, in
-# the health script, in nm-shim, nm-localizer and nm-shuffle and in commands of root and of an ordinary user; a row without
-# that fails.
+# nmd is started by a parent with hostile process attributes. Only the attributes that are meant to be inherited reach nmd, its
+# helpers and its containers. Each row of the table in util/inherited.c, which is also in nmd(8), is checked in nmd, the health
+# script, nm-shim, nm-localizer and nm-shuffle, and in commands of root and of an ordinary user. A row without a check fails.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -85,11 +84,11 @@ allow = ctypes.c_uint64(0x7fff000000000006)  # BPF_RET, SECCOMP_RET_ALLOW
 libc.prctl(22, 2, ctypes.byref(Filter(1, ctypes.addressof(allow))))  # PR_SET_SECCOMP
 os.execv(sys.argv[2], sys.argv[2:])
 PYTHON
-# To take merging back the kernel walks all memory, which a sanitizer has terabytes of.
+# To undo memory merging, the kernel walks all memory of the process, and a sanitizer has mapped terabytes.
 ! sanitized || sed -i '/PR_SET_MEMORY_MERGE/d' "$dir/hostile.py"
 true_nmd=$NMD
 printf '#!/bin/sh\nexec /usr/bin/python3 %s %s %s "$@"\n' "$dir/hostile.py" "$dir/notes" "$true_nmd" >"$dir/nmd"
-# As whoever is asked, without Python's own changes of what is ignored.
+# Passes the ignored signals as they were before Python's start, because Python itself ignores some signals.
 printf '#!/bin/sh\nexec /usr/bin/python3 %s "$(awk %s /proc/self/status)"\n' "$place/inherited.py" \
     "'/^SigIgn:/ { print \$2 }'" >"$place/inherited"
 printf '#!/bin/sh\nexec %s >%s\n' "$place/inherited" "$dir/seen.facts" >"$dir/health"
@@ -113,8 +112,8 @@ printf '<configuration>%s</configuration>\n' "$(printf '<property><name>%s</name
     yarn.nodemanager.local-dirs "$(IFS=,; echo "${locals[*]}")" yarn.nodemanager.log-dirs "$dir/cluster-logs")" >"$dir/conf/yarn-site.xml"
 cat >"$dir/catch.py" <<'PYTHON'
 import os, signal, subprocess, sys, time
-# nm-localizer ends when its work is done, so it is stopped, examined and continued. One that has a mask of its own by then was met
-# too late, and the next one is waited for.
+# nm-localizer ends when its work is done, so it is stopped, examined and continued. If it has already set its own signal mask, it was
+# stopped too late, and the script waits for the next nm-localizer.
 exe, script = os.path.realpath(sys.argv[1]), sys.argv[2]
 late = set()
 end = time.monotonic() + 20
@@ -149,9 +148,9 @@ keyring='' uts='' sid='' mdwe='' audit='' # of its parent, whose notes these are
 started_sec=$(awk '{ print int($1) }' /proc/uptime)
 . "$dir/notes"
 
-# ---- what each has ----
+# ---- the attributes of each process ----
 fact() { sed -n "s|^$2: ||p" "$dir/$1.facts"; } # WHO ROW
-# nmd takes its own urgency off after the start: perhaps it was seen too early.
+# nmd resets the health script's priority only after its start, so the facts of one run may still have the old values.
 health_is_ordinary() {
     cp "$dir/seen.facts" "$dir/health.facts" && [ -n "$(fact health orphan)" ] && # which is its last word
         [ "$(fact health nice) $(fact health "OOM score")" = "0 0" ]
@@ -164,7 +163,8 @@ done
 submit sleeper -u nobody -m 64M -c 0.1 -- sleep 300
 wait_until 5 in_state sleeper RUNNING
 /usr/bin/python3 "$place/inherited.py" --of "$(shim sleeper)" >"$dir/shim.facts"
-# nmd is looked at by what it does: the rows of inherited.py that have a system call made are its last.
+# The last rows of inherited.py need a system call in the examined process. They are left out here, and nmd's behaviour is checked
+# instead.
 /usr/bin/python3 "$place/inherited.py" --of "$nmd_pid" | sed '/^interval timers: /,$d' >"$dir/nmd.facts"
 check "nm-localizer was there" wait "$catcher"
 for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
@@ -175,7 +175,7 @@ for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
 done
 check "the health script soon has nothing of nmd's urgency" wait_until 15 health_is_ordinary
 
-# What can't be seen from outside is seen by what nmd does or has started.
+# Attributes that are invisible from outside are checked by nmd's behaviour, or in the processes that nmd has started.
 sleep_past() { [ "$(awk '{ print int($1) }' /proc/uptime)" -gt "$1" ]; }
 wait_until 10 sleep_past "$((started_sec + 3))"
 {
@@ -196,11 +196,11 @@ keyrings=$(sed -sn 's/^session keyring: //p' "$dir"/{health,root,nobody,localize
     "$([ -n "$asked" ] && echo 5 || echo 3)"
 sed -i "s/^subreaper: .*/subreaper: $([ "$(fact nobody orphan)" != 1 ] && echo no)/" "$dir/nobody.facts"
 
-# Its parent's wish to have nmd end with it stays, and so does no_new_privs.
+# nmd keeps its parent's setting to be killed when the parent ends, and no_new_privs.
 cpus=$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)
 bounding=$(fact nmd "other capabilities" | cut -d' ' -f4)
 own_bounding=$(awk '$1 == "CapBnd:" { print $2 }' /proc/self/status)
-# nm-shuffle has a CPU weight by its cgroup, or else a nice value.
+# nm-shuffle has the CPU weight of its cgroup, or a nice value if there are no CPU weights.
 [ ! -e "/proc/$shuffle/autogroup" ] || ! logged 'nm-shuffle runs at nice 10' ||
     like "nm-shuffle yields to other sessions, too" "$(<"/proc/$shuffle/autogroup")" ' nice 10$'
 logged 'nm-shuffle runs at nice 10' ||
@@ -228,10 +228,10 @@ nmd_pid=
 wait_until 10 over "$child" && echo "parent-death signal: kept" >>"$dir/nmd.facts"
 is "nmd keeps no_new_privs, which nothing clears" "$privileges" 1
 
-# ---- what each should have ----
+# ---- the expected attributes of each process ----
 zero=0000000000000000
 declare -A wanted
-# NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE; ".": can't be seen, as on a machine where nobody can be asked
+# NAME NMD HEALTH-SCRIPT SHIM ROOT NOBODY LOCALIZER SHUFFLE. "." stands for a value that can't be seen on this machine.
 if_asked() { [ -n "$asked" ] && echo "$1" || echo .; }
 row() { wanted[$1]="$2|$3|$4|$5|$6|$7|$8"; }
 same() { row "$1" "$2" "$2" "$2" "$2" "$2" "$2" "$2"; }

@@ -6,7 +6,7 @@
 # One command makes a host a node of a YARN cluster, prints what it does, and reverts it. All of this is done below a directory that
 # stands for the host's root, with a ResourceManager's port on loopback.
 
-# As root in a network of its own, which has no way to the name node, so that nobody waits for its answer.
+# As root, the suite runs in its own network namespace. There the name node is unreachable, so that no check waits for its answer.
 if [ -z "${NMD_SETUP_APART:-}" ] && unshare --net true 2>/dev/null; then
     NMD_SETUP_APART=1 exec unshare --net bash "$0"
 fi
@@ -105,13 +105,13 @@ for words in "limit-users is true" "max-queue-length is 0" "use-pause-for-preemp
     like "what is left is said: $words" "$out" "$words"
 done
 
-# what it says to run next, in this place
+# runs the next command that the setup has printed, with the paths of this suite
 $(type -P sh) -c "$(sed -n 's/.*daemon-reload && \(nmd --check-config .*\) && systemctl.*/\1/p' <<<"$out" |
     sed "s|^nmd|timeout 10 '$NMD'|")" >"$dir/said" 2>&1
 like "the check that it names is of this setup" "$(cat "$dir/said")" "max-queue-length is 0"
 like "and so is the way back" "$out" "$conf --undo --root $root( --config /etc/nmd/nmd.conf)?( --state-dir /var/lib/nmd)?\$"
 
-# nmd reads the new configuration, and misses the cluster's files, which exist below the root only
+# nmd reads the new configuration, and does not find the cluster's files, which exist only below $root
 try timeout 10 "$NMD" --check-config --config "$root/etc/nmd/nmd.conf" --state-dir "$dir/state" --runtime-dir "$dir/run"
 like "nmd goes by it" "$err" "$conf"
 
@@ -126,7 +126,7 @@ setup
 is "without the network: it is written anew" "$status $(grep -c 198.51.100 "$root$unit")" "0 0"
 like "and it is suggested to say one" "$out" "--allow ADDRESS/BITS"
 
-# ---- who doesn't answer ----------------------------------------------------------------------------
+# ---- servers that don't answer ---------------------------------------------------------------------
 
 if [ -n "${NMD_SETUP_APART:-}" ]; then
     python3 -c 'import socket, time
@@ -155,7 +155,7 @@ time.sleep(60)' >"$dir/dns.ready" &
     cp "$dir/yarn-site.xml" "$root$conf/yarn-site.xml"
 fi
 
-# ---- what is missing ------------------------------------------------------------------------------
+# ---- missing parts of the host --------------------------------------------------------------------
 
 checked() { # runs --check-config for the host whose root is the directory
     try timeout 20 "$NMD" --check-config --root "$root" --yarn-conf "$root$conf" --config "$dir/nmd.conf" \
@@ -187,7 +187,7 @@ rm "$root${unit%/*}/90-mine.conf"
 mkdir -m 755 "$root/data/1/logs"
 is "and it changes nothing" "$(tree)" "$changed"
 
-# ---- what can't be written to ------------------------------------------------------------------------
+# ---- paths that can't be written ---------------------------------------------------------------------
 
 frozen() { # DIR OPTION...: setup, with the directory on a read-only file system
     local at=$root$1
@@ -379,7 +379,7 @@ check "nothing is removed through a link on the way" test -d "$root/disks/1/logs
 is "nor given away" "$(stat -c '%a %u:%g' "$root/disks/1/yarn")" "755 $owner"
 rm "$root/data"
 mv "$root/disks" "$root/data"
-# A list as it would be if somebody had it name what is not nmd's, or what sh can't read.
+# Manipulated lists: with files that don't belong to nmd, and with text that sh can't parse.
 mkdir -p "$root/var/lib/nmd" "$root/mine" "$root/open/mine"
 chmod 777 "$root/open"
 echo mine | tee "$root/mine/file" "$root/open/mine/file" >"$root/mine/\"x\""

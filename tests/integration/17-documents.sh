@@ -3,10 +3,10 @@
 # deadline: 90
 # beside: others
 #
-# README.md and docs/: each command in them is run as it is written, by exactly one runner (tests/docs/commands.py says which
-# there are). Here is what an nmd of a build can do; and what the documents themselves have to be like.
+# README.md and docs/: exactly one runner runs each of their commands as it is written (tests/docs/commands.py lists the runners).
+# This suite runs the commands that work with an nmd from a build, and checks the form of the documents.
 
-# Where nmd and its socket are as an installation has them, in a mount namespace.
+# In a mount namespace, nmd and its socket have the paths of an installation.
 if [ -z "${NMD_DOCS_APART:-}" ] && unshare --mount --propagation private true 2>/dev/null; then
     NMD_DOCS_APART=1 exec unshare --mount --propagation private bash "$0"
 fi
@@ -21,7 +21,7 @@ documents=$(cd "$here/../.." && pwd)
 docs_commands=$here/../docs/commands.py
 mapfile -t all < <(cd "$documents" && printf '%s\n' README.md docs/*.md docs/decisions/*.md)
 
-# Under the names that they are installed by.
+# The programs get the names with which they are installed.
 bin=$dir/bin
 mkdir "$bin"
 for program in nmd/nmd nmctl/nmctl sim/nmsim nmscale/nmscale; do
@@ -32,13 +32,13 @@ programs="./demo=$documents/demo packaging/build-deb=$documents/packaging/build-
 for program in nmd nmctl nmsim nmscale; do programs+=" $program=$bin/$program"; done
 complaints() { NMD_DOCS_PROGRAMS=$programs /usr/bin/python3 -B "$docs_commands" --check "$documents" "$@"; }
 
-# ---- what they are like ----------------------------------------------------------------------------
+# ---- the form of the documents ---------------------------------------------------------------------
 
 words=$(wc -w <"$documents/README.md")
 check "README has at most 900 words ($words)" test "$words" -le 900
 is "each command has one runner, and each option is one" "$(cd "$documents" && complaints "${all[@]}" 2>&1)" ""
 nobody=no-such # not as it would be written
-# Of each kind one, since a check that finds nothing may also look for nothing.
+# One error of each kind, because a check that reports no error may be broken.
 printf '%s\n' 'Say `nmctl status --colour`, `nmctl fly me`, `systemctl fly` or `nmctl status --watch`.' '```sh' 'true' '```' \
     '```sh cloud' 'true' '```' '```sh tree' "./demo --$nobody" '```' '```sh host' "echo \\" 'x' '```' '' '    indented' '' '```' 'x' '```' \
     >"$dir/wrong.md"
@@ -82,13 +82,13 @@ unlinked() { # nobody finds it then
 }
 is "README leads to each document, by the index to each decision" "$(unlinked)" ""
 
-# The picture is of a real run, and of nothing else.
+# The picture must show a recorded real run.
 recording=$here/../demo/recorded.jsonl
 check "README's picture can be drawn" /usr/bin/python3 -B "$here/../demo/draw.py" "$recording" "$dir/surge.svg"
 check "and is that of the recorded run (tests/demo/draw.py draws it)" cmp "$dir/surge.svg" "$documents/docs/surge.svg"
 check "it is XML" /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' "$dir/surge.svg"
 
-# ---- its commands ------------------------------------------------------------------------------------
+# ---- the commands ------------------------------------------------------------------------------------
 
 if [ -z "${NMD_DOCS_APART:-}" ]; then
     skip "the commands" "only root has a mount namespace for them"

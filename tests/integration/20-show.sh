@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# What is shown: the JSON of status and list is a contract, and what people read has the same
-# numbers in it.
+# Output of nmctl: the JSON of status and list is a contract with other programs, and the text for users has the same numbers.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,8 +17,7 @@ backfill = 0s
 END
 nmd_start
 
-# Every member of the wanted JSON is there, with the same type; prints those that are not.
-# A "type|type" string is a choice.
+# Prints the members of the wanted JSON that are missing, or that have another type. A string "type|type" allows both types.
 lacking() { # WANTED GOT
     jq -nr --argjson want "$1" --argjson got "$2" '
         def types: if type == "string" and test("^[a-z]+([|][a-z]+)*$") then split("|")
@@ -166,7 +164,7 @@ like "config --changed: only what differs" "$(nmctl config --changed)" 'node\.me
 is "version --json" "$(nmctl version --json | jq -r .version)" "$(nmctl version | awk '$1 == "nmd" { print $2 }')"
 
 # ---- memory that no process has mapped ----
-# 60 MiB in a memfd, and a socket's buffer that nobody empties: the kernel's controller knows of them, /proc doesn't.
+# 60 MiB in a memfd, and a full socket buffer. The kernel's memory controller counts them, but they are not in /proc.
 submit hidden -m 200M -c 0.1 -- python3 -c '
 import os, socket, time
 f = os.memfd_create("hidden")
@@ -196,8 +194,8 @@ for verb in run status list show logs events explain top pause resume kill promo
 done
 is "every verb of the issue has its --help" "$missing" ""
 
-# ---- forgetting ----
-# Housekeeping comes every 10 s.
+# ---- removal of ended containers ----
+# nmd removes them every 10 s.
 check "ended ones are forgotten after keep-ended" wait_until 15 status_is .containers.completed 0
 is "the live ones stay" "$(nmctl list --all --json | jq -c '[.[].name]')" '["busy"]'
 is "nothing of the ended is left on disk" "$(find "$dir/state/containers" "$dir/state/logs" -mindepth 1 -maxdepth 1 | wc -l)" 2

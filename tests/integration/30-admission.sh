@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# Who may start, and when: DESIGN section 5 on guaranteed and opportunistic requests.
-# Memory is the containers' own, measured from /proc; what else the node uses is the suite's.
+# Admission: which guaranteed and opportunistic containers start, and when. nmd measures the memory of the containers as usual, and the
+# suite sets the node's other use.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 node_proc_start
-# A warm-up that outlasts some nmctl calls on a busy machine.
+# The warm-up is long enough for some calls of nmctl on a busy machine.
 warmup=1.5
 nmd_configure <<END
 [node]
@@ -44,7 +44,7 @@ at_least "it waited for the warm-up, too" \
 kill_all
 
 # ---- alpha and beta ----
-# Nearly all of the node is promised, hardly anything is used: what comes next over-allocates.
+# Nearly all of the node is allocated, but very little is used. The next containers need over-allocation.
 submit promised -m 960M -c 1.8 -- sleep 300
 wait_until 10 settled promised
 
@@ -77,7 +77,7 @@ node_cpu 1000
 check "below it: admitted" wait_until 5 in_state opp4 RUNNING
 nmctl kill --now --wait opp4 >/dev/null
 node_cpu_seen 1000
-# What opp4 took to begin and to end is no use of others in that sample: 0.1 cores with sanitizers, all that is too much here.
+# Waits for a sample without the CPU time of opp4's start and end, which with sanitizers is 0.1 cores and too much for this check.
 wait_until 5 status_is '.node.used_by.others.cpu_millicores >= 990' true
 submit opp5 --opportunistic -m 60M -c 1 -- sleep 300
 check "CPU over beta with the request: held" wait_until 5 hold_is opp5 would-exceed-beta
@@ -121,7 +121,7 @@ is "in the order of arrival" "$(nmctl explain --json --last 40 | jq -r '[.[] | s
     .container_name | select(startswith("q"))] | join(" ")')" "q1 q2 q3 q5 q6 q7 q8 q9 q10 q11"
 kill_all
 
-# ---- what can never be ----
+# ---- requests that can never be admitted ----
 refused() { # NAME HTTP CODE WORDS MEMBERS
     api POST /v1/containers "{\"command\":[\"true\"],$me,$5}"
     is "$1: HTTP status and code" "$api_status $(jq -r .error.code <<<"$api_body")" "$2 $3"

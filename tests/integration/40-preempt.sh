@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# Taking back and giving back: real processes that hold memory and burn CPU, measured by nmd;
-# what else the node does is the suite's. See DESIGN section 5, "Preemption" and "Resume".
+# Preemption and resumption: real processes hold memory and use CPU time, and nmd measures them. The suite sets the node's other use.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +25,7 @@ states() { # NAME...
 }
 paused() { in_state "$1" PAUSED && frozen "$1"; }
 
-# ---- memory over beta: the latest-started goes, and no more than needed ----
+# ---- memory over beta: the latest-started is killed, and no more than needed ----
 hog g1 -m 700M -c 0.1 -- 100 600
 wait_until 20 uses g1 100
 for i in 1 2 3; do
@@ -57,7 +56,7 @@ samples 20
 is "are left alone" "$(states g1 g2)" "RUNNING RUNNING "
 kill_all
 
-# ---- room for a guaranteed one ----
+# ---- room for a guaranteed container ----
 hog o1 --opportunistic -m 350M -c 0.1 -- 300
 hog o2 --opportunistic -m 350M -c 0.1 -- 300
 wait_until 20 uses o2 300
@@ -67,7 +66,7 @@ check "a guaranteed one starts where it didn't fit" wait_until 20 in_state g1 RU
 check "the latest-started made room for it" wait_until 5 in_state o2 COMPLETED
 is "and only that" "$(state_of o1)" RUNNING
 is "on its behalf" "$(decision_of o2 kill '"\(.reason) \(.on_behalf_of_id)"')" "room-for-guaranteed $id"
-# Its cgroup was empty by then; that it has finished is written down in the next turn.
+# The victim's cgroup was empty before the start. Its end is recorded in the next turn of the event loop, up to 50 ms later.
 is "before it started" "$(jq -n "$(field_of g1 .started_usec) >= $(field_of o2 .finished_usec) - 50000")" true
 kill_all
 
@@ -97,7 +96,7 @@ is "nothing was killed for CPU" "$(decision_of o3 kill)$(decision_of o2 kill)" n
 at_least "pauses are counted" "$(status_of .preemptions.paused)" 2
 at_least "resumes, too" "$(status_of .preemptions.resumed)" 2
 
-# A person's pause is a person's to end.
+# Only a user can resume a container that a user has paused.
 nmctl pause o1 >/dev/null
 check "paused by hand" wait_until 5 paused o1
 samples 10
@@ -105,7 +104,7 @@ is "the policy doesn't resume it" "$(state_of o1)" PAUSED
 nmctl resume o1 >/dev/null
 check "resumed by hand" wait_until 5 in_state o1 RUNNING
 
-# ---- exempt ones and minimum run times ----
+# ---- exempt containers and minimum run times ----
 hog master --opportunistic --exempt -m 50M -c 0.3 -- 5 --spin
 hog spared --opportunistic --min-runtime 1h -m 50M -c 0.3 -- 5 --spin
 wait_until 20 burns spared 100
@@ -117,7 +116,7 @@ is "which runs on, like the application master" "$(states master spared)" "RUNNI
 is "the record says who was passed over" "$(decision_of o3 pause '[.candidates[] |
     select(.name == "master" or .name == "spared") | .passed_over] | sort | join(" ")')" "exempt min-runtime"
 nmctl kill --now --wait o1 o2 o3 >/dev/null
-# Only those two are left, and then the master alone.
+# Only these two containers are left, and later only the master.
 node_cpu 1950
 check "alone with the master, the minimum run time doesn't help" wait_until 20 in_state spared PAUSED
 samples 20
@@ -148,7 +147,7 @@ is "after the same rule" "$(decision_of o2 kill '"\(.reason) \(.consecutive_samp
 is "and only it" "$(state_of o1)" RUNNING
 kill_all
 
-# ---- no sample, no deed ----
+# ---- no actions without a sample ----
 reconfigure preemption pause yes
 submit g1 -m 900M -c 0.1 -- sleep 300
 hog o1 --opportunistic -m 50M -c 0.1 -- 40
@@ -164,7 +163,7 @@ is "nothing is killed" "$(states g1 o1 g2 o2)" "RUNNING RUNNING SCHEDULED SCHEDU
 node_memory 0
 check "with samples again all goes on" wait_until 10 in_state o2 RUNNING
 is "for the guaranteed one as well" "$(state_of g2)" RUNNING
-# ---- between two samples, too: a surge isn't seen a period later ----
+# ---- a surge between two samples is noticed at once -----------------
 kill_all
 nmd_stop
 nmd_configure <<END

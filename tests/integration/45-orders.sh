@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Each victim order and each queue order once; the kill budget and the breaker.
+# Tests each victim order and each queue order once, the limit of kills per minute, and the breaker.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,8 +24,8 @@ END
 nmd_start
 
 # ---- victims ----
-# Three that any order tells apart: "big" holds most and works, "idle" is of the same application
-# and has done nothing, "last" works and came last.
+# Three containers that every order ranks differently: "big" has the most memory and works, "idle" belongs to the same application and
+# has done no work, and "last" works and was started last.
 big() { hog big --opportunistic --app A -m 200M -c 0.3 -- 150 --spin && wait_until 20 uses big 150; }
 idle() { hog idle --opportunistic --app A -m 200M -c 0.3 -- 60 && wait_until 20 uses idle 60; }
 last() { hog last --opportunistic --app B -m 200M -c 0.3 -- 80 --spin && wait_until 60 worked last 400; }
@@ -76,7 +76,7 @@ in_order() { # ORDER NAMES
 }
 in_order fifo "w1 w2 w3 w4"
 in_order smallest-first "w2 w3 w1 w4"
-# Of w4's application one is known to have ended at once; of w1 nothing is known.
+# A container of w4's application is known to have ended at once. There are no data about w1.
 in_order shortest-expected-first "w4 w3 w2 w1"
 in_order nearly-done-app-first "w4 w1 w2 w3"
 kill_all
@@ -94,7 +94,7 @@ check "and then it is" wait_until 10 in_state held RUNNING
 at_least "not sooner than configured" \
     "$(jq -n "($(field_of held .started_usec) - $(field_of last .finished_usec)) / 1000 | floor")" 2800
 
-# Somebody who has mended the cause need not wait.
+# An operator who has removed the cause can close the breaker at once.
 reconfigure preemption breaker 10min
 last
 node_memory 730
@@ -109,8 +109,8 @@ check "the event is told" grep -q 'breaker closed by an administrator' <(nmctl e
 check "with nothing to end it is fine, too" nmctl close-breaker
 nmctl kill --now --wait freed >/dev/null
 
-# ---- budget ----
-# With the one that was just killed, the minute's budget is spent.
+# ---- limit of kills per minute ----
+# The kill above has used up the limit of this minute.
 reconfigure preemption breaker 0
 reconfigure preemption kills-per-minute 1
 last

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# What doesn't go at once: a kill that misses one, leftovers that don't die, a freeze that hangs. And what is to go
-# at once: the first admission after a restart, and pressure from a slice that was made anew.
+# Actions that take long: a kill that misses a process, leftover processes that don't die, a freeze that hangs. And actions that must
+# not take long: the first admission after a restart, and the reaction to pressure of a slice that was created again.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,7 @@ thaw_disk() { fsfreeze --unfreeze "$mnt" 2>/dev/null; }
 at_exit 'thaw_disk; umount -l "$mnt"'
 nmd_start
 
-# Its writes hang in the kernel (state D) as long as the file system is frozen, and SIGKILL does nothing to it.
+# While the file system is frozen, the writer's write() hangs in the kernel (state D), and SIGKILL has no effect.
 writer='echo $$ >"$0.pid"; while :; do echo x >>"$0"; sleep 0.05; done'
 hangs() { # NAME: for good, and not for the length of a write
     for _ in 1 2 3 4; do
@@ -39,7 +39,7 @@ slip_in() { # CGROUP: a process that nobody has killed yet, in $late
     echo "$late" >"$1/cgroup.procs"
 }
 
-# ---- a kill that misses one ----
+# ---- a kill that misses a process ----
 submit stays -m 50M -c 0.1 -- sh -c "$writer" "$mnt/stays"
 freeze_disk stays
 cgroup=$(cgroup_of stays)
@@ -56,7 +56,7 @@ thaw_disk
 check "it goes as soon as it can" wait_until 10 in_state stays COMPLETED
 check "and the node is well" wait_until 10 status_is .node.healthy true
 
-# ---- what a command leaves behind ----
+# ---- processes that a command leaves ----
 submit leaves -m 50M -c 0.1 -- sh -c 'sh -c "$1" "$0" & while [ ! -e "$2" ]; do sleep 0.05; done' \
     "$mnt/leaves" "$writer" "$dir/go"
 freeze_disk leaves
@@ -103,7 +103,7 @@ diag "started after $took ms"
 at_least "and waits for no period" $((2500 - took)) 0
 kill_all
 
-# ---- a slice that was made anew ----
+# ---- a slice that was created again ----
 if [ -e "$(slice_dir)/cpu.pressure" ]; then
     reconfigure sampling period 200ms
     old=$(stat -c %i "$(slice_dir)")

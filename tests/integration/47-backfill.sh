@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# A head of the queue that is too large for now: smaller ones pass it, but they don't keep it out for longer than
-# [queue] backfill says.
+# Backfill: smaller containers pass a head of the queue that is too large at present, but they delay it no longer than the time of
+# [queue] backfill.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ backfill = 8s
 END
 nmd_start
 
-# What keeps the large one out at first is there before it; the others pass it meanwhile.
+# "before" runs already when the large container is queued, and delays it at first. The others pass the large one in this time.
 hog before -m 500M -c 0.1 -- 400
 wait_until 20 settled before
 submit large --opportunistic -m 800M -c 0.1 -- sleep 300
@@ -29,7 +29,7 @@ is "the large one still waits" "$(state_of large)" SCHEDULED
 wait_until 20 settled small
 wait_until 20 uses small 270
 
-# ---- only those that passed keep it out ----
+# ---- only containers that passed delay the head ----
 begun=$(date +%s%3N)
 nmctl kill --now --wait before >/dev/null
 submit later --opportunistic -m 50M -c 0.1 -- sleep 300
@@ -47,7 +47,7 @@ is "as its record says" "$(decision_of small kill '"\(.reason) \(.on_behalf_of_i
 like "and explain" "$(nmctl explain small)" 'it had passed .* first in the queue, and has now kept it waiting'
 check "those behind follow" wait_until 20 in_state later RUNNING
 
-# ---- one that fits on no such node ----
+# ---- a container that is larger than the node ----
 kill_all
 node_memory 200
 wait_until 10 status_is '.node.utilization.memory == 0.2' true

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Promotion, demotion and other resources for a running container: in place, without moving a
-# process, and by the same rules as for new requests.
+# Promotion, demotion and a change of resources of a running container: in place, without moving a process, and by the same rules as
+# for new requests.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -67,7 +67,7 @@ samples 10
 is "and is not paused again" "$(state_of a)" RUNNING
 node_cpu 0
 
-# ---- promises stay promises ----
+# ---- promises to other containers are kept ----
 submit b -m 700M -c 0.5 -- sleep 300
 submit c --opportunistic -m 300M -c 0.5 -- sleep 300
 wait_until 10 in_state c RUNNING
@@ -94,7 +94,7 @@ check "and promoted" nmctl promote q1
 check "which starts it" wait_until 5 in_state q1 RUNNING
 is "as guaranteed" "$(decision_of q1 admit .reason)" guaranteed
 
-# ---- more used than asked for, as it may be without a memory controller ----
+# ---- more memory used than requested, which is possible without a memory controller ----
 node_cpu 0
 if [ "$(status_of '[.node.notes[] | select(test("memory limits: not enforced"))] | length')" -gt 0 ]; then
     hog large -m 20M -c 0.1 -- 40

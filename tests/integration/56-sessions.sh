@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# Other commands in containers that run (nmctl exec): where they are, as whom and with what, what comes of their input,
-# output and end, and who ends them.
+# Other commands in running containers (nmctl exec): their cgroup, user and environment, their input, output and exit status, and the
+# events that end them.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -20,12 +20,12 @@ nmd_start || exit 1
 
 user=$(id -un)
 [ "$(id -u)" -ne 0 ] || user=nobody
-# Most of what it has in its environment is set by its own script, as with YARN.
+# The command's own script sets a part of the environment, as YARN's launch scripts do.
 submit web -m 64M -c 0.1 -u "$user" -d /tmp -e GREETING=hello -- sh -c 'export LATER=set; exec sleep 1000'
 check "the container runs" wait_until 10 in_state web RUNNING
 pid=$(field_of web .pid)
 
-# ---- where it is, and as whom ---------------------------------------------------------------------------------
+# ---- cgroup and user ------------------------------------------------------------------------------------------
 try nmctl exec web -- sh -c 'echo out; echo err >&2; exit 3'
 is "exec returns the command's exit status" "$status" 3
 is "stdout comes out on stdout" "$out" out
@@ -48,7 +48,7 @@ try nmctl exec web -- sh -c 'ls /proc/self/fd'
 is "it has no descriptor of anybody's" "$(wc -l <<<"$out")" 4 # and the directory's
 is "nor of the interface's" "$(nmctl exec web -- sh -c 'ls -l /proc/self/fd | grep -c socket')" 0
 
-# ---- how it ends ----------------------------------------------------------------------------------------------
+# ---- exit status ----------------------------------------------------------------------------------------------
 # shellcheck disable=SC2016
 try nmctl exec web -- sh -c 'kill -SEGV $$'
 is "a signal's end is 128 and its number" "$status" 139
@@ -64,7 +64,7 @@ try nmctl exec web
 is "no command: a mistake" "$status" 2
 try nmctl exec web --
 is "nor behind the dashes" "$status" 2
-# What it leaves in the background is the container's.
+# Processes that a session leaves in the background belong to the container.
 scope=$(nmd_cgroup_root)$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
 n_processes() { wc -l <"$scope/cgroup.procs"; }
 is "nothing is left of them" "$(n_processes)" 2
@@ -80,7 +80,7 @@ is "who reads no input doesn't hold it up" "$(head -c 3000000 /dev/zero | nmctl 
 { timeout 20 "$NMCTL" exec web -- yes; echo $? >"$dir/gone"; } | head -n 1 >"$dir/yes"
 is "a reader that has gone ends the command" "$(cat "$dir/yes" "$dir/gone" | paste -sd' ')" "y 141"
 
-# ---- who ends it ----------------------------------------------------------------------------------------------
+# ---- events that end a session --------------------------------------------------------------------------------
 begin() { # NAME COMMAND...: in the background as $exec_pid, and running by then
     rm -f "$dir/begun"
     "$NMCTL" exec "$1" -- "${@:2}" >"$dir/begun" 2>"$dir/begun.err" </dev/null &
@@ -118,7 +118,7 @@ like "which is said" "$err" 'PAUSED.*nmctl resume'
 nmctl resume web >/dev/null
 wait_until 10 in_state web RUNNING
 
-# Bounded: sixteen in a container.
+# At most sixteen sessions per container.
 many=()
 for _ in $(seq 16); do
     "$NMCTL" exec web -- sh -c 'echo; exec sleep 1000' >>"$dir/many" </dev/null &
@@ -240,15 +240,15 @@ nmd_start
 wait_until 10 grep -q 'nmd is back' "$dir/waits"
 nmctl kill --now full >/dev/null
 wait "$person" && status=0 || status=$?
-# What is behind the last sequence that takes away the message of what is waited for: that must not take the output along.
+# Checks the text after the last sequence that erases the waiting message, because this sequence must not erase the output.
 is "what waits over a restart of nmd is run without one" "$status $(sed -n '$s/^.*\x1b\[J//; $p' "$dir/waits" | tr -d '\r')" "4 not a tty"
 try nmctl run -t -- true </dev/null
 is "without a terminal here there is none" "$status" 2
 like "which is said" "$err" 'needs a terminal as standard input'
 
-# ---- of an opportunistic one ----------------------------------------------------------------------------------
-# Where there is no cpu controller, its commands have what CPU time others leave, by class and by session; nmd's own session
-# is none of theirs.
+# ---- sessions of an opportunistic container -------------------------------------------------------------------
+# Without a cpu controller, its commands get only CPU time that other processes leave, by their scheduling class and by the nice value
+# of their session. They are not in nmd's session.
 nice_of_session() { sed 's/.* //' "/proc/$1/autogroup"; } # PID
 class_of() { ps -o cls= -p "$1" | tr -d ' '; }            # PID
 if [ -e /proc/self/autogroup ] && [ "$(id -u)" -eq 0 ]; then
@@ -285,7 +285,7 @@ is "with --force it is killed first" "$(nmctl rm -f term | sed 's/.* //')" remov
 submit term -m 64M -c 0.1 -u "$user" -d /tmp -- sleep 1000
 wait_until 10 in_state term RUNNING
 
-# ---- others ---------------------------------------------------------------------------------------------------
+# ---- other users ----------------------------------------------------------------------------------------------
 if [ "$(id -u)" -eq 0 ]; then
     try nmctl run -u daemon -m 16M -c 0.1 -D --name other -- sleep 1000
     chmod 755 "$dir" "$dir/run"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# nmctl against the real nmd: what streams, what is returned, what Ctrl-C leaves behind, and that
-# every verb does what it says. Refusals and odd replies are tests/unit/test-nmctl.c's.
+# nmctl with the real nmd: streamed output, exit statuses, the effects of Ctrl-C, and the effect of every verb. Refusals and unusual
+# replies are tested in tests/unit/test-nmctl.c.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +19,7 @@ END
 nmd_start || exit 1 # not through check, whose subshell would keep its pid
 out=$dir/out err=$dir/err
 
-# run WORD...: nmctl run, with what came out in $out and $err, and its exit status in $status
+# run WORD...: runs nmctl run, with its output in $out and $err, and its exit status in $status
 run() {
     status=0
     nmctl run "$@" >"$out" 2>"$err" || status=$?
@@ -67,12 +67,12 @@ is "logs --stderr" "$(nmctl logs --stderr "$id")" ""
 
 # ---- run: Ctrl-C
 
-# interrupted NAME SIGNAL COMMAND...: starts it, signals nmctl once the command has said "up"
+# interrupted NAME SIGNAL COMMAND...: starts the command, and sends the signal to nmctl when the command has printed "up"
 interrupted() {
     local name=$1 signal=$2
     shift 2
     : >"$out" # the one before has said "up" as well
-    # Not with &: a background job would have SIGINT ignored, and nmctl respects that.
+    # Starts nmctl by Python instead of &, because a background job ignores SIGINT, and nmctl then keeps ignoring it.
     python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.execvp(sys.argv[1], sys.argv[1:])' "$NMCTL" run --name "$name" -- "$@" >"$out" 2>"$err" &
@@ -97,7 +97,7 @@ check "a second Ctrl-C kills at once" said "killing container_.* at once"
 is "with SIGKILL" "$status" 137
 check "nothing is left of these either" nothing_lives
 
-# ---- run: nmd goes and comes back
+# ---- run: nmd ends and is started again
 
 nmctl run --name survivor -- sh -c 'echo before; while [ ! -e '"$dir"'/go ]; do sleep 0.05; done; echo after; exit 5' \
     >"$out" 2>"$err" &
@@ -123,14 +123,14 @@ status=0; wait "$pid" || status=$?
 is "nmctl follows through a crash of nmd" "$status" 6
 is "and repeats nothing then" "$(cat "$out")" "before"$'\n'"after"
 
-# Its output stands still, and its reader leaves while nmd is away.
+# The reader does not read the container's output, and ends while nmd is not running.
 mkfifo "$dir/pipe"
 nmctl run --name unread -- yes >"$dir/pipe" 2>"$err" &
 pid=$!
 exec 7<"$dir/pipe"
 read -r out <&7
 is "a reader that is slow gets what there is" "$out" y
-# Full to the kernel, however large the writes were: a page that a write didn't fill counts as a page.
+# Checks whether the kernel considers the pipe full. A page that a write has filled only in part counts as a whole page.
 pipe_is_full() {
     python3 -c 'import os, select, sys
 pipe = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)

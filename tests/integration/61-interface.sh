@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
 #
-# The HTTP interface of the real nmd: its OpenAPI description against its answers, curl alone,
-# what is served over TCP, and clients that stall, flood and talk nonsense.
+# The HTTP interface of the real nmd: its answers against the OpenAPI description, use with curl only, the part that is served over
+# TCP, and clients that stall, send too much or send invalid requests.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -30,7 +30,7 @@ described=$("$NMD_TEST_BUILD/openapi-check" "$NMD_SOCKET") || true
 at_least "the description is held against many answers" "$(grep -c '^ok' <<<"$described")" 30
 is "every answer is as described" "$(grep -A1 '^not ok' <<<"$described")" ""
 
-# ---- curl alone
+# ---- curl only
 
 id=$(ask /v1/containers --json '{"command":["sh","-c","echo out; echo err >&2; exit 3"],
     '"$me"',"name":"curl","memory_bytes":8388608,"vcores":0.01}' | jq -r .id)
@@ -58,7 +58,7 @@ is "nothing can be done there" "$(tcp /v1/drain -X POST -o /dev/null -w '%{http_
 is "and nobody's logs be read" \
     "$(tcp "/v1/containers/$id/logs" -o /dev/null -w '%{http_code}')" 403
 
-# ---- strangers over TCP: names that aren't this host's, and requests that two readers understand differently
+# ---- foreign requests over TCP: wrong host names, and requests that two parsers understand differently
 
 tcp_code() { tcp /v1/version -o /dev/null -w '%{http_code}' "$@"; }
 is "asked by its name" "$(tcp_code -H "Host: $(hostname):$port")" 200
@@ -92,9 +92,9 @@ mapfile -t strange < <(python3 "$dir/strange.py" "$port")
 is "NUL and a folded header" "${strange[0]}" "400 400"
 is "beside 300 half requests of one host whole ones are served" "${strange[1]}" "200 200"
 
-# ---- clients in a hurry
+# ---- several requests in one turn
 
-# Ten times each, and all within one turn of nmd's loop: the later ones find those that the first has just killed.
+# Each request is sent ten times within one turn of nmd's event loop. The later ones find containers that the first one has killed.
 hurried=$(seq -f hurried-%g 10)
 for name in $hurried; do nmctl run --detach --name "$name" -m 1M -c 0.01 -- sleep 1000 >/dev/null; done
 for name in $hurried; do wait_until 5 in_state "$name" RUNNING; done

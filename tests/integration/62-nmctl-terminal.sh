@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# Pictures on a real terminal (a pseudo one): redrawn in place, and the terminal given back as it
-# was, whichever way out is taken.
+# Pictures on a pseudoterminal: they are redrawn in place, and the terminal is restored, independent of the way in which nmctl ends.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -66,13 +65,13 @@ NO_COLOR=1 on_terminal q status --watch -i 100ms >"$dir/no-color"
 check "NO_COLOR is respected" eval '! grep -q $'"'"'\e\[[0-9;]*m'"'"' "$seen"'
 
 # ---- narrow and wide ----
-# What a line says must fit, and where there is room nothing is cut.
+# Lines must fit on the terminal, and they are not cut if there is enough room.
 name=a-rather-long-name-of-a-web-server
 nmctl run -D --name $name -m 16M -c 0.1 -- sh -c 'exec sleep 1000' some words that make it longer than a narrow terminal is >/dev/null
 nmctl run -D --opportunistic -m 16M -c 0.1 --name short -- sleep 1000 >/dev/null
 wait_until 10 in_state $name RUNNING
-# lines [WRONG]: of the second picture, without what is no text; those that are longer than $columns, those that are cut
-# and shorter, or the longest's length
+# lines [WRONG]: checks the text lines of the second picture. Prints lines that are longer than $columns, lines that are cut although
+# they are shorter, or the length of the longest line.
 lines() {
     python3 - "$seen" "$columns" "${1:-all}" <<'END'
 import re, sys
@@ -139,7 +138,7 @@ for what in "explain $name" "show nobody-has-this-name" "frobnicate" "top --help
     at_least "it is" 46 "$(longest <"$dir/narrow")"
     is "between words, and nothing is lost" "$(words <"$dir/narrow")" "$(words <"$dir/wide")"
 done
-# What a command or a result says is no longer either; a path or an id is one word, which is copied.
+# Other messages must also fit, except for a path or an id, which is one word so that it can be copied.
 for columns in 40 60; do
     prose show $name >"$dir/narrow"
     is "show, $columns columns: only a path is longer" "$(awk -v n=$columns 'length > n && !/^[a-z]+ +[^ ]+$/' "$dir/narrow")" ''
@@ -150,7 +149,7 @@ for columns in 40 60; do
     prose status >"$dir/narrow"
     is "status: no line below a label begins with one blank too many" "$(grep -nE '^ {14}[^ ]' "$dir/narrow" | grep -vE '[αβ]')" ''
 done
-# What is waited for is one message, kept up to date in place; without the cursor's moves it is one that is said again.
+# The message about a wait is updated in place. If the cursor can't be moved, the message is printed again.
 columns=160 on_terminal "" wait --timeout 5s $name >/dev/null
 at_least "wait, on a terminal: its message is rewritten" "$(grep -oa $'\e\[1F\e\[J' "$seen" | wc -l)" 2
 like "with how long it has been so" "$(tr '\r' '\n' <"$seen")" "^nmctl: waiting for container_[0-9_]+ \($name\), which is RUNNING, for "

@@ -3,9 +3,9 @@
 # deadline: 180
 # beside: others
 #
-# The interface against its own description: schemathesis makes requests of openapi.json, good ones and bad ones, and
-# looks whether the real nmd answers them as described. Who asks is an administrator, but not root, for what it submits is
-# run: containers of a user that owns nothing.
+# The interface against its description: schemathesis generates valid and invalid requests from openapi.json, and checks whether the
+# real nmd answers as described. The client is an administrator, but not root, because the submitted commands really run: as containers
+# of a user that owns no files.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -35,8 +35,8 @@ wait_until 10 reached healthz >/dev/null || diag "$(tail -n 5 "$dir/relay.err")"
 reached v1/openapi.json >"$dir/openapi.json"
 version=$(reached v1/version)
 
-# What follows or waits has no end. A user or a directory that isn't there is refused, whatever it is spelt like; and
-# who doesn't ask for exec's connection to be a session's hears that ahead of what is wrong with the body.
+# Requests that follow or wait don't end, so they are left out. A missing user or directory is refused even if its name is valid. A
+# request for exec without an upgrade of the connection is refused before its body is checked.
 cat >"$dir/schemathesis.toml" <<'END'
 continue-on-failure = true
 parameters = { "query.follow" = "false" }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# What people type: names that are one living container's, drains that say what they take, events over restarts.
+# Verbs of nmctl: names of live containers are unique, drain reports the containers that it discards, events survive restarts.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ END
 nmd_start || exit 1
 low=(-m 10M -c 0.1)
 
-# ---- a name is one living container's --------------------------------------------------------------------------------
+# ---- only one live container can have a name -------------------------------------------------------------------------
 
 submit web "${low[@]}" -- sleep 300
 first=$id
@@ -45,7 +45,7 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     is "somebody else's name is nobody's business" "$status $(state_of "$(jq -r .id "$dir/third")")" "0 RUNNING"
 fi
 
-# Who waits for a name with input of its own is told so, too, and may go: then nothing is started.
+# A client with standard input that waits for a name gets the message, too. If the client ends, no container is started.
 reconfigure preemption kill-grace 60s
 submit slow "${low[@]}" -- sh -c "trap 'sleep 1.5; exit 3' TERM; : >$dir/slow; while :; do sleep 0.1; done"
 wait_until 10 test -e "$dir/slow"
@@ -143,7 +143,7 @@ is "nor chosen by" "$status" 1
 like "which is said" "$err" "isn't known"
 nmctl kill --now timed >/dev/null
 
-# ---- draining says what it discards ----------------------------------------------------------------------------------
+# ---- drain reports the containers that it discards -------------------------------------------------------------------
 
 node_cpu_seen 3900
 submit waits1 --opportunistic "${low[@]}" -- sleep 300
@@ -168,7 +168,7 @@ try nmctl drain
 is "nothing more is said where nothing waits" "$err$out" "draining"
 nmctl undrain >/dev/null
 
-# ---- what nmctl(1) says to type --------------------------------------------------------------------------------------
+# ---- the examples of nmctl(1) ----------------------------------------------------------------------------------------
 
 node_cpu_seen 0
 kill_all
@@ -179,7 +179,7 @@ like "goes for the id" "$(nmctl kill "$number")" 'short\.1'
 like "of events, too" "$(nmctl events "$number")" 'short\.1\)  NEW|short\.1\)  QUEUED'
 wait_until 5 in_state short.1 COMPLETED
 
-# The examples as they are printed, one after the other; /data is the suite's own directory.
+# Runs the examples one after the other as they are printed. /data stands for a directory of the suite.
 examples=$dir/examples
 mkdir -p "$examples/data"
 man_text() { sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/{/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}}' "$(dirname "$0")/../../packaging/nmctl.1"; }

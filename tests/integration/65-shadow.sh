@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Shadow mode: what over-allocation would do is decided and recorded; the node runs by the plain
-# rule, and nothing is taken back.
+# Shadow mode: nmd decides and records the actions of over-allocation, but the node runs without over-allocation and without
+# preemption.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,11 +3,11 @@
 # deadline: 600
 # beside: others
 #
-# nmd dies by SIGKILL at every step between a journal write and the action that it announces, in the
-# midst of a story with containers that run, pause, end, wait and are killed. The next nmd must
-# finish the story as if nothing had been: nobody runs twice, is lost, or changes places.
+# nmd dies by SIGKILL at every step between a journal write and the announced action, during a story with containers that run, pause,
+# end, wait and are killed. The next nmd must finish the story as if nmd had not died: no container runs twice, is lost, or changes its
+# place in the queue.
 #
-#   NMD_STEPS="gate-open:2 after-kill" one story, with these deaths
+#   NMD_STEPS="gate-open:2 after-kill" runs only one story, with these deaths
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -30,10 +30,9 @@ END_CONF
 runs=$dir/runs
 mkdir -p "$runs"
 
-# Each story's deaths, one after the other: the nmd that comes after one death is bound for the next.
-# STEP:N is the Nth time that this nmd passes it. The steps of reclaim, which needs a memory controller
-# and swap, are in tests/vm/suites/45-reclaim-steps.sh; those of shims in 69-durable-ends.sh,
-# and those of what only owners ask for in tests/unit/test-rerun.c and test-owner-steps.c.
+# The deaths of each story, in order. The nmd that is started after one death dies at the next step of the list. STEP:N is the Nth time
+# that this nmd passes the step. Steps of reclaim need a memory controller and swap and are in tests/vm/suites/45-reclaim-steps.sh. Steps
+# of shims are in 69-durable-ends.sh, and steps of operations for owners in tests/unit/test-rerun.c and test-owner-steps.c.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
      cgroup-created:1 cgroup-journalled:1 gate-open:1 copy-written:1 running-journalled:1
@@ -43,19 +42,19 @@ stories=(
     "drain-journalled:1"
     "waiting-copied:1 waiting-copied:2 waiting-forgotten:1 waiting-forgotten:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
-    # where the next nmd dies, too, while it finishes what the first one has left
+    # the next nmd dies, too, while it finishes the work of the first one
     "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
      gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
      recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
-    # the queue is made first: how many rounds a story has by then is up to the machine
+    # the queue is filled first, because the number of earlier rounds depends on the machine
     "submit-journalled:8 round-after-commit:9 copy-written:2 cgroup-removed:1 before-kill:1
      recovery-after-commit:1 round-before-commit:5 end-heard:1 end-heard:1"
 )
 [ -z "${NMD_STEPS:-}" ] || stories=("$NMD_STEPS")
 
 # ---- the story ----------------------------------------------------------------------------------
-# Told again from its beginning after each death; what has happened already, by the last snapshot or
-# else by a new one, is passed over. Every line fails when nmd is gone.
+# The story starts again from its beginning after each death. Steps that have happened already, by the last snapshot or a new one, are
+# skipped. Every line fails while nmd is not running.
 
 snapshot() { nmctl list --all --json >"$dir/list.new" && mv "$dir/list.new" "$dir/list"; }
 seen() { # NAME JQ-EXPRESSION: in the last snapshot
@@ -150,14 +149,14 @@ compare() { # the snapshot of before with what is there now: FILE
         after=$(seen "$name" '[.id, .pid, .submitted_usec]' | jq -c .)
         [ "$before" = "$after" ] || problem "$name was $before and is $after"
     done
-    # As good as the same: clocks are read one after the other to tell a deadline in wall-clock time.
+    # Allows a small difference, because two clocks are read one after the other to convert a deadline to wall-clock time.
     before=$(jq --arg n "${t}p" '.[] | select(.name == $n and .state == "PAUSED") | .pause_deadline_usec' "$1")
     after=$(seen p 'if .state == "PAUSED" then .pause_deadline_usec else null end')
     if [ -n "$before" ] && [ "$after" != null ]; then
         [ $((before > after ? before - after : after - before)) -lt 50000 ] ||
             problem "the pause deadline moved from $before to $after"
     fi
-    # Those that wait still, in the order in which they waited: somebody new may stand behind them.
+    # Containers that still wait must have the same order as before. New containers may follow them.
     before=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
         | sort_by(.queue_position) | .[].name' "$1")
     after=$(jq -r --arg t "$t" '[.[] | select(.name | startswith($t + "q")) | select(.state == "SCHEDULED")]
@@ -166,7 +165,7 @@ compare() { # the snapshot of before with what is there now: FILE
     [ "$before" = "$after" ] || problem "the queue was ${before//$'\n'/, } and is ${after//$'\n'/, }"
 }
 
-# What each must have come to: NAME RUNS EXIT-CODE EXIT-REASON
+# The expected end of each container: NAME RUNS EXIT-CODE EXIT-REASON
 endings='g 1 137 killed
 p 1 137 killed
 s 1 7 exited
@@ -231,7 +230,7 @@ tell_story() { # STEP...
     next_nmd
     until story >"$dir/story.log" 2>&1 && nmd_alive; do
         if nmd_alive; then
-            # what nmd refused is asked for again: it may have been under way when nmd died
+            # a refused request is sent again, because it may have been in progress when nmd died
             if [ -n "$give_up" ] || [ "$SECONDS" -gt "$end" ]; then
                 problem "the story doesn't go on: $(tail -n 3 "$dir/story.log" | tr '\n' ' ')"
                 break
@@ -245,14 +244,14 @@ tell_story() { # STEP...
         name=${left[0]:-nothing that it should die of}
         left=("${left[@]:1}")
         next_nmd
-        # it may be dead again by now; then the comparison is the next one's
+        # if nmd has died again in the meantime, the next nmd is compared
         snapshot && compare "$dir/list.before"
         result "story $told: death at $name"
     done 2>/dev/null
     [ "${#left[@]}" -eq 0 ] || problem "nmd never came by ${left[*]}"
     nmd_alive && snapshot && judge
     result "story $told ends as it should"
-    # whatever went wrong is not to go on in the next one
+    # a failure of this story must not disturb the next one
     nmd_stop
     nmd_start && nmctl undrain 2>/dev/null
     kill_all
@@ -279,9 +278,9 @@ for story in "${stories[@]}"; do
     tell_story "${steps[@]}"
 done
 
-# ---- the end of a memory ------------------------------------------------------------------------
+# ---- removal of ended containers ----------------------------------------------------------------
 
-# Ended containers are forgotten: first the row, then what there is on disk.
+# nmd removes ended containers: first the row of the journal, then the directory.
 if [ -z "${NMD_STEPS:-}" ]; then
     nmd_start
     reconfigure containers keep-ended 0s
@@ -297,7 +296,7 @@ if [ -z "${NMD_STEPS:-}" ]; then
         grep -Fvx "$listed")" ""
     nmd_stop
 fi
-# ---- children of an nmd that is dead ------------------------------------------------------------
+# ---- children of a dead nmd ---------------------------------------------------------------------
 
 # Only shims outlive nmd. A child that was forked right before nmd died still has nmd's command line.
 left_of_nmd() {

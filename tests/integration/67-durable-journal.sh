@@ -3,8 +3,8 @@
 # deadline: 180
 # beside: others
 #
-# What nmd makes of a journal that is damaged, gone, full or of another boot, and of hands that reach
-# into its containers from outside, while it runs and while it doesn't.
+# nmd's behaviour with a journal that is damaged, missing, full or of another boot, and with changes to its containers by other
+# programs, while nmd runs and while it does not.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -63,7 +63,7 @@ check "and in its status" noted "damaged and is set aside"
 is "the damaged file is kept" "$(find "$dir/state" -name 'nmd.db.damaged-*' | grep -c .)" 1
 is "what ran is adopted" "$(state_of run) $(pid_of run)" "RUNNING $run"
 is "what was paused stays so" "$(state_of paused) $(pid_of paused)" "PAUSED $paused"
-# by wall-clock time, which is reckoned anew each time
+# by wall-clock time, which is computed each time, so that small differences are possible
 is "until when it was" "$((($(field_of paused .pause_deadline_usec) - deadline) / 50000))" 0
 is "type, request, application are known" \
     "$(field_of paused '"\(.execution_type) \(.memory_bytes) \(.vcores) \(.app)"')" "GUARANTEED $((30 << 20)) 0.2 grid"
@@ -118,7 +118,7 @@ is "no id comes twice" "$(nmctl list --all --json | jq '([.[].id] | unique | len
 is "nor does a decision's number" "$(decisions | jq '([.[][0]] | unique | length) == length')" true
 nmctl kill --now waits1 waits2 >/dev/null
 
-# ---- a byte of the log that is flipped ----
+# ---- a flipped byte in the log ------------
 noting pausing --opportunistic -m 20M -c 0.1 -- 'exec sleep 1000'
 wait_until 5 in_state pausing RUNNING
 noting earlier --opportunistic -m 990M -c 0.1 -- 'exec sleep 1000'
@@ -158,7 +158,7 @@ like "and why nothing better is known" "$(field_of earlier .message)" "the journ
 is "nobody ran twice" "$(runs_of lately) $(runs_of pausing)" "1 1"
 nmctl kill --now pausing first >/dev/null
 
-# ---- a journal that goes while nmd runs ----
+# ---- a journal that is removed while nmd runs ----
 noting big -m 900M -c 0.1 -- 'exec sleep 1000'
 noting moved --opportunistic -m 100M -c 0.1 -- 'exec sleep 1000'
 samples 2
@@ -209,7 +209,7 @@ check "when they have gone, their cgroups go" \
     wait_until 25 bash -c "[ -z \"\$(find $(slice_dir) -mindepth 1 -type d)\" ]"
 is "and the note" "$(notes | grep -c 'not known')" 0
 
-# ---- a journal from before: put back by hand, or by a backup ----
+# ---- an older journal, restored by hand or from a backup --------
 noting known "${low[@]}" -- 'echo words; exit 2'
 wait_until 5 ended_as known "2 exited"
 nmd_stop
@@ -260,7 +260,7 @@ is "no decision is left open" \
 nmd_stop
 nmd_start
 is "and so it stays" "$(end_of over) $(end_of ran)" "COMPLETED 6 exited COMPLETED null lost"
-# In good order: nmd is stopped, and knows then that nothing was started behind the journal's back.
+# nmd is stopped cleanly, and its successor then knows that no container was started without an entry in the journal.
 noting ran2 "${low[@]}" -- 'exec sleep 1000'
 noting queued1 --opportunistic -m 990M -c 0.1 -- 'exit 7'
 noting queued2 --opportunistic -m 990M -c 0.1 -- 'exit 8'
@@ -271,7 +271,7 @@ nmd_stop
 echo 1 >"$(slice_dir)/cgroup.kill"
 wait_until 5 over "$ran"
 sql "UPDATE key_values SET value = 'yet another' WHERE key = 'store.boot_id'"
-# As a shutdown leaves one that was just being started: admitted, with a shim, but no cgroup.
+# Makes the state of a container whose start was interrupted by a shutdown: admitted, with a shim, but without a cgroup.
 sql "UPDATE containers SET admitted = 1, started_usec = 1, shim_pid = 4711, shim_start_ticks = 1 WHERE name = 'queued2'"
 is "the journal is closed" "$(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'")" 1
 nmd_start
@@ -290,7 +290,7 @@ like "nor has one whose start failed, with the journal open" \
     "$status $(sql "SELECT count(*) FROM key_values WHERE key = 'store.closed'") $err" "^1 0 .*$dir/none"
 nmd_start
 
-# ---- hands from outside ----
+# ---- changes by other programs ----
 noting a "${low[@]}" -- 'exec sleep 1000'
 noting b --opportunistic "${low[@]}" -- 'exec sleep 1000'
 noting c "${low[@]}" -- 'exec sleep 1000'
@@ -356,8 +356,8 @@ is "with all that nmd knew" "$(state_of h) $(pid_of h) $(field_of behind .queue_
 kill_all
 
 # ---- a limit on the size of files ----
-# nmd's own, as ulimit -f or a unit's LimitFSIZE= set it: a write beyond it is refused, and would by default be its death.
-# A command has the default again.
+# The limit is nmd's own, as set by ulimit -f or LimitFSIZE=. A write beyond it fails. By default SIGXFSZ would also kill nmd, which
+# therefore ignores the signal. Commands have the signal's default action.
 noting limited "${low[@]}" -- 'ulimit -f 1; exec head -c 4096 /dev/zero >'"$runs/large"
 check "a command that writes too long a file has its own end" wait_until 5 ended_as limited "153 signaled"
 noting goes_on "${low[@]}" -- 'exec sleep 1000'
@@ -449,7 +449,7 @@ nmd_kill
 nmd_start
 is "nothing is lost" "$(end_of full1), $(end_of full2), $(end_of full3), $(end_of full5)" \
     "COMPLETED 137 killed, COMPLETED 4 exited, COMPLETED 9 exited, COMPLETED 8 exited"
-# That nmd itself did it could perhaps not be written, and then nobody is accused of it.
+# nmd may have been unable to record its own kill. In this case it does not name a cause.
 like "how the killed one ended is known; why, if that could be written" \
     "$(end_of full4): $(field_of full4 .message)" "137 killed: |137 signaled: .*the journal doesn't say that nmd"
 is "nobody ran twice" "$(runs_of full1) $(runs_of full2) $(runs_of full3) $(runs_of full4) $(runs_of full5)" "1 1 1 1 1"

@@ -3,9 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# 50 containers, some that end, some paused, some killed, and an nmd that is killed with SIGKILL at
-# random moments meanwhile. NMD_SEED=N repeats a run as far as moments can be repeated, NMD_DEATHS=N
-# says how many.
+# 50 containers, of which some end, some are paused and some are killed. Meanwhile nmd is killed with SIGKILL at random times.
+# NMD_SEED=N repeats a run as far as times can be repeated. NMD_DEATHS=N sets the number of deaths.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -28,9 +27,8 @@ runs=$dir/runs
 mkdir -p "$runs"
 nmd_start
 
-# 10 guaranteed that stay, 20 that end by themselves in good time, 10 to be paused, 10 to be killed.
-# Those that stay come first, so that nobody has to make room for them; of the others, some wait in
-# the queue.
+# 10 guaranteed containers keep running, 20 containers end by themselves, 10 are to be paused and 10 are to be killed. The guaranteed
+# ones are started first, so that no other container must be killed for them. Some of the others wait in the queue.
 for i in {0..45..5} {1..4} {6..9} {11..14} {16..19} {21..24} {26..29} {31..34} {36..39} {41..44} {46..49}; do
     kind=(--opportunistic -m 40M -c 0.2)
     case $((i % 5)) in
@@ -42,7 +40,7 @@ for i in {0..45..5} {1..4} {6..9} {11..14} {16..19} {21..24} {26..29} {31..34} {
     submit "$name" "${kind[@]}" -- sh -c "echo \$\$ >>$runs/$name; $body"
 done
 
-# The chaos has the requests; nobody there minds when nmd is gone for a moment.
+# Sends random requests. A request may fail while nmd is not running.
 chaos() {
     local i n
     for ((n = 0; n < 400; n++)); do
@@ -76,7 +74,7 @@ is "who was to stay has stayed" "$(pids)" "$stayed"
 
 touch "$dir/enough"
 wait "$chaos_pid"
-# Room for those that wait, until all that end by themselves have ended.
+# Makes room for the queue until all containers that end by themselves have ended.
 all_ended() {
     nmctl list --all --json | jq -e '[.[] | select(.name | startswith("end")) | .state == "COMPLETED"] | all'
 }
@@ -105,8 +103,8 @@ is "no decision is left open" "$(nmctl explain --json --last 5000 | jq -r '.[] |
     "\(.number) \(.kind) \(.container_id)"')" ""
 is "nothing is left in the slice" "$(find "$(slice_dir)" -mindepth 1 -type d)" ""
 
-# ---- what was shown ----
-# With over-allocation and pressure, and readers that note all decisions and events that they are shown.
+# ---- decisions and events that were shown ----
+# With over-allocation and pressure. Readers note all decisions and events that nmd sends to them.
 nmd_stop
 rm -rf "$dir/state" "$dir/enough"
 nmd_configure <<END_CONF

@@ -3,9 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# How containers end, and until when they may stay, when nmd or their shims are killed: deadlines go
-# on while nmd is away, and whoever kills a shim or a whole scope, at whatever moment, is told of with
-# what is known and nothing more.
+# Ends and deadlines of containers if nmd or shims are killed: deadlines continue while nmd is not running. If another program kills a
+# shim or a whole scope, at any time, nmd reports this with the known facts only.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +23,7 @@ nmd_start
 
 # ---- deadlines ----------------------------------------------------------------------------------
 
-# They hear SIGTERM, take note of it, and stay.
+# These containers record SIGTERM and keep running.
 stubborn() { # NAME
     noting "$1" "${low[@]}" -- "trap 'echo term >>$runs/$1.terms' TERM; while :; do sleep 0.1; done"
     wait_until 5 in_state "$1" RUNNING
@@ -72,7 +71,7 @@ is "no decision about them is left open" "$(for name in late early paused-early;
 node_memory 0
 nmctl kill --now paused-late >/dev/null
 
-# ---- a reload makes no difference to the dying, but a second word does ----
+# ---- a reload does not change a kill in progress, but a second request does ----
 stubborn late2
 nmctl kill late2 >/dev/null
 nmd_stop
@@ -81,7 +80,7 @@ nmctl kill --now late2 >/dev/null
 check "who waits for the end of the grace after a restart can be killed at once" \
     wait_until 3 ended_as late2 "137 killed"
 
-# ---- a gentle kill outlives the journal ----
+# ---- a gentle kill continues without the journal ----
 stubborn late3
 nmctl kill late3 >/dev/null
 wait_until 5 test -s "$runs/late3.terms"
@@ -91,9 +90,9 @@ nmd_start
 is "it dies on even if the journal is lost" "$(state_of late3)" KILLING
 check "and is gone in time" wait_until 10 ended_as late3 "137 killed"
 
-# ---- shims, at each of their moments ------------------------------------------------------------
+# ---- shims that die at each of their steps ------------------------------------------------------
 
-# With nmd there. STEP MESSAGE END: how a container is reported whose shim dies at that step.
+# While nmd runs. STEP MESSAGE END: the report about a container whose shim dies at this step.
 nmd_stop
 moment() {
     NMD_FAULT=$1 nmd_start
@@ -108,7 +107,7 @@ moment() {
     is "$1: and so it stays" "$(end_of "$1")" "COMPLETED $3"
     nmd_stop
 }
-# With nmd away, and a command that ends meanwhile.
+# While nmd does not run, with a command that ends in this time.
 moment_alone() { # STEP END
     local name=alone-$1 pid
     NMD_FAULT=$1 nmd_start
@@ -166,7 +165,7 @@ wait_until 5 over "$pid"
 nmd_start
 check "one that is paused, with nmd away" wait_until 5 ended_as frozen-alone "137 signaled"
 check "one that was told to end: that is the reason" wait_until 5 ended_as dying-alone "137 killed"
-# ---- whose shim ---------------------------------------------------------------------------------
+# ---- the program of the shim --------------------------------------------------------------------
 
 nmd_stop
 cp "$NMD_TEST_BUILD/nm-shim" "$dir/nm-shim"
