@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# Every kind of decision, explained: the words hold the real numbers, the other candidates, and
-# what was predicted and really regained.
+# nmctl explain for every kind of decision: the text has the real numbers, the other candidates, and the predicted and measured gain.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -82,7 +81,7 @@ is "in JSON: the same numbers" "$(decision_of o2 kill "(.regained.memory_bytes >
 is "and the phases in order" "$(decision_of o2 kill '.cause_usec <= .decided_usec and
     .decided_usec <= .acted_usec and .acted_usec <= .effective_usec')" true
 
-# ---- by people ----
+# ---- requests of users ----
 nmctl pause o1 >/dev/null
 says "pause by hand" o1 'root asked for it' 'nmctl resume'
 like "which brings CPU back, and no memory" "$(nmctl explain o1 | grep 'Expected back')" 'Expected back: [0-9.]+ cores;'
@@ -95,7 +94,7 @@ says "demotion" o1 'Demoted .*\(o1\)'
 nmctl kill --now --wait o1 >/dev/null
 says "kill by hand" o1 'Killed .*\(o1\).*root asked for it'
 
-# ---- room for a guaranteed one ----
+# ---- room for a guaranteed container ----
 hog o3 --opportunistic -m 200M -c 0.1 -- 150
 wait_until 20 uses o3 150
 wait_until 10 settled o3
@@ -104,7 +103,7 @@ wait_until 10 in_state o3 COMPLETED
 says "kill for a guaranteed one" o3 "$id, which is guaranteed, needs room, and memory is short" \
     '\([0-9.]+ [MG]iB of 1000 MiB used or reserved: [0-9.]+ MiB used by containers.*\)' \
     'Expected back: 1[5-9][0-9](\.[0-9]+)? MiB' 'really regained: 1[5-9]'
-# ---- past nmd ----
+# ---- ends that nmd did not cause ----
 submit shot -m 50M -c 0.1 -- sleep 300
 wait_until 10 in_state shot RUNNING
 kill -KILL "$(field_of shot .pid)"

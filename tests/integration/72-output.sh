@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# What containers write: how much of it is kept, what its readers get of it, and that no disk is filled by it, with the
-# journal on the same small file system.
+# Output of containers: how much is kept, and how much its readers get. Output must not fill a disk, even if the journal is on the same
+# small file system.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -27,11 +27,11 @@ low=(-m 20M -c 0.1)
 used() { du -sk "$dir/state/logs" 2>/dev/null | cut -f1; }
 log_of() { echo "$dir/state/logs/$(field_of "$1" .id)"; }
 
-# ---- one that writes without end --------------------------------------------------------------------------------
+# ---- a container that writes without end ------------------------------------------------------------------------
 
 submit flood "${low[@]}" -- sh -c 'echo begin; cat /dev/zero & cat /dev/zero >&2'
 wait_until 5 in_state flood RUNNING
-# Not asked whether a name that was there still is: each lives for a part of a millisecond.
+# Does not check whether an earlier log file still exists, because each file exists for less than a millisecond.
 turned() {
     local log
     log=$(log_of flood)
@@ -52,7 +52,7 @@ nmctl logs --stdout flood | head -c 120 >"$dir/head"
 like "the log itself says what was cut, and why" "$(tr -d '\0' <"$dir/head")" \
     '^\[nmd: [0-9]* bytes of output came before this line; of its log, only the newest 256 KiB are kept\]'
 
-# ---- what its readers get ---------------------------------------------------------------------------------------
+# ---- readers of the output --------------------------------------------------------------------------------------
 
 submit counted "${low[@]}" -- sh -c 'seq 300000; exec sleep 1000'
 wait_until 5 in_state counted RUNNING
@@ -70,7 +70,7 @@ nmctl kill --now --wait counted >/dev/null
 try nmctl run "${low[@]}" -- sh -c 'seq 20000; echo end >&2'
 is "what fits is passed on to the byte" "$(cksum <<<"$out")" "$(seq 20000 | cksum)"
 is "both streams" "$err" end
-# The reader is slower than the writer, and nmd goes away in between.
+# The reader is slower than the writer, and nmd is restarted in between.
 nmctl run --name steady "${low[@]}" -- sh -c 'for i in $(seq 300); do echo $i; sleep 0.01; done' >"$dir/steady" 2>"$dir/steady.err" &
 reader=$!
 wait_until 5 in_state steady RUNNING

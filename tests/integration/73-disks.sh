@@ -3,9 +3,9 @@
 # deadline: 150
 # beside: others
 #
-# State and logs on file systems of their own, each of which can run out of room or of inodes: what is counted on
-# which, what is refused with which words, and that nothing else stops. More of it: 67-durable-journal (a full disk),
-# 72-output (both on the same).
+# State and logs are on separate file systems, each of which can run out of space or of inodes. The suite checks which file system each
+# limit is computed from, and which requests are refused with which message. Everything else must continue. Related suites:
+# 67-durable-journal (a full disk) and 72-output (both on one file system).
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 unlike() { # NAME TEXT REGEX
@@ -35,14 +35,14 @@ healthy() { [ "$(nmctl status --json | jq -r '[.. | .healthy? | select(. != null
 why() { nmctl status --json | jq -r '.. | .health_reason? // empty'; }
 fill() { cat /dev/zero >"$dir/$1/ballast" 2>/dev/null; }
 
-# ---- logs elsewhere: what is counted where -------------------------------------------------------------------------
+# ---- logs elsewhere: limits by file system -------------------------------------------------------------------------
 
 submit says "${low[@]}" -- sh -c 'echo words; head -c 400000 /dev/zero'
 wait_until 5 ended_as says "0 exited"
 is "output goes to log-dir" "$(find "$dir/logs" "$dir/state/logs" -name stdout -size +0 2>/dev/null)" \
     "$dir/logs/$(field_of says .id)/stdout"
-# Half of 16 MiB is the share, and a thirty-second of that is what a stream may have: 256 KiB. Of the whole disk that
-# the state could be on, or of the state's own 8 MiB, it would be something else.
+# The share of logs is half of 16 MiB, and a stream may have a thirty-second of it: 256 KiB. The limit would be different if nmd used
+# the size of the host's disk or the 8 MiB of the state's file system.
 submit flood "${low[@]}" -- sh -c 'cat /dev/zero'
 wait_until 5 in_state flood RUNNING
 flood=$dir/logs/$(field_of flood .id)
@@ -88,7 +88,7 @@ check "and what waited runs" wait_until 10 ended_as waits "0 exited"
 submit talked "${low[@]}" -- sh -c 'seq 40000'
 wait_until 5 ended_as talked "0 exited"
 before=$(nmctl logs talked | cksum)
-# The first write that there is no room for is that of a request which had begun: it is done, and says so.
+# The first write without free space belongs to a request in progress. The request succeeds, and its answer reports the problem.
 first() { # NAME WORDS COMMAND OTHER-COMMAND: one or the other, until there is no room for it
     local i which
     for i in {1..30}; do
@@ -167,7 +167,7 @@ nmd_kill
 nmd_start
 is "after a kill -9 all of it is there" \
     "$(field_of runs .pid) $(state_of paused) $(end_of goes) $(state_of waits)" "$pid PAUSED COMPLETED 137 killed SCHEDULED"
-# Stopped in good order, SQLite's log is gone, and can't be made anew.
+# A clean stop removes SQLite's log, which can't be created again without inodes.
 nmd_stop
 use_up "$dir/state"
 : >"$dir/nmd.log"

@@ -3,8 +3,8 @@
 # deadline: 120
 # beside: others
 #
-# What nmd keeps is bounded: containers that have ended, and what was learnt about applications. Both are tried with
-# thousands, which are put into the journal by hand.
+# Limits of stored data: ended containers, and data about applications. Both are tested with thousands of entries, which the suite
+# writes to the journal directly.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -38,7 +38,7 @@ submit lives "${low[@]}" --app lives -- sleep 1000
 wait_until 5 in_state lives RUNNING
 model=$(field_of model .id) lives=$(field_of lives .pid)
 nmd_stop
-# 4,000 of one user, 200 of another, and 3,000 of root's, of whom none is too many. The numbers go by age.
+# 4,000 containers of one user, 200 of another, and 3,000 of root, which are not limited. The numbers are in order of age.
 /usr/bin/python3 - "$db" "$dir/state" "$model" <<'END_PY'
 import os, shutil, sqlite3, sys
 path, state, model = sys.argv[1:]
@@ -86,7 +86,7 @@ is "nor are more in the journal" "$(of_user 54321) $(of_user 54322)" "2500 200"
 
 apps() { sql "SELECT count(*) FROM key_values WHERE key LIKE 'app._%'"; }
 known() { sql "SELECT count(*) FROM key_values WHERE key = 'app.$1'"; }
-# As many as there are places for, and heard of once a second: filler00001 before filler00002, `lives` before all.
+# As many applications as nmd keeps, each last used one second after the one before: `lives` first, then filler00001 and so on.
 now=$(($(date +%s) - 10000))
 sql "DELETE FROM key_values WHERE key LIKE 'app._%'" \
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4094)

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# What operators see from afar: /metrics as promtool and a real Prometheus read it, the Grafana
-# dashboard's queries, and the TCP side, which anybody may reach: it changes nothing and tells
-# nothing private.
+# Remote monitoring: promtool and a real Prometheus read /metrics, the queries of the Grafana dashboard are run, and the TCP address is
+# checked. Any client can reach it, so it must be read-only and without private data.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# The status page as a browser makes it from what the real nmd answers: headless Chromium, which
-# may talk to nmd alone. With NMD_TEST_KEEP=DIR the picture stays there for a person to look at.
+# The status page as a browser renders it with the answers of the real nmd. The browser is headless Chromium, which can only reach nmd.
+# With NMD_TEST_KEEP=DIR the picture is kept in DIR.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ http-address = 127.0.0.1:$port
 END
 nmd_start || exit 1
 
-# Every host but nmd's has no address for it: a page that needed another one would be incomplete.
+# The browser resolves only nmd's host. A page that needed another host would be incomplete.
 browse() { # OPTION...
     timeout -k 5 60 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic \
         --no-first-run --disable-background-networking --disable-component-update --disable-sync \
@@ -40,7 +40,7 @@ wait_until 20 in_state batch-1 PAUSED
 submit batch-2 --app application_1410901177871_0001 --opportunistic -m 300M -c 0.5 -- sleep 300
 wait_until 20 hold_is batch-2 over-alpha
 
-# What the browser has made of it, one fact a line.
+# Prints the contents of the rendered page, one fact per line.
 cat >"$dir/look.py" <<'END'
 import html.parser, sys
 
@@ -131,7 +131,7 @@ like "the latest decisions are told" "$(grep '^decision' <<<"$seen")" 'paus.*bat
 like "and the node's state" "$(grep '^head' <<<"$seen")" '^head running'
 like "in figures" "$(grep '^head' <<<"$seen")" '1 guaranteed and 0 opportunistic run, 1 paused, 1 queued'
 
-# A URL in the library's licence text is text; what a page loads is in attributes and fetch().
+# URLs in the text of the library's licence are allowed. A page loads URLs only from attributes and by fetch().
 is "nothing in the page refers to another place" "$(grep '^refers to' <<<"$seen")" ""
 curl -sS "http://127.0.0.1:$port/" -D "$dir/head" >"$dir/source.html"
 is "nor in its code" "$(grep -oE '(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ "]*' "$dir/source.html" |
@@ -142,10 +142,10 @@ for line in 'memory, some task waited' 'memory, all waited at once' 'CPU, some t
     is "pressure has a line: $line" "$(grep -cx "legend $line" <<<"$seen")" 1
 done
 
-# A promotion changes the colour of a lane from then on, and not of what was before.
+# A promotion changes the colour of a lane from this time on, but not the part before.
 nmctl promote batch-1 >/dev/null
 wait_until 10 in_state batch-1 RUNNING
-# Memory is above the threshold, by others' doing, and nothing is left that could be taken back.
+# Other processes use memory above the threshold, and there is no opportunistic memory that nmd could take back.
 node_memory 980
 wait_until 10 status_is '.node.preemption_hold_text // "" | test("no opportunistic container holds memory")' true
 browse --dump-dom >"$dir/page.html"
@@ -156,7 +156,7 @@ like "a promotion is seen from when it happened" "$(python3 "$dir/look.py" "$dir
 like "memory above the threshold is told, and why nothing is done" "$(python3 "$dir/look.py" "$dir/page.html" |
     grep '^over')" 'above the preemption threshold of 95 %, and nothing is taken back: no opportunistic container'
 
-# What waits for room for its own request: the same words as nmctl's, with the share that it comes to.
+# A container waits for room for its request. The page has the same text as nmctl, with the share of the node.
 node_cpu 0
 node_memory 0
 submit large --opportunistic -m 920M -c 1 -- sleep 300

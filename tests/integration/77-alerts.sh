@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# The alerts for Prometheus: promtool finds no fault in them, what should raise each one does and nothing else, and all
-# that they look at is among the metrics of the real nmd.
+# The alerts for Prometheus: promtool accepts them, each one is raised by its cause and by nothing else, and the real nmd has all metrics
+# that they use.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -32,7 +32,7 @@ missing() { # WORD...: those that no metric begins with
     for word in "$@"; do grep -qF "$word" <<<"$api_body" || echo "$word"; done
 }
 mapfile -t names < <(grep -E '^ *expr:' "$rules" | grep -oE '\bnm_[a-z_]+' | sort -u)
-# What belongs to a cluster isn't there without one.
+# Metrics of a cluster are missing on a node without a cluster.
 is "nmd has what they look at" "$(missing "${names[@]}")" "nm_upstream_running"
 mapfile -t names < <(grep -oE 'nm_[a-z_]+\{reason="[a-z-]+"\}' "$rules" | sort -u)
 is "and the reasons" "$(missing "${names[@]}")" ""

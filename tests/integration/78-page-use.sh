@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# The status page as people use it: a real browser that sorts, filters, searches, opens a container and reads the end of its
-# output, by mouse and by keys, on a desktop in light colours and on a phone in dark ones; on the socket, which the browser
-# reaches as by ssh -L, and over TCP, where less is told. What users call and print things is never markup. With
-# NMD_TEST_KEEP=DIR the pictures stay there for a person to look at.
+# Use of the status page: a real browser sorts, filters, searches, opens a container and reads the end of its output, by mouse and by
+# keys, on a desktop in light colours and on a phone in dark colours. It uses the socket, which it reaches like through ssh -L, and TCP,
+# which serves less data. Names and output of users never become markup. With NMD_TEST_KEEP=DIR the pictures are kept in DIR.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -146,7 +145,7 @@ else
     skip "another user sees nothing of these" "only root can be another user"
 fi
 
-# A page of somebody else's that the same browser shows may not ask by way of the relay.
+# A page of another site in the same browser must not send requests through the relay.
 ask() { curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' "$@" "http://127.0.0.1:$relay/v1/status"; }
 is "a page's own requests are answered" "$(ask -H "Origin: http://127.0.0.1:$relay")" 200
 is "another page's aren't" "$(ask -H 'Origin: http://evil.example')" 403
@@ -155,7 +154,7 @@ is "nor those by a name of somebody else's" "$(ask -H 'Host: evil.example')" 421
 is "another page can start nothing" "$(curl -sS --max-time 5 -o "$dir/answer" -w '%{http_code}' -H 'Origin: http://evil.example' \
     -H 'Content-Type: text/plain' --data-binary '{"command":["id"]}' "http://127.0.0.1:$relay/v1/containers")" 403
 
-# What there was is kept over a crash, and what is damaged of it is left out.
+# The history is kept across a crash, and damaged entries are left out.
 ended() { api GET /v1/applications && jq -c '[.applications[] | [.app, .succeeded, .failed, .killed]]' <<<"$api_body"; }
 points() { api GET '/v1/history?span_usec=86400000000' && jq '.points | length' <<<"$api_body"; }
 oldest() { api GET '/v1/history?span_usec=7200000000' && jq '.points[0].time_usec' <<<"$api_body"; }

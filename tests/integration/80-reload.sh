@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# The configuration, read anew while containers run: a good file is in force at once and touches
-# none of them; a bad one is refused whole.
+# Reload of the configuration while containers run: a valid file applies at once and does not disturb containers. An invalid file is
+# refused as a whole.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -125,7 +125,7 @@ is "but not once it is as it was" "$(nmctl config --reload; status_of .node.need
 null"
 same "at the end"
 
-# ---- a queue that gets shorter ----
+# ---- a shorter queue --------------
 for name in q1 q2 q3 q4 q5; do submit $name --opportunistic -m 950M -c 0.1 -- sleep 300; done
 waiting() { nmctl list --json | jq -r '[.[] | select(.state == "SCHEDULED")] | sort_by(.queue_position) | map(.name) | join(" ")'; }
 is "five wait, as many as may" "$(waiting)" "q1 q2 q3 q4 q5"

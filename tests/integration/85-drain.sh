@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Draining: nothing is admitted, what runs finishes or is ended at the deadline, and it is told
-# when the node is empty. Undraining ends that.
+# Draining: no container is admitted, running containers finish or are ended at the deadline, and nmd reports when the node is empty.
+# Undraining ends this.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -62,13 +62,13 @@ is "all are ended" "$(field_of g1 .exit_reason) $(field_of o1 .exit_reason)" "dr
 is "and the node is empty" "$(status_of '"\(.node.drained) \(.containers.guaranteed_running)"')" "true 0"
 like "explained" "$(nmctl explain g1)" 'the deadline of the drain has come'
 
-# A drain outlives nmd.
+# A drain continues after a restart of nmd.
 nmd_stop
 nmd_start
 is "after a restart it drains on" "$(status_of .node.state)" draining
 check "until it is undrained" nmctl undrain
 
-# But not one that was meant to end nmd: that goes on after a crash alone, whose restart must not begin anything.
+# A drain with --until-restart continues only after a crash, because the restart after a crash must not start containers.
 check "a drain until nmd is stopped" nmctl drain --until-restart --deadline 0 --wait
 like "is told as such" "$(nmctl status)" 'drain .*ends when nmd is stopped'
 is "in JSON, too" "$(status_of .node.drain_until_restart)" true

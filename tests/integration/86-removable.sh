@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# Since when the node holds no container: in status, its text, and metrics; over restarts, and not confused by what waits,
-# is paused, or leaves processes behind, nor by draining.
+# The time since which the node has no container, in the JSON and the text of the status and in the metrics: across restarts, with
+# queued and paused containers, with leftover processes, and while draining.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ check 'a node that has never had a container is removable since nmd came' test "
 like 'and is told so in words' "$(nmctl status)" '^removable +since [0-9]{2}:[0-9]{2}:[0-9]{2} \(no containers for [0-9.]+m?s'
 is 'the metric is the same time in seconds' "$(awk -v t="$first" 'BEGIN { printf "%.3f", t / 1e6 }')" \
     "$(awk -v t="$(metric)" 'BEGIN { printf "%.3f", t }')"
-# What is meant is in the journal with a round; it must not need a clean end.
+# A round writes the time to the journal, so that a clean stop is not necessary.
 samples 2
 nmd_kill
 nmd_start
@@ -54,7 +54,7 @@ wait_until 10 in_state paused PAUSED
 is 'so does one that is paused' "$(since)" null
 nmctl kill --now --wait paused >/dev/null
 
-# Its command ends at once; what it left ignores SIGTERM, and has to be killed.
+# The command ends at once. Its leftover process ignores SIGTERM, and must be killed.
 ended=$(now)
 nmctl run -m 100M -c 0.1 -- sh -c '(trap "" TERM; exec sleep 300) & exit 0'
 check 'the time is that of the last end' wait_until 10 status_is '.node.removable_since_usec != null' true

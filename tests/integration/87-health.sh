@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# An unhealthy node admits nothing and says why; what runs goes on; well again, it goes on where it
-# was. The operator's script (YARN's convention) and the space of the file systems; containers that
-# can't be killed need a file system that hangs, and are in the virtual machine's suites.
+# An unhealthy node admits no containers and reports the reason. Running containers continue, and a healthy node admits containers
+# again. Tests the operator's script (YARN's convention) and the space of the file systems. Unkillable containers need a file system that
+# hangs, and are tested by the suites of the VM.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -66,7 +66,7 @@ script_is 'true'
 check "without the line it is well" wait_until 10 health_is 'true '
 check "and goes on" wait_until 5 in_state guar RUNNING
 
-# nmd is more urgent than what it measures; what it starts is not.
+# nmd has a raised priority, and the processes that it starts do not.
 script_is "ps -o ni= -p \$\$ >$dir/nice.new; tr -d ' ' </proc/self/autogroup >>$dir/nice.new; mv $dir/nice.new $dir/nice"
 check "a script runs" wait_until 10 test -s "$dir/nice"
 is "at the usual priority" "$(head -n 1 "$dir/nice" | tr -d ' ')" 0
@@ -95,7 +95,7 @@ check "holds, too" wait_until 5 hold_is late unhealthy
 rm "$dir/state/filler"
 check "with space again it goes on" wait_until 10 in_state late RUNNING
 
-# ---- it is looked at before the first admission ----
+# ---- health is checked before the first admission ----
 script_is 'echo "ERROR not yet"'
 wait_until 10 health_is 'false *'
 submit waiting -m 50M -c 0.1 -- sleep 300

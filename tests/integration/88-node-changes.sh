@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# The node changes while nmd runs: CPUs go offline and come back, a balloon takes memory, a pool of
-# huge pages is made. Capacity follows, and with it what the kernel is told. And the host sleeps.
+# Changes of the node while nmd runs: CPUs go offline and come back, a balloon takes memory, a pool of huge pages is created. nmd adjusts
+# the capacity and the kernel's limits. In addition the host sleeps.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -49,7 +49,7 @@ check "then it starts" wait_until 5 in_state cpus3 RUNNING
 kill_all
 nmd_stop
 
-# A capacity that was chosen, and vcores that are shares of a CPU.
+# The capacity is configured, and vcores are shares of a CPU.
 node_kib=$((4000 * 1024))
 node_memory 100
 nmd_configure <<END
@@ -76,8 +76,8 @@ kill_all
 nmd_stop
 
 # ---- the host sleeps ----
-# nmd is stopped for a while, and what it is shown of the host's clocks differs: either the host slept, and nobody could
-# have been resumed, or it was nmd alone that missed it. In both, the pause's time was up long ago when it comes back.
+# nmd is stopped for a while, and sees different clocks of the host in two cases. In the first one the host slept, so no container could
+# be resumed. In the second one only nmd was stopped. In both cases the deadline of the pause has long passed when nmd continues.
 if ! grep -qs 'define NM_FAULT_INJECTION' "$NMD_TEST_BUILD/config.h"; then
     skip "a host that slept" "this build's clocks can't be moved: configure --enable-fault-injection"
     done_testing

@@ -3,8 +3,8 @@
 # deadline: 60
 # beside: others
 #
-# Bad input of every kind: one clear error that names the thing, the value and what is allowed;
-# nothing changes, and nmd and its containers go on.
+# Invalid input of every kind: nmd gives one clear error that names the object, the value and the allowed values. No state changes, and
+# nmd and its containers continue.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -125,7 +125,7 @@ daemon "a configuration that isn't there" 1 "$dir/nothing" --config "$dir/nothin
 other_slice=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other_slice"'
 other=(--config "$nmd_conf" --backend direct --slice "$other_slice")
-# What a start refuses, --check-config says before in the same words, and makes nothing.
+# --check-config gives the same messages as a refused start, and creates nothing.
 sentence() { sed -E 's/^[0-9:.]+ nmd [a-z]+ +//' <<<"$err"; }
 refused() { # NAME WORDS OPTION...
     local name=$1 words=$2 said
@@ -175,7 +175,7 @@ refused "a cluster's directory that is a file" "$dir/text can't be used" "${new[
 refused "a cluster whose pages are to be TLS" "yarn.http.policy = 'HTTPS_ONLY'" "${new[@]}" --yarn-conf "$dir/yarn-https"
 refused "a cluster whose map outputs are to be TLS" "shuffle.ssl.enabled = 'true'" "${new[@]}" --yarn-conf "$dir/yarn-ssl"
 refused "a cluster's address of another host" 'Cannot assign' "${new[@]}" --yarn-conf "$dir/yarn-address"
-# Everything that is wrong is in one answer, of both configurations and of the node.
+# One run reports all errors of both configurations and of the node.
 mkdir -p "$dir/yarn-all"
 cat >"$dir/yarn-all/yarn-site.xml" <<EOF
 <configuration>
@@ -223,7 +223,7 @@ for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "me
 done
 [ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
 is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
-# Directories that are refused hide nothing of the rest, and what would be in them isn't told beside them.
+# A refused directory does not hide other errors, and errors about its contents are not reported in addition.
 printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
 try timeout 10 "$NMD" "${other[@]}" --config "$dir/world.conf" --state-dir "$dir/text/state" --runtime-dir "$dir/text/run" \
@@ -248,14 +248,14 @@ daemon "figures that aren't there" 1 "$dir/none" "${other[@]}" --state-dir "$dir
 daemon "a socket in a directory that isn't there" 1 "$dir/none/nmd.sock" "${other[@]}" \
     --state-dir "$dir/state2" --runtime-dir "$dir/run2" --socket "$dir/none/nmd.sock"
 
-# ---- started by who ignores SIGCHLD ----
+# ---- started by a parent that ignores SIGCHLD ----
 printf 'node01 # nmscale\n' >"$dir/exclude"
 try timeout 20 env --ignore-signal=CHLD "$NMD_TEST_BUILD/nmscale/nmscale" --rm http://127.0.0.1:9 --readmit node01 \
     --exclude-file "$dir/exclude" --state "$dir/nmscale.json" --rmadmin false
 is "nmscale: a command that failed is no success: exit status" "$status" 1
 like "nmscale: a command that failed is no success: its own status" "$err" 'false failed \(exit status 1\)'
 
-# ---- and nothing came of it ----
+# ---- no effects of the invalid input ----
 is "no container more, none less" "$(nmctl list --json | jq -c '[.[] | [.name, .state, .pid]]')" \
     "[[\"there\",\"RUNNING\",$pid]]"
 is "none that ended either" "$(status_of .containers.completed)" 0

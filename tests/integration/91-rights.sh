@@ -3,9 +3,8 @@
 # deadline: 90
 # beside: others
 #
-# Who may do what on the socket, and as whom containers run: root, members of the admin group, the
-# owner of a container, and somebody else. The uids need no accounts here; tests/vm/suites/15-security.sh
-# does the same with real users.
+# Permissions on the socket, and users of containers: for root, members of the admin group, the owner of a container, and other users.
+# The uids need no accounts here. tests/vm/suites/15-security.sh tests the same with real users.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +33,7 @@ while IFS= read -r line; do
 done < <("$(dirname "$0")/rights.py" "$NMD_SOCKET" "$games" 2>&1)
 at_least "the whole table was gone through" "$tap_count" 110
 
-# ---- as whom a container runs --------------------------------------------------------------------
+# ---- the user of a container ---------------------------------------------------------------------
 
 ask_as() { # UID:SETPRIV-OPTION MEMBERS [BYTES [COMMAND]]: the answer and its status
     local command=${4:-\"true\"}
@@ -76,7 +75,7 @@ row "nor is a negative one" $root -1 "400 There is no user"
 row "nor one with rubbish" $root '0\n' "400 There is no user"
 row "a banned number as itself" 54325:clear-groups "" "403 .*banned-users"
 
-# The rules count as they are when it starts, not when it was asked for.
+# The rules at the time of the start apply, not those at the time of the request.
 fill=$(nmctl run --detach -m 900M -c 0.1 sleep 100)
 ask_as 65534:clear-groups ',"name":"waits","execution_type":"OPPORTUNISTIC"' 900000000 >/dev/null
 is "a user's container waits" "$(state_of waits)" SCHEDULED
@@ -90,7 +89,7 @@ wait_until 10 in_state waits COMPLETED
 is "what waited when its user was banned never runs" "$(field_of waits '"\(.exit_reason) \(.pid)"')" "bad-user null"
 like "and says why" "$(field_of waits .message)" "nobody.*banned-users"
 
-# ---- why one's container was killed, without whose were spared -----------------------------------------------
+# ---- the reason of a kill, without data about other users' containers ----------------------------------------
 
 hog_of() { # UID NAME
     ask_as "$1:clear-groups" ',"execution_type":"OPPORTUNISTIC","name":"'"$2"'"' 62914560 \

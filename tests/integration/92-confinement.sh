@@ -3,8 +3,8 @@
 # deadline: 90
 # beside: others
 #
-# What a container is given and what it can't reach, seen from inside; and paths that users give or
-# tamper with: links, pipes, directories of others, renames in mid-air.
+# Confinement as seen from inside a container, and paths that users pass or manipulate: links, pipes, directories of other users, and
+# renames at the time of use.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -68,14 +68,14 @@ inside() { # RUN-OPTION...: its TAP lines; $score is what its oom_score_adj shou
 }
 closed=yes score=0
 relay guaranteed "$(inside)"
-# An operator who has opened the state directory has opened nothing in it.
+# Even if an operator has opened the state directory, its contents stay closed.
 chmod 755 "$place/state"
 closed='' score=1000
 relay opportunistic "$(inside --opportunistic)"
 is "the secret was there to be found" "$(cat "$place/state/logs/$secret/stdout")" "a secret"
 chmod 700 "$place/state"
 
-# Later mounts of the host come in.
+# Later mounts of the host appear in the container.
 submit mounted "${nobody[@]}" -- sh -c "while ! test -e $place/mount/there; do sleep .05; done"
 wait_until 10 in_state mounted RUNNING
 mkdir -p "$place/mount"
@@ -103,7 +103,7 @@ is "a container's own variables come on top" \
     "$(nmctl run "${nobody[@]}" -e A=1 -e HOME=/tmp -- env | grep -v '^_=' | sort | paste -sd' ')" \
     "A=1 HOME=/tmp LOGNAME=nobody PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin SHELL=/usr/sbin/nologin USER=nobody"
 
-# Frozen means frozen, whatever its user does from outside.
+# A frozen container stays frozen, also if its user tries to thaw it from outside.
 submit victim "${nobody[@]}" -- sleep 1000
 wait_until 10 in_state victim RUNNING
 nmctl pause victim >/dev/null
@@ -150,7 +150,7 @@ is "its rights are the user's, not root's" \
 try nmctl run "${nobody[@]}" -- "$place/private/command"
 like "a command in somebody else's directory isn't run" "$err" "permission denied"
 
-# ---- log files, tampered with as nobody but root could: what nmd opens is what nmd has made --------------------
+# ---- log files, manipulated as only root can: nmd opens only files that it has created -------------------------
 
 next_id() { # of the next container
     local number=${secret##*_} n
@@ -230,7 +230,7 @@ wait "$race"
 like "reading: while directory and link change places: the log, or nothing" "$seen" '^[fr]+$'
 mv "$place/real" "$mine"
 
-# What is forgotten is removed, and nothing that a link in it leads to.
+# nmd removes the directory of a removed container, but not the targets of links in it.
 mkdir "$place/evil/deep" && touch "$place/evil/deep/file"
 ln -s "$place/evil" "$mine/link"
 printf '[containers]\nkeep-ended = 0s\n' >>"$nmd_conf.d/50-suite.conf"
@@ -267,9 +267,9 @@ refused "somebody else's log directory" "log directory $place/nobody belongs"
 settings "[paths]" "log-dir = $place/open" | nmd_configure
 refused "a log directory for everybody" "log directory $place/open.*others may write"
 
-# ---- where nothing can be confined ---------------------------------------------------------------------------------
+# ---- without confinement -------------------------------------------------------------------------------------------
 
-# In a chroot the kernel refuses user namespaces. The directories are the same, seen from there.
+# In a chroot the kernel refuses to create user namespaces. The chroot has the same directories.
 settings | nmd_configure
 mkdir "$place/root"
 cat >"$place/in-chroot" <<END

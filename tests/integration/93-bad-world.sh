@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 90
 #
-# What goes wrong around nmd: paths that are taken, a full cgroup tree, a thousand clients at once,
-# bytes that are no text. Each is told clearly, nmd goes on, no container is lost or left behind. The
-# other suites of this kind: 61-interface (stalling clients), 67-durable-journal (a full disk),
-# 80-reload (bad configurations), 90-bad-input (bad requests).
+# Failures in nmd's environment: paths that are in use, a full cgroup tree, a thousand clients at once, bytes that are not text. nmd
+# reports each one clearly and continues, and no container is lost or left behind. Related suites: 61-interface (stalling clients),
+# 67-durable-journal (a full disk), 80-reload (bad configurations), 90-bad-input (bad requests).
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -59,7 +58,7 @@ kill "$second"
 wait "$second"
 check "and goes with its nmd" test ! -e "$dir/stale.sock"
 
-# ---- a lock that is let go of in a moment ---------------------------------------------------------------------
+# ---- a lock that is released soon -----------------------------------------------------------------------------
 
 mkdir -p "$dir/state3"
 flock "$dir/state3/lock" sleep 0.7 &
@@ -69,7 +68,7 @@ check "an nmd that begins while another is just going waits for it" wait_until 2
 kill "$third"
 wait "$third"
 
-# ---- hardly any descriptors -------------------------------------------------------------------------------------
+# ---- very few descriptors ---------------------------------------------------------------------------------------
 
 few=$dir/few.sock
 (ulimit -n 72; exec "$NMD" "${options[@]}" --state-dir "$dir/state4" --runtime-dir "$dir/run4" --socket "$few") >>"$dir/nmd4.log" 2>&1 &
@@ -127,7 +126,7 @@ few() { [ "$(fds)" -le "$before" ]; }
 check "no descriptor is left over" wait_until 20 few
 is "nor a cgroup" "$(find "$tree" -mindepth 1 -type d | wc -l)" 1
 
-# ---- bytes that are no text, numbers that are none ----------------------------------------------------------
+# ---- bytes that are not text, and invalid numbers -----------------------------------------------------------
 
 bad() { # NAME STATUS THING WORDS METHOD PATH [BODY]
     local name=$1 wanted=$2 thing=$3 words=$4

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# One unprivileged user sends all that it can think of, from many connections at once: commands of the
-# largest size, JSON that would become large, bodies that never end, readers that never read, containers by
-# the hundred (hostile.py). Meanwhile root and another user ask small things, and must be answered within
-# 100 ms (99 of 100 times), and nmd must stay small. NMD_HOSTILE_SECONDS (20) is how long.
+# One unprivileged user attacks nmd from many connections at once (hostile.py): with commands of the largest size, JSON that would need
+# much memory, bodies that never end, clients that never read, and hundreds of containers. Meanwhile root and another user send small
+# requests. 99 % of these must be answered within 100 ms, and nmd's memory must stay small. NMD_HOSTILE_SECONDS (20) is the duration.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +25,7 @@ kill-grace = 500ms
 END
 nmd_start || exit 1
 
-# ---- what is too much for one --------------------------------------------------------------------
+# ---- limits of one user --------------------------------------------------------------------------
 
 as() { # UID BODY: the status of a submission, and what is wrong with it
     setpriv --reuid "$1" --regid "$1" --clear-groups curl -sS --max-time 20 --unix-socket "$NMD_SOCKET" \
@@ -52,7 +51,7 @@ words 0 ''
 sed -i 's/"true"/&,[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]/' "$place/body"
 is "deeper than any request is" "$(as 54321 "@$place/body")" "400 body"
 
-# Lives long enough to be counted: nothing runs while root's own has all of the node.
+# The containers live long enough to be counted, because none of them can start while root's container has the whole node.
 nmctl run --detach --name all -m "$(status_of .node.capacity.memory_bytes)" -c "$(status_of .node.capacity.vcores)" \
     -- sleep 1000 >/dev/null
 wait_until 10 in_state all RUNNING
@@ -95,7 +94,7 @@ hostile() { # SECONDS [stalls]: $status
     sed 's/^/# /' "$dir/hostile.out" "$dir/hostile.err"
 }
 figure() { sed -n "s/^$1: //p" "$dir/hostile.out"; }
-# Machines are late, when they are busy with other things above all. That isn't nmd's: see hostile.py.
+# Subtracts the latency of the machine, which is high if it is busy with other work. hostile.py measures it.
 late() { # ROOT-OR-OTHER: p99 of what nmd had to do with, in ms
     local ms=$(($(figure "$1-own-p99") - $(figure "$1-echo-p99")))
     echo $((ms > 0 ? ms : 0))

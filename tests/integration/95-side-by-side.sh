@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# Several nmd on one host, and one that ends and comes back: containers are their own, and go on.
+# Several nmd on one host, and a restarted nmd: each nmd has its own containers, and these keep running.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +15,7 @@ nmd_start
 submit mine -m 100M -c 0.1 -- sleep 300
 wait_until 10 in_state mine RUNNING
 
-# ---- another one ----
+# ---- a second nmd ----
 other=nmdtest$$b.slice
 at_exit 'nmd_clean_slice "$other"'
 "$NMD" --config "$nmd_conf" --socket "$dir/other.sock" --state-dir "$dir/other-state" \
@@ -31,7 +31,7 @@ is "nor the other way round" "$(nmctl list --json | jq -c '[.[].name]')" '["mine
 check "it runs its own" wait_until 10 bash -c \
     "'$NMCTL' --socket '$dir/other.sock' list --json | jq -e '.[0].state == \"RUNNING\"'"
 
-# ---- what can't be shared: a start that is refused has touched nothing ----
+# ---- objects that can't be shared: a refused start changes nothing --------
 hog paused --opportunistic -m 100M -c 0.4 -- 20 --spin
 wait_until 20 burns paused 100
 node_cpu 1950
@@ -78,7 +78,7 @@ check "the first resumes what it paused" wait_until 20 in_state paused RUNNING
 check "and goes on" nmctl status
 nmctl kill --now --wait paused >/dev/null
 
-# ---- ends and comes back ----
+# ---- a restart --------------
 pid=$(field_of mine .pid)
 started=$(field_of mine .started_usec)
 status=0
@@ -101,8 +101,8 @@ check "what ended meanwhile is known to have" wait_until 5 in_state short COMPLE
 is "with its exit code" "$(field_of short '"\(.exit_reason) \(.exit_code)"')" "exited 9"
 check "what waited goes on to wait, or to run" wait_until 10 in_state waits RUNNING
 
-# ---- a start that was caught at the fork ----
-# In a frozen slice a shim is born frozen, as a copy of nmd with all of its sockets.
+# ---- a start that was interrupted after the fork ----
+# In a frozen slice a shim is frozen right after the fork, when it is still a copy of nmd with all of nmd's sockets.
 nmctl kill --now --wait waits >/dev/null
 echo 1 >"$(slice_dir)/cgroup.freeze"
 submit caught -m 100M -c 0.1 -- sleep 300

@@ -3,16 +3,16 @@
 # deadline: 900
 # beside: others
 #
-# nmsim without a trace: the days that it makes up, the configurations that it compares on them, what the
-# results in README and docs/ and the defaults rest on, and its pictures.
+# nmsim without a trace: generated days, comparisons of configurations, the results in README and docs/, the figures on which the defaults
+# are based, and the pictures.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# With sanitizers these days take four times as long, and 97-simulator has them watch the same code. check names a plain nmsim.
+# Prefers an nmsim without sanitizers, which ./check passes: sanitizers need four times as long, and 97-simulator covers the same code.
 NMSIM=${NMD_TEST_NMSIM:-$NMD_TEST_BUILD/sim/nmsim}
 nmsim() { "$NMSIM" "$@"; }
 
-# ---- made-up days ----
+# ---- generated days ----
 day=(--generate bursty --hours 4)
 nmsim generate bursty --hours 4 >"$dir/a"
 nmsim generate bursty --hours 4 --output "$dir/b"
@@ -47,8 +47,8 @@ is "rows of all kinds" "$(sed -n '/|/{s/  .*//;p}' <<<"$out" | grep -v '^ *$' | 
     'over-allocation off,my.conf,bold,alpha=0.6,'
 like "a combination that can't be is left out, and said" "$err" 'left out.*: 1$'
 
-# ---- what README promises, at its top ----
-# The table of docs/results.md is what nmsim finds, to the last digit that it shows; README's has some of its columns.
+# ---- the results in README ---------------
+# The table of docs/results.md has exactly the figures of nmsim. README's table has some of its columns.
 row_of() { sed -n "s/^| $2 | //p" "$here/../../$1"; } # DOCUMENT KIND
 days='steady diurnal bursty adversarial'
 ! counts_coverage || days='' # each takes that program minutes, and finds nothing that the others don't
@@ -68,13 +68,13 @@ nmsim compare -g diurnal >"$dir/diurnal"
 like "a row's name is no riddle" "$(cat "$dir/diurnal")" 'cautious: alpha=0\.6, beta=0\.85\.'
 like "the table says what it stands on" "$(cat "$dir/diurnal")" 'over-allocation off: 95 % of CPU allocated and 54 % used'
 
-# Which row is best is told under the table; that the promise is kept in it doesn't make that a timid one.
+# The line below the table names the best row. It must be one with over-allocation, although the promise must be kept in it.
 named=$(sed -n 's/^Most useful work: //p' "$dir/diurnal")
 like "diurnal: the row that is named best over-allocates" "$named" "^(defaults|bold|least-work-lost|kill, don't pause)\$"
 
-# ---- what the defaults are measured by ----
-# Of what an oracle could give to opportunistic work, how much is lost with kills, whom the kernel kills,
-# and what guaranteed containers feel of it.
+# ---- figures on which the defaults are based ----
+# The share of possible opportunistic work that is lost by kills, the containers that the kernel kills, and the slowdown of guaranteed
+# containers.
 sum_of() { # KIND SEED FILTER
     nmsim run -g "$1" --seed "$2" --json | jq -c ".cases[0] | [.violations, .oom_guaranteed, $3]"
 }
@@ -87,12 +87,12 @@ for kind in steady diurnal bursty; do
                 .guaranteed.slowdown_p99 <= 1.05, .opportunistic.slowdown_mean <= 1.04')" '[0,0,0,true,true,true,true]'
     done
 done
-# All of them take back all that they lent, every few minutes: that must be learnt, not suffered all day.
+# All guaranteed containers take back all unused resources every few minutes. nmd must learn this instead of losing work all day.
 for seed in $seeds; do
     is "adversarial, seed $seed: less than 15 % is lost" "$(sum_of adversarial "$seed" '.lost_share < 0.15')" \
         '[0,0,true]'
 done
-# How much guaranteed ones feel of shared caches and cores is what is assumed of them.
+# The slowdown by shared caches and cores is the one that --interference assumes.
 felt() { nmsim run "${day[@]}" --interference "$1" --json | jq '.cases[0].guaranteed.slowdown_p99 * 100 | round'; } # SHARE
 is "nothing shared, nothing felt" "$(felt 0)" 100
 is "what is shared is felt" "$(felt 0.25 | awk '{ print ($1 > 110 && $1 < 134) }')" 1
@@ -135,7 +135,7 @@ is "without gnuplot it fails" "$status" 1
 like "says what to install" "$err" 'apt install gnuplot-nox'
 like "and still prints the table" "$out" 'over-allocation off'
 
-# ---- work that takes its time is not silent ----
+# ---- long work shows progress ------------------
 slow_trace() { head -n 1 "$dir/a"; sleep 5; tail -n +2 "$dir/a"; }
 slow_trace | nmsim run - >"$dir/slow.out" 2>"$dir/slow.err"
 at_least "nmsim says at least every two seconds what it waits for" \

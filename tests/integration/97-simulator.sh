@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# A real nmd with real containers is recorded, and nmsim replays it: the same configuration must do
-# what really happened. Then what nmsim refuses; 96-simulated-days has what else it can do.
+# Records a real nmd with real containers, and replays the trace in nmsim: the same configuration must lead to the same actions. Then
+# tests the input that nmsim refuses. 96-simulated-days tests the other functions of nmsim.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ END
 nmd_start --record "$trace"
 
 # ---- a story ----
-# All that decides is known: what the system around the containers uses is the suite's own.
+# The suite sets the node's other use, so all input of the decisions is known.
 hog promised -m 300M -c 0.3 -- 150
 hog first --opportunistic -m 100M -c 0.3 --app A -- 60
 wait_until 20 in_state first RUNNING
@@ -36,7 +36,7 @@ try nmctl run --name toobig -m 2000M -c 0.1 -- true
 is "a request that is larger than the node is refused" "$status" 125
 wait_until 20 uses second 80
 wait_until 10 settled promised first second
-# Over the threshold by less than the latest has: it goes, and the others stay.
+# The use is over the threshold by less than the memory of the latest container. Only this container is killed.
 node_memory 900
 wait_until 20 in_state second COMPLETED
 is "really, the latest was taken" "$(field_of second .exit_reason)" preempted
@@ -57,7 +57,7 @@ is "with what is decided by" "$(jq -r 'select(.config) | .config["preemption.mem
 is "and nothing of what is run" "$(grep -c 'hog\.py\|sleep' "$trace")" 0
 is "starts and ends" "$(jq -r '.ev' "$trace" | grep -cE '^(start|end)$')" 9
 
-# ---- the same again ----
+# ---- a replay with the same configuration ----
 try nmsim run "$trace" --jobs
 is "it is replayed" "$status" 0
 diag "$out"
@@ -68,7 +68,7 @@ is "the one that ran when nmd left" "$(fate promised)" alive
 is "the brief one, which no sample may have seen" "$(fate brief)" "done"
 is "the one after the squall" "$(fate later)" "done"
 is "the one that was refused" "$(fate toobig)" refused
-# Admitted then as now: to the second, for a busy machine launches when it can.
+# Compares the times of admissions with a tolerance of a second, because a busy machine starts containers late.
 recorded_start() { # NAME
     jq -rs --arg name "$1" '(.[] | select(.ev == "submit" and .name == $name) | .c) as $c |
         .[] | select(.ev == "start" and .c == $c) | .t / 1000000' "$trace"
@@ -83,7 +83,7 @@ is "with a higher threshold it would have stayed" "$(fates_with preemption.memor
 is "with another order another would have gone" \
     "$(fates_with victims=least-work-lost >/dev/null; grep -c preempted <<<"$out")" 1
 
-# ---- again over an old one; with containers that run already ----
+# ---- a second recording to the same file, with containers that run already ----
 nmd_start --record "$trace"
 samples 2
 nmctl kill --now --wait promised >/dev/null
@@ -97,7 +97,7 @@ try nmsim run "$dir/cut.trace"
 is "a recording that was cut off can be replayed" "$status" 0
 like "and says so" "$err" 'the last line is incomplete'
 
-# ---- what can't be recorded to ----
+# ---- files that can't be recorded to ----
 refuses() { # NAME FILE REGEX
     try "$NMD" --config "$nmd_conf" --socket "$dir/other.sock" --state-dir "$dir/other" \
         --runtime-dir "$dir/other-run" --slice "$slice" --backend direct --record "$2"
@@ -139,7 +139,7 @@ else
     skip "a picture" "gnuplot is not installed"
 fi
 
-# ---- people ----
+# ---- use by hand ----
 try nmsim
 is "without arguments it helps" "$status" 0
 is "with three examples" "$(grep -cE '^  nmsim ' <<<"$out")" 3

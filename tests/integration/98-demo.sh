@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# ./demo promises to leave nothing behind, on Ctrl-C too: also on a second one, pressed while it tidies up, and when the
-# terminal goes away. It reports jobs that fail, and calls no difference a result that runs of the same kind have. It is
-# never silent for long, waits as long as there is progress, sizes its jobs for the machine and shows what is used.
+# ./demo removes everything at its end, also after Ctrl-C, after a second Ctrl-C during the removal, and when the terminal is closed. It
+# reports failed jobs, and reports a difference as a result only if runs of the same kind differ less. It regularly shows progress, waits
+# as long as there is progress, adapts the size of its jobs to the machine and shows the used resources.
 # shellcheck source=tests/integration/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,7 @@ end_demo() { # nothing to do, if it does what it promises
 } 2>/dev/null
 at_exit end_demo
 
-# A job fails here, and the build has a relative path.
+# In this run a job fails, and the path of the build is relative.
 mkdir -p "$dir/tree/tests"
 cp -r "$here/../demo" "$dir/tree/tests"
 echo 'raise SystemExit("there is no data")' >"$dir/tree/tests/demo/job.py"
@@ -36,7 +36,7 @@ cd "$NMD_TEST_BUILD" || exit 1
 
 demo=
 for story in "one" "impatient"; do
-    # A shell's background jobs ignore SIGINT, a terminal's don't; and they are a group of their own there.
+    # Runs the demo as on a terminal: with the default action of SIGINT, which a shell's background jobs ignore, and in its own group.
     env --default-signal=INT setsid /usr/bin/python3 "$dir/tree/tests/demo/story.py" --build . --plain \
         >"$dir/demo.out" 2>&1 </dev/null &
     demo=$!
@@ -54,7 +54,7 @@ for story in "one" "impatient"; do
     is "$story: and no file" "$(ls "$TMPDIR")" ""
 done
 
-# ---- what is said at the end ----
+# ---- messages at the end --------
 python() { PYTHONPATH=$here/../demo /usr/bin/python3 -B -c "$1"; }
 says() { # NAME WORDS JOBS RATES FOREIGN: of two runs with over-allocation and two without
     like "$1" "$(python "import compare; print(*compare.tell($3, $4, $5))")" "$2"
@@ -77,8 +77,8 @@ says "other work: no result at all" \
     '[[10, 11], [5, 5]]' "$same" '[[0.2, 0.2], [0.25, 0.2]]'
 
 # ---- sizes ----
-# A job computes for the same time on any machine: on one of a fourth of the speed it has a fourth of the work. With these services
-# most of the CPU is idle without over-allocation.
+# A job computes for the same time on any machine. On a machine with a fourth of the speed, it has a fourth of the work. With these
+# services most of the CPU is idle without over-allocation.
 cpu_of_job() { python "import plan
 j = plan.job($1, 1536)
 print(int(1000 * j.rounds * j.units / $1), j.rounds * j.wait < plan.JOB_SECONDS < 5)"; } # UNITS-PER-SECOND: milliseconds
@@ -99,7 +99,7 @@ print(picture.used(c, 1024, 2), picture.bar(
     0.25, 0.8, 0.95, 20, False))')" \
     "{'memory': 0.25, 'cpu': 0.25} █████░░░░░░░░░░░α░░β"
 
-# What is said of plain YARN's runs is what happens in them.
+# The sentences about plain YARN's runs must be true for these runs.
 is "only with over-allocation something is lent out" "$(python "import plan
 print([plan.phase_of(t, 24, over) for over in (True, False) for t in (1, 23)])")" "['services are quiet: what they hold and do not use \
 is lent out', 'services are quiet again', 'services are quiet: what they do not use lies idle', 'services are quiet again']"
@@ -132,7 +132,7 @@ r.write()"
 is "a recording is replayed, at once where nobody watches" $? 0 || diag "$(tail -n 5 "$dir/replay.out")"
 "$here/../../demo" --replay --plain >"$dir/shipped.out" 2>&1
 is "the recording of the project is replayed" $? 0 || diag "$(tail -n 5 "$dir/shipped.out")"
-# head reads a line and goes; the demo ends as other programs do then, with all of its tidying up.
+# head ends after one line. The demo then ends by SIGPIPE like other programs, but removes everything before.
 pipe() { "$@" 2>"$dir/pipe.err" | head -n 1 >/dev/null; echo "${PIPESTATUS[0]} $(cat "$dir/pipe.err")"; }
 is "its reader may go" "$(pipe "$here/../../demo" --replay --plain)" "141 "
 talk="import progress, sys, time
@@ -170,7 +170,7 @@ like "and what came of it" "$(tr -s '\n ' ' ' <"$dir/replay.out")" '30 instead o
 is "what is no recording is refused" "$(python 'import recording; recording.load("/etc/hostname")' 2>&1 | tail -n 1 | cut -c 1-37)" \
     'demo: /etc/hostname can'"'"'t be replayed'
 
-# Before anything is installed or built. story.py has the same words.
+# --seconds is checked before the demo installs or builds anything. story.py has the same message.
 for seconds in 5 19 x 20s -20 1e9; do
     try timeout 20 "$here/../../demo" --seconds "$seconds" --prepare --build "$dir/never"
     is "--seconds $seconds is refused at once" "$status $err" "2 demo: --seconds must be at least 20: the story has its phases"
@@ -203,7 +203,7 @@ g.step('run 4 of 4, ' + max((plan.phase_of(t, 24, o) for t in range(24) for o in
     {'running': (10, 100), 'used': {'memory': 1.0, 'cpu': 1.0}, 'paused': 100, 'queued': 100}))
 print(g.line()[-21:])
 g.stop()")" ' 100 paused, 100 wait'
-# A package's log is of commands. Its words are build-deb's own.
+# The log of a package's build has only commands, so build-deb prints its own sentences as progress.
 eval "$(sed -n '/^said_of_package()/,/^}/p' "$here/../../packaging/build-deb")"
 printf '%s\n' 'dpkg-buildpackage: info: source package nmd' >"$dir/deb.log"
 is "a package's build: before its steps" "$(said_of_package "$dir/deb.log")" dpkg-buildpackage
