@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 60
 #
-# The machine is what the other suites take for granted. When this fails, don't read on.
+# Checks the properties of the machine on which the other suites depend. If this suite fails, the results of the others mean nothing.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -28,7 +28,6 @@ check "it can be frozen" wait_until 10 grep -qx 'frozen 1' "$scope/cgroup.events
 echo 1 >"$scope/cgroup.kill"
 check "it can be killed while frozen" wait_until 10 test ! -d "$scope"
 
-# A unit that fails to start in a bare guest is a fault of the image, and would hide among later
-# failures.
+# A unit that fails in a bare guest is an error of the image, which would be hard to find among later failures.
 is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""
 done_testing

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
 #
-# cgroup/'s two real backends against a real systemd and real controllers: tests/vm/cgroup-backend.c, built by
-# "make check" (or "make vm-cgroup-backend") and brought along by tests/vm/run --build DIR.
+# The two real backends of cgroup/ with a real systemd and real controllers: runs tests/vm/cgroup-backend.c, which is built by
+# "make check" (or "make vm-cgroup-backend") and copied to the guest by tests/vm/run --build DIR.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 program=$NMD_VM_DATA/vm-cgroup-backend
 [ -x "$program" ] || skip_all "vm-cgroup-backend isn't built"
 
-# Its TAP lines become ours.
+# Converts the program's TAP lines to lines of this suite.
 run_program() { # LABEL COMMAND...
     local label=$1 line
     shift
@@ -25,10 +25,10 @@ run_program() { # LABEL COMMAND...
 
 run_program direct "$program" direct nmdirect.slice
 run_program systemd "$program" systemd nmcgroup.slice
-# systemd's own socket, where no bus runs
+# uses systemd's own socket, as on a host without a bus
 run_program socket env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent "$program" systemd nmsocket.slice brief
 
-# As a user, in a service with a delegated cgroup, and with the user's own manager.
+# Runs the program as a user, in a service with a delegated cgroup, and with the user's own manager.
 uid=1500
 useradd -u $uid nmuser
 at_exit "userdel nmuser"
@@ -37,7 +37,7 @@ install -m 755 "$program" $copy
 at_exit "rm $copy"
 run_program delegated systemd-run -q --pipe --wait -p User=nmuser -p Delegate=yes $copy direct nmdelegated.slice
 
-# pam_systemd, which a bare guest lacks, would set this.
+# pam_systemd would set this variable, but a bare guest does not have it.
 mkdir -p /run/systemd/system/user@$uid.service.d
 printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%s\n' $uid >/run/systemd/system/user@$uid.service.d/env.conf
 systemctl daemon-reload

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# nmd as systemd runs it: the units, the socket, what is confined and what containers may still do,
-# reload, restart and the watchdog.
+# nmd as a service of systemd: the units, the socket, the confinement of the service and the rights of containers, reload, restart and the
+# watchdog.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 check "nmd.service is active" wait_until 60 systemctl -q is-active nmd.service
-# Nothing below makes sense without.
+# All checks below need an nmd that answers.
 check "nmd answers" wait_until 30 nmctl status || done_testing
 is "it is enabled" "$(systemctl is-enabled nmd.service nmd.socket | paste -sd' ')" "enabled enabled"
 is "it found systemd" "$(status_of .node.backend)" systemd
@@ -49,9 +49,9 @@ out=$(timeout 60 nmctl run -u alice -e GREETING=hello -- sh -c 'echo $GREETING; 
 is "its exit status is nmctl's" "$status" 7
 is "its output is nmctl's" "$out" hello
 
-# ---- what the service's confinement leaves to containers ----------------------------------------
+# ---- the rights of containers despite the service's confinement ---------------------------------
 
-# Prints what it may do, as user alice.
+# As user alice, the probe prints its rights.
 cat >/tmp/probe.sh <<'END'
 id -un
 touch /tmp/made-by-alice && echo tmp

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# Who may do what, with real users on the installed service; what containers in scopes can't reach;
-# what the unit leaves open, and why; a thousand clients, a full cgroup tree, a fork bomb.
+# Permissions of real users on the installed service, confinement of containers in scopes, rights that the unit keeps and their reasons,
+# a thousand clients, a full cgroup tree, and a fork bomb.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -117,7 +117,7 @@ chmod 700 /var/lib/nmd
 closed=yes && relay "opportunistic" "$(inside 1000 --opportunistic)"
 at_least "what a container must not be able to do, tried from inside" "$count" 150
 
-# ---- too much of everything ------------------------------------------------------------------------------------
+# ---- overload --------------------------------------------------------------------------------------------------
 
 timeout 60 nmctl run -u bob -m 64M -c 0.1 -- python3 -c '
 import os, sys, time

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# Ways out of a container's limits that lead through others: a user's own service manager that lingers, logind, the user's
+# Ways to escape a container's limits with the help of other processes: a lingering service manager of the user, logind, and the user's
 # processes outside.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 quick_nmd
 uid=$(id -u alice)
-# what libpam-systemd would set
+# sets the variable that libpam-systemd would set
 mkdir -p /run/systemd/system/user@.service.d
 printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' >/run/systemd/system/user@.service.d/suite.conf
 undo() {
@@ -53,7 +53,7 @@ stays_in "through the shim's" "/proc/self/root/../run/user/$uid/systemd/private"
 like "no manager is to be had from logind" \
     "$(timeout 60 nmctl run -u alice -m 50M -c 0.1 -- loginctl enable-linger alice 2>&1)" "[Ff]ailed|No such file"
 
-# Of the host's file systems all else is there, also what comes later.
+# The container sees all other file systems of the host, also those that are mounted later.
 id=$(nmctl run --detach -u alice -m 50M -c 0.1 -- sh -c 'echo ready; while ! test -e /srv/later/file; do sleep .1; done
     ls -A /run/user /run/dbus; echo seen')
 wait_until 20 eval '[ "$(nmctl logs "$id")" = ready ]'
@@ -67,7 +67,7 @@ touch /srv/later/file
 check "what the host mounts later is seen" wait_until 20 in_state "$id" COMPLETED
 is "but no runtime directory" "$(nmctl logs "$id" | paste -sd' ' | tr -s ' ')" "ready /run/dbus: /run/user: seen"
 
-# ---- what a container leaves in memory --------------------------------------------------------------------------
+# ---- memory that a container leaves -----------------------------------------------------------------------------
 
 leave() { # with 60 MiB in /dev/shm, and as much in a System V segment
     timeout 60 nmctl run -u alice -m 200M -c 0.1 -- python3 -c '

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
 #
-# What an administrator does to containers past nmd, through systemd: a scope stopped, one that ignores SIGTERM while it is
-# being stopped, a scope killed, the whole slice stopped. Each is told as what it was.
+# Actions of an administrator on containers through systemd instead of nmd: a scope is stopped, a scope that ignores SIGTERM is stopped,
+# a scope is killed, and the whole slice is stopped. nmd reports each of them correctly.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -61,7 +61,7 @@ check "that it was the slice is told" wait_until 10 log_has "systemd stops nm.sl
 begin after sleep 10000
 nmctl kill --now --wait "$id" >/dev/null
 ended "afterwards, nmd's own" "$id" killed ""
-# systemd gave the new slice what nmd had asked for last, and that is nobody else's.
+# systemd applied nmd's last memory.low to the new slice, although its container has ended.
 promised() { cat $cg/nm.slice/memory.low; }
 promises_nothing() { [ "$(promised)" = 0 ]; }
 check "and nothing is promised to the slice any more" wait_until 20 promises_nothing || diag "memory.low: $(promised)"

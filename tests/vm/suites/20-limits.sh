@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# The limits of single containers, where the kernel has all controllers: memory, CPU, processes; and
-# their change in place.
+# The limits of single containers on a kernel with all controllers: memory, CPU and processes, and changes of the limits in place.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# CPU over its threshold is let be: here the kernel's own weights are looked at.
+# nmd does not react to CPU use over the threshold, because this suite tests the kernel's CPU weights.
 quick_nmd "[preemption]" "cpu-samples = 100" "squeeze = no"
-# With swap a container over its limit is slow, not dead.
+# With swap, a container over its limit would become slow instead of being killed.
 swapoff -a
 at_exit 'swapon -a'
 
@@ -25,7 +24,7 @@ like "and that it was its own limit" "$(field_of "$id" .message)" "^the kernel's
 is "nobody else has to wait for that" "$(status_of .node.breaker_until_usec)" null
 check "its peak is its limit ($peak)" test "$peak" -gt $((56 << 20)) -a "$peak" -le $((64 << 20))
 
-# Everything in it goes, not just the process that asked.
+# All processes of the container are killed, not only the one that needed the memory.
 id=$(nmctl run -D -m 64M -- bash -c 'sleep 1000 & exec python3 -c "b = b\"x\" * (300 << 20)"')
 check "the kernel kills the whole container" wait_until 30 in_state "$id" COMPLETED
 is "and nobody else is hurt" "$(field_of "$id" .exit_reason)" oom-killed
@@ -41,11 +40,11 @@ weight=$(cat "$cg/nm.slice/nm-$guaranteed.scope/cpu.weight")
 is "the weight of all vcores is the largest there is" "$weight" 10000
 
 nmctl kill --now --wait "$guaranteed" >/dev/null
-# Spinners first, while there is room; then somebody who pays.
+# The opportunistic container starts first, while the node is idle. Then a guaranteed one starts.
 a=$(nmctl run -D --opportunistic -m 32M -c 0.1 -- bash -c "$spin & $spin & $spin & $spin")
 check "an opportunistic container starts on an idle node" wait_until 60 in_state "$a" RUNNING
 is "it gets what is left over" "$(cat "$cg/nm.slice/nm-$a.scope/cpu.idle")" 1
-# It asks for little, so that nobody has to go for it, and then takes all it can get.
+# Its request is small, so that no container must be killed for it. Then it uses all CPU time that it gets.
 g=$(nmctl run -D -m 32M -c 0.1 -- bash -c "$spin & $spin")
 check "so does a guaranteed one beside it" wait_until 60 in_state "$g" RUNNING
 sleep 1
@@ -98,7 +97,7 @@ check "nor is anything promised to the slice" wait_until 20 slice_promises 0 ||
     diag "memory.low: $(cat "$cg/nm.slice/memory.low")" "nmd's note: $(cat /run/nmd/slice-low)"
 is "all that time it was the same process" "$(state_of "$id") $(field_of "$id" .pid)" "RUNNING $pid"
 
-# Somebody else's hand in our files.
+# Another program changes the cgroup's files.
 echo 100 >"$dir/cpu.max" 2>/dev/null
 echo $((1 << 30)) >"$dir/memory.max"
 echo $((1 << 29)) >"$dir/memory.low"

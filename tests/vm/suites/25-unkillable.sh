@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# A process that hangs in the kernel, in a write to a file system that was frozen: SIGKILL does
-# nothing to it. Its container is not gone until it is, what it holds is not given to others, and
-# the node is unhealthy for as long, and no longer.
+# A process hangs in the kernel, in a write to a frozen file system, and SIGKILL has no effect. Its container does not end before the
+# process does, its resources are not given to other containers, and the node is unhealthy during this time only.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -30,7 +29,7 @@ like "the journal names it" "$(journalctl -o cat NM_CONTAINER="$id")" "$id can't
 next=$(nmctl run -D -m 16M -c 0.1 -- true)
 check "nothing new is started" wait_until 20 test "$(field_of "$next" .hold)" = unhealthy
 
-# The next nmd kills it again, and knows after another ten seconds what its predecessor knew.
+# The next nmd kills the container again, and after another ten seconds it also considers the container unkillable.
 systemctl restart nmd.service
 wait_until 30 nmctl status
 check "after a restart, too" wait_until 60 unhealthy

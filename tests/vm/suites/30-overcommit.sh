@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# The main thing: opportunistic containers in what guaranteed ones leave unused, and what happens
-# when those want it back. Real memory and CPU.
+# nmd's main function: opportunistic containers use resources that guaranteed containers leave unused, and nmd takes the resources back
+# when the guaranteed ones need them. With real memory and CPU.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# ---- memory: admitted on what is used, taken back from who came last ----------------------------
+# ---- memory: admission by measured use, preemption of the latest --------------------------------
 
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
     "reclaim-running = 0s"
@@ -20,7 +20,7 @@ both_run() { in_state "$a" RUNNING && in_state "$b" RUNNING; }
 check "two opportunistic ones start, though all requests together are more than the node has" \
     wait_until 90 both_run
 check "they use what they asked for" wait_until 60 uses "$b" 190
-# Admitted in order of arrival, both perhaps in one round; their commands may start the other way round.
+# The containers are admitted in order of arrival, perhaps both in one round. Their commands may start in the other order.
 first=$a last=$b
 full=$(nmctl run -D --opportunistic -m 600M -c 0.1 sleep 1000)
 sleep 3
@@ -37,10 +37,10 @@ at_least "it counts as a kill" "$(status_of .preemptions.killed)" 1
 is "nothing was left to the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
 nmctl kill --now --wait "$big" "$first" "$full" >/dev/null
 
-# ---- memory of who is paused is reclaimed before anybody is killed ------------------------------
+# ---- memory of paused containers is reclaimed before a kill -------------------------------------
 
 sleep 3
-# Memory is pushed out until the over-allocation threshold is kept: an emulated machine swaps hardly 3 MiB a second.
+# Memory is reclaimed down to the over-allocation threshold. It is high here, because an emulated machine swaps only 3 MiB per second.
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "squeeze = no" "breaker = 2s" \
     "reclaim-running = 0s" "[over-allocation]" "memory-threshold = 0.9"
 big=$(start big 50 -m 900M -c 0.5)
@@ -52,13 +52,13 @@ check "and fills its memory" wait_until 60 uses "$idle" 290
 check "it is paused by hand" nmctl pause "$idle"
 check "the kernel says that it is frozen" \
     wait_until 20 grep -qx 'frozen 1' "$cg/nm.slice/nm-$idle.scope/cgroup.events"
-# Just over the threshold: what is idle in the frozen one is reclaimed, and that suffices.
+# Use is just over the threshold, and it suffices to reclaim idle memory of the frozen container.
 grow big 690
 swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
 check "its memory goes to swap when another needs the room" wait_until 90 swapped
 check "the guaranteed one gets what it wants" wait_until 60 uses "$big" 680
 is "and nobody was killed for it" "$(state_of "$idle")" PAUSED
-# It is counted when the worker is through.
+# The reclaimed memory is counted at the end of the worker.
 counted() { [ "$(status_of .preemptions.reclaimed_bytes)" -ge $((10 << 20)) ]; }
 check "what was reclaimed is counted" wait_until 180 counted
 nmctl kill --now --wait "$big" "$idle" >/dev/null

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# What a host with cpu.idle does for guaranteed work: bold CPU thresholds, and the guard against stalls
-# behind them. And the two resources that only have priorities: disks and the network.
+# Guaranteed work on a host with cpu.idle: high CPU thresholds, and the stall guard that makes them safe. And the two resources that only
+# have priorities: disks and the network.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -25,20 +25,20 @@ like "network priority isn't there, and status says what it takes" "$(nmctl stat
 spin='while :; do :; done'
 go=/tmp/guard-go
 at_exit 'rm -f "$go"'
-# It comes while the node is idle, for on a full one nothing opportunistic is admitted, and begins when it is told to.
+# It starts on the idle node, because it would not be admitted on a full one, and begins its work later, when $go exists.
 o=$(nmctl run -D --opportunistic -m 32M -c 0.1 -- bash -c "until [ -e $go ]; do sleep 1; done; $spin & $spin & $spin & $spin")
 check "an opportunistic container waits" wait_until 60 in_state "$o" RUNNING
 dir=$cg/nm.slice/nm-$o.scope
-# It asks for little, so that nobody is paused to make room for it.
+# Its request is small, so that no container is paused to make room for it.
 g=$(nmctl run -D -m 32M -c 0.3 -- bash -c "$spin & $spin")
 check "a guaranteed container uses both CPUs" wait_until 30 in_state "$g" RUNNING
-# What it waits by itself is to be known. Not asked all the time, that is: each question takes it a CPU for a while.
+# Gives nmd time to measure how long the container waits for CPU on its own. Polling would disturb this, because each call uses CPU time.
 sleep 15
 touch "$go"
 check "the opportunistic one runs beside it" wait_until 20 grep -qx 1 "$dir/cpu.idle"
 sleep 4
 is "which hurts nobody: it isn't squeezed" "$(cut -d' ' -f1 "$dir/cpu.max")" max
-# Somebody takes away what holds the promise, and does so again when that is put right.
+# Another program repeatedly removes the settings that keep the promise, also after nmd has restored them.
 taken_away() {
     echo 0 >"$dir/cpu.idle"
     echo 10000 >"$dir/cpu.weight"
@@ -55,7 +55,7 @@ like "explain has it in words" "$(nmctl explain)" "$g, which is guaranteed, wait
 not_squeezed() { [ "$(status_of .node.squeeze_millicores)" = null ]; }
 check "idle again, it is let go" wait_until 60 not_squeezed
 is "its limit is gone" "$(cut -d' ' -f1 "$dir/cpu.max")" max
-# What others write is looked for every few seconds.
+# nmd checks for changes by other programs every few seconds.
 check "and what was taken away is put right" wait_until 30 grep -qx 1 "$dir/cpu.idle"
 is "and nobody was paused or killed for it" "$(state_of "$g") $(state_of "$o")" "RUNNING RUNNING"
 nmctl kill --now --wait "$g" "$o" >/dev/null

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# While nmd is stopped, the kernel alone has to keep the promises: with the slice at its limit, its
-# OOM killer takes an opportunistic container, whole, and nobody else.
+# While nmd is stopped, the kernel alone keeps the promises: when the slice reaches its limit, the OOM killer kills all processes of an
+# opportunistic container, and no other process.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# With swap the kernel would have another way out.
+# With swap the kernel would not need to kill.
 swapoff -a
 at_exit 'swapon -a'
 quick_nmd "[node]" "memory = 1G" "[preemption]" "cpu-samples = 100" "breaker = 5min"
@@ -41,7 +41,7 @@ like "not for its own limit" "$(field_of "$o" .message)" "memory had run out in 
 like "explain says who did it" "$(nmctl explain "$o")" "the kernel's OOM killer did it"
 check "nothing opportunistic is admitted for a while" [ "$(status_of .node.breaker_until_usec)" != null ]
 
-# The same to one that comes too late: nmd stands still for the time, and hears of it afterwards.
+# The same with an nmd that reacts too late: it is stopped in the meantime, and learns of the kill afterwards.
 nmctl close-breaker >/dev/null
 echo 200 >/tmp/oom-g
 o=$(nmctl run -D --opportunistic -m 500M -c 0.1 -- \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# What is promised to a guaranteed container is what it holds; its page cache is lent out, and is no trap for anybody:
-# neither for the container itself, at its own limit, nor for those that were admitted into what it doesn't hold.
+# nmd protects the memory that a guaranteed container holds. The container's page cache can be lent to others. This must not harm the
+# container itself when it is at its own limit, or containers that were admitted to memory that it does not hold.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -31,7 +31,7 @@ check "the guaranteed one reads more than its limit" wait_until 60 has_read one
 is "and lives" "$(state_of "$g")" RUNNING
 is "nobody was killed by the kernel" "$(field $cg/nm.slice/memory.events oom_kill)" 0
 
-# ---- what it doesn't hold is lent -----------------------------------------------------------------
+# ---- memory that it does not hold is lent ---------------------------------------------------------
 
 rm -f /var/tmp/cache-o*
 echo two >/tmp/cache-wish

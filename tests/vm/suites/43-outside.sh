@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 560
 #
-# The rest of the node is short of memory, by somebody outside nm.slice. What a guaranteed container holds is its own, by
-# the slice's protection, and without that it isn't; what it was promised and doesn't hold shields nobody.
+# A process outside nm.slice uses up the node's memory. The slice's protection (memory.low) keeps the memory that a guaranteed container
+# holds, and without the protection the container loses it. Promised memory that the container does not hold protects no other one.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# Nothing is admitted, paused or killed for what the hog does: the kernel alone is looked at.
+# nmd does not react to the hog, because this suite tests only the kernel's behaviour.
 quick_nmd "[node]" "memory = 1G" "[over-allocation]" "shadow = yes"
 at_exit 'systemctl stop outside-hog 2>/dev/null; rm -f /var/tmp/outside-*'
 truncate -s 200M /var/tmp/outside-o
@@ -18,7 +18,7 @@ has_mib() { [ "$(mib_of "$1" "$2")" -ge "$3" ]; }
 promised() { echo $(($(cat "$slice/memory.low") >> 20)); }
 promises() { [ "$(promised)" -ge "$1" ] && [ "$(promised)" -le "$2" ]; }
 
-# Takes all that is there and 150 MiB more, then has it; and as much more as it is told.
+# Allocates all available memory and 150 MiB more, and then more on request.
 hog='import time
 available = int(next(l for l in open("/proc/meminfo") if l.startswith("MemAvailable")).split()[1]) >> 10
 held = []
@@ -53,7 +53,7 @@ check "an opportunistic one has read files" wait_until 60 has_mib "$o" file 190
 check "after a minute, a little more than they hold" wait_until 150 promises 140 210
 diag "$(promised) MiB are promised, one holds $(holds)"
 
-# Most of what is free becomes huge pages that nobody uses: an emulated CPU touches only so many small ones in a minute.
+# Most of the free memory becomes unused huge pages, because an emulated CPU can touch only a limited number of small pages per minute.
 echo 450 >/proc/sys/vm/nr_hugepages
 at_exit 'echo 0 >/proc/sys/vm/nr_hugepages'
 diag "$(cat /proc/sys/vm/nr_hugepages) huge pages of 2 MiB are set apart"
@@ -67,7 +67,7 @@ begun=$(date +%s%N)
 echo 81 >/tmp/outside-idle
 check "the one that was idle can have what it was promised" wait_until 60 has_mib "$idle" anon 80
 diag "it grew by 80 MiB in $((($(date +%s%N) - begun) / 1000000)) ms"
-# at least what both hold; at most what that is when one sample saw all of the growth and goes as far ahead
+# at least the memory that both hold; at most the value if one sample saw all of the growth and nmd expects as much growth again
 check "and the slice's promise goes with it" wait_until 20 promises 230 400 || diag "$(promised) MiB are promised"
 
 systemctl stop nmd.service

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 700
 #
-# nmd dies by SIGKILL just before and just after it has a paused container's memory reclaimed: the
-# next one does what is left of it, and the container and its pause are what they were. Needs a
-# build that dies on purpose (tests/vm/run --build).
+# nmd dies by SIGKILL just before and just after the reclaim of a paused container's memory. The next nmd completes the reclaim, and the
+# container and its pause stay unchanged. Needs a build with fault injection (tests/vm/run --build).
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -12,16 +11,15 @@
     skip_all "no nmd here can die on purpose: tests/vm/run --build DIR, configured with --enable-fault-injection"
 
 swapped() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.current")" -gt $((10 << 20)) ]; }
-# The worker of the nmd that died may be at it still: it lets only a piece go at a time, until its end.
+# The worker of the dead nmd may still run. It limits memory.swap.max to one piece at a time until its end.
 swaps_freely() { [ "$(cat "$cg/nm.slice/nm-$idle.scope/memory.swap.max")" = max ]; }
 reclaims() { # outcomes of the decisions to reclaim, in order
     nmctl explain --json "$idle" | jq -r '[.[] | select(.kind == "reclaim") | .outcome] | join(" ")'
 }
-# The first nmd may die after its worker has done everything. A reclaim that swap doesn't take in time is reported as failed, and begun
-# again.
+# The first nmd may die after its worker has finished. A reclaim for which swap is too slow is reported as failed, and is started again.
 told() { [[ "$(reclaims)" =~ ^failed(\ failed|\ done)*\ done$ || ($step = after-* && "$(reclaims)" =~ ^failed(\ failed)*$) ]]; }
 
-# Dies only once: the next nmd comes by the same step.
+# Only the first nmd dies, although the next one passes the same step.
 mkdir -p /run/systemd/system/nmd.service.d
 cat >/usr/local/sbin/nmd-once <<END
 #!/bin/sh

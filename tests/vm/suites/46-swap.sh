@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# Swap: what was pushed out of a frozen container comes back when it runs, and it is not resumed
-# before there is room for that. 49-running-swap has what is done to running ones.
+# Swap: swapped memory of a frozen container comes back when the container runs, and the container is resumed only when there is room for
+# this memory. 49-running-swap tests running containers.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -11,7 +11,7 @@ poll_seconds=0.5 # an emulated guest that is asked all the time has no CPU left 
 quick_nmd "[node]" "memory = 512M" "[preemption]" "cpu-samples = 2" "cpu-threshold = 0.97" "squeeze = no" \
     "pause-deadline = 1h" "[over-allocation]" "cpu-threshold = 0.95"
 big=$(start big 25 -m 450M -c 0.5)
-# Uses all of what it holds, again and again, and leaves some CPU to the guest itself.
+# Accesses all of its memory repeatedly, and leaves some CPU time to the guest itself.
 o=$(nmctl run -D --opportunistic -m 200M -c 0.1 -- python3 -c '
 import time
 held = [b"x" * 1048576 for _ in range(145)]

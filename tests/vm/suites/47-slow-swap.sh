@@ -2,22 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# A swap device that takes 2 MiB a second: a part of a running container's memory is sent there before
-# anybody is killed, which is over in time whatever the disk does; what it didn't bring is had by a
-# kill, and the next time nobody waits for such a disk.
+# A swap device with 2 MiB per second: nmd reclaims a part of a running container's memory before it kills. The reclaim has a time limit
+# that does not depend on the disk. A kill then frees the missing memory, and the next time nmd does not wait for this disk.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
 decisions() { # ID: "kind outcome" each, in order, without its admission
     nmctl explain --json "$1" | jq -r '[.[] | select(.kind == "reclaim" or .kind == "kill") | "\(.kind) \(.outcome)"] | join(", ")'
 }
-# The time from the first reclaim to the kill that followed it, in milliseconds.
+# Prints the time from the first reclaim to the following kill, in milliseconds.
 from_reclaim_to_kill() {
     nmctl explain --json "$1" | jq '(map(select(.kind == "kill"))[0].decided_usec
         - map(select(.kind == "reclaim"))[0].decided_usec) / 1000 | floor'
 }
 
-# The longest that it takes to make and remove a cgroup meanwhile, in milliseconds.
+# Measures the longest time for creating and removing a cgroup during the reclaim, in milliseconds.
 watch_cgroups() {
     local begun most=0 took
     while [ ! -e "$NMD_VM_STATE/watched" ]; do

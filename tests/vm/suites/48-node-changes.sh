@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# The node changes while nmd runs, by the kernel's own hands: a pool of huge pages, a CPU that goes offline, blocks of
-# memory that do (what a hypervisor's balloon or hot-unplug comes to). `auto` capacity follows, and with it the slice.
+# Changes of the node by the kernel while nmd runs: a pool of huge pages, a CPU that goes offline, and blocks of memory that go offline
+# (like a hypervisor's balloon or hot-unplug). nmd adjusts the capacity `auto`, and the slice with it.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# It moves pages out of the way, which takes an emulated machine a while.
+# Without swap, so that the kernel can move pages quickly enough on an emulated machine.
 swapoff -a
 quick_nmd "[node]" "system-reserved-memory = 128M"
 
@@ -60,7 +60,7 @@ check "and the weight is half of the scale again" \
 
 # ---- memory -------------------------------------------------------------------------------------
 
-# The kernel refuses blocks that hold what it can't move: the highest of those that it does give.
+# Takes the highest memory block that can go offline. The kernel refuses blocks with pages that it can't move.
 take_memory() {
     local block
     for block in $(find /sys/devices/system/memory -maxdepth 1 -name 'memory[0-9]*' | sort -rV); do

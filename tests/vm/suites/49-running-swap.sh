@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# Before a running container is killed for memory, a part of its memory goes to swap, where there is any.
+# Before nmd kills a running container for memory, it moves a part of its memory to swap, if the node has swap.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 600
 #
-# Fifty containers, of all states, and an nmd that is restarted, killed, upgraded and reloaded below
-# them: none is lost, none runs twice, and what was known stays known.
+# Fifty containers in all states, while nmd is restarted, killed, upgraded and reloaded: no container is lost or runs twice, and nmd keeps
+# their data.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -14,7 +14,7 @@ mkdir -m 1777 /tmp/runs
 rm -rf /tmp/terms
 mkdir -m 1777 /tmp/terms
 
-# Each leaves a line when it starts: two lines are a container that ran twice.
+# Each container writes a line when it starts. Two lines mean that it ran twice.
 job='echo started >>/tmp/runs/$0; exec sleep 3000'
 batch() { # HOW-MANY NAME OPTION...
     local n=$1 name=$2 i
@@ -29,7 +29,7 @@ all_run() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | l
 check "38 containers run" wait_until 120 all_run
 check "five are paused" nmctl pause guest1 guest2 guest3 guest4 guest5
 batch 7 waiting --opportunistic -m 1690M -c 0.01
-# Dying: they ignore SIGTERM, and have an hour until SIGKILL.
+# Containers being killed: they ignore SIGTERM, and SIGKILL follows after an hour.
 for i in 1 2 3; do
     nmctl run -D --name "dying$i" -m 8M -c 0.01 -- \
         bash -c 'trap "echo term >>/tmp/terms/\$0" TERM; echo started >>/tmp/runs/$0; while :; do sleep 1; done' "dying$i"
@@ -39,8 +39,8 @@ running() { [ "$(nmctl list --json | jq '[.[] | select(.name | test("^dying")) |
 wait_until 60 running
 nmctl kill dying1 dying2 dying3 >/dev/null
 
-# What must not change, as one text. Times are kept by a clock that runs on in sleep and told by the
-# wall clock, between which a microsecond may come or go.
+# Prints the data that must not change as one text. Times are rounded, because their conversion from the boot clock to the wall clock may
+# differ by a microsecond.
 picture() {
     nmctl list --json | jq -r 'def about: if . then . / 20000000 | round else . end;
         sort_by(.id) | .[] | select(.name | test("^brief") | not) | [.id, .name, .execution_type,
@@ -64,7 +64,7 @@ same() { # NAME
     at_least "$1: decisions are kept" "$(decisions)" "$number"
 }
 
-# Ends while nobody looks, with a status that must be found later.
+# A container that ends while nmd is not running, with a status that the next nmd must find.
 brief() { # NAME STATUS
     rm -f "/tmp/go-$1"
     nmctl run -D --name "$1" -m 8M -c 0.01 -- \
@@ -114,7 +114,7 @@ check "who has an hour left to die in can be killed now" nmctl kill --now --wait
 is "which is the reason" "$(nmctl list --all --json | jq -r '.[] | select(.name == "dying1") |
     "\(.exit_code) \(.exit_reason)"')" "137 killed"
 
-# ---- whole scopes, and one that nobody knows ----------------------------------------------------
+# ---- whole scopes, and an unknown one -----------------------------------------------------------
 
 id_of() { awk -v name="$1" '$2 == name { print $1 }' /tmp/before; }
 killed=$(id_of steady1) killed_alone=$(id_of guest2) # the second is paused
@@ -137,7 +137,7 @@ is "not killed" "$(field "$orphan/cgroup.events" populated)" 1
 like "and reported" "$(nmctl status)" 'not known'
 systemctl kill -s KILL nm-container_1_000001.scope
 
-# What only a thawed, living container can do.
+# Only a live container that is thawed can do this.
 check "a paused one can be resumed" nmctl resume guest1
 check "and runs" wait_until 20 in_state "$(awk '$2 == "guest1" { print $1 }' /tmp/before)" RUNNING
 done_testing

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# The host goes down, first as in a power cut, then in good order. What ran before is reported lost,
-# with the reason, and nothing of it is started again behind its owner's back. What waited waits on
-# if it is sure that it never ran, which it is only after nmd was stopped in good order.
+# The host reboots, first after a power cut and then cleanly. Containers that ran are reported as lost, with the reason, and are not
+# started again without their owner. Queued containers stay queued if it is certain that they never ran, which requires a clean stop of
+# nmd.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# As much as the node has: it waits as long as anything else is there.
+# Prints the whole memory of the node. A container with this request waits as long as any other container exists.
 whole_node() { echo "$(($(status_of .node.capacity.memory_bytes) >> 20))M"; }
 
 if [ "$NMD_VM_PHASE" = 0 ]; then

@@ -13,7 +13,7 @@
 . "$NMD_VM_DATA/yarn.sh"
 check "the host is there" wait_until 30 light apps
 
-# ---- what an operator does ------------------------------------------------------------------------
+# ---- the operator's steps -------------------------------------------------------------------------
 
 yarn_site 700
 mkdir -p /etc/nmd/nmd.conf.d # other suites' settings are put there: it isn't the setup's to remove
@@ -31,7 +31,7 @@ check "the node is in the cluster" wait_until 60 status_is .upstream.state runni
 is "with what yarn-site.xml gives it" "$(status_of '.node.capacity | "\(.memory_bytes / 1048576)"')" 700
 is "the ResourceManager sees it" "$(rm_node '"\(.state) \(.availMemoryMB)"')" "RUNNING 700"
 
-# ---- a container that is guaranteed, and one that takes too much ---------------------------------------
+# ---- a guaranteed container, and one that uses too much ------------------------------------------------
 
 g=$(one_more mb=160 'cmd=echo hello; exec sleep 1001')
 like "YARN gives a container its id" "$g" '^container_'
@@ -63,7 +63,7 @@ like "by the kernel's hand, and its application hears so" "$(ends "$greedy")" \
     "^-104 .*beyond the 'PHYSICAL' memory limit"
 is "the other goes on" "$(state_of "$g")" RUNNING
 
-# ---- an opportunistic one ----------------------------------------------------------------------------
+# ---- an opportunistic container ----------------------------------------------------------------------
 
 o=$(one_more mb=96 type=OPPORTUNISTIC 'cmd=exec sleep 1002')
 check "an opportunistic one runs" wait_until 60 in_state "$o" RUNNING
@@ -100,7 +100,7 @@ is "as they were" "$(field_of "$g" .pid)" "$pid"
 check "its nm-shuffle has the scope of the one before" wait_until 30 in_scope
 check "their master reaches them" wait_until 30 sub_state_is "$o" "RUNNING RUNNING"
 
-# ---- their end --------------------------------------------------------------------------------------
+# ---- the end of the containers ----------------------------------------------------------------------
 
 light end "container=$o" >/dev/null
 check "one is stopped by its master" wait_until 60 ended "$o"

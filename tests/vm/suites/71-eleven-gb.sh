@@ -3,9 +3,9 @@
 # deadline: 300
 # host: yarn
 #
-# The 11 GB experiment (tests/yarn/55-eleven-gb has a Java NodeManager beside it) where memory has real limits: a node of 12
-# units of 60 MiB, A is guaranteed 10 and uses 1; B's 10 are refused as guaranteed and run as opportunistic, until A wants what
-# it was promised. nmd has its defaults; it is one of the cluster's nodes and nothing else.
+# The 11 GB experiment with real memory limits (tests/yarn/55-eleven-gb compares it with a Java NodeManager). The node has 12 units of
+# 60 MiB. A is guaranteed, requests 10 units and uses 1. B requests 10 units, is refused as guaranteed, and runs as opportunistic until A
+# uses its promised memory. nmd has its default settings as a node of the cluster.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 # shellcheck source=tests/vm/data/yarn.sh
@@ -16,7 +16,7 @@ check "the host is there" wait_until 30 light apps
 
 unit=60 # a multiple of what grower.py grows by
 full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
-# Where A's growth meets nmd's threshold, by default 95 %: beside B, and with two interpreters of some 8 MiB.
+# The size at which A's growth reaches nmd's threshold of 95 %, with B's memory and two interpreters of some 8 MiB.
 over=$((12 * unit * 95 / 100 - full - 16))
 place=/var/tmp/eleven
 install -d -m 755 $place
@@ -24,10 +24,10 @@ install -m 755 "$NMD_VM_DATA/grower.py" $place/
 at_exit "rm -rf $place"
 want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
 ten() { one_more "app=$1" mb=$((10 * unit)) "cmd=exec python3 $place/grower.py $place/$1" "${@:2}"; } # APP [KEY=VALUE]
-# The command opens its log, a moment after the container is reported as running.
+# Waits for the log, which the command opens shortly after the container is reported as running.
 log_of() { wait_until 30 has_log "$1"; find "$logs" -path "*/$1/stdout"; } # ID
 has_log() { [ -n "$(find "$logs" -path "*/$1/stdout")" ]; }
-# Microseconds that some process of it has waited for memory.
+# Prints the time in which some process of the container waited for memory, in microseconds.
 waited_for() { sed -nE 's/^some .*total=([0-9]+)$/\1/p' "$cg/nm.slice/nm-$1.scope/memory.pressure"; } # ID
 
 yarn_site $((12 * unit))
@@ -55,7 +55,7 @@ b_app=$(light apps | jq -r '.[] | select(.pending == 1) | .id')
 owes() { rm_get "apps/$b_app" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; }
 refused() { [ "$(owes)" = $((10 * unit)) ] && [ -z "$(containers b 'select(.type == "GUARANTEED")')" ]; }
 check "B asks for ten, guaranteed, and isn't given them" wait_until 20 refused
-# The second growth counts: the guest's memory is slow when it is touched for the first time.
+# The second growth counts, because the first access to the guest's memory is slow.
 for turn in first second; do
     want a $full
     check "A grows, alone, for the $turn time" wait_until 60 holds "$loga" $full
@@ -82,7 +82,7 @@ check "while it is refused as guaranteed" refused
 eleven_in_use() { [ "$(cat "$cg/nm.slice/memory.current")" -gt $((107 * unit / 10 << 20)) ]; }
 check "eleven units of twelve are in use" wait_until 20 eleven_in_use
 
-# ---- A uses what it was promised ------------------------------------------------------------------------
+# ---- A uses its promised memory -------------------------------------------------------------------------
 
 line=$(lines_of "$loga")
 before=$(waited_for "$a")

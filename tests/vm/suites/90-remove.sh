@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
 #
-# The package leaves as it came: its containers end with it, and purging leaves nothing.
+# Removal of the package: its containers end with it, and a purge leaves no files.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -38,7 +38,7 @@ is "the setup is taken back" "$(stat -c "%U %a" /srv/purge/hadoop) $(cd /srv/pur
 is "nothing of it is left" \
     "$(ls -d /var/lib/nmd /etc/nmd /run/nmd /usr/libexec/nmd /lib/systemd/system/nm* /etc/systemd/system/nmd.service.d \
         /run/systemd/system.control/nm.slice.d 2>/dev/null)" ""
-# The machine's own files have names like that, too.
+# Excludes files of the test machine itself, which have similar names.
 is "nor under any of its names" "$(find /etc /usr /var /srv -xdev \( -name 'nmd*' -o -name 'nm-*' -o -name 'nm.slice*' \
     -o -name 'nmctl*' -o -name 'nmsim*' -o -name '50-yarn.conf' \) ! -path '*nmd-vm*' ! -path '/etc/initramfs-tools/*')" ""
 is "no unit has failed" "$(systemctl --failed --plain --no-legend | awk '{ print $1 }')" ""

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# README.md and docs/: the commands that need the package and systemd (runner "vm" of tests/docs/commands.py), as they are
-# written there: installing, joining a cluster and the way back, configuring, watching, upgrading, removing, purging. And that
-# what they say stays behind does, and all else goes.
+# README.md and docs/: runs the commands that need the package and systemd (runner "vm" of tests/docs/commands.py) as they are written:
+# installing, joining and leaving a cluster, configuring, watching, upgrading, removing, purging. Checks that exactly those files remain
+# that the documents mention.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 # shellcheck source=tests/docs/play.sh
@@ -23,9 +23,9 @@ mkdir -p "$tree/build/package"
 cd "$tree" || exit 1
 cp "${NMD_VM_LIB%/*}/deb/nmd.deb" build/package/nmd_1_all.deb
 
-# ---- README: installing, and a node of a cluster ---------------------------------------------------------
+# ---- README: installing, and joining a cluster -----------------------------------------------------------
 
-# A cluster whose ResourceManager isn't there: what a node does until it is. 70-yarn has one that is.
+# The cluster's ResourceManager does not run, so the node keeps trying to reach it. 70-yarn tests one that runs.
 mkdir -p /etc/hadoop/conf /data/documents/{local,logs}
 chown daemon: /data/documents/{local,logs} # as another NodeManager has them
 echo '<configuration></configuration>' >/etc/hadoop/conf/core-site.xml
@@ -69,7 +69,7 @@ nmctl run -m 16M -c 0.1 -- true # a decision to be found
 play vm docs/configuration.md docs/monitoring.md docs/security.md
 rm /etc/nmd/nmd.conf.d/90-documents.conf
 
-# ---- another version comes, and all goes ---------------------------------------------------------------------
+# ---- upgrade, removal and purge ------------------------------------------------------------------------------
 
 systemctl restart nmd.service
 wait_until 60 nmctl status
