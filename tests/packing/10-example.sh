@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
 #
-# The published example: 10 nodes of 10 slots, 20 requests, threshold 80 %; then what comes of it: filled, emptied, filled
-# beyond what there is, and eight rounds of churn.
+# The published example: 10 nodes of 10 slots, 20 requests, threshold 80 %. Then the cluster is filled, emptied, filled with more requests
+# than it has room for, and goes through eight rounds of churn.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 120
 #
-# The same without packing, so that the facts of 10-example are known to be the policy's.
+# The same without packing, which shows that the policy causes the results of 10-example.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 need 'the ResourceManager starts without the policy' rm_start --stock
 need 'ten light nodes register' cluster_start 10 10240:10
 check '20 containers are placed' ask_and_settle 20
-# Each heartbeat places one on its node; a node whose heartbeat came late may have one fewer.
+# Each heartbeat places one container on its node. A node with a late heartbeat may have one container fewer.
 at_least 'they are on nine nodes at least' "$(($(nodes_json | jq length) - $(empty_nodes)))" 9
 for round in {1..8}; do
     churn "$round" || break

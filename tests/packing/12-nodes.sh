@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# The defaults (60 %, 5 nodes), and what becomes of nodes: too few of them, one that is hot, ill, on its way out; nodes of
-# different sizes.
+# The defaults (60 %, 5 nodes) with changing nodes: too few nodes, a hot, an unhealthy and a decommissioning node, and nodes of different
+# sizes.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -36,7 +36,7 @@ check 'it has cooled down: six more are placed' ask_and_settle 6
 is 'there too' "$(containers_per_node)" '6 6 6 6 6 0 0 0 0 0'
 check 'they are given back' release_all
 
-# ---- a node that is ill -----------------------------------------------------------------------------------------
+# ---- an unhealthy node ------------------------------------------------------------------------------------------
 check 'two containers are placed' ask_and_settle 2
 ill=$(medium)
 node_set "$ill" healthy=false
@@ -49,7 +49,7 @@ node_set "$ill" healthy=true
 wait_until 30 nodes_running 10
 check 'all are given back' release_all
 
-# ---- a node on its way out --------------------------------------------------------------------------------------
+# ---- a decommissioning node -------------------------------------------------------------------------------------
 check 'two containers are placed' ask_and_settle 2
 going=$(medium)
 echo "$going" >"$dir/exclude"
@@ -81,7 +81,7 @@ is 'and the one without capacity with none' "$(containers_on node12)" 0
 check 'eight more are placed' ask_and_settle 8
 release 4 1 host=node11
 check 'and four of the large node end' settle
-# The order ends with small nodes, and the scheduler reserves on the last one that it is given.
+# The order of nodes ends with small ones, and the scheduler makes a reservation on the last node of the order.
 ask 1 'mb=15360&vcores=1'
 reserved() { rm_get metrics | jq -r '.clusterMetrics.reservedMB' | grep -qx "$1"; }
 wait_until 30 reserved 15360

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# Partitions: each is packed by itself, with its own count of nodes.
+# Partitions: the policy packs each partition separately, with its own number of nodes.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 

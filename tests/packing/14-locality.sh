@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# A look-up passes all nodes at once, and each counts as a missed opportunity, which uses up the scheduler's patience for
-# locality. With rack-locality-additional-delay it keeps.
+# A look-up passes all nodes at once. Each of them counts as a missed opportunity, so that the scheduler's delay for locality ends at
+# once. With rack-locality-additional-delay the delay remains.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ need 'the ResourceManager starts' rm_start "$cs.rack-locality-additional-delay=1
 need 'ten light nodes register' cluster_start 10 10240:10
 check 'four containers are placed' ask_and_settle 4
 target=$(nodes_json | jq -r '[.[] | select(.containers == 0)][0].name')
-# One request after the other: each has its own patience.
+# Requests are made one after the other, because each one has its own delay.
 for _ in {1..8}; do
     ask_and_settle 1 "host=$target" || break
 done

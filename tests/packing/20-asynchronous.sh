@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# Asynchronous scheduling proposes several containers before the first is committed, so that some nodes are filled beyond
-# the threshold; but they are few, since the order of empty nodes stays.
+# Asynchronous scheduling proposes several containers before it commits the first one, so that some nodes are filled beyond the
+# threshold. These are few, because the order of empty nodes does not change.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 

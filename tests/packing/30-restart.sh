@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# The ResourceManager dies and comes back: nodes register with what runs on them, and packing goes on.
+# The ResourceManager dies and is restarted: nodes register with their running containers, and packing continues.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 

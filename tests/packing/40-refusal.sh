@@ -3,11 +3,11 @@
 # deadline: 300
 # beside: others
 #
-# Configurations that would put all containers on one node, or can't be meant: the ResourceManager ends with a sentence.
+# Configurations that would put all containers on one node, or that make no sense: the ResourceManager ends with a message.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What the ResourceManager says when it ends by itself, of ours.
+# Checks the policy's message of a ResourceManager that ends by itself.
 refused() { # NAME REGEX NAME=VALUE...
     local name=$1 regex=$2
     shift 2
@@ -32,8 +32,8 @@ refused 'a queue whose parent has one' "queue root\.a\.b $one_node" "$pack_polic
     "$cs.root.default.multi-node-sorting.policy=pack" "$cs.root.a.multi-node-sorting.policy=pack"
 refused 'a policy that is not registered' "queue root\.default $one_node.*$pack_policy\.names.*Add it there" "$pack_policy.names="
 refused 'a misspelt key' "pack\.treshold: there is no such key" "$pack_policy.pack.treshold=80"
-# (Further ones are the unit tests' matter: packing/src/test.)
-# What they were refused for: Hadoop's own policy starts with a queue that has none, and all goes to one node.
+# The unit tests check more configurations: packing/src/test.
+# The reason of the refusals: Hadoop's own policy starts with a queue without a policy, and places all containers on one node.
 rm_log=$dir/rm.log
 need 'with another policy alone it starts all the same' rm_start "$pack_policy.names=default" "$pack_policy="
 need 'ten light nodes register' cluster_start 10 10240:10

@@ -3,7 +3,7 @@
 # deadline: 150
 # beside: others
 #
-# Queues that come with rmadmin -refreshQueues, while the ResourceManager runs.
+# Queues that are added by rmadmin -refreshQueues while the ResourceManager runs.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,15 +3,15 @@
 # deadline: 240
 # beside: others
 #
-# nmscale on a stock ResourceManager with light nodes: what it names and why the others stay; giving back, and putting back
-# for each reason there is.
+# nmscale on a stock ResourceManager with light nodes: the nodes that it names and the reasons of the others, giving nodes back, and
+# putting nodes back for each possible reason.
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
 need 'the ResourceManager starts with the policy' rm_start "$pack_policy.pack.high-threshold=80"
 need 'ten light nodes register' cluster_start 10 10240:10
 
-# ---- what it names ----
+# ---- the nodes that nmscale names ----
 like 'an empty cluster can go but for what must stay' "$(nms --min-nodes 5)" '^5 of 10 running nodes can be given back\. .*5 of the least'
 is 'in order of their names' "$(given --at-most 3)" 'node01 node02 node03'
 is 'no node has been empty for an hour' "$(reason node01 --idle-for 1h)" idle-short
@@ -64,7 +64,7 @@ is 'and its mode' "$(stat -c %a "$exclude")" 640
 is 'rmadmin was called once, gracefully' "$(cat "$dir/rmadmin.calls")" '-refreshNodes -g -server'
 is 'what has gone is no longer a node' "$(reason node01)" not-running
 
-# ---- and back again ----
+# ---- readmission of nodes ----
 "$nmscale" --rm "$rm_web" --readmit node01 --readmit admins-own -x "$exclude" --rmadmin "$dir/rmadmin" 2>"$dir/err"
 is 'what others have excluded is not readmitted' "$?: $(cut -d: -f2 "$dir/err")" '1:  admins-own'
 check 'a node is readmitted' "$nmscale" --rm "$rm_web" --readmit node01 -x "$exclude" --rmadmin "$dir/rmadmin"
@@ -72,7 +72,7 @@ light 'revive?node=node01' >/dev/null
 check 'and comes back' wait_until 30 is_state node01 RUNNING
 
 # ---- putting back ----
-# An application whose containers have ended on all nodes: the ResourceManager waits for its end, and REST doesn't show why.
+# An application's containers have ended on all nodes. The ResourceManager waits for the application's end, which REST doesn't show.
 hold() { release_all && ask_and_settle 80 && release 80 1 && settle; }
 need 'an application leaves data everywhere' hold
 forget

@@ -3,8 +3,8 @@
 # deadline: 180
 # beside: others
 #
-# nmscale and partitions, by node labels of a stock ResourceManager: what stays of each, whose demand counts for whom, and
-# that a node which is put back or readmitted is in its partition again.
+# nmscale and partitions, by node labels of a stock ResourceManager: the nodes of each partition that stay, and the demand that counts for
+# each partition. A node that is put back or readmitted is in its partition again.
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
@@ -14,12 +14,12 @@ need 'nine nodes register: four with one label, two with another, three with non
     cluster_start 9 $gpu $gpu $gpu $gpu $ssd $ssd 10240:10:
 need 'the ResourceManager knows who has the one' wait_until 30 labelled gpu 4
 need 'and who the other' wait_until 30 labelled ssd 2
-# Of each partition that has a name, how many could go: "gpu 3, ssd 1"; what has none is "default".
+# Prints the number of nodes of each partition that can be given back: "gpu 3, ssd 1". The partition without a name is "default".
 count='[.nodes[] | select(.give) | if .partition == "" then "default" else .partition end]
     | group_by(.) | map("\(.[0]) \(length)") | join(", ")'
 goes() { nms --json --all "$@" | jq -r "$count"; }
 
-# ---- what stays ----
+# ---- nodes that stay ----
 is 'one of each partition with a name stays' "$(goes)" 'default 3, gpu 3, ssd 1'
 is 'the least useful first, so the last one by name' "$(reason node04) $(reason node06)" 'min-label min-label'
 like 'with its name' "$(nms --all)" 'node04.*at least 1 of partition gpu stay'
@@ -30,7 +30,7 @@ is 'nodes of all partitions count for what stays in all' "$(nms --min-nodes 7 --
 is 'JSON has the partition' "$(nms --json --all |
     jq -r '.nodes[] | select(.host == "node01" or .host == "node07") | .partition' | paste -sd,)" 'gpu,'
 
-# ---- who is in use ----
+# ---- partitions in use ----
 need 'a container runs on a node with a label' ask_and_settle 1 label=gpu
 used=$(nodes_json | jq -r '.[] | select(.containers > 0) | .name')
 has_reason() { [ "$(reason "$1")" = "$2" ]; }
@@ -39,7 +39,7 @@ is 'it is the one of its partition that stays, and all others can go' "$(goes --
 release_all
 light finish >/dev/null
 
-# ---- whose demand counts ----
+# ---- demand by partition ----
 ask 100 # of which the three without a label hold thirty
 need 'more waits in the default partition than it has room for' settle 70
 is 'labelled nodes are no room for it, so they can go' "$(goes --trust-rm)" 'gpu 3, ssd 1'
@@ -58,7 +58,7 @@ light cancel >/dev/null
 release_all
 light finish >/dev/null
 
-# ---- giving back, and back again ----
+# ---- giving back and readmission ----
 all_can_go() { [ "$(goes --min-per-label 0)" = 'default 3, gpu 4, ssd 2' ]; }
 need 'all are empty' wait_until 20 all_can_go
 forget # so that all have been empty since one look, and go by their names

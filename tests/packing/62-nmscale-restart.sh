@@ -3,8 +3,8 @@
 # deadline: 180
 # beside: others
 #
-# nmscale and a ResourceManager that ends while nodes are on their way: one that starts takes what is on the exclude file by
-# force, so they are off it by then, and put back.
+# nmscale and a ResourceManager that ends while nodes are decommissioning. A new ResourceManager decommissions all nodes of the exclude
+# file by force, so nmscale must remove them from the file before, and they are put back.
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
@@ -25,7 +25,7 @@ like 'with a sentence' "$(tail -n 1 "$dir/apply.err")" 'the ResourceManager is g
 check 'all ten run' nodes_running 10
 is 'and the application has lost nothing' "$(light apps | jq -c '.[0] | [.finished, .lost]')" '[false,0]'
 
-# That this is what had to be done.
+# Shows that the removal from the file was necessary.
 need 'data is left once more: light nodes register without a word of what they keep' leave_data
 need 'a node is on its way again' begin_apply 1 --trust-rm
 kill -KILL "$apply_pid"

@@ -3,15 +3,15 @@
 # deadline: 120
 # beside: others
 #
-# nmscale and those who are no ResourceManager, or not now: nobody there, a standby, web pages, wrong types, endless and
-# slow answers; and its own files damaged, foreign or locked. Each is told in a sentence, with the exit status for it.
+# nmscale with servers that are not an active ResourceManager: no server, a standby, web pages, wrong types, endless and slow answers.
+# Then with its own files damaged, owned by another user or locked. Each error has a message of one sentence and its exit status.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 nmscale=$NMD_TEST_BUILD/nmscale/nmscale
 [ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
 cat >"$dir/server.py" <<'END'
-# Answers from the directory named by the first word of the path's host: /mode says how.
+# A server that answers from a directory, in the way that the file mode.PORT selects.
 import http.server, sys, threading, time, pathlib
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
@@ -71,7 +71,7 @@ need 'two servers listen' wait_until 20 both_ports
 mapfile -t ports <"$dir/ports"
 one=http://127.0.0.1:${ports[0]} two=http://127.0.0.1:${ports[1]}
 mode() { printf '%s\n' "$1" >"$dir/mode.${ports[0]}"; printf '%s\n' "${2:-$1}" >"$dir/mode.${ports[1]}"; } # ONE [TWO]
-# Pages of a mode, all well but for those that are given as NAME=TEXT.
+# Writes the pages of a mode. All of them are valid, except for pages that are given as NAME=TEXT.
 node='{"id":"a:1","nodeHostName":"a","state":"RUNNING","numContainers":0,"usedMemoryMB":0,"availMemoryMB":1024,
     "usedVirtualCores":0,"availableVirtualCores":1}'
 pages() { # MODE [NAME=TEXT...]
@@ -92,7 +92,7 @@ nms() { # OPTION...: $status, $out, $err
     "$nmscale" --state "$dir/state.json" --idle-for 0s --min-nodes 0 "$@" >"$dir/out" 2>"$dir/err" || status=$?
     out=$(cat "$dir/out") err=$(cat "$dir/err")
 }
-# Fails with this status, and a sentence on one line that says it.
+# Checks that nmscale fails with this status, and with a message of one line that matches REGEX.
 fails() { # NAME STATUS REGEX OPTION...
     local name=$1 wanted=$2 regex=$3
     shift 3
@@ -101,7 +101,7 @@ fails() { # NAME STATUS REGEX OPTION...
     like "$name: the sentence" "$err" "$regex"
 }
 
-# ---- as it should be ----
+# ---- valid answers ------
 pages good
 nms --rm "$one"
 is 'a page that is one names the node' "$status $(tail -n 1 <<<"$out" | cut -d' ' -f1)" '0 a:1'
@@ -109,7 +109,7 @@ pages empty 'nodes={"nodes":null}'
 nms --rm "$one"
 is 'no node is no error' "$status $out" '0 No node is running.'
 
-# ---- nobody, or not the active one ----
+# ---- no server, or not the active one ----
 fails 'nobody there' 3 'http://127.0.0.1:1/.*onnect' --rm http://127.0.0.1:1 --state "$dir/nobody.json"
 printf '%s\n' "$two" >"$dir/active"
 mode standby good
@@ -128,7 +128,7 @@ fails 'one that wants a login' 3 'HTTP 401: it wants a login' --rm "$one"
 mode 404
 fails 'a web server' 3 'HTTP 404' --rm "$one"
 
-# ---- no ResourceManager's answers ----
+# ---- answers of other servers --------
 pages html 'nodes=<html>hello</html>'
 fails 'a web page' 3 '/ws/v1/cluster/nodes: it is no JSON' --rm "$one"
 pages types "nodes={\"nodes\":{\"node\":[${node/1024/\"many\"}]}}"

@@ -3,22 +3,22 @@
 # deadline: 420
 # beside: others
 #
-# nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not notice:
-# while it runs, a node that it doesn't need is given back, one that holds its mappers' output isn't, and what was asked for
-# too early waits for the job's end.
+# nmscale on a real cluster: a stock ResourceManager, three stock NodeManagers, and a MapReduce job that must not be disturbed. While the
+# job runs, a node that it doesn't need is given back, and a node with output of its mappers is not. A node that is given back too early
+# waits for the job's end.
 #
-# All of it is in a network and mount namespace of its own: MapReduce listens on all addresses, and nodes need names.
+# The suite runs in its own network and mount namespaces, because MapReduce listens on all addresses, and nodes need names.
 # shellcheck source=tests/packing/nmscale.sh
 . "$(dirname "$0")/nmscale.sh"
 
-# ---- what there is to run ----
+# ---- nodes and jobs ----------
 stock_build || { not_ok 'the class path of a stock cluster is there'; done_testing; }
 own_network
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
 export JAVA_HOME=$java_home
 
-# A node's configuration is the ResourceManager's, and its own on top.
+# A node's configuration is the ResourceManager's, with additional properties of the node.
 add_properties() { # FILE NAME=VALUE...
     local file=$1 pair
     shift
@@ -56,8 +56,8 @@ nodes_stop() {
 at_exit 'end_process "$job_pid"; nodes_stop'
 job_pid=''
 
-# Four mappers of 256 MB, then one reducer; each takes its time. The master takes 256 MB, so that one node holds it and two
-# mappers, and one the other two.
+# The job has four mappers of 256 MB and then one reducer, which run for the given times. The master needs 256 MB, so that one node holds
+# the master and two mappers, and another node holds the other two mappers.
 job_start() { # SECONDS-OF-A-MAPPER SECONDS-OF-THE-REDUCER
     java "${java_options[@]}" -cp "$conf:$stock_classpath" \
         org.apache.hadoop.mapreduce.SleepJob -m 4 -r 1 -mt "${1}000" -rt "${2}000" </dev/null >"$dir/job.log" 2>&1 &
@@ -68,7 +68,7 @@ configure() {
         yarn.scheduler.minimum-allocation-mb=128 yarn.am.liveness-monitor.expiry-interval-ms=60000
     printf '127.0.0.1 localhost %s\n127.0.1.1 node01\n127.0.1.2 node02\n127.0.1.3 node03\n' "$(hostname)" >"$dir/hosts"
     mount --bind "$dir/hosts" /etc/hosts
-    # Names that are in no domain are found by their addresses only.
+    # The names of the nodes are not in a domain, so Hadoop must use addresses.
     write_conf "$conf/core-site.xml" fs.defaultFS=file:/// "hadoop.tmp.dir=$dir/tmp" hadoop.http.staticuser.user=root
     write_conf "$conf/mapred-site.xml" mapreduce.framework.name=yarn "mapreduce.application.classpath=$stock_classpath" \
         "yarn.app.mapreduce.am.staging-dir=$dir/staging" "mapreduce.cluster.local.dir=$dir/mapred" \

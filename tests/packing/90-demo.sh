@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 180
 #
-# What ./demo packing shows is what it says, and Ctrl-C leaves nothing of it behind.
+# ./demo packing shows correct figures, and Ctrl-C removes everything.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/docs/tree.sh

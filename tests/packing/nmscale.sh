@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034 # much of it is for those who source it
 #
-# For the suites in which nmscale meets a real ResourceManager: sourced in place of lib.sh, which it brings.
+# Library for suites that run nmscale with a real ResourceManager. They source it instead of lib.sh, which it sources itself.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 nmscale=$NMD_TEST_BUILD/nmscale/nmscale
 [ -x "$nmscale" ] || skip_all "there is no $nmscale: make it first"
 exclude=$dir/exclude
-# With exec, so that who puts it into the background has the process itself, to send signals to.
+# Uses exec, so that $! of a background call is nmscale itself, which can get signals.
 nms_exec() { exec "$nmscale" --rm "$rm_web" --state "$dir/state.json" --min-nodes 0 --idle-for 0s "$@"; } # later options win
 nms() { (nms_exec "$@"); }
 forget() { rm -f "$dir/state.json"; }
-# Hadoop's own rmadmin, on the class path of the suite; what it was called with is in rmadmin.calls.
+# Hadoop's own rmadmin, with the suite's class path. Its calls are recorded in rmadmin.calls.
 cat >"$dir/rmadmin" <<END
 #!/bin/bash
 echo "\$*" >>"$dir/rmadmin.calls"
@@ -27,7 +27,8 @@ reason() { nms --json --all "${@:2}" | jq -r '.nodes[] | select(.host == "'"$1"'
 state() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "'"$1"'") | .state'; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 
-# In the background, its outputs in apply.out and apply.err: $apply_pid. Waits until so many nodes are on their way: $leaving.
+# Starts nmscale --apply as $apply_pid in the background, with output in apply.out and apply.err. Waits until this number of nodes is
+# decommissioning, and sets $leaving.
 apply_pid='' leaving=''
 are_leaving() { [ "$(rm_nodes DECOMMISSIONING | wc -l)" = "$1" ]; }
 begin_apply() { # N OPTION...

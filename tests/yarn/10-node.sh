@@ -3,8 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# nmd as a node of a stock ResourceManager: what that knows of it, and what becomes of both when either goes and comes.
-# It is the cluster of lib.sh, with Hadoop's default directories: no container of a cluster is started here.
+# nmd as a node of a stock ResourceManager: the data that the ResourceManager has of it, and restarts of each of the two.
+# The cluster is the one of lib.sh, with Hadoop's default directories, because no container of a cluster is started here.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ need 'a stock ResourceManager answers' rm_start --stock "${node_site[@]}" \
     yarn.nodemanager.opportunistic-containers-max-queue-length=7 "yarn.nodemanager.webapp.address=127.0.0.1:$node_port"
 need 'a machine to measure' node_proc_start 1000 2
 
-# ---- what the ResourceManager knows
+# ---- the ResourceManager's data about the node
 
 node_configure
 need 'nmd starts' node_start
@@ -35,7 +35,7 @@ node_cpu 1500
 uses() { [ "$(of_node '.resourceUtilization | "\(.nodePhysicalMemoryMB) \(.nodeCPUUsage * 10 | round)"')" = "$1" ]; }
 check "it knows what is used of the machine" wait_until 20 uses '300 15'
 
-# Local containers are on the same node, and are seen there.
+# Local containers run on the same node, and the ResourceManager sees their use.
 hog g1 -m 700M -c 0.5 -- 150
 used_mib() { nmctl status --json | jq -r '[.node.used_by | .guaranteed, .opportunistic | .memory_bytes] | add / 1048576 | floor'; }
 same_use() { [ "$(of_node .resourceUtilization.aggregatedContainersPhysicalMemoryMB)" = "$(used_mib)" ] && [ "$(used_mib)" -ge 150 ]; }
@@ -61,7 +61,7 @@ like 'metrics have it running' "$metrics" '^nm_upstream_running 1$'
 like 'and a histogram of its heartbeats' "$metrics" '^nm_upstream_heartbeat_seconds_count\{kind="yarn"\} [1-9]'
 is 'as Prometheus likes them' "$(promtool check metrics <<<"$metrics" 2>&1)" ''
 
-# ---- the ResourceManager goes and comes
+# ---- a restart of the ResourceManager
 
 rm_kill
 check 'without a ResourceManager nmd says so' wait_until 30 upstream_is unreachable
@@ -74,7 +74,7 @@ check 'and has the node again' wait_until 30 rm_says RUNNING
 check 'nmd knows' wait_until 10 upstream_is running
 is 'containers have felt nothing of it' "$(for c in g1 o1 o2 o3 later; do field_of "$c" .state; done | sort -u)" RUNNING
 
-# ---- nmd goes and comes
+# ---- a restart of nmd
 
 nmd_kill
 need 'nmd starts after a crash' node_start

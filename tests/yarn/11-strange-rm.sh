@@ -3,8 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# What isn't a ResourceManager, or has gone mad: nmd says what is wrong, asks no more often than it should, and goes on.
-# It is the cluster of lib.sh, with Hadoop's default directories: no container of a cluster is started here.
+# Servers that are not a ResourceManager, or a faulty one: nmd reports the problem, limits its requests, and continues.
+# The cluster is the one of lib.sh, with Hadoop's default directories, because no container of a cluster is started here.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -43,7 +43,7 @@ truncated unreachable reset
 nonsense unreachable makes.no.sense
 END
 
-# It would be registered with a healthy one twice a second; this one it asks ever less often.
+# A working ResourceManager would get two requests per second. nmd sends fewer and fewer requests to this one.
 for manner in wrong-number resync; do
     strange "$manner"
     check "one that always says $manner" wait_until 20 in_trouble 'wants the node to register again'

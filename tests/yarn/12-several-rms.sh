@@ -3,8 +3,8 @@
 # deadline: 120
 # beside: others
 #
-# A cluster with two ResourceManagers: nmd finds the one that answers, and goes over to the other when it ends.
-# It is the cluster of lib.sh, with Hadoop's default directories: no container of a cluster is started here.
+# A cluster with two ResourceManagers: nmd finds the one that answers, and switches to the other one when the first one ends.
+# The cluster is the one of lib.sh, with Hadoop's default directories, because no container of a cluster is started here.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

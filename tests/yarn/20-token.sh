@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# Hadoop's own client of nodes and rpc/hadoop/'s server: SASL with an NMToken, calls, exceptions, refusals.
+# Hadoop's own client for nodes with the server of rpc/hadoop/: SASL with an NMToken, calls, exceptions, refusals.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# nm-shuffle beside Hadoop's own ShuffleHandler: both serve the same outputs, which Hadoop wrote, to Hadoop's own way of
-# fetching, and what they say must be the same. A map's two files lie in directories of their own, but for the first one's.
+# nm-shuffle compared with Hadoop's own ShuffleHandler: both serve the same outputs, which Hadoop wrote, to Hadoop's own fetcher, and their
+# answers must be the same. The two files of a map are in different directories, except for the first map.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 stock_build || { not_ok 'the class path of MapReduce is there'; done_testing; }
@@ -31,7 +31,7 @@ need 'both listen' wait_until 60 both_listen
 java_port=$(head -n 1 "$dir/java.out")
 nm_port=$(jq -r .listening <"$dir/nm.out")
 
-# The last of what nm-shuffle answered.
+# Sends a line to nm-shuffle, and waits for its answer.
 tell() { # LINE
     local lines
     lines=$(wc -l <"$dir/nm.out")
@@ -43,7 +43,7 @@ secret=$(printf 8letters | od -An -tx1 | tr -d ' ')
 is 'a job is made known' "$(tell "$(jq -cn --arg key "$secret" \
     '{add: {job: "job_1410901177871_0001", user: "root", uid: 0, key: $key}}')")" '{"ok": {}}'
 
-# What came of a request: what follows the answers that are there already. Each ends with a dot.
+# Prints the result of a request: the text after the earlier answers. Each answer ends with a dot.
 fetch() { # PORT KEY TARGET
     local before
     before=$(wc -l <"$dir/java.out")
@@ -70,7 +70,7 @@ for target in "/mapOutput?job=$job&dag=1&reduce=0&map=$tez" "/any/path?job=$job&
     like "Hadoop serves $target" "$theirs" '^200 name mapreduce version 1.0.0'
     is 'and so does nm-shuffle' "$(fetch "$nm_port" 8letters "$target")" "$theirs"
 done
-# Only Tez' own handler takes a range of reducers: the parts are the same as when they are fetched one by one.
+# Hadoop's handler does not support a range of reducers, only Tez' handler does. The parts must be the same as in single requests.
 range="/mapOutput?job=$job&dag=1&reduce=0-2&map=$(map 0),$(map 1),$(map 2)"
 one_by_one=$(for reduce in 0 1 2; do fetch "$java_port" 8letters "${range/0-2/$reduce}"; done | grep '^attempt_' | sort)
 like 'Hadoop refuses a range of reducers' "$(fetch "$java_port" 8letters "$range")" '^[45][0-9][0-9] '
@@ -91,7 +91,7 @@ for what in "an unknown job|8letters|/mapOutput?job=job_1410901177871_0002&reduc
     is "nm-shuffle refuses it with the same status" "$(fetch "$nm_port" "$key" "$target" | cut -d' ' -f1)" "${theirs%% *}"
 done
 
-# The first line of what each says.
+# Prints the first line of an answer.
 status_of() { # PORT METHOD HEADER...
     local port=$1 method=$2
     shift 2

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# The launch script beside the one that Hadoop's own NodeManager writes for the same container: both run here, and the commands must
-# find the same environment, files and streams, and end alike.
+# nmd's launch script compared with the one that Hadoop's own NodeManager writes for the same container. Both run here, and their commands
+# must have the same environment, files and streams, and end in the same way.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 stock_build || { not_ok "the class path of Hadoop's NodeManager is there"; done_testing; }
@@ -12,19 +12,19 @@ mkdir -p "$conf"
 need 'it compiles' javac -cp "$stock_classpath" -d "$dir/classes" "$(dirname "$0")/Launch.java"
 printf 'log4j.rootLogger=OFF\n' >"$conf/log4j.properties"
 NMD_TEST_CLASSPATH=$dir/classes:$stock_classpath
-# What the node has in its environment, for both.
+# The node's environment, for both scripts.
 export NODE_A='of the node' NODE_B="the node's $HOME" NODE_C=unused
-# Hadoop's own is for the Java that runs it; what that needs is the node's to say.
+# Hadoop's NodeManager adds options for the Java version that runs it. nmd's script gets the same options as an argument.
 opens=$(hadoop_java --version | grep -qE '^openjdk (1[7-9]|[2-9])' && printf -- \
     '--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED %s' \
     '--add-exports=java.base/sun.net.util=ALL-UNNAMED')
 
-# Writes both scripts for what is on standard input, and runs them, each in a directory of its own, with logs in logs/.
+# Writes both scripts for the container on standard input, and runs each of them in its own directory, with logs in logs/.
 both() { # NAME
     local way
     mkdir -p "$dir/$1/hadoop/work/logs" "$dir/$1/nmd/work/logs"
     cat >"$dir/$1/asked"
-    # the same paths for both, as long as each runs
+    # both scripts run with the same paths, one after the other
     for way in hadoop nmd; do
         rm -f "$dir/now"
         ln -s "$dir/$1/$way/work" "$dir/now"
@@ -38,14 +38,14 @@ both() { # NAME
         [ -e "$dir/now/logs/prelaunch.err" ] || return
     done
 }
-# What a command prints where each has run; directories have the way's name in them.
+# Compares the output of a command in the two work directories, whose names differ in hadoop and nmd.
 same() { # NAME WHAT COMMAND
     is "$1: $2" "$(cd "$dir/$1/nmd/work" && eval "$3" | sed s,/nmd/work,/WORK,g)" \
         "$(cd "$dir/$1/hadoop/work" && eval "$3" | sed s,/hadoop/work,/WORK,g)"
 }
 not_hadoops='grep -v -E "^(Setting up|Copying|Launching)"' # it says how far it is
 
-# As MapReduce asks, and a little worse.
+# A container like those of MapReduce, with some more difficult values.
 check 'a container like a map of MapReduce' both map <<'END'
 inherit NODE_A
 inherit NODE_B

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # beside: others
 #
-# nm-localizer and a stock HDFS of two name nodes: what is staged there arrives, whichever of them is active. And archives
-# are unpacked as stock Hadoop unpacks them.
+# nm-localizer with a stock HDFS of two name nodes: it fetches staged files, independent of which name node is active. Archives are
+# unpacked in the same way as by stock Hadoop.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 # shellcheck source=tests/yarn/hdfs/lib.sh
@@ -89,7 +89,7 @@ resource() { # N URI-PATH TYPE [JSON]: on the name service
     jq -n --arg uri "hdfs://cluster1$2" --arg type "$3" --argjson timestamp "$(modified "$2")" \
         --arg target "$dir/local/$1" --argjson more "${4:-"{}"}" '$ARGS.named | del(.more) + $more'
 }
-# RESOURCE...: the name nodes' addresses are what an hdfs-site.xml would say
+# RESOURCE...: fetches the resources. The name nodes have the addresses that an hdfs-site.xml would contain.
 localize() {
     jq -s --arg user "$(id -un)" --arg nn1 "$nn1_web" --arg nn2 "$nn2_web" --argjson more "${work:-"{}"}" \
         '{user: $user, limits: {attempts: 2}, name_nodes: {cluster1: [$nn1, $nn2], "hdfs:": [$nn1, $nn2]}, resources: .}
@@ -115,7 +115,7 @@ check 'whole' cmp "$dir/lib.tar.gz" "$dir/local/18/lib.tar.gz"
 localize "$(resource 13 /stage/lib.tar.gz FILE '{"uri": "webhdfs:///stage/lib.tar.gz"}')"
 like 'but not by a scheme that it does not have' "$(complaint)" 'fs.defaultFS\) has none for webhdfs:'
 
-# The name node itself listens on IPv4 alone.
+# A relay for IPv6, because the name node itself listens only on IPv4.
 cat >"$dir/relay.py" <<'EOF'
 import socket, sys, threading
 s = socket.create_server(("::1", 0), family=socket.AF_INET6)
@@ -135,7 +135,7 @@ check 'whose address may be IPv6' localize \
     "$(resource 19 /stage/lib.tar.gz FILE "{\"uri\": \"webhdfs://[::1]:$(cat "$dir/ipv6")/stage/lib.tar.gz\"}")"
 check 'too' cmp "$dir/lib.tar.gz" "$dir/local/19/lib.tar.gz"
 
-# By TLS, with a certificate that no CA of the system has signed.
+# Uses TLS, with a certificate that is not signed by a CA of the system.
 by_tls() { # TARGET [JSON]: name nodes are asked so, and send to a data node's TLS
     work=$(jq -n --arg nn "$nn2_tls" --argjson more "${2:-"{}"}" '{name_nodes: {cluster1: [$nn]}, webhdfs: ({https: true} + $more)}') \
         localize "$(resource "$1" /stage/lib.tar.gz FILE)"
@@ -154,7 +154,7 @@ for user in 'x$' 1234 alice@corp; do
     n=$((n + 1))
 done
 
-# Hadoop's own client fetches what we don't, under the limit that nmd gives its worker.
+# Hadoop's own client fetches resources of other schemes, with the limits that nmd sets for its worker.
 write_conf "$conf/core-site.xml" fs.defaultFS=hdfs://cluster1 "hadoop.tmp.dir=$dir/tmp" \
     fs.viewfs.mounttable.all.link./stage=hdfs://cluster1/stage
 printf '#!/bin/sh\nshift\nexec java %s -cp "$CLASSPATH_OF_TEST" org.apache.hadoop.fs.FsShell "$@"\n' "${java_options[*]}" \

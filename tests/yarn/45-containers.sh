@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Containers by a stock ResourceManager's word and a master that uses Hadoop's own client of nodes: started, told of,
-# changed and ended, with what each side says of them.
-# It is the cluster of lib.sh, with two local directories, so that it is known where all goes when one of them fails, and one
-# log directory, whose contents are read.
+# Containers of a stock ResourceManager and of a master that uses Hadoop's own client for nodes: they are started, reported, changed and
+# ended, and the reports of both sides are compared.
+# The cluster is the one of lib.sh, with two local directories, so that it is known which one is used after the other one has failed, and
+# with one log directory, whose contents are read.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 heartbeat_ms=200
 web=$(free_port)
 open_place # where the containers' user may go
-# Of two local directories the first is on a disk that will fail.
+# The first of the two local directories is on a disk that will fail.
 mkdir "$place/disk"
 need 'a small disk is there' mount -t tmpfs -o size=64m,mode=0755 small "$place/disk"
 at_exit 'umount -l "$place/disk"'
@@ -32,7 +32,7 @@ need 'it is in the cluster' wait_until 30 upstream_is running
 held() { light containers | jq -r '.[] | select(.node) | .id' | sort; }
 ended() { [ -n "$(end_of "$1")" ]; }
 end_of() { light containers | jq -r --arg id "$1" '.[] | select(.id == $id) | .end // ""'; } # ID
-# Also those that have ended: one that ends at once may never be seen to be there.
+# Includes ended containers, because a container that ends at once may never be listed as running.
 given() { light containers | jq -r '.[] | select(.node or .end) | .id' | sort; }
 one_more() { # QUERY: asks for one, and says which it is
     local before
@@ -45,7 +45,7 @@ told() { light "state?container=$1" | jq -r '"\(.state) \(.sub_state) \(.type) \
 told_so() { [ "$(told "$1")" = "$2" ]; }
 rm_counts() { [ "$(of_node '"\(.numContainers) \(.numRunningOpportContainers) \(.numQueuedContainers)"')" = "$1" ]; }
 
-# ---- a guaranteed one -----------------------------------------------------------------------------
+# ---- a guaranteed container -----------------------------------------------------------------------
 
 g=$(one_more 'mb=64&cmd=echo+hello%3b+exec+sleep+1001')
 like 'YARN gives it its id' "$g" '^container_[0-9]+_0001_01_000001$'
@@ -58,9 +58,9 @@ is 'it runs as the user that the configuration names' "$(ps -o user= -p "$(field
 said_hello() { [ "$(nmctl logs "$g")" = hello ]; }
 check 'nmctl logs has what it says' wait_until 20 said_hello
 
-# ---- what a node's web services say of it ----------------------------------------------------------
+# ---- the node's web services about the container ---------------------------------------------------
 
-# jq itself keeps the order of keys.
+# Uses jq instead of gojq, because jq keeps the order of keys.
 rest() { curl -sS "http://127.0.0.1:$web/ws/v1/node$1" | command jq -c "$2"; } # PATH JQ-EXPRESSION
 is 'they have the node' "$(rest '' '.nodeInfo | [.id, .nodeHealthy, .totalPmemAllocatedContainersMB, .totalVCoresAllocatedContainers]')" \
     "[\"node07:$node_port\",true,2400,8]"
@@ -75,7 +75,7 @@ like 'and which its logs are' "$(curl -sS --unix-socket "$NMD_SOCKET" "http://nm
 is 'what there is none of, and what is no id' "$(for id in "${g}1" x; do rest "/containers/$id" '.RemoteException | .exception'; done)" \
     $'"NotFoundException"\n"BadRequestException"'
 
-# ---- an opportunistic one -------------------------------------------------------------------------
+# ---- an opportunistic container -------------------------------------------------------------------
 
 o=$(one_more 'mb=64&type=OPPORTUNISTIC&cmd=exec+sleep+1002')
 check 'an opportunistic one runs' wait_until 30 in_state "$o" RUNNING
@@ -118,7 +118,7 @@ is 'and go on' "$(for c in $kept; do field_of "$c" .state; done | sort -u)" RUNN
 light 'finish?app=kept' >/dev/null
 check 'until their own ends' wait_until 30 rm_counts '2 0 0'
 
-# ---- what can't start here ------------------------------------------------------------------------
+# ---- containers that can't start here -------------------------------------------------------------
 
 printf '[queue]\ngive-back = 3s\n' >"$nmd_conf.d/50-wait.conf"
 kill -HUP "$nmd_pid"
@@ -152,7 +152,7 @@ counts_on() { [ "$(upstream_of '"\(.memory_bytes / 1048576) \(.vcores)"')" = "$1
 check 'the ResourceManager is told another one, and nmd by it' wait_until 20 counts_on '2300 6'
 is 'nmctl status has it beside what there is' "$(nmctl status | tr -s ' \n' ' ' | grep -o 'counts on .* CPUs')" \
     'counts on 2.2 GiB and 6 vcores here, by a size of its own; configured are 2.3 GiB and 8 vcores; the host has 3.9 GiB and 8 CPUs'
-# Smaller than what runs: 64 and 96 MiB.
+# The size becomes smaller than the running containers of 64 and 96 MiB.
 rm_admin -updateNodeResource "node07:$node_port" 100 1
 check 'one below what runs' wait_until 20 counts_on '100 1'
 is 'kills nothing, and ends nothing' "$(told "$g"), $(told "$o")" \
@@ -214,10 +214,10 @@ check 'what was asked for meanwhile runs now' wait_until 30 later
 like 'and never failed' "$(light 'containers?app=later' | jq -r '[.[].end // empty] | join("; ")')" '^0 [^;]*$'
 light 'finish?app=later' >/dev/null
 
-# ---- nmd dies, in the middle of it ------------------------------------------------------------------
+# ---- nmd dies during this ---------------------------------------------------------------------------
 
 once() { echo "mb=16&cmd=until+%5b+-e+$place/$1+%5d%3b+do+sleep+.05%3b+done%3b+exit+$2"; } # FILE CODE: ends when it is there
-# It has a file for whoever asks, once the late one is to end.
+# A server that sends a file to its clients only when the late container is to end.
 slow_port=$(free_port)
 python3 - "$slow_port" "$place/late" <<'END' &
 import http.server, os, sys, time
@@ -265,7 +265,7 @@ has_it() { [ "$(nmctl logs "$slow")" = fetched ]; }
 check 'and runs with what it has fetched' wait_until 30 has_it
 is 'nobody was taken for lost' "$(light containers | jq -r '[.[] | select(.end // "" | startswith("-100 "))] | length')" 0
 
-# ---- many -------------------------------------------------------------------------------------------
+# ---- many containers --------------------------------------------------------------------------------
 
 light 'ask?n=47&mb=16&cmd=exec+sleep+1003' >/dev/null
 run_now() { [ "$(nmctl list --json | jq '[.[] | select(.state == "RUNNING")] | length')" = "$1" ]; } # N
@@ -274,7 +274,7 @@ is 'which have more vcores than the node, for the ResourceManager goes by memory
     "$(nmctl status --json | jq -r '.node | "\(.allocated.guaranteed.vcores) of \(.capacity.vcores)"')" '50 of 8'
 at_least 'nmd is smaller than 12 MiB then' "$((12 << 20))" "$(status_of .node.own.rss_bytes)"
 
-# ---- what services ask for -------------------------------------------------------------------------
+# ---- requests of services --------------------------------------------------------------------------
 
 work_of() { dirname "$(ls "$place"/{disk,local}/usercache/*/appcache/"$app/$1/launch_container.sh" 2>/dev/null)"; } # ID
 runs() { { tr '\n' ' ' <"$(work_of "$r")/runs"; } 2>/dev/null; }
@@ -345,7 +345,7 @@ check 'and is used again' wait_until 30 in_first
 like 'which is an event, too' "$(nmctl events --json)" "local directory $place/disk is good again"
 is 'both were told once' "$(bad_told)" 1
 
-# Four that fail at once, each with ten thousand files that look like what they have said.
+# Four containers that fail at the same time, each with ten thousand files that look like its output.
 crowded="cd $place/logs/*/\$CONTAINER_ID && seq -f stderr%g 10000 | xargs touch; echo crowded >&2
     until [ -e $place/crowd ]; do sleep .05; done; exit 5"
 light "ask?app=crowd&n=4&mb=16&cmd=$(jq -rn --arg command "$crowded" '$command | @uri')" >/dev/null
@@ -407,7 +407,7 @@ like 'with the reason' "$(of_node .healthReport)" '^draining: '
 nmctl undrain >/dev/null
 check 'and healthy again when that is over' wait_until 20 rm_says RUNNING
 mv "$place/logs" "$place/away-logs"
-# Within the half minute that other bad health has to last before it is told.
+# This is reported sooner than other problems of health, which must last half a minute before they are reported.
 check 'one without a directory for logs is unhealthy soon' wait_until 20 rm_says UNHEALTHY
 like 'with that reason' "$(of_node .healthReport)" '^0 of 1 yarn.nodemanager.log-dirs are good'
 mv "$place/away-logs" "$place/logs"

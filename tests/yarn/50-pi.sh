@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 330
 #
-# pi on a node of ours: whatever part of its maps is opportunistic, it succeeds and counts what it counts on Hadoop's own
-# node; and what the ResourceManager shows of the opportunistic ones is what nmctl status says at the same moment.
+# pi on a node of nmd: independent of the share of opportunistic maps, the job succeeds with the same counters as on Hadoop's own node.
+# The ResourceManager shows the same figures about opportunistic containers as nmctl status at the same time.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
-# How many containers of a job were of which type, and in which state they are: "guaranteed 4".
+# Prints the number of a job's containers of each execution type: "guaranteed 4".
 types() { nmctl list --all --json | jq -r --arg job "$(job_id "$1")" '[.[] | select(.id | contains($job)) | select(.name != "master")
     | .execution_type | ascii_downcase] | group_by(.) | map("\(.[0]) \(length)") | join(" ")'; } # NAME
 
@@ -24,9 +24,9 @@ need 'a machine to measure' node_proc_start 3000 2
 need 'nmd starts' nmd_node_start 1
 need 'it registers' wait_until 30 node_is 1 RUNNING
 
-# ---- a part of it, one of which is paused ----
+# ---- a part of the maps is opportunistic, and one of them is paused ----
 
-# MapReduce makes the first so many of each hundred maps opportunistic: 3 % are three of six, and 40 % were all of them.
+# MapReduce makes the first N of each hundred maps opportunistic for a share of N %. Of six maps, 3 % are three and 40 % would be all.
 pi_begin mixed 3 6
 running_map() { nmctl list --json | jq -r '[.[] | select(.execution_type == "OPPORTUNISTIC" and .state == "RUNNING")][0].id // empty'; }
 a_map_runs() { [ -n "$(running_map)" ]; }
@@ -51,14 +51,14 @@ is 'and the job succeeds' "$?" 0 || job_trouble mixed
 is 'with what it counts elsewhere' "$(counters mixed)" "$(counters java)"
 is 'three of the maps were opportunistic' "$(types mixed)" 'guaranteed 4 opportunistic 3'
 
-# ---- all of it; at first the machine has no memory to spare ----
+# ---- all maps are opportunistic, and at first the machine has no unused memory ----
 
-# What the ResourceManager shows: Running, Mem in GB, VCores (O), Queued; and the same of nmctl status.
+# Prints the columns of the ResourceManager: Running, Mem in GB, VCores (O), Queued. ours prints the same from nmctl status.
 theirs() { rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "node01") |
     "\(.numRunningOpportContainers) \(.usedMemoryOpportGB) \(.usedVirtualCoresOpport) \(.numQueuedContainers)"'; }
 ours() { nmctl status --json | jq -r '"\(.containers.opportunistic_running) \(.node.allocated.opportunistic |
     "\(.memory_bytes / 1073741824 | ceil) \(.vcores | ceil)") \(.queue.length)"'; }
-# RUNNING QUEUED: nothing has changed between before and after, so that all were asked at the same moment.
+# RUNNING QUEUED: compares only if nmd's figures are the same before and after, so that all figures belong to the same time.
 agree() {
     local before shown
     before=$(ours)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 600
 #
-# Several nodes: pi on two of ours beside a Java NodeManager, with its files on HDFS, and on three of ours; reducers of either
-# kind fetch what maps of the other kind have left; a node that has queued more than others gives back its latest, and the
-# job goes on elsewhere; the ResourceManager's page shows of each node what nmctl status says at the same moment.
+# Several nodes: pi runs on two nodes of nmd and a Java NodeManager, with its files on HDFS, and on three nodes of nmd. Reducers on each
+# kind of node fetch output of maps on the other kind. A node with a longer queue than others gives back its latest containers, and the
+# job continues on other nodes. The ResourceManager's page shows the same figures of each node as nmctl status at the same time.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
@@ -15,7 +15,7 @@ nodes_of() { # NAME KIND: the nodes where maps (m) or reducers (r) of a job have
         ! grep -qs "attempt_${job}_$2_" "$place/node$n/logs"/*/"application_$job"/*/syslog || echo "node0$n"
     done | paste -sd ' '
 }
-# The counters of a job without those of attempts: a busy node gives opportunistic ones back, and they run again.
+# Prints a job's counters without those of attempts, because a busy node gives opportunistic containers back, and they run again.
 results() { counters "$1" | grep -Ev '^(Launched|Killed) map tasks='; } # NAME
 pi_succeeds() { # NAME PERCENT
     local status=0
@@ -44,7 +44,7 @@ need 'and another one' join 2
 pi_succeeds mixed 2 # two of four: MapReduce makes the first so many of each hundred maps opportunistic
 like 'their files were on HDFS' "$(hdfs_rest "/staging%20area%20100%25/$job_user/.staging?op=GETFILESTATUS")" '"type":"DIRECTORY"'
 
-# Eight maps and eight reducers of a size that fills the nodes, so that each has some of both.
+# Eight maps and eight reducers with a size that fills the nodes, so that each node has maps and reducers.
 mkdir "$place/work/words"
 seq 1 8000 | sed 's/.*/word & of many/' | split -l 1000 - "$place/work/words/part."
 job_begin words org.apache.hadoop.examples.ExampleDriver wordcount -Dmapreduce.job.reduces=8 \
@@ -54,7 +54,7 @@ is 'a job with a reducer on each node succeeds' "$?" 0 || job_trouble words
 is 'all nodes have had maps of it' "$(nodes_of words m)" 'node01 node02 node04'
 is 'and reducers' "$(nodes_of words r)" 'node01 node02 node04'
 is 'each word is counted' "$(grep -hE '^(of|many)' "$place"/work/counted/part-* | sort | tr '\t\n' '  ')" 'many 8000 of 8000 '
-# Maps say that they are done, reducers which maps' output they fetch.
+# The logs of maps have a line at their end, and the logs of reducers name the maps whose output they fetch.
 logs_on() { cat "$place/node$1/logs"/*/"application_$(job_id words)"/*/"$2"; } # N FILE
 maps_on() { logs_on "$1" syslog | sed -nE "s/.*Task '(attempt_[0-9_]+_m_[0-9_]+)' done.*/\\1/p"; } # N
 fetched_from() { # N: which nodes' maps the reducers there have
@@ -69,7 +69,7 @@ is 'reducers on the Java node have fetched from all' "$(fetched_from 4)" "$all"
 is 'so have those on ours' "$(fetched_from 1), $(fetched_from 2)" "$all, $all"
 like 'none in vain' "$(counters words)" 'Failed Shuffles=0'
 
-# ---- three of ours --------------------------------------------------------------------------------
+# ---- three nodes of nmd ---------------------------------------------------------------------------
 
 java_node_stop 4
 need 'a third one of ours joins' join 3
@@ -88,8 +88,8 @@ pi_begin shed 100 8
 queued_are() { use_node "$1"; [ "$(nmctl status --json | jq .queue.length)" = "$2" ]; } # N LENGTH
 check 'all of a job waits on one node' wait_until 90 queued_are 1 8
 
-# What the ResourceManager's page shows of a node; and the same of its nmctl status. Without a change from before to after
-# all were asked at the same moment.
+# Figures of a node on the ResourceManager's page, in its REST interface and in nmctl status. They are compared only if nmd's figures are
+# the same before and after, so that all figures belong to the same time.
 page() { curl -s "$rm_web/cluster/nodes" | python3 "$(dirname "$0")/nodes-page.py" "$1"; } # N
 rest() { rm_get nodes | jq -r --arg n "node0$1" '[.nodes.node[] | select(.nodeHostName == $n)] | last |
     "\(.numRunningOpportContainers) \(.usedMemoryOpportGB) \(.usedVirtualCoresOpport) \(.numQueuedContainers)"'; } # N
@@ -109,11 +109,11 @@ agrees() { # WHAT N PATTERN
     check "$1, for nmctl, the ResourceManager's page and its REST" wait_until 60 agree "$2" "$3" ||
         diag "ours: $(ours "$2"), page: $(page "$2"), REST: $(rest "$2")"
 }
-# Of all nodes.
+# N...: prints the number of shed containers on these nodes.
 shed_of() { local n; for n; do use_node "$n"; nmctl list --all --json | jq -r '.[] | select(.exit_reason == "shed") | .id'; done | wc -l; }
 agrees 'eight wait and none runs' 1 '0 [0-9]+ [0-9]+ 8'
 
-# It had to learn at first that one node may have them all.
+# Prints the containers that node 1 has given back.
 given_back() { use_node 1; nmctl list --all --json | jq -r --arg job "$(job_id shed)" \
     '.[] | select((.id | contains($job)) and .exit_reason == "shed") | .id' | sort; }
 before=$(given_back)

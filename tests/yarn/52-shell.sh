@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 240
 #
-# Hadoop's distributed shell on a node of ours, unmodified: what it starts and where that writes, promotion, retries, signals,
-# containers that outlive their master, and applications that are killed or ask for what the node doesn't have. The way of
-# promotion here is the ResourceManager's own (containers_to_update); 45-containers has the master's, and other sizes.
+# Hadoop's unmodified distributed shell on a node of nmd: its containers and their output, promotion, retries, signals, containers that
+# outlive their master, killed applications, and requests for resources that the node doesn't have. Here the ResourceManager promotes
+# containers (containers_to_update). 45-containers tests promotion by the master, and other sizes.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 
-# As an operator: `yarn COMMAND...`
+# Runs `yarn COMMAND...` as an operator does.
 yarn_cli() { hadoop_java org.apache.hadoop.yarn.client.cli.ApplicationCLI "$@"; }
 signal() { yarn_cli container -signal "$1" "$2"; } # ID COMMAND
 
@@ -24,7 +24,7 @@ unset JAVA_TOOL_OPTIONS
 need 'it registers' wait_until 30 node_is 1 RUNNING
 cd "$place/work" || exit
 
-# ---- four at once: a plain one, one to be promoted, one that fails at first, one that wants Docker ----
+# ---- four at once: a plain one, one to be promoted, one that fails at first, one that requests Docker ----
 
 echo 'words from elsewhere' >words
 cat >try.sh <<'END'
@@ -123,7 +123,7 @@ check 'nothing of it is left, directory or cgroup' wait_until 20 nothing_of "$(a
 
 ends_well signals
 
-# Its master can't hear that one of the two has ended, and dies: the next one knows of the other, and asks for one more.
+# The master dies before it learns that one of the two containers has ended. The next master gets the other one, and requests one more.
 check 'kept: its containers run' wait_until 60 run_now kept 2
 mapfile -t kept < <(ids_of kept)
 master=$(masters_of kept)
@@ -145,7 +145,7 @@ is 'it had two attempts' "$(rm_get "apps/$(app_of kept)/appattempts" | jq -r '.a
 codes=$(for id in $(ids_of kept); do field_of "$id" .exit_code; done)
 is 'all of its containers ended well, for the node too' "${codes//$'\n'/ }" '0 0 0'
 
-# ---- a master that the host has no room for, on a node whose size an administrator has raised ----
+# ---- a master that is too large for the host, on a node whose size an administrator has raised ----
 
 rm_admin -updateNodeResource "$(rm_get nodes | jq -r '.nodes.node[] | select(.nodeHostName == "node01") | .id')" 9000 32
 counts_on() { [ "$(status_of .upstream.memory_bytes)" = "$(($1 << 20))" ]; } # MIB

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 900
 #
-# Unmodified jobs on two nodes of nmd, with the version of the ResourceManager that all other suites use: those of core.sh, then Tez
+# Unmodified jobs on two nodes of nmd, with the version of the ResourceManager that all other suites use: the jobs of core.sh, then Tez
 # and Spark, all on one cluster.
 jobs_of=(tez spark)
 # shellcheck source=tests/yarn/core.sh

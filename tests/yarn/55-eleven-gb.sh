@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# The 11 GB experiment, a tenth of the size: on a node of 12, application A is guaranteed 10 and uses 1. B wants 10. The stock
-# scheduler has nothing to guarantee B while A runs, here as there. Opportunistic, B waits on a Java NodeManager for as
-# long as A runs; on nmd it runs at once, and gives way when A uses its 10 after all. A is neither slowed nor ended.
-# Without HDFS: nothing is fetched, and A is measured.
+# The 11 GB experiment with a tenth of the size: on a node of 12 units, application A is guaranteed 10 units and uses 1. B requests 10.
+# The stock scheduler can't guarantee them while A runs, on either kind of node. As opportunistic, B waits on a Java NodeManager as long
+# as A runs. On nmd, B runs at once, and is preempted when A uses its 10 units. A is not slowed or ended.
+# The cluster has no HDFS, because the jobs fetch no files, and A's times are measured.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "$0")/jobs.sh"
 # shellcheck source=tests/vm/data/grower.sh
@@ -14,7 +14,7 @@
 unit=100 # MiB
 node_mb=$((12 * unit))
 full=$((10 * unit - 20)) # of the ten units; the interpreter needs some, too
-# Where A's growth meets nmd's threshold, by default 95 %: beside B, and with two interpreters of some 8 MiB.
+# The size at which A's growth reaches nmd's threshold of 95 %, with B's memory and two interpreters of some 8 MiB.
 over=$((node_mb * 95 / 100 - full - 16))
 
 ms() { date +%s%3N; }
@@ -23,7 +23,7 @@ app_id() { cat "$dir/app.$1"; }                                  # APP
 want() { echo "$2" >"$place/$1.part" && mv "$place/$1.part" "$place/$1"; } # APP MIB: it is to hold so much
 containers() { light "containers?app=$1" | jq -r ".[] | $2"; }   # APP JQ-EXPRESSION
 held() { containers "$1" 'select(.node) | .id' | sort; }         # APP
-# Ten units on one node, and on no other; what runs there is the application's grower.
+# Requests ten units on this node only. The container runs the application's grower.
 ask_for() { # APP NODE [KEY=VALUE]
     local cmd="exec python3 $place/grower.py $place/$1"
     light "ask?app=$1&n=1&mb=$((10 * unit))&host=node0$2&strict=1&cmd=$(jq -rn --arg c "$cmd" '$c | @uri')${3:+&$3}" |
@@ -34,13 +34,13 @@ told() { light "state?app=$1&container=$2" | jq -r '"\(.state) \(.sub_state)"'; 
 told_so() { [ "$(told "$1" "$2")" = "$3" ]; }
 ended() { [ -n "$(end_of "$1" "$2")" ]; }
 end_of() { containers "$1" "select(.id == \"$2\") | .end // \"\""; } # APP ID
-# MiB that the ResourceManager owes an application, and what it has given it of guaranteed ones.
+# owes prints the MiB that an application still waits for, and guaranteed prints its guaranteed containers.
 owes() { rm_get "apps/$(app_id "$1")" | jq '.app.resourceInfo.resourceUsagesByPartition[0].pending.memory'; } # APP
 guaranteed() { containers "$1" 'select(.type == "GUARANTEED") | .id'; } # APP
 refused() { [ "$(owes "$1")" = $((10 * unit)) ] && [ -z "$(guaranteed "$1")" ]; }
 
 jobs_fs=local # it is measured, and nothing is fetched
-# root submits the applications here, and may not run containers on a node of nmd.
+# root submits the applications here, but a node of nmd does not run containers as root.
 need 'a cluster can be made' jobs_configure yarn.scheduler.minimum-allocation-mb=4 \
     "$lce.nonsecure-mode.limit-users=true" "$lce.nonsecure-mode.local-user=$job_user"
 install -m 755 "$(dirname "$0")/../vm/data/grower.py" "$place/"
@@ -77,8 +77,8 @@ want b4 $full
 owes_it() { [ "$(owes b1)$(owes b4)" = "$((10 * unit))$((10 * unit))" ]; }
 check 'B asks for ten, guaranteed, of both' wait_until 20 owes_it
 
-# The same growth with nobody beside it, so as to have something to compare with: the second one, for a machine may be
-# slow to give out memory that nobody has used before.
+# Measures the same growth without another container, for comparison. The second growth counts, because a machine may be slow to provide
+# memory that was not used before.
 want a1 $full
 want a4 $full
 check 'A grows, alone' wait_until 30 holds "$log1" $full
@@ -95,7 +95,7 @@ line=$(lines_of "$log1")
 check 'it works with all of it' wait_until 30 worked_since "$log1" "$line" 5
 rate=$(rate_since "$log1" "$line")
 want a1 $unit
-# Its warm-up is over, and nmd goes by what it uses.
+# A's warm-up has ended, and nmd counts its measured use.
 at_rest() { nmctl status --json | jq -e --argjson most $((2 * unit << 20)) '.node.used_or_reserved.memory_bytes < $most'; }
 check 'nmd knows that nine of its ten are unused' wait_until 40 at_rest
 is 'B has still been given nothing' "$(guaranteed b1)$(guaranteed b4)" ''
@@ -121,7 +121,7 @@ is 'its master is told that it runs' "$(told b1 "$b1")" 'RUNNING RUNNING'
 check 'which the scheduler can still not guarantee' refused b1
 check 'nmd sees eleven units used of twelve' wait_until 20 uses "$b1" $((full - 20))
 
-# ---- A uses what it was promised ------------------------------------------------------------------------
+# ---- A uses its promised memory -------------------------------------------------------------------------
 
 line=$(lines_of "$log1")
 want a1 $full

@@ -3,8 +3,8 @@
 # deadline: 150
 # beside: others
 #
-# A ResourceManager and a master that forge, repeat and garble: nmd does what is right, and nothing else.
-# It is the cluster of lib.sh: its ResourceManager is the test's own, and there is no other file system than the local one.
+# A ResourceManager and a master that send forged, repeated and damaged messages: nmd accepts only valid ones.
+# The cluster is the one of lib.sh, with a ResourceManager that is a part of the test, and only with the local file system.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +19,7 @@ rm_configure --stock "${node_site[@]}" "${node_dirs[@]}" \
 need 'a machine to measure' node_proc_start 4000 2
 node_configure
 need 'nmd starts' node_start
-# No ResourceManager has answered yet.
+# At this time no ResourceManager has answered yet.
 for port in "$node_port" "$proxy_port"; do
     listens() { (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
     check 'a port is open before there is a cluster' wait_until 10 listens

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 150
 #
-# One user tries to keep nmd from fetching for others. The containers of another user start as fast as without that.
-# The cluster is that of lib.sh with one local directory, where the master finds what it has had fetched.
+# One user tries to prevent nmd from fetching files for other users. Containers of another user must start as fast as without this.
+# The cluster is the one of lib.sh with one local directory, in which the master finds the fetched files.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -31,7 +31,7 @@ install -d -m 1777 "$place/seen"
 chmod 755 "$place/bin/hadoop"
 chmod -R a+rX "$place"
 echo 'what is behind the mount table' >"$place/stage/text"
-# what a URI encodes, what is a pattern for Hadoop's shell, and what would be an option or a command elsewhere
+# names that a URI encodes, patterns of Hadoop's shell, and names that other programs would take for options or commands
 names=('a=b+c' 'a b' 'ü' 'a%20b' 'x[1]' '{a,b}' 'a\b' 'a?*' 'a^]' 'a#b' '-rf' "\$(id)';")
 for name in "${names[@]}"; do
     echo "this is $name" >"$place/stage/$name"

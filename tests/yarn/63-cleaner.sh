@@ -4,7 +4,7 @@
 # beside: others
 #
 # A cleaner of temporary files removes a part of an unpacked archive. Containers that ask for the archive afterwards get it whole. The
-# cluster is that of lib.sh with one local directory, where the master finds what it has had fetched.
+# cluster is that of lib.sh with one local directory, in which the master finds the fetched files.
 # shellcheck source=tests/yarn/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# The proxy of application masters, with a stock ResourceManager and real jobs on one node: calls go through it, and with
-# distributed scheduling the node places opportunistic maps itself, one in each heartbeat or, where it may, all in one.
+# The proxy of application masters, with a stock ResourceManager and real jobs on one node: calls go through the proxy. With distributed
+# scheduling the node places opportunistic maps itself, one per heartbeat, or all in one heartbeat if this is configured.
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
@@ -19,11 +19,11 @@ jobs_succeed '1 forwarded 40 6'
 is 'the ResourceManager numbers all of its containers' "$(placed_by_rm numbers forwarded), $(placed_by_node numbers forwarded)" '8, '
 nmd_node_stop 1
 
-# ---- the node places --------------------------------------------------------------------------------
+# ---- the node places containers ---------------------------------------------------------------------
 
 need 'nmd starts with distributed scheduling' nmd_node_start 1 "$proxy.address=node01:8049"
 need 'it registers' wait_until 60 node_is 1 RUNNING
-# MapReduce makes the first so many of each hundred maps opportunistic.
+# MapReduce makes the first N of each hundred maps opportunistic for a share of N %.
 jobs_succeed '1 few 4 6' '1 all 100 6'
 for pair in few:4 all:6; do
     job=${pair%:*} n=${pair#*:}
@@ -35,7 +35,7 @@ is 'of one job each heartbeat placed one' "$(heartbeats all)" 6
 first=$(nmctl list --all --json | jq -r '[.[].id | select(endswith("_1099511627775"))][0]')
 like 'explain tells why the first is where it is' "$(nmctl explain "$first")" 'It went to node01 because'
 
-# What else there is to see of it, since this nmd's start.
+# Other figures of the proxy, since the start of this nmd.
 is 'it counts all maps as placed' "$(masters '.placed | add')" 10
 is 'and two masters as started and registered by way of it' \
     "$(masters '.calls | [.start.answered, .register.answered, .finish.answered >= 2, .allocate.answered > 0]')" '[2,2,true,true]'
@@ -43,14 +43,14 @@ like 'status tells of masters' "$(nmctl status)" '^masters .* by way of node01:8
 like 'metrics count the registrations' "$(curl -sS --unix-socket "$NMD_SOCKET" http://nmd/metrics)" \
     '^nm_amrmproxy_call_seconds_count\{call="register"\} 2$'
 
-# ---- as many as there is room for -------------------------------------------------------------------
+# ---- as many as the node has room for ---------------------------------------------------------------
 
 nmd_node_stop 1
 need 'nmd starts, and may fill nodes' nmd_node_start 1 "$proxy.address=node01:8049" nmd.distributed-scheduling.fill-nodes=true
 need 'it registers' wait_until 60 node_is 1 RUNNING
 jobs_succeed '1 filled 100 8'
 is 'all eight maps are placed by the node' "$(placed_by_node numbers filled)" "$(first_numbers 8)"
-# A heartbeat may come while the master still makes its list.
+# A heartbeat may happen while the master still adds requests to its list.
 check 'in one heartbeat, or two' test "$(heartbeats filled)" -le 2
 diag "longest wait for a place: $(placements filled | jq 'map(.waited_usec) | max / 1000 | round') ms"
 done_testing

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 400
 #
-# Real jobs whose maps the node places itself, when those die that stand between them: nmd and the ResourceManager, each in
-# the middle of one job, and the master of another. Each time it is the same job that succeeds, with no ask lost, none met
-# twice, and no number given twice.
+# Real jobs whose maps are placed by the node, with deaths during the jobs: nmd and the ResourceManager die during one job each, and the
+# master of another job dies. Each time the same job succeeds, no request is lost or satisfied twice, and no number is used twice.
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
 own=$place/node1 job_deadline=200 # opportunistic maps have what CPU others leave
-# Its keys roll each second, so that all of this also happens across some rolls.
+# The proxy's keys roll every second, so that all of this also happens across some rolls.
 node() {
     nmd_node_start 1 yarn.nodemanager.amrmproxy.address=node01:8049 \
         yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs=1 yarn.am.liveness-monitor.expiry-interval-ms=300
@@ -41,7 +40,7 @@ need 'it registers' wait_until 30 node_is 1 RUNNING
 
 # ---- nmd ----
 
-# A container each two seconds, so that there is a middle.
+# The job gets a container every two seconds, so that nmd can die during the job.
 through+=(-Dyarn.app.mapreduce.am.scheduler.heartbeat.interval-ms=2000)
 pi_begin_on 1 faults 100 6
 need 'the job is there' wait_until 60 begun faults
@@ -73,8 +72,8 @@ registered() { [ "$(masters .calls.register.answered)" = 1 ]; }
 check 'it knows no master, which registers again' wait_until 30 registered
 job_is_whole faults 6
 noticed=$(grep -hE ' (WARN|ERROR) .*(RMContainerAllocator|RMCommunicator)| out of sync ' "$(log_of_master 01)")
-# An end is told until it is acknowledged, and a ResourceManager that starts anew remembers no acknowledgement: of one that the
-# master has heard already it may hear once more, from a Java NodeManager, too.
+# A node reports an end until the ResourceManager acknowledges it, and a restarted ResourceManager has no acknowledgements. Therefore the
+# master may get the report of an end a second time, also from a Java NodeManager.
 heard_twice() {
     local end
     sed -n 's/.*Container complete event for unknown container //p' <<<"$noticed" | while read -r end; do

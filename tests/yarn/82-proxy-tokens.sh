@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# One application, Hadoop's distributed shell with opportunistic containers that the node places, lives through rolls of
-# the proxy's keys each second and one of the ResourceManager's, and through nmd's deaths meanwhile. Beside it all is tried
-# that a master's token can be wrong in, and a master that goes past the proxy.
+# One application, Hadoop's distributed shell with opportunistic containers that the node places, continues across rolls of the proxy's
+# keys every second, a roll of the ResourceManager's keys, and deaths of nmd. In addition the suite tests all kinds of wrong tokens of
+# masters, and a master that bypasses the proxy.
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
 roll=yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
 expiry=yarn.am.liveness-monitor.expiry-interval-ms
 own=$place/node1
-# The proxy's keys by the node's own configuration, as often as can be; the ResourceManager's as often as a master can bear
-# that has to start within its own expiry. With its recovery nothing is different but that keys are kept.
+# The proxy's keys roll as often as the node's configuration allows. The ResourceManager's keys roll as often as possible for a master
+# that must start before its token expires. With the ResourceManager's recovery the only difference is that keys are kept.
 node() {
     export JAVA_TOOL_OPTIONS=$small # for the masters: the node's own environment is what it may inherit
     local status=0
@@ -20,7 +20,7 @@ node() {
     unset JAVA_TOOL_OPTIONS
     return "$status"
 }
-# A configuration for the shell's master, whose ResourceManager is the proxy.
+# Creates a configuration for the shell's master, in which the address of the ResourceManager is the proxy's.
 master_conf() {
     cp -r "$conf" "$place/master-conf" || return
     sed -i '/<\/configuration>/d' "$place/master-conf/yarn-site.xml"
@@ -39,7 +39,7 @@ need 'nmd starts' node
 need 'it registers' wait_until 30 node_is 1 RUNNING
 cd "$place/work" || exit
 
-# ---- opportunistic containers of the node's own ----
+# ---- opportunistic containers that the node places ----
 
 python3 "$(dirname "$0")/proxy-tokens.py" watch 8049 "$dir/told" &
 at_exit "end_process $!"
@@ -64,7 +64,7 @@ tokens=$(find "$own/local" -path "*/$master/container_tokens")
 kept=$(find "$dir/nmd1/run/masters" -type f)
 theirs=$(proxy_tokens bearer "$kept")
 
-# ---- tokens that are none ----
+# ---- invalid tokens ----------
 
 check "the proxy's key has been rolled four times since the master's start" wait_until 20 rolled $((first_key + 4))
 proxy_tokens forged node01:8049 "127.0.0.1:${rm_ports[1]}" "$tokens" "$kept" >"$dir/forged" 2>"$dir/forged.err"
@@ -88,7 +88,7 @@ check 'the master wakes, and is known by the token that it was given last' wait_
 proxy_tokens stale node01:8049 "$tokens" >"$dir/stale" # after it has come with a newer one
 facts "$dir/stale"
 
-# ---- past the proxy: a job that doesn't know of it ----
+# ---- bypassing the proxy: a job that is not configured for it ----
 
 job_begin past org.apache.hadoop.examples.ExampleDriver pi -Dmapreduce.am.max-attempts=1 2 10
 
@@ -109,7 +109,7 @@ again=$(now_usec)
 need 'nmd starts again' node
 check 'and goes on, with the new token, and the master with one of the proxy' wait_until 20 asked_after "$again"
 
-# ---- its end ----
+# ---- the end of the application ----
 
 is 'its containers have felt nothing' "$(field_of "${containers[0]}" .pid) $(field_of "${containers[1]}" .pid)" "$processes"
 let_go go

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 420
 #
-# The proxy of application masters on several nodes. A mixed cluster, where one of ours and Hadoop's own NodeManager place
-# containers, on each other and on one of ours that has no proxy; and three of ours that all place on each other, one of
-# them as many in a heartbeat as there is room for.
+# The proxy of application masters on several nodes. In a mixed cluster, a node of nmd and Hadoop's own NodeManager place containers on
+# each other and on a node of nmd without a proxy. Then three nodes of nmd place containers on each other, and one of them places as many
+# per heartbeat as there is room for.
 # shellcheck source=tests/yarn/proxied.sh
 . "$(dirname "$0")/proxied.sh"
 
@@ -54,7 +54,7 @@ is 'and all of an application that were here' "$(nmctl list --all --quiet --app 
 far=$(placed_by_node numbers_on 4 ours | tail -n 1)
 like "explain tells of one on Hadoop's node" "$(nmctl explain "container_$(job_id ours)_01_$far")" 'It went to node04 because'
 
-# ---- three of ours --------------------------------------------------------------------------------
+# ---- three nodes of nmd ---------------------------------------------------------------------------
 
 java_node_stop 4
 nmd_node_stop 2

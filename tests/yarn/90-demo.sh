@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# What ./demo yarn shows is what it says, with a smaller pi, also with --distributed, and Ctrl-C leaves nothing of it behind.
+# ./demo yarn shows correct figures, with a smaller pi and also with --distributed, and Ctrl-C removes everything.
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh"
 # shellcheck source=tests/docs/tree.sh
@@ -19,7 +19,7 @@ demo() { # what ./demo yarn ends as
 built_tree "$dir/tree"
 export NMD_DEMO_MAPS=4 # as the documents have it, but for that
 left_behind() { find "$dir/tmp" -mindepth 1 -maxdepth 1; pgrep -f "$dir/tmp/nmd-demo-yarn"; }
-# Where the jobs' user writes, which the job's own command line names.
+# Finds the directory of the jobs' user, which is in the command line of the job.
 place=''
 find_place() {
     place=$(pgrep -af "nmd-place.*$dir/tmp/nmd-demo-yarn" | grep -oE -m 1 '/tmp/nmd-place\.[A-Za-z0-9]+' | head -n 1)
@@ -48,7 +48,7 @@ like 'it says which, and why' "$(tr '\n' ' ' <"$dir/out4")" \
     'demo: HDFS did not come up; .* gave up after [0-9]+ s: HDFS is not formatted: .* nn\.log: .*Could not find or load main class'
 check 'and leaves nothing behind' nothing_left
 
-# That of distributed scheduling goes on while another one is ended.
+# The demo of distributed scheduling continues while another demo is ended.
 (cd "$dir/tree" && TMPDIR=$dir/apart ./demo yarn --distributed) >"$dir/out3" 2>"$dir/err3" </dev/null &
 apart=$!
 (demo) >"$dir/out2" 2>"$dir/err2" </dev/null &

@@ -43,7 +43,7 @@ core_cluster() {
 
 # ---- configuration -------------------------------------------------------------------------------------
 
-# The names of a node's properties in this version of YarnConfiguration, without what are only beginnings of others.
+# Prints the names of a node's properties in this version of YarnConfiguration, without names that are only prefixes of others.
 names_of_node() {
     javap -constants -cp "$NMD_TEST_CLASSPATH" org.apache.hadoop.yarn.conf.YarnConfiguration |
         sed -nE 's/.*String [A-Z0-9_]+ = "(yarn\.nodemanager\.[^"]*[^".])";.*/\1/p' | sed 's/%s/x/g' | sort -u | awk '

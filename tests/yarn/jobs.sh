@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
 #
-# For suites that run real jobs: . "$(dirname "$0")/jobs.sh". A stock ResourceManager and nodes of either kind, Hadoop's and ours, with
-# names of their own, in a network and mount namespace of the suite's: MapReduce listens on all addresses, and names must
-# be found by whatever asks.
+# Library for suites that run real jobs: . "$(dirname "$0")/jobs.sh". It provides a stock ResourceManager and nodes of both kinds, Hadoop's
+# and nmd's, which have their own names. The suite has its own network and mount namespaces, because MapReduce listens on all addresses,
+# and every program must be able to look up the names.
 #
-# The cluster is configured as real ones are; a suite that needs something else says so where it calls jobs_configure:
+# The cluster is configured like real ones. A suite that needs another configuration passes it to jobs_configure:
 #   - HDFS is the default file system (jobs_fs=local before jobs_configure: none, the local one).
 #   - Each node has three local directories and two log directories, each a small file system of its own. MapReduce and Spark
 #     place each file in any of them.
 #   - Two ordinary users exist: alice, and o.neil$, whose name needs quotes in a shell and escapes in a URL. Jobs are
-#     submitted, and run, by alice, or by whom job_user names.
+#     submitted and run by alice, or by the user in job_user.
 #   - Recovery and ACLs are on. LinuxContainerExecutor has its usual properties; a Java NodeManager, for which its setuid
 #     program would have to be built, has DefaultContainerExecutor instead.
 #   - The staging directory, a second queue and jobs have names that need escaping.
@@ -43,9 +43,9 @@ job_user=alice
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
 export JAVA_HOME=$java_home
 small='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto -XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
-# Hadoop 3.3 doesn't know of the strong encapsulation of newer Java, so its MapReduce master doesn't open packages itself.
+# Hadoop 3.3 does not support the strong encapsulation of newer Java, so its MapReduce master doesn't open packages itself.
 [[ ${NMD_TEST_HADOOP:-} != 3.3.* ]] || small+=' --add-opens=java.base/java.lang=ALL-UNNAMED'
-# In the background, so that $! is the command's own.
+# Uses exec, so that $! is the command's pid if the function runs in the background.
 as_user() {
     exec setpriv --reuid "$job_user" --regid "$(id -g "$job_user")" --clear-groups env -C "$(home_of "$job_user")" HOME="$place" "$@"
 }
@@ -96,7 +96,7 @@ unmount_all() { # DIRECTORY: what is mounted below it
         while read -r mounted; do umount -l "$mounted"; done
 }
 at_exit 'unmount_all "$place"'
-# Three local and two log directories of a node, as its configuration names them.
+# The three local directories and two log directories of a node, in the format of its configuration.
 disks=(1 2 3) log_disks=(1 2) disk_mib=256 log_disk_mib=64
 node_disks() { # N
     local own=$place/node$1 disk
@@ -106,7 +106,7 @@ node_disks() { # N
 listed() { local IFS=,; echo "${*/#/$prefix}"; } # WORD...: with $prefix before each
 local_dirs_of() { local prefix=$place/node$1/local/; listed "${disks[@]}"; } # N
 log_dirs_of() { local prefix=$place/node$1/logs/; listed "${log_disks[@]}"; } # N
-# Prints the file of that pattern, which may appear a moment after its container is reported as running.
+# Prints the file that matches the pattern. The file may appear shortly after its container is reported as running.
 existing() { wait_until 20 compgen -G "$1"; compgen -G "$1" | head -n 1; } # PATTERN
 # Prints the map outputs whose data and index are in different local directories, while their application runs.
 outputs_apart() {
@@ -133,7 +133,7 @@ container_executor=(yarn.nodemanager.container-executor.class=org.apache.hadoop.
     "$lce.group=root" "$lce.nonsecure-mode.limit-users=false" "$lce.nonsecure-mode.local-user=nobody"
     "$lce.resources-handler.class=org.apache.hadoop.yarn.server.nodemanager.util.CgroupsLCEResourcesHandler"
     "$lce.cgroups.hierarchy=/hadoop-yarn" "$lce.cgroups.mount=false" "$lce.cgroups.strict-resource-usage=false")
-# What the cluster's files say to all. Names that are in no domain are found by their addresses only.
+# Writes the files of the cluster that all nodes use. The names of the nodes are not in a domain, so Hadoop must use addresses.
 jobs_configure() { # NAME=VALUE...: of yarn-site.xml or capacity-scheduler.xml
     local fs=file:/// staging=$place/staging
     jobs_place || return
@@ -179,7 +179,7 @@ hdfs_start_jobs() {
         hdfs_rest "$path?op=MKDIRS&permission=1777" -f -X PUT || return
     done
 }
-# A copy of the cluster's configuration for a node, with its own on top. The last of several values holds.
+# Copies the cluster's configuration for a node and adds the node's own properties. The last of several values applies.
 node_files() { # N PORT NAME=VALUE...
     local n=$1 name=node0$1 own=$place/node$1 port=$2 pair
     shift 2
@@ -199,7 +199,7 @@ node_files() { # N PORT NAME=VALUE...
 pausing=yarn.nodemanager.opportunistic-containers-use-pause-for-preemption # a Java node can't; false by default
 node_mb=2304 # a master and seven tasks fit
 
-# Hadoop's own NodeManager, as the jobs' user: its containers run as what it runs as.
+# Starts Hadoop's own NodeManager as the jobs' user, because its containers run as the same user.
 java_nodes=()
 java_node_start() { # N [NAME=VALUE...]
     local n=$1 port=7${1}01 own=$place/node$1
@@ -214,7 +214,7 @@ java_node_start() { # N [NAME=VALUE...]
         org.apache.hadoop.yarn.server.nodemanager.NodeManager </dev/null >>"$dir/java$n.log" 2>&1 &
     java_nodes[n]=$!
 }
-# It says goodbye first, and then waits ten seconds for logs that it would remove in some hours.
+# Kills the NodeManager after it has unregistered. Otherwise it would wait ten seconds for the removal of logs, which is due in hours.
 java_node_stop() { # N
     kill -TERM "${java_nodes[$1]}"
     wait_until 20 node_is "$1" SHUTDOWN
@@ -225,8 +225,8 @@ java_nodes_stop() { local n; for n in "${!java_nodes[@]}"; do end_process "${jav
 at_exit java_nodes_stop
 node_is() { [ "$(rm_get nodes | jq -r --arg n "node0$1" '[.nodes.node[] | select(.nodeHostName == $n)] | last.state')" = "$2" ]; } # N STATE
 
-# Ours, each with a socket, a slice and directories of its own. The machine's figures are the suite's where node_proc_start
-# was called before.
+# Starts a node of nmd with its own socket, slice and directories. It uses the suite's figures of the machine if node_proc_start was
+# called before.
 nmd_nodes=()
 nmd_node_start() { # N [NAME=VALUE...]
     local n=$1 own=$dir/nmd$1
@@ -252,7 +252,7 @@ use_node() { NMD_SOCKET=$dir/nmd$1/nmd.sock; } # N: nmctl talks to it
 
 # ---- jobs ----
 
-# What a job says comes into $dir/NAME.log. It begins in a directory of its user's: pi's input is there.
+# A job's output is in $dir/NAME.log. The job starts in a directory of its user, where pi creates its input.
 job_pid=''
 at_exit 'end_process "$job_pid"'
 job_begin() { # NAME CLASS ARG...
@@ -273,7 +273,7 @@ pi_begin() { # NAME PERCENT MAPS [SAMPLES]: so many percent of the maps are oppo
         "-Dmapreduce.job.num-opportunistic-maps-percent=$2" "$3" "${4:-100}"
 }
 pi() { pi_begin "$@" && job_ends; }
-# What a job has counted that doesn't depend on where and how fast it ran.
+# Prints the counters of a job that don't depend on the nodes and on the speed.
 counters() { # NAME
     sed -nE 's/^\s*((Launched|Failed|Killed) (map|reduce) tasks|(Map|Reduce) (input|output) records|Reduce input groups|Shuffled Maps ?|Failed Shuffles|Merged Map outputs|Spilled Records|Bytes Read|Bytes Written)=([0-9]+)$/\1=\6/p' "$dir/$1.log"
     grep -o '^Estimated value of Pi is .*' "$dir/$1.log"
@@ -293,7 +293,7 @@ job_trouble() { # NAME: what it and its masters said last
 declare -A shells=()
 shells_end() { local name; for name in "${!shells[@]}"; do end_process "${shells[$name]}"; done; }
 at_exit shells_end
-# Its files lie in its user's home, which for Java is what the accounts' file says.
+# The shell's files are in its user's home, which Java takes from the file of accounts.
 master_mb=256 # of shell_begin's applications
 shell_begin() { # NAME OPTION...
     local name=$1
@@ -321,14 +321,14 @@ trouble() { # NAME
 }
 app_of() { sed -nE 's/.*Submitted application (application_[0-9_]+).*/\1/p' "$dir/$1.log" | head -n 1; } # NAME
 app_says() { rm_get "apps/$(app_of "$1")" | jq -r ".app | $2"; } # NAME JQ-EXPRESSION
-# The ids of an application's containers, its master's left out; or masters only.
+# Prints the ids of an application's containers without its master, or the ids that match the condition.
 ids_of() { nmctl list --all --json | jq -r --arg app "$(app_of "$1")" \
     '[.[] | select(.app == $app and '"${2:-.name != \"master\"}"') | .id] | sort | .[]'; } # NAME [JQ-CONDITION]
 masters_of() { ids_of "$1" '.name == "master"'; }
 run_now() { [ "$(ids_of "$1" '.name != "master" and .state == "RUNNING"' | wc -l)" = "$2" ]; } # NAME N
-# The log of a container on the node in $own.
+# Prints the path of a container's log on the node in $own.
 log_of() { existing "$own/logs/*/$(sed -E 's/container_(e[0-9]+_)?([0-9]+_[0-9]+)_.*/application_\2/' <<<"$1")/$1/${2:-stdout}"; } # ID [FILE]
 has_said() { grep -q -- "$2" "$(log_of "$1" "${3:-stdout}")"; } # ID REGEX [FILE]
-# A command that runs until there is the file NAME in its user's directory, where names may have the container's id in them.
+# Prints a command that runs until the file NAME exists in its user's directory. NAME may contain the container's id.
 until_file() { echo "until [ -e $place/work/$1 ]; do sleep 0.1; done; echo over"; }
 let_go() { touch "$place/work/$1"; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # much of it is for those who source it
 #
-# For suites with jobs whose masters go through a node's proxy: . "$(dirname "$0")/proxied.sh", in the place of jobs.sh.
+# Library for suites with jobs whose masters use a node's proxy: . "$(dirname "$0")/proxied.sh", instead of jobs.sh.
 # shellcheck source=tests/yarn/jobs.sh
 . "$(dirname "${BASH_SOURCE[0]}")/jobs.sh"
 
@@ -10,14 +10,14 @@ jobs_fs=local # where files are makes no difference to a proxy, and half of its 
 proxy=yarn.nodemanager.amrmproxy
 distributed=yarn.nodemanager.distributed-scheduling.enabled
 
-# The master runs on that node, and asks whom it is told to: by default the node's proxy.
+# Starts pi with its master on this node. The master sends requests to SCHEDULER, by default the node's proxy.
 through=() # more options of these jobs
 pi_begin_on() { # N NAME PERCENT MAPS [SCHEDULER]
     job_begin "$2" org.apache.hadoop.examples.ExampleDriver pi "-Dmapreduce.job.am.strict-locality=node0$1" \
         "-Dyarn.resourcemanager.scheduler.address=${5:-node0$1:8049}" "${through[@]}" \
         "-Dmapreduce.job.num-opportunistic-maps-percent=$3" "$4" 100
 }
-# Several at the same time: each begins by its line, and all have come to their ends when this returns.
+# Runs several jobs at the same time, one per line, and waits for the end of all of them.
 jobs_succeed() { # "N NAME PERCENT MAPS [SCHEDULER]"...
     local line words pids=() status
     for line; do
@@ -36,8 +36,8 @@ jobs_succeed() { # "N NAME PERCENT MAPS [SCHEDULER]"...
     job_pid=''
 }
 
-# What a job's containers have left on a node: their numbers. Those below zero are given by nodes, and printed as what they are
-# without a sign in 40 bits.
+# Prints the numbers of a job's containers on a node, from their log directories. Nodes assign negative numbers, which are printed as
+# unsigned numbers of 40 bits.
 numbers_on() { # N NAME
     local log
     for log in $(logs_of "$1" "application_$(job_id "$2")"); do
@@ -54,10 +54,10 @@ nodes_with() { # NAME: the nodes where those ran that were placed by a node
         ! placed_by_node numbers_on "$n" "$1" >/dev/null || echo "node0$n"
     done | xargs
 }
-# What the node counts since its start.
+# Prints figures of the node's proxy since the start of nmd.
 masters() { nmctl status --json | jq -cr ".upstream.masters | $1"; } # JQ-EXPRESSION
 pipeline_of() { masters ".pipelines[] | select(.attempt_id | contains(\"$1\")) | ${2:-.attempt_id}"; } # ID [JQ-EXPRESSION]
-# Why its containers are where they are; that of one heartbeat are placed at the same time, and so have waited for as long.
+# Prints the reasons of the placements of a job's containers. Containers of one heartbeat are placed together and have the same wait.
 placements() { # NAME: an object for each, of the node in use
     local number
     for number in $(placed_by_node numbers "$1"); do
@@ -65,7 +65,7 @@ placements() { # NAME: an object for each, of the node in use
     done | jq -sc .
 }
 heartbeats() { placements "$1" | jq 'map(.waited_usec) | unique | length'; } # NAME: in how many they were placed
-# The same of one that still runs, by what nmctl lists.
+# Prints the same numbers for a running application, from nmctl's list.
 own_numbers() { # ID: of an application or attempt, without its kind
     nmctl list --all --json | jq -r --arg of "$1" '.[] | select(.id | contains($of)) | .id | sub(".*_"; "")' | sort |
         grep ^10995 | xargs
@@ -74,11 +74,11 @@ own_numbers() { # ID: of an application or attempt, without its kind
 # ---- tokens ----
 
 proxy_tokens() { python3 "$(dirname "$0")/proxy-tokens.py" "$@"; }
-# The facts that it finds, each as one of the suite's.
+# Reports each fact of the program's output as a test of the suite.
 facts() { # FILE
     local name got wanted
     while IFS=$'\t' read -r name got wanted; do is "$name" "$got" "$wanted"; done <"$1"
 }
-# The proxy's keys roll by themselves; each time there is a key with the next number.
+# The proxy's keys roll periodically. Each new key has the next number.
 key_now() { proxy_tokens keys "$dir/nmd1/state"; }
 rolled() { [ "$(key_now)" -ge "$1" ]; } # NUMBER: for wait_until

@@ -7,7 +7,7 @@
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
-# Without swap, so that the kernel can move pages quickly enough on an emulated machine.
+# Swap is off, because the kernel would move pages there, which takes long on an emulated machine.
 swapoff -a
 quick_nmd "[node]" "system-reserved-memory = 128M"
 
