@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For packing.py: a stock ResourceManager and ten light nodes, for as long as its standard input is open. It prints two
-# addresses, the ResourceManager's REST and the light cluster's, and for the latter an exclude file is no concern.
+# For packing.py: runs a stock ResourceManager and ten light nodes as long as standard input is open. It prints two addresses: of the
+# ResourceManager's REST interface and of the light cluster. The light cluster does not use an exclude file.
 #
 #   packing-cluster.sh stock|packing
 set -uo pipefail
 # shellcheck source=tests/packing/lib.sh
 . "$(dirname "$0")/../packing/lib.sh" >&2
 
-# lib.sh speaks TAP, which nobody reads here; what is to be said goes to the log.
+# The TAP output of lib.sh is not used here. Messages go to the log.
 exec 3>&1 >&2
 tap_done=1
 settings=(--stock)

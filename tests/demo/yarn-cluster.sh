@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For yarn.py, in a network and a mount namespace of its own: a stock ResourceManager, a stock HDFS and a node that is nmd,
-# for as long as its standard input is open. It says, a line each: "about LOG SENTENCE" while they start, "ready RM-ADDRESS
-# NMD-SOCKET", and, of the job that it then begins, "ended STATUS". Where something does not come up it says "failed WHAT", and
-# standard error ends with the last lines of the process that failed.
+# For yarn.py, in its own network and mount namespaces: runs a stock ResourceManager, a stock HDFS and a node of nmd as long as standard
+# input is open. It prints one line for each of these: "about LOG SENTENCE" while they start, "ready RM-ADDRESS NMD-SOCKET", and "ended
+# STATUS" for the job that it then runs. If a process does not start it prints "failed WHAT", and standard error ends with the last
+# lines of that process.
 #
-#   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (or nothing: the ResourceManager places all) are in the environment
+#   yarn-cluster.sh; MAPS, SAMPLES and DISTRIBUTED (empty: the ResourceManager places all containers) are in the environment
 set -uo pipefail
 exec 3>&1 >&2 # the libraries speak TAP, which nobody reads here
 # shellcheck source=tests/yarn/jobs.sh
@@ -24,7 +24,7 @@ if [ -n "$DISTRIBUTED" ]; then
     distributed=(yarn.nodemanager.distributed-scheduling.enabled=true yarn.nodemanager.amrmproxy.address=node01:8049)
     through=(-Dyarn.resourcemanager.scheduler.address=node01:8049)
 fi
-# Room for all that pi has of them: what the queue has no room for is tried again elsewhere, and there is nowhere else.
+# The queue has room for all opportunistic maps of pi, because maps that it refused would need another node.
 jobs_configure yarn.nodemanager.opportunistic-containers-max-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.min-queue-length=60 \
     yarn.resourcemanager.nm-container-queuing.max-queue-length=60 "${distributed[@]}" || fail 'HDFS did not come up'

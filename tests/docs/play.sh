@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154 # who sources it has set `dir`
 #
-# Runs the commands of documents as they are written there, for the suites that commands.py names:
+# Runs the commands of documents as they are written, for the suites that commands.py names:
 #
 #   documents=DIRECTORY; docs_commands=commands.py's path; play RUNNER DOCUMENT...; all_are_played RUNNER
 #
-# A document's commands run one after the other in one shell, so that what one sets is there for the next. Each is a test: it has to
-# succeed, and where the document shows its output, it has to print that, but for numbers and ids. Functions of the suite, if there
-# are any: before_command and after_command, which find the command in $command.
+# A document's commands run one after the other in one shell, so that later ones see the variables of earlier ones. Each command is a
+# test: it must succeed, and if the document shows its output, it must print this output, except for numbers and ids. A suite may define
+# before_command and after_command, which get the command in $command.
 
-# Numbers, sizes, times and ids are the machine's.
+# Replaces numbers, sizes, times and ids, which differ between machines.
 any_numbers() {
     sed -E 's/container_[0-9_]+/ID/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/WHEN/g; s/[[:space:]]+/ /g
         s/[0-9]+(\.[0-9]+)? ?(([KMGT]iB|B|ms|us|s|min|h|%)\b)?/N/g'
 }
 
-# Each line that is shown was printed, in this order; "..." stands for any.
+# Checks that each shown line was printed, in this order. "..." stands for any lines.
 shows() { # SHOWN PRINTED: files; tells the first line that is missing
     any_numbers <"$2" | awk -v shown="$(any_numbers <"$1" | grep -v '^ *\.\.\. *$')" '
         BEGIN { n = split(shown, want, "\n"); at = 1 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For suites that run commands of documents as they are written there: the tree as somebody has it who has built it in ./build.
+# For suites that run commands of documents as they are written: creates a tree like that of a user who has built nmd in ./build.
 
 built_tree() { # DIRECTORY, which is made; of links
     local top

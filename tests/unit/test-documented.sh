@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What --help, the manuals and the completions say about options is the same, in each direction.
+# --help, the manuals and the completions must have the same options.
 
 set -u
 top=${srcdir:-.}
 failed=0
 
-# The manual as plain words: \- is a dash, \fB and the like are fonts.
+# Prints a manual as plain text: \- becomes a dash, and fonts such as \fB are removed.
 manual() { sed -E 's/\\-/-/g; s/\\f[A-Z]//g' "$top/packaging/$1"; }
-# Long and short options, one a line: of --help its first columns, of a manual whatever looks like one.
+# Print long and short options, one per line: from the first columns of --help, or from words of a manual that look like options.
 of_help() { sed -nE 's/^ {2,6}(-[a-zA-Z], )?(--[a-z-]+).*/\1\n\2/p' | tr -d ', ' | grep -- - | sort -u; }
 of_manual() { grep -v '^\.\\"' | grep -oE -- '(^|[^[:alnum:]-])--?[a-zA-Z][a-z-]*' | grep -oE -- '-.*' |
     grep -E -- '^(--.*|-.)$' | sort -u; }
@@ -26,7 +26,7 @@ everywhere=$("$nmctl" --help | of_help)
 verbs=$("$nmctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(wc -w <<<"$verbs")" -ge 18 ] || { echo "nmctl --help lists only: $verbs"; failed=1; }
 for verb in $verbs; do
-    # Up to the next verb or section.
+    # The verb's text extends to the next verb or section.
     section=$(manual nmctl.1 | awk -v verb="$verb" '
         /^\.(B|BR|BI) "?nmctl [a-z]/ { here = $0 ~ "nmctl " verb "( |\"|$)" }
         /^\.SH/ { here = 0 }
@@ -42,7 +42,7 @@ done
 same "nmctl(1), options of every verb" "$everywhere" \
     "$(manual nmctl.1 | sed -n '/^\.SH OPTIONS/,/^\.SH RUNNING/p' | of_manual)"
 
-# -d and the like in what a manual gives as examples of other commands are no options of ours.
+# Prints only options of the section OPTIONS, because examples contain options of other commands, such as -d.
 options_of() { # MANUAL
     manual "$1" | awk '/^\.SH/ { here = /OPTIONS/ } here && after { print; after = 0 } /^\.TP/ { after = 1 }' | of_manual
 }
@@ -66,7 +66,7 @@ same "completion of nmscale (bash)" "$(grep -- '^--' <<<"$takes")" "$(offer_opti
 same "completion of nmscale (zsh)" "$(grep -- '^--' <<<"$takes")" \
     "$(grep -oE -- '--[a-z]+(-[a-z]+)*' "$top/packaging/completion/_nmscale" | sort -u)"
 
-# nmsim's completions are lists of their own.
+# nmsim's completions contain their own lists of options.
 # shellcheck source=packaging/completion/nmsim.bash
 . "$top/packaging/completion/nmsim.bash"
 compopt() { :; }
@@ -82,7 +82,7 @@ same "completion of nmsim (bash)" "$(grep -- '^--' <<<"$helped")" "$offered"
 same "completion of nmsim (zsh)" "$(grep -- '^--' <<<"$helped")" \
     "$(grep -oE -- '--[a-z]+' "$top/packaging/completion/_nmsim" | sort -u)"
 
-# A manual that a formatter warns about is shown wrongly somewhere.
+# A warning of the formatter means that a manual is displayed wrongly.
 if command -v groff >/dev/null; then
     for page in nmctl.1 nmd.8 nmd.conf.5 nmsim.1 nmscale.1; do
         warnings=$(groff -man -Tutf8 -ww "$top/packaging/$page" 2>&1 >/dev/null)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The bash completion as bash calls it. Needs no nmd: containers are what nmctl's own test looks at.
+# Calls the bash completion as bash does. Needs no nmd, because nmctl's own test checks the completion of containers.
 
 set -u
 PATH=${NMCTL_DIR:-$PWD/nmctl}:$PATH

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# nmsim's bash completion as bash calls it: it offers what nmsim takes.
+# Calls nmsim's bash completion as bash does, and checks that nmsim accepts the offered words.
 
 set -u
 # shellcheck source=packaging/completion/nmsim.bash
@@ -36,7 +36,7 @@ check '--json --jobs' run --j
 check '--output' generate --o
 check 'alpha=' compare --sweep a
 check '' run --seed ''
-# Every option that is offered is one, and takes an argument or not as the completion thinks.
+# nmsim has every offered option, and the completion knows whether it takes an argument.
 for command in run compare generate; do
     complete_words "$command" --
     for option in "${COMPREPLY[@]}"; do

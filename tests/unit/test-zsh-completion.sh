@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The zsh completions as a person gets them: an interactive zsh on a terminal of its own, with its own completion system,
-# a line typed into it and Tab. What it then has to offer is told by a compadd that says what it adds.
+# Tests the zsh completions as a user sees them: an interactive zsh on its own terminal, with its own completion system, gets a line and
+# Tab. A replaced compadd prints the offered words.
 
 command -v zsh >/dev/null || {
     echo "zsh is not installed: its completions are not tried"
@@ -29,7 +29,7 @@ compprefuncs=(say_begin)
 comppostfuncs=(say_end)
 compadd() {
     local -a hits
-    # only asks what would match
+    # this call only queries the matches
     if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
         builtin compadd "$@"
         return

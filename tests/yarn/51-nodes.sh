@@ -113,7 +113,7 @@ agrees() { # WHAT N PATTERN
 shed_of() { local n; for n; do use_node "$n"; nmctl list --all --json | jq -r '.[] | select(.exit_reason == "shed") | .id'; done | wc -l; }
 agrees 'eight wait and none runs' 1 '0 [0-9]+ [0-9]+ 8'
 
-# Prints the containers that node 1 has given back.
+# Prints the containers that node 1 has given back. Some are given back before the ResourceManager lets one node queue all of them.
 given_back() { use_node 1; nmctl list --all --json | jq -r --arg job "$(job_id shed)" \
     '.[] | select((.id | contains($job)) and .exit_reason == "shed") | .id' | sort; }
 before=$(given_back)

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What it costs an application master to go through its node: `make bench-masters` runs this, in a build directory, as root.
+# Measures the cost for application masters of going through the proxy of a node. `make bench-masters` runs this as root.
 #
 #   tests/bench/masters/bench.sh BUILD
 #
 # A stock ResourceManager, and one node at a time, in a network of their own: nmd without a proxy of masters ("no proxy": the
 # ResourceManager allocates), nmd and Hadoop's own NodeManager with distributed scheduling, in turns, and nmd with
-# fill-nodes. The node starts master-probe as an application's master; it asks for 8 opportunistic containers at once and
-# goes on with heartbeats until it has them, 60 times in each turn. Then eight masters come one after the other and stay: for
-# the wait for a master's very first container, and the node's memory. All of it runs ahead of whatever else the machine does,
-# as far as that can be (SCHED_RR), for a busy host is in all figures.
-# ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8: as many have vcores on a Java node) may be
-# in the environment.
+# fill-nodes. The node starts master-probe as an application's master, which requests 8 opportunistic containers at once and
+# sends heartbeats until it has them, 60 times in each turn. Then eight masters start one after the other and keep running, to
+# measure the wait for a master's first container, and the node's memory. If possible, everything runs with real-time priority
+# (SCHED_RR), because other work of the host would affect all figures.
+# ROUNDS, TURNS, INTERVAL_MS (20; between two heartbeats of a master) and MASTERS (8, the number for which a Java node has
+# vcores) may be set in the environment.
 bench_here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${NMD_TEST_BUILD:-}" ]; then
     NMD_TEST_BUILD=$(cd "${1:?where is it built?}" && pwd) || exit
@@ -24,7 +24,7 @@ fi
 . "$bench_here/../../yarn/jobs.sh"
 at_exit 'umount -l "$dir/nmd1/run" 2>/dev/null; rm -rf "$NMD_TEST_DIR"'
 tap_done=1 # figures, and no facts
-# Both Java's are as they come: with all of their compilers, and the collector that they choose themselves.
+# The JVMs of both kinds have their default settings: all compilers, and the garbage collector that they choose.
 small='-XX:-UsePerfData -Djava.net.preferIPv4Stack=true'
 java_options=(-Xmx512m -XX:-UsePerfData "-Djdk.net.hosts.file=$dir/hosts" -Djava.net.preferIPv4Stack=true
     --add-opens=java.base/java.lang=ALL-UNNAMED "-Dhadoop.log.dir=$dir" "-Djava.io.tmpdir=$dir")
@@ -69,7 +69,7 @@ no_masters() { [ "$(rm_get apps?states=ACCEPTED,RUNNING | jq '.apps.app | length
 # ---- memory, in KiB -------------------------------------------------------------------------------
 
 pss_of() { awk '$1 == "Pss:" { print $2 }' "/proc/$1/smaps_rollup"; } # PID
-# After a collection: what is in use of its heap. A process of Java's keeps what it once took of the host.
+# Prints the used heap after a garbage collection. The process's memory would be too large, because a JVM does not return memory.
 heap_of() { # PID
     as_user "$java_home/bin/jcmd" "$1" GC.class_histogram | awk '$1 == "Total" { print int($3 / 1024) }'
 }
@@ -77,7 +77,7 @@ memory_of() { # pss|heap PID
     sleep 2 # for what is let go after a while, or written
     "$1_of" "$2"
 }
-# One after the other; KiB for each of them more than before.
+# Starts the masters one after the other, and prints the additional KiB for each of them.
 hold_masters() { # NAME ADDRESS pss|heap PID
     local before after i
     rm -f "$place/work/holds".* "$place/work/over"
@@ -101,7 +101,7 @@ hold_masters() { # NAME ADDRESS pss|heap PID
 with_nmd() { # COMMAND... -- NAME=VALUE...
     local command=()
     while [ "$1" != -- ]; do command+=("$1"); shift; done
-    # As a service has it: in memory.
+    # The runtime directory is in memory, as for a service.
     mkdir -p "$dir/nmd1/run" && { mountpoint -q "$dir/nmd1/run" || mount -t tmpfs tmpfs "$dir/nmd1/run"; } || exit
     must 'nmd' nmd_node_start 1 "${@:2}"
     must 'the registration of nmd' wait_until 60 node_is 1 RUNNING
@@ -135,7 +135,7 @@ theirs() {
 
 queue=yarn.nodemanager.opportunistic-containers-max-queue-length
 limits=yarn.resourcemanager.nm-container-queuing
-# What is given back at once never was in a queue: none may seem full.
+# The limits of queues are large, because containers that are given back at once would never wait in a queue.
 must 'a cluster' jobs_configure "$distributed=true" "$queue=100000" "$limits.min-queue-length=100000" \
     "$limits.max-queue-length=100000"
 cp "$NMD_TEST_BUILD/master-probe" "$place/lib/"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# Time from `nmctl run` to the command's first instruction where every container is a scope that
-# systemd makes, beside `systemd-run --scope` and a plain fork and exec of the same command. The
-# three take turns, so that what else the machine does is in all of them alike.
+# Measures the time from `nmctl run` to the command's first instruction if systemd creates a scope for each container, compared with
+# `systemd-run --scope` and with a plain fork and exec of the same command. The three take turns, so that other work of the machine affects
+# all of them equally.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -22,7 +22,7 @@ took = {way: [] for way in WAYS}
 whole = {way: 0.0 for way in WAYS}
 for turn in range(ROUNDS + 3):
     for way, command in WAYS.items():
-        # PROGRAM says when it starts the command, and the command, PROGRAM again, when it began
+        # PROGRAM prints the time at which it starts the command. The command is also PROGRAM, and prints the time of its start.
         out = subprocess.run([PROGRAM, *command], capture_output=True, text=True, check=True).stdout
         ended = time.monotonic_ns()
         begun, first = map(int, out.split())

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# A sampling round where memory comes from memory.stat: the benchmark of tests/bench, with fewer
-# containers, since an emulated machine is slow. What counts is the ratio to its reference.
+# Measures a sampling round that reads memory.stat, with the benchmark of tests/bench and fewer containers, because an emulated machine is
+# slow. Only the ratio to the reference is meaningful.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 

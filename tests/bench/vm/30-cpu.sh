@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # deadline: 300
 #
-# What guaranteed work loses to opportunistic work on CPU that it leaves: two guaranteed probes (a
-# third of a CPU each) alone and beside six spinners that nmd admitted, at three pairs of CPU
-# thresholds. The spinners are stopped and let go in turn within one run, and each stretch is
-# compared with the one before it: on a machine whose speed wanders, two runs one after the other
-# shows the wandering only.
+# Measures the loss of guaranteed work by opportunistic work on unused CPU time: two guaranteed probes (a third of a CPU each) run
+# alone, and with six spinners that nmd admitted, with three pairs of CPU thresholds. The spinners are stopped and continued in turn
+# within one run, and each period is compared with the one before it. On a machine whose speed changes, two separate runs would show
+# only these changes.
 # shellcheck source=tests/vm/lib.sh
 . "$NMD_VM_LIB"
 
@@ -77,7 +76,7 @@ def run(alpha, beta):
     configure(alpha, beta)
     seconds = int(PAIRS * 2 * STRETCH + 4)
     files = [f"/tmp/probe.{alpha}.{n}" for n in range(PROBES)]
-    # a spinner first, that waits, so that all of them are admitted while the node is still idle
+    # each spinner waits at first, so that all of them are admitted while the node is still idle
     spin = ["sh", "-c", "kill -STOP $$; while :; do :; done", "--spin"]
     spinners = [submit("-m", "16M", "-c", "0.1", "--opportunistic", "--", *spin) for _ in range(SPINNERS)]
     wait_for(lambda: len(list(spinner_pids(spinners))) == SPINNERS)
