@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What grower.py's output says, for suites on the host and in the VM. LOG is its standard output.
+# Functions that read grower.py's output, for suites on the host and in the VM. LOG is its standard output.
 
 holds() { [ "$(awk '$1 == "at" { mib = $2 } END { print mib }' "$1" 2>/dev/null)" = "$2" ]; } # LOG MIB: for wait_until
 growths() { grep -c '^grown' "$1" 2>/dev/null; }                                  # LOG: so many times it has grown
-# The last growth's ms by the clock, and without what it waited for a CPU.
+# Prints the duration of the last growth in ms, and the duration without waits for a CPU.
 last_growth() { awk '$1 == "grown" { last = $4 " " $5 } END { print last }' "$1"; } # LOG
-# When it first held so much, counted from a line of its output on; in ms.
+# Prints the time in ms at which it first held MIB, by its output from LINE on.
 held_at() { tail -n "+$3" "$1" | awk -v mib="$2" '$1 == "at" && $2 >= mib { print $3; exit }'; } # LOG MIB LINE
 lines_of() { wc -l <"$1"; }                                                       # LOG
-# How fast it has worked since a line of its output: the middle of what it has told.
+# Prints the rates of its work in its output from LINE on. Their median is its speed.
 rates_since() { tail -n "+$2" "$1" | awk '$1 == "rate" { print $3 }'; }           # LOG LINE
 worked_since() { [ "$(rates_since "$1" "$2" | wc -l)" -ge "$3" ]; }               # LOG LINE TIMES: for wait_until
 rate_since() { rates_since "$1" "$2" | sort -n | awk '{ r[NR] = $1 } END { print r[int((NR + 1) / 2)] }'; } # LOG LINE
 seconds() { awk -v ms="$1" 'BEGIN { printf ms < 9950 ? "%.2f" : "%.0f", ms / 1000 }'; } # MS
 
-# What both suites show in the end.
+# The table of results that both suites print at their end.
 table_row() { printf '| %-16s | %-16s | %-25s | %-52s | %-22s |\n' "$@"; }
 table_head() { table_row '' 'B, guaranteed' 'B, opportunistic' 'A uses all of its memory: B' "A's growth"; }
 table_nmd() { # MS until B runs, MS until it is killed, MS until it is gone, MS of A's growth, MS of it alone

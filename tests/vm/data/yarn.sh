@@ -17,7 +17,7 @@ light() { # PATH [KEY=VALUE...]: a master does it, and answers
     curl -sS --fail-with-body --max-time 60 --get "${args[@]}" "http://$host:$cluster_port/$path"
 }
 
-# The cluster's file, and its directories. Another suite may have left them to the user that they had before.
+# Creates the cluster's file and directories. Another suite may have given the directories back to their earlier user.
 yarn_site() { # MIB
     mkdir -p /etc/hadoop/conf $local $logs
     chown root: $local $logs

@@ -8,7 +8,7 @@ hdfs_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 nn1_pid='' nn2_pid='' dn_pid='' nn1_web='' nn2_web='' nn2_tls=''
 at_exit 'end_process "$nn1_pid"; end_process "$nn2_pid"; end_process "$dn_pid"'
 
-# Where the class path isn't known yet, Maven fetches what is on it.
+# If the class path is not known yet, Maven fetches its files.
 hdfs_fetch() { # DIR
     mkdir -p "$1"
     (
@@ -19,7 +19,7 @@ hdfs_fetch() { # DIR
 }
 hdfs_find() { hdfs_fetch "$1" && hdfs_classpath=$conf:$(cat "$1/classpath"); } # DIR
 
-# The jar lacks the pages that the servers want to show.
+# Creates the web pages that the servers need, and that the jar does not have.
 hdfs_pages() {
     local page
     mkdir -p "$conf/webapps/static"
@@ -29,7 +29,7 @@ hdfs_pages() {
     done
 }
 
-# Makes the key of all servers for TLS, with a self-signed certificate, which is in $dir/ca.pem.
+# Makes the TLS key of all servers, with a self-signed certificate, which is stored in $dir/ca.pem.
 hdfs_keys() {
     local store=$dir/keys.jks word=a-word-of-tests
     keytool -genkeypair -alias hdfs -keyalg RSA -keysize 2048 -dname CN=hdfs -ext san=ip:127.0.0.1,dns:localhost \
@@ -64,7 +64,7 @@ hdfs_configure() {
         dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
 }
 
-# One name node alone, and a data node: hdfs_fs is the file system then. Anybody may make directories in it.
+# Configures a single name node and a data node, and sets hdfs_fs to the file system. All users may create directories in it.
 hdfs_configure_one() {
     local -a ports
     read -r -a ports < <(free_ports 5)
@@ -77,7 +77,7 @@ hdfs_configure_one() {
         "dfs.datanode.ipc.address=127.0.0.1:${ports[4]}" dfs.datanode.hostname=localhost \
         dfs.replication=1 dfs.namenode.safemode.extension=0 dfs.heartbeat.interval=1
 }
-# A name node is formatted once for all suites: an empty image is the same for each of them.
+# Formats the name node once for all suites, because an empty image is the same for each of them.
 hdfs_format_one() {
     local begun=$SECONDS image=$NMD_TEST_BUILD/java/hdfs/image
     if [ ! -d "$image" ]; then
@@ -101,7 +101,7 @@ hdfs_start_one() { # core-site.xml names hdfs_fs
         hdfs_rest '/?op=SETPERMISSION&permission=1777' -f -X PUT
 }
 
-# Where it is to be a process of its own, it has to be started by exec: $! would be a shell's that waits for it.
+# A server in the background must be started by exec. Otherwise $! would be the shell that waits for it.
 hdfs_java() { java "${java_options[@]}" -cp "$hdfs_classpath" "$@"; } # CLASS ARG...
 hdfs_server() { exec java "${java_options[@]}" -cp "$hdfs_classpath" "org.apache.hadoop.hdfs.server.$1" "${@:2}" </dev/null; }
 name_node() { # NAME ARG...: for a subshell
@@ -114,7 +114,7 @@ hdfs_rest() { curl -s "$hdfs_active/webhdfs/v1$1&user.name=$(id -un)" "${@:2}"; 
 hdfs_takes_files() { hdfs_rest /?op=GETFILESTATUS -f && [ "$(hdfs_live)" = 1 ]; }
 hdfs_live() { curl -sf "$hdfs_active/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState" | jq '.beans[0].NumLiveDataNodes'; }
 
-# nn1 is on standby then, and nn2 active. Of the two nn2 takes users' names that begin with a digit, or have an @.
+# Starts HDFS with nn1 on standby and nn2 active. Only nn2 accepts names of users that begin with a digit or contain an @.
 hdfs_start() {
     hdfs_configure
     hdfs_keys || return
@@ -130,7 +130,7 @@ hdfs_start() {
     wait_until 60 hdfs_activate nn2 && wait_until 60 hdfs_takes_files
 }
 
-# The name node sends the writer of a file to a data node, as it does its readers.
+# Writes a file. The name node redirects writers to a data node, as it does with readers.
 hdfs_put() { # FILE PATH
     local to
     to=$(hdfs_rest "$2?op=CREATE&overwrite=true" -X PUT -o "$dir/created" -w '%{redirect_url}')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
 #
-# PySpark as PyPI has it, for suites that source core.sh with it in jobs_of: in client mode, in cluster mode, and with dynamic allocation,
-# which gives executors back and asks for new ones, by tracking shuffles (no shuffle service of Spark's is on the nodes).
+# PySpark from PyPI, for suites that source core.sh with spark in jobs_of: in client mode, in cluster mode, and with dynamic allocation.
+# This gives executors back and requests new ones by tracking shuffles, because the nodes don't have Spark's shuffle service.
 
 # The jobs' users may be unable to read the directory that PySpark is installed in.
 spark_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # what stands in its sourcer and is for it
 #
-# Tez, as Maven has it, for suites that source core.sh with it in jobs_of.
+# Tez from Maven's repository, for suites that source core.sh with tez in jobs_of.
 
 tez_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 tez_classpath=$NMD_TEST_BUILD/java/tez/classpath
-# Has Maven download Tez, unless its class path is known already.
+# Downloads Tez with Maven, unless its class path is known already.
 tez_fetch() {
     mkdir -p "${tez_classpath%/*}"
     (
@@ -27,7 +27,7 @@ tez_place() {
     chmod -R a+rX "$place/tez"
 }
 
-# Has Tez fetch outputs from nm-shuffle instead of reading the local disks, and has tasks spill.
+# Configures Tez to fetch outputs from nm-shuffle instead of reading local disks, and to spill in tasks.
 tez_configure() {
     local opens=--add-opens=java.base/java.lang=ALL-UNNAMED # for the Guice of its web service
     local staging_uri=/tmp/tez-staging
