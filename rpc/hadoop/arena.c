@@ -60,7 +60,7 @@ static struct nm_arena_piece *add_piece(struct nm_arena *a, size_t size)
         return NULL;
     p = malloc(whole);
     if (!p) {
-        a->global_oom = true;
+        a->no_memory = true;
         if (a->account)
             nm_quota_account_give(a->account, whole);
         return NULL;
@@ -151,5 +151,5 @@ ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDesc
 
 int nm_arena_error(const struct nm_arena *a)
 {
-    return a->global_oom ? -ENOMEM : -EBADMSG;
+    return a->no_memory ? -ENOMEM : -EBADMSG;
 }

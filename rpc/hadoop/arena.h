@@ -25,7 +25,7 @@ struct nm_arena {
     struct nm_arena_piece *pieces;
     size_t left;    /* rest of the limit, bytes */
     size_t charged; /* bytes charged to the account */
-    bool global_oom;   /* an allocation within the limit failed with ENOMEM */
+    bool no_memory; /* an allocation within the limit failed with ENOMEM */
 };
 
 /* Initializes an arena. account: NULL, or a reference that outlives the arena. */

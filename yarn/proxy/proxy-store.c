@@ -293,7 +293,7 @@ int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_by
 }
 
 struct loading {
-    nm_yarn_key_store_cb_t cb;
+    nm_yarn_stored_master_cb_t cb;
     void *userdata;
 };
 
@@ -312,7 +312,7 @@ static bool load_one(const char *name, struct nm_bytes content, void *userdata)
     return r != -EBADMSG;
 }
 
-int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_key_store_cb_t cb, void *userdata)
+int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_stored_master_cb_t cb, void *userdata)
 {
     struct loading l = {cb, userdata};
 

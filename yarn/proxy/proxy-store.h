@@ -69,8 +69,9 @@ void nm_yarn_proxy_store_drop(const struct nm_yarn_proxy_store *k, const struct 
 /* Sets current, next and rolled_usec. Leaves them unchanged if the file is missing or invalid. */
 int nm_yarn_proxy_store_load_keys(const struct nm_yarn_proxy_store *k, struct nm_yarn_local_keys *keys);
 /* Calls cb for each saved master, whose data is valid during the call. Removes invalid files. */
-typedef void (*nm_yarn_key_store_cb_t)(const struct nm_yarn_stored_master *m, void *userdata);
-int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_key_store_cb_t cb, void *userdata);
+typedef void (*nm_yarn_stored_master_cb_t)(const struct nm_yarn_stored_master *m, void *userdata);
+int nm_yarn_proxy_store_load_masters(const struct nm_yarn_proxy_store *k, nm_yarn_stored_master_cb_t cb,
+                                     void *userdata);
 
 /* Parses the contents of a file as a master of that name. -EBADMSG: invalid. */
 int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_bytes content,
