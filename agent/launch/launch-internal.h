@@ -23,7 +23,7 @@ struct nm_launch {
     bool told_started;
     bool gone;
     struct nm_launch_record record; /* newest known record */
-    struct nm_output_drain last_words;
+    struct nm_output_drain output_drain;
     sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
 };
 

@@ -175,7 +175,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
         l->cb(l, NM_LAUNCH_ENDED, NULL, l->userdata);
         return 0;
     }
-    nm_output_drain_write(&l->last_words, l->record.output_max_bytes);
+    nm_output_drain_write(&l->output_drain, l->record.output_max_bytes);
     if (l->record.phase != NM_LAUNCH_ENDED && l->has_gate)
         l->record = nm_launch_never_ran(EPIPE);
     if (has_run(&l->record))
@@ -243,7 +243,7 @@ int nm_launch_alloc(const char *container_dir, sd_event *event, nm_launch_cb_t c
     if (!l)
         return -ENOMEM;
     l->pidfd = l->socket = -EBADF;
-    l->last_words = NM_LAST_WORDS_NONE;
+    l->output_drain = NM_OUTPUT_DRAIN_NONE;
     l->event = sd_event_ref(event);
     l->cb = cb;
     l->userdata = userdata;
@@ -266,10 +266,10 @@ void nm_launch_keep_output(struct nm_launch *l, const char *log_dir)
 {
     if (l->gone || l->has_gate)
         return;
-    nm_output_drain_hold(&l->last_words, l->pid, log_dir);
+    nm_output_drain_hold(&l->output_drain, l->pid, log_dir);
     /* If the shim has ended meanwhile, the pid may belong to another process. */
     if (!nm_launch_shim_lives(l->pid, l->start_ticks))
-        nm_output_drain_drop(&l->last_words);
+        nm_output_drain_drop(&l->output_drain);
 }
 
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
@@ -391,7 +391,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     }
     (void)nm_close(l->pidfd);
     (void)nm_close(l->socket);
-    nm_output_drain_drop(&l->last_words);
+    nm_output_drain_drop(&l->output_drain);
     sd_event_unref(l->event);
     free(l->dir);
     free(l);

@@ -17,7 +17,7 @@ struct nm_output_drain {
     int fd[NM_OUTPUT_N_STREAMS];
 };
 
-#define NM_LAST_WORDS_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
+#define NM_OUTPUT_DRAIN_NONE ((struct nm_output_drain){.fd = {-EBADF, -EBADF}})
 
 /* Opens the pipes of the shim `pid`. The caller then checks that the pid still belongs to that shim, and drops the
  * pipes if not. A second call has no effect. */

@@ -103,7 +103,7 @@ static void test_what_could_not_begin(void **state)
     }
 }
 
-struct last_word {
+struct end_case {
     int exit_code, exit_signal;
     uint64_t oom_kills, ooms, lost_bytes;
     bool stopped;
@@ -112,7 +112,7 @@ struct last_word {
     const char *says;
 };
 
-static const struct last_word last_words[] = {
+static const struct end_case end_cases[] = {
     {.exit_code = 3, .reason = NM_EXIT_EXITED, .code = 3, .says = ""},
     {.exit_code = 0, .lost_bytes = 7, .reason = NM_EXIT_EXITED, .says = "7 bytes of its output could not be written"},
     {.exit_signal = SIGSEGV, .reason = NM_EXIT_SIGNALED, .code = 128 + SIGSEGV, .says = ""},
@@ -141,8 +141,8 @@ static void test_how_it_ended(void **state)
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
 
-    for (size_t i = 0; i < NM_ARRAY_SIZE(last_words); i++) {
-        const struct last_word *is = &last_words[i];
+    for (size_t i = 0; i < NM_ARRAY_SIZE(end_cases); i++) {
+        const struct end_case *is = &end_cases[i];
 
         l->c->pid = getpid();
         l->end = (struct nm_launch_record){.phase = NM_LAUNCH_ENDED, .exit_code = is->exit_code,

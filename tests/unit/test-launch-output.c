@@ -246,17 +246,17 @@ static void put_file(int dir, const char *name, const char *text)
 }
 
 /* The pipe of a shim that is gone, with this in it. */
-static struct nm_output_drain say(const struct world *w, const char *text)
+static struct nm_output_drain make_drain(const struct world *w, const char *text)
 {
-    struct nm_output_drain words = NM_LAST_WORDS_NONE;
+    struct nm_output_drain drain = NM_OUTPUT_DRAIN_NONE;
     int ends[2];
 
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(nm_write_all(ends[1], text, strlen(text)), 0);
     (void)close(ends[1]);
-    words.fd[0] = ends[0];
-    words.log_dir = strdup(w->logs);
-    return words;
+    drain.fd[0] = ends[0];
+    drain.log_dir = strdup(w->logs);
+    return drain;
 }
 
 /* A log that somebody else has cut has lost its head, and has what came next in its place: it is written to all the
@@ -264,7 +264,7 @@ static struct nm_output_drain say(const struct world *w, const char *text)
 static void test_cut_log(void **state)
 {
     struct world *w = *state;
-    struct nm_output_drain words;
+    struct nm_output_drain drain;
     _cleanup_close_ int dir = -EBADF;
     char line[203];
 
@@ -274,13 +274,13 @@ static void test_cut_log(void **state)
     strcpy(line + 201, "\n");
     put_file(dir, "stdout.5000", "[nmd: 5000 bytes]\nolder\n");
     put_file(dir, "stdout", line);
-    words = say(w, "last words\n");
-    nm_output_drain_write(&words, LIMIT);
+    drain = make_drain(w, "last words\n");
+    nm_output_drain_write(&drain, LIMIT);
     assert_memory_equal(output(w, "stdout"), line, 202);
     assert_string_equal(output(w, "stdout") + 202, "last words\n");
     put_file(dir, "stdout", "");
-    words = say(w, "last words\n");
-    nm_output_drain_write(&words, LIMIT);
+    drain = make_drain(w, "last words\n");
+    nm_output_drain_write(&drain, LIMIT);
     assert_non_null(strstr(output(w, "stdout"), "[nmd: 5006 bytes of output came before this line"));
     assert_non_null(strstr(output(w, "stdout"), "kept]\nlast words\n"));
 }
@@ -310,14 +310,14 @@ static void test_few_descriptors(void **state)
     few = (struct rlimit){NM_MIN(rl.rlim_cur, (rlim_t)NM_ARRAY_SIZE(taken)), rl.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     for (int left = 0; left < 5; left++) {
-        struct nm_output_drain words = say(w, "last words\n");
+        struct nm_output_drain drain = make_drain(w, "last words\n");
         unsigned before = count_descriptors();
 
-        for (n = 0; (taken[n] = fcntl(words.fd[0], F_DUPFD_CLOEXEC, 0)) >= 0;)
+        for (n = 0; (taken[n] = fcntl(drain.fd[0], F_DUPFD_CLOEXEC, 0)) >= 0;)
             n++;
         for (int i = 0; i < left; i++)
             (void)close(taken[--n]);
-        nm_output_drain_write(&words, LIMIT);
+        nm_output_drain_write(&drain, LIMIT);
         while (n > 0)
             (void)close(taken[--n]);
         assert_int_equal(count_descriptors(), before - 1); /* the pipe's */

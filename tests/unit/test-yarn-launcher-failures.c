@@ -347,9 +347,9 @@ static void test_progress(void **state)
     free(text);
 }
 
-/* ---- last words --------------------------------------------------------------------------- */
+/* ---- diagnostics -------------------------------------------------------------------------- */
 
-static const char *last_words(struct world *w, size_t limit)
+static const char *diagnostics(struct world *w, size_t limit)
 {
     static char text[4000];
     struct nm_arena arena;
@@ -364,7 +364,7 @@ static const char *last_words(struct world *w, size_t limit)
 }
 
 /* The last words are found among many files, whose names match the pattern. */
-static void test_last_words_among_many_files(void **state)
+static void test_diagnostics_among_many_files(void **state)
 {
     struct world *w = *state;
     char command[PATH_MAX + 100];
@@ -378,7 +378,7 @@ static void test_last_words_among_many_files(void **state)
                    "umask 022; cd %s/" LOG_DIR " && seq -f stderr%%g 10000 | xargs touch && echo it >stderr", w->root);
     assert_int_equal(system(command), 0);
     fail_nth(FAIL_FILES, 300);
-    assert_non_null(strstr(last_words(w, NM_MIB), "Last bytes of stderr:\nit\n"));
+    assert_non_null(strstr(diagnostics(w, NM_MIB), "Last bytes of stderr:\nit\n"));
     assert_false(fail_stop()); /* fewer calls were made */
 }
 
@@ -398,7 +398,7 @@ static size_t count_logs(struct world *w)
 #define PATTERN(value) P("yarn.nodemanager.container.stderr.pattern", value)
 #define TAIL(value) P("yarn.nodemanager.container.stderr.tail.bytes", value)
 
-static void test_which_words(void **state)
+static void test_which_diagnostics(void **state)
 {
     static const struct {
         const char *more, *words;
@@ -423,21 +423,21 @@ static void test_which_words(void **state)
     assert_int_equal(unlinkat(w->root_fd, LOG_DIR "/prelaunch.err", 0), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         start(w, cases[i].more);
-        assert_int_equal(strncmp(last_words(w, NM_MIB), cases[i].words, i == 0 ? 25 : 1000), 0);
+        assert_int_equal(strncmp(diagnostics(w, NM_MIB), cases[i].words, i == 0 ? 25 : 1000), 0);
     }
 }
 
 /* On failures the last words are shorter or empty, and nmd returns to its own identity. */
-static void words_with_failures(void *userdata)
+static void diagnostics_with_failures(void *userdata)
 {
     struct world *w = userdata;
-    const char *words = last_words(w, NM_MIB);
+    const char *words = diagnostics(w, NM_MIB);
 
     assert_true(!*words || strncmp(words, "Last bytes of ", 14) == 0);
     assert_true(count_logs(w) <= 5);
 }
 
-static void test_words_failures(void **state)
+static void test_diagnostics_failures(void **state)
 {
     struct world *w = *state;
     struct owner o;
@@ -447,19 +447,19 @@ static void test_words_failures(void **state)
     prepare_all(w, &o);
     assert_int_equal(run(w), 0);
     give_back(&o);
-    assert_true(fail_each_of(FAIL_MEMORY, words_with_failures, w) > 2);
-    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, words_with_failures, w) > 5);
-    for (size_t limit = 0; strlen(last_words(w, limit)) < strlen(last_words(w, NM_MIB)); limit += 16)
+    assert_true(fail_each_of(FAIL_MEMORY, diagnostics_with_failures, w) > 2);
+    assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, diagnostics_with_failures, w) > 5);
+    for (size_t limit = 0; strlen(diagnostics(w, limit)) < strlen(diagnostics(w, NM_MIB)); limit += 16)
         assert_true(limit < 10000);
-    assert_string_equal(last_words(w, NM_MIB),
+    assert_string_equal(diagnostics(w, NM_MIB),
                         "Last bytes of prelaunch.err:\nearly\nLast bytes of stderr:\nwords\n");
     if (geteuid() == 0) { /* files that the user can't read aren't shown to the application */
         assert_int_equal(fchownat(w->root_fd, LOG_DIR "/stderr", 0, 0, 0), 0);
         assert_int_equal(fchmodat(w->root_fd, LOG_DIR "/stderr", 0600, 0), 0);
-        assert_string_equal(last_words(w, NM_MIB), "Last bytes of prelaunch.err:\nearly\n");
+        assert_string_equal(diagnostics(w, NM_MIB), "Last bytes of prelaunch.err:\nearly\n");
     }
     assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0300, 0), 0);
-    assert_string_equal(last_words(w, NM_MIB), "");
+    assert_string_equal(diagnostics(w, NM_MIB), "");
     assert_int_equal(count_logs(w), 0);
     assert_int_equal(fchmodat(w->root_fd, LOG_DIR, 0700, 0), 0);
 }
@@ -623,10 +623,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_beginning), TEST(test_refusals), TEST(test_java), TEST(test_lost_directory),
         TEST(test_preparation_failures), TEST(test_link_failures), TEST(test_user_is_gone), TEST(test_words),
-        TEST(test_progress), TEST(test_last_words_among_many_files), TEST(test_which_words), TEST(test_words_failures),
-        TEST(test_bad_names),
-        TEST(test_never_removed), TEST(test_damaged_notes), TEST(test_no_room_for_a_note),
-        TEST(test_not_to_be_removed), TEST(test_kept_for_a_while), TEST(test_end_failures),
+        TEST(test_progress), TEST(test_diagnostics_among_many_files), TEST(test_which_diagnostics),
+        TEST(test_diagnostics_failures), TEST(test_bad_names), TEST(test_never_removed), TEST(test_damaged_notes),
+        TEST(test_no_room_for_a_note), TEST(test_not_to_be_removed), TEST(test_kept_for_a_while),
+        TEST(test_end_failures),
     };
 
     json_set_alloc_funcs(malloc, free); /* fail-nth.c's wrappers */

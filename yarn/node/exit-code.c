@@ -145,7 +145,7 @@ void nm_yarn_put_time(uint64_t realtime_usec, FILE *out)
         fprintf(out, "[%s.%03u]", text, (unsigned)(realtime_usec / 1000 % 1000));
 }
 
-static void put_all(const struct nm_container *c, const char *last_words, FILE *out)
+static void put_all(const struct nm_container *c, const char *output_tail, FILE *out)
 {
     if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
         nm_yarn_put_time(c->finished_realtime_usec, out);
@@ -155,10 +155,10 @@ static void put_all(const struct nm_container *c, const char *last_words, FILE *
         nm_yarn_put_time(c->finished_realtime_usec, out);
         fprintf(out, "Container exited with a non-zero exit code %d.\n", c->exit_code);
     }
-    fputs(last_words, out);
+    fputs(output_tail, out);
 }
 
-const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_words, struct nm_arena *arena)
+const char *nm_yarn_exit_text(const struct nm_container *c, const char *output_tail, struct nm_arena *arena)
 {
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
@@ -169,7 +169,7 @@ const char *nm_yarn_exit_text(const struct nm_container *c, const char *last_wor
     out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    put_all(c, last_words, out);
+    put_all(c, output_tail, out);
     if (fclose(out) != 0)
         return NULL;
     if (size > NM_YARN_DIAGNOSTICS_MAX)
