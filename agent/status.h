@@ -61,8 +61,8 @@ struct nm_status {
     uint32_t preparing; /* NEW or LOCALIZING */
     uint32_t kept_results; /* ended containers whose owners have not acknowledged the result yet */
     uint32_t queue_length, queue_limit; /* queue_limit: as set by nm_manager_set_queue_limit() */
-    enum nm_reason hold;                /* why the head of the queue waits */
-    char hold_id[NM_ID_SIZE];
+    enum nm_reason queue_reason;        /* why the head of the queue waits */
+    char queue_head_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
     uint64_t surge_margin_until_usec; /* 0: none; same clock as above */
@@ -93,7 +93,7 @@ bool nm_manager_may_see(struct nm_manager *m, const struct nm_caller *who, const
 int nm_manager_find(struct nm_manager *m, const struct nm_caller *who, const char *id,
                     const struct nm_container **ret, struct nm_problem *ret_problem);
 /* Returns why a queued container waits, or NM_REASON_NONE if it isn't queued. */
-enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c);
+enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_container *c);
 /* Returns the container's position in the queue, from 1, or 0 if it isn't queued. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c);
 

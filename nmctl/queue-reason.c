@@ -13,7 +13,7 @@
 #include "util/parse.h"
 
 static const struct {
-    const char *hold, *text;
+    const char *reason, *text;
 } fixed[] = {
     {"behind-others", "others are before it"},
     {"never-fits", "what it asks for would not fit even if no other container ran, for the rest of the system uses too "
@@ -149,24 +149,24 @@ static void surge_margin(const json_t *status, char *buf, size_t size)
                    until > now ? nm_format_duration(until - now, left, sizeof left) : "moment");
 }
 
-void nm_queue_reason_text(const char *hold, const json_t *c, const json_t *status, char *buf, size_t size)
+void nm_queue_reason_text(const char *reason, const json_t *c, const json_t *status, char *buf, size_t size)
 {
     for (size_t i = 0; i < NM_ARRAY_SIZE(fixed); i++)
-        if (nm_streq(hold, fixed[i].hold)) {
+        if (nm_streq(reason, fixed[i].reason)) {
             (void)snprintf(buf, size, "%s", fixed[i].text);
             return;
         }
-    if (nm_streq(hold, "over-alpha"))
+    if (nm_streq(reason, "over-alpha"))
         over_alpha(status, buf, size);
-    else if (nm_streq(hold, "would-exceed-beta"))
+    else if (nm_streq(reason, "would-exceed-beta"))
         would_exceed_beta(status, c, buf, size);
-    else if (nm_streq(hold, "breaker"))
+    else if (nm_streq(reason, "breaker"))
         breaker(status, buf, size);
-    else if (nm_streq(hold, "surge-margin"))
+    else if (nm_streq(reason, "surge-margin"))
         surge_margin(status, buf, size);
-    else if (nm_streq(hold, "unhealthy"))
+    else if (nm_streq(reason, "unhealthy"))
         (void)snprintf(buf, size, "the node is unhealthy: %s",
                        nm_json_str(status, "node.health_reason"));
     else
-        (void)snprintf(buf, size, "%s", hold);
+        (void)snprintf(buf, size, "%s", reason);
 }

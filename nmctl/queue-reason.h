@@ -6,6 +6,6 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* hold: nmd's hold reason ("over-alpha"); c: the container, NULL if unknown; status: answer of GET /v1/status, NULL if
- * unavailable. The result is "" if hold is "". */
-void nm_queue_reason_text(const char *hold, const json_t *c, const json_t *status, char *buf, size_t size);
+/* reason: nmd's queue reason ("over-alpha"); c: the container, NULL if unknown; status: answer of GET /v1/status, NULL
+ * if unavailable. The result is "" if reason is "". */
+void nm_queue_reason_text(const char *reason, const json_t *c, const json_t *status, char *buf, size_t size);

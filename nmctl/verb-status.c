@@ -490,7 +490,7 @@ static void print_status(FILE *to, const struct nm_term *term, const json_t *sta
     free(text);
 }
 
-/* Gets the head of the queue if the hold reason depends on its request. Returns NULL if it doesn't, or if the
+/* Gets the head of the queue if the queue reason depends on its request. Returns NULL if it doesn't, or if the
  * container is unavailable. */
 static json_t *get_first(struct nm_ctl *ctl, const json_t *status)
 {

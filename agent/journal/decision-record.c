@@ -127,7 +127,7 @@ static void fill_used(struct nm_decision *d, const struct nm_policy_verdict *v, 
 static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
     fill_used(d, v, &v->used);
-    d->resource = v->hold_resource;
+    d->resource = v->queue_resource;
     d->margin_bytes = v->margin_bytes;
     d->margin_left_usec = nm_sub_u64(v->margin_until_usec, d->decided_usec);
     d->margin_peak_permille = (uint32_t)v->margin_peak_permille;
@@ -175,11 +175,11 @@ static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
 }
 
 /* Containers admitted in the same round were ahead of it. */
-static void fill_hold(struct nm_decision *d, const struct nm_policy_verdict *v)
+static void fill_queue_reason(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
-    d->resource = v->hold_resource;
-    if (v->hold_used.memory_bytes || v->hold_used.cpu_millicores)
-        fill_used(d, v, &v->hold_used);
+    d->resource = v->queue_resource;
+    if (v->queue_used.memory_bytes || v->queue_used.cpu_millicores)
+        fill_used(d, v, &v->queue_used);
 }
 
 /* Closes the container's previous record, as a container has one record at a time. Outcomes that are still open can no
@@ -219,7 +219,7 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
     if (a)
         fill_action(d, a, v);
     else
-        fill_hold(d, v);
+        fill_queue_reason(d, v);
     l->decision_open = true;
     announce(l);
 }

@@ -288,10 +288,10 @@ void nm_lists_remove_live(struct nm_live_container *l)
     memmove(&m->lives.views[i], &m->lives.views[i + 1], (m->lives.n - i - 1) * sizeof *m->lives.views);
     m->lives.n--;
     live_done(l);
-    if (m->round.verdict.hold_view == &c->view)
-        m->round.verdict.hold_view = NULL;
-    if (m->round.verdict.guaranteed_hold_view == &c->view)
-        m->round.verdict.guaranteed_hold_view = NULL;
+    if (m->round.verdict.queue_head == &c->view)
+        m->round.verdict.queue_head = NULL;
+    if (m->round.verdict.guaranteed_head == &c->view)
+        m->round.verdict.guaranteed_head = NULL;
     l->c = NULL;
     nm_run_phase_set(&l->phase, NM_RUN_REMOVED);
     if (!l->limits_in_flight)

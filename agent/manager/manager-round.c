@@ -138,39 +138,39 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
 #define TELL_AGAIN_USEC (10 * NM_USEC_PER_SEC)
 
 /* Records why a container waits when it begins to wait and when the reason changes, not in every round. */
-static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason hold,
+static void tell_waiting(const struct nm_policy_verdict *v, enum nm_reason reason,
                          const struct nm_policy_container *view)
 {
     uint64_t now = nm_now_usec();
     struct nm_live_container *l;
 
     assert(v);
-    if (hold == NM_REASON_NONE || !view)
+    if (reason == NM_REASON_NONE || !view)
         return;
     l = view->owner;
-    if (l->queue_told == hold || (l->queue_told_usec && now - l->queue_told_usec < TELL_AGAIN_USEC))
+    if (l->queue_told == reason || (l->queue_told_usec && now - l->queue_told_usec < TELL_AGAIN_USEC))
         return;
-    l->queue_told = hold;
+    l->queue_told = reason;
     l->queue_told_usec = now;
-    nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, hold);
+    nm_record_begin(l, NM_DECISION_QUEUE, NULL, v, reason);
     nm_record_effective(l);
 }
 
-static void tell_hold(struct nm_manager *m, const struct nm_policy_verdict *v)
+static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     const struct nm_live_container *l;
 
-    tell_waiting(v, v->guaranteed_hold, v->guaranteed_hold_view);
-    tell_waiting(v, v->hold, v->hold_view);
-    if (v->hold == NM_REASON_BREAKER && m->round.hold != NM_REASON_BREAKER)
+    tell_waiting(v, v->guaranteed_reason, v->guaranteed_head);
+    tell_waiting(v, v->queue_reason, v->queue_head);
+    if (v->queue_reason == NM_REASON_BREAKER && m->round.queue_reason != NM_REASON_BREAKER)
         nm_log_container(LOG_NOTICE, NULL, NULL, NM_MESSAGE_BREAKER,
                          "nothing opportunistic is admitted for a while: containers were killed");
-    m->round.hold = v->hold;
-    m->round.hold_id[0] = '\0';
-    if (v->hold == NM_REASON_NONE || !v->hold_view)
+    m->round.queue_reason = v->queue_reason;
+    m->round.queue_head_id[0] = '\0';
+    if (v->queue_reason == NM_REASON_NONE || !v->queue_head)
         return;
-    l = v->hold_view->owner;
-    (void)snprintf(m->round.hold_id, sizeof m->round.hold_id, "%s", l->c->id);
+    l = v->queue_head->owner;
+    (void)snprintf(m->round.queue_head_id, sizeof m->round.queue_head_id, "%s", l->c->id);
 }
 
 /*
@@ -255,7 +255,7 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     (void)nm_store_begin(m->store);
     for (size_t i = 0; i < v->n_actions; i++)
         act(v->actions[i].target->owner, &v->actions[i], v);
-    tell_hold(m, v);
+    record_queue_reasons(m, v);
     nm_durable_save(m);
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
@@ -290,7 +290,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (trigger != NM_TRIGGER_CHANGE && m->recorder)
         nm_recorder_sample(m->recorder);
     if (trigger != NM_TRIGGER_CHANGE) {
-        m->round.preempt_hold = v->preempt_hold;
+        m->round.preempt_wait_reason = v->preempt_wait_reason;
         keep_history(m);
     }
     carry_out(m, v);

@@ -151,7 +151,7 @@ static void fill_over_beta(const struct nm_manager *m, const struct nm_policy_me
         .used_bytes = m->round.verdict.used.memory_bytes,
         .in_use_bytes = m->round.verdict.in_use.memory_bytes,
         .others_bytes = m->round.verdict.others.memory_bytes,
-        .hold = m->round.preempt_hold,
+        .preempt_wait_reason = m->round.preempt_wait_reason,
     };
 
     sum_takeable(m, &o);
@@ -195,8 +195,8 @@ void nm_manager_get_status(struct nm_manager *m, struct nm_status *ret)
     ret->node = m->sampled.node;
     memcpy(ret->links, m->sampled.links, sizeof ret->links);
     ret->n_links = m->sampled.n_links;
-    ret->hold = m->round.hold;
-    memcpy(ret->hold_id, m->round.hold_id, sizeof ret->hold_id);
+    ret->queue_reason = m->round.queue_reason;
+    memcpy(ret->queue_head_id, m->round.queue_head_id, sizeof ret->queue_head_id);
     ret->squeeze_millicores = m->round.squeeze_millicores;
     nm_policy_get_memory(m->policy, &memory);
     ret->breaker_until_usec = memory.breaker_until_usec > now ? memory.breaker_until_usec : 0;
@@ -304,7 +304,7 @@ static bool queued_before(const struct nm_manager *m, const struct nm_policy_con
     return ka[0] != kb[0] ? ka[0] < kb[0] : ka[1] < kb[1];
 }
 
-enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
+enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_container *c)
 {
     const struct nm_live_container *l = c->view.owner;
 
@@ -312,7 +312,7 @@ enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_cont
      * the policy is not the reason. */
     if (c->view.submitted_usec >= m->round.decided_usec || (l && l->retry_usec > m->round.decided_usec))
         return NM_REASON_NONE;
-    return nm_policy_hold_reason(&m->round.verdict, &c->view);
+    return nm_policy_queue_reason(&m->round.verdict, &c->view);
 }
 
 /* Computes the position on demand, because a stored one would have to be updated with each change. */

@@ -76,7 +76,7 @@ static bool add_reason(struct text *t, const struct nm_over_beta *o, uint64_t be
     else if (o->kills_last_minute >= s->kills_per_minute)
         add(t, "%u containers were ended within the last minute, and [preemption] kills-per-minute allows no more.",
             o->kills_last_minute);
-    else if (o->hold == NM_REASON_SETTLING)
+    else if (o->preempt_wait_reason == NM_REASON_SETTLING)
         add(t, "what was taken back last must show in some samples first.");
     else
         return false;

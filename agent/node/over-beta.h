@@ -18,7 +18,7 @@ struct nm_over_beta {
     uint64_t takeable_bytes; /* held by opportunistic containers that may be victims */
     uint64_t ending_bytes;   /* held by containers that are being killed or reclaimed */
     uint32_t kills_last_minute;
-    enum nm_reason hold;     /* the newest verdict's preempt_hold */
+    enum nm_reason preempt_wait_reason; /* the newest verdict's preempt_wait_reason */
 };
 
 /* Writes full sentences to buf. Returns false and sets buf to "" if memory is not above the threshold or is already

@@ -50,7 +50,7 @@ static bool fits_under_beta(const struct nm_round *r, const struct nm_policy_con
     return true;
 }
 
-static enum nm_reason node_hold(const struct nm_round *r)
+static enum nm_reason node_reason(const struct nm_round *r)
 {
     if (r->in->draining)
         return NM_REASON_DRAINING;
@@ -59,10 +59,10 @@ static enum nm_reason node_hold(const struct nm_round *r)
     return r->fresh ? NM_REASON_NONE : NM_REASON_NO_SAMPLE;
 }
 
-static void hold_guaranteed(struct nm_round *r, enum nm_reason reason, size_t i)
+static void note_guaranteed_reason(struct nm_round *r, enum nm_reason reason, size_t i)
 {
-    r->v->guaranteed_hold = reason;
-    r->v->guaranteed_hold_view = r->in->views[r->p->guaranteed[i].index];
+    r->v->guaranteed_reason = reason;
+    r->v->guaranteed_head = r->in->views[r->p->guaranteed[i].index];
 }
 
 /* Claims room for the first container that does not fit and all behind it, so that none overtakes another. */
@@ -78,8 +78,8 @@ static void claim_room(struct nm_round *r, size_t first)
         for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
             r->claimed[k] = nm_add_u64(r->claimed[k], nm_policy_container_promise(v, k));
     }
-    hold_guaranteed(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
-                    first);
+    note_guaranteed_reason(r, i > first ? NM_REASON_WAITING_FOR_VICTIMS : NM_REASON_GUARANTEED_FULL,
+                           first);
     r->n_guaranteed = i;
     r->n_guaranteed_waiting = i - first;
 }
@@ -87,13 +87,13 @@ static void claim_room(struct nm_round *r, size_t first)
 /* Runs before resources are taken back. */
 void nm_policy_admit_guaranteed(struct nm_round *r)
 {
-    enum nm_reason hold = node_hold(r);
+    enum nm_reason reason = node_reason(r);
 
     if (r->n_guaranteed == 0)
         return;
     nm_sort(r->p->guaranteed, r->p->scratch, r->n_guaranteed);
-    if (hold != NM_REASON_NONE) {
-        hold_guaranteed(r, hold, 0);
+    if (reason != NM_REASON_NONE) {
+        note_guaranteed_reason(r, reason, 0);
         return;
     }
     for (size_t i = 0; i < r->n_guaranteed; i++) {
@@ -121,8 +121,8 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
         admit(r, r->p->guaranteed[i].index, NM_REASON_GUARANTEED, NM_MEMORY);
     }
     if (r->n_guaranteed_waiting > 0) {
-        r->v->guaranteed_hold = NM_REASON_NONE;
-        r->v->guaranteed_hold_view = NULL;
+        r->v->guaranteed_reason = NM_REASON_NONE;
+        r->v->guaranteed_head = NULL;
     }
     r->n_guaranteed_waiting = 0;
 }
@@ -215,15 +215,15 @@ static struct nm_resources claimed_by_paused(const struct nm_round *r)
 }
 
 /* Returns why no opportunistic container is admitted in this round. */
-static enum nm_reason queue_hold(const struct nm_round *r)
+static enum nm_reason queue_reason(const struct nm_round *r)
 {
-    enum nm_reason hold = node_hold(r);
+    enum nm_reason reason = node_reason(r);
 
-    if (hold != NM_REASON_NONE)
-        return hold;
+    if (reason != NM_REASON_NONE)
+        return reason;
     if (!r->cpu_known)
         return NM_REASON_NO_SAMPLE;
-    if (r->v->guaranteed_hold != NM_REASON_NONE)
+    if (r->v->guaranteed_reason != NM_REASON_NONE)
         return NM_REASON_GUARANTEED_FIRST;
     if (r->s->uplink_threshold > 0 && r->in->node.uplink_utilization > r->s->uplink_threshold)
         return NM_REASON_UPLINK;
@@ -240,28 +240,28 @@ static enum nm_reason try_admit(struct nm_round *r, uint32_t i,
                                 const struct nm_resources *set_aside, enum nm_resource *ret_resource)
 {
     const struct nm_policy_container *v = r->in->views[i];
-    enum nm_reason hold;
+    enum nm_reason reason;
 
     if (nm_policy_fits_plain(r, v, set_aside) && nm_policy_fits_beside_surge(r, v)) {
         admit(r, i, NM_REASON_WITHIN_ALLOCATION, nm_policy_tightest(r, v));
         return NM_REASON_NONE;
     }
     if (!r->s->over_allocation)
-        return nm_policy_plain_hold(r, v, ret_resource);
-    hold = nm_policy_over_allocation_hold(r, v, set_aside, ret_resource);
-    if (hold == NM_REASON_NONE)
+        return nm_policy_plain_reason(r, v, ret_resource);
+    reason = nm_policy_over_allocation_reason(r, v, set_aside, ret_resource);
+    if (reason == NM_REASON_NONE)
         admit(r, i, NM_REASON_OVER_ALLOCATION, nm_policy_tightest(r, v));
-    return hold;
+    return reason;
 }
 
-static void note_hold(struct nm_round *r, const struct nm_policy_container *v, enum nm_reason hold,
-                      enum nm_resource resource)
+static void note_queue_reason(struct nm_round *r, const struct nm_policy_container *v, enum nm_reason reason,
+                              enum nm_resource resource)
 {
-    r->v->hold = hold;
-    r->v->hold_resource = resource;
-    r->v->hold_used.memory_bytes = r->used[NM_MEMORY];
-    r->v->hold_used.cpu_millicores = r->used[NM_CPU];
-    r->v->hold_view = v;
+    r->v->queue_reason = reason;
+    r->v->queue_resource = resource;
+    r->v->queue_used.memory_bytes = r->used[NM_MEMORY];
+    r->v->queue_used.cpu_millicores = r->used[NM_CPU];
+    r->v->queue_head = v;
 }
 
 /* Walks through the queue, up to the first container that no other may pass. */
@@ -275,17 +275,17 @@ static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
 {
     const struct nm_policy_container *v = r->in->views[i];
     enum nm_resource resource = NM_MEMORY;
-    enum nm_reason hold = NM_REASON_BEHIND_OTHERS;
+    enum nm_reason reason = NM_REASON_BEHIND_OTHERS;
 
     if (r->p->n_starts >= NM_STARTS_AT_ONCE) {
         t->closed = true;
-        if (!r->v->hold_view)
-            note_hold(r, v, NM_REASON_NEXT_ROUND, resource);
+        if (!r->v->queue_head)
+            note_queue_reason(r, v, NM_REASON_NEXT_ROUND, resource);
         return false;
     }
     if (!t->head || nm_policy_may_pass(r, v, t->head, &t->set_aside))
-        hold = try_admit(r, i, &t->set_aside, &resource);
-    if (hold == NM_REASON_NONE) {
+        reason = try_admit(r, i, &t->set_aside, &resource);
+    if (reason == NM_REASON_NONE) {
         r->p->actions[r->n_actions - 1].on_behalf_of = t->head;
         r->p->n_starts++;
         return true;
@@ -293,13 +293,13 @@ static bool admit_next(struct nm_round *r, struct turn *t, uint32_t i)
     if (t->head)
         return false;
     if (nm_policy_never_fits(r, v, &resource)) {
-        hold = NM_REASON_NEVER_FITS;
+        reason = NM_REASON_NEVER_FITS;
     } else {
         t->head = v;
         t->closed = !nm_policy_hold_head(r, v, &t->set_aside);
     }
-    if (!r->v->hold_view)
-        note_hold(r, v, hold, resource);
+    if (!r->v->queue_head)
+        note_queue_reason(r, v, reason, resource);
     return false;
 }
 
@@ -315,14 +315,14 @@ static void count_starts_anew(struct nm_round *r)
 
 void nm_policy_admit_queue(struct nm_round *r)
 {
-    enum nm_reason hold = queue_hold(r);
+    enum nm_reason reason = queue_reason(r);
     struct turn t = {.set_aside = claimed_by_paused(r)};
     size_t n = r->n_queue, i;
 
     count_starts_anew(r);
     nm_sort(r->p->queue, r->p->scratch, n);
     r->n_queue = 0;
-    for (i = 0; hold == NM_REASON_NONE && !t.closed && i < n; i++)
+    for (i = 0; reason == NM_REASON_NONE && !t.closed && i < n; i++)
         if (!admit_next(r, &t, r->p->queue[i].index))
             r->p->queue[r->n_queue++] = r->p->queue[i];
     /* Move the remaining entries to the front, in order. */
@@ -330,24 +330,24 @@ void nm_policy_admit_queue(struct nm_round *r)
     r->n_queue += n - i;
     if (!t.head)
         r->p->head.due = false;
-    if (r->n_queue > 0 && !r->v->hold_view)
-        note_hold(r, r->in->views[r->p->queue[0].index], hold, NM_MEMORY);
+    if (r->n_queue > 0 && !r->v->queue_head)
+        note_queue_reason(r, r->in->views[r->p->queue[0].index], reason, NM_MEMORY);
 }
 
-/* Moves the hold reason to the new head after the old one was shed. The new head may be admitted in the next round. */
-static void pass_hold_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
+/* Moves the queue reason to the new head after the old one was shed. The new head may be admitted in the next round. */
+static void pass_reason_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
 {
-    enum nm_reason hold = queue_hold(r);
+    enum nm_reason reason = queue_reason(r);
 
-    r->v->hold = NM_REASON_NONE;
-    r->v->hold_view = NULL;
+    r->v->queue_reason = NM_REASON_NONE;
+    r->v->queue_head = NULL;
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++)
         nm_queue_keys(r->s, r->in, r->in->views[left[i].index], left[i].k);
     nm_sort(left, r->p->scratch, n);
-    r->v->hold = hold != NM_REASON_NONE ? hold : NM_REASON_BEHIND_OTHERS;
-    r->v->hold_view = r->in->views[left[0].index];
+    r->v->queue_reason = reason != NM_REASON_NONE ? reason : NM_REASON_BEHIND_OTHERS;
+    r->v->queue_head = r->in->views[left[0].index];
 }
 
 static size_t n_limited(const struct nm_round *r)
@@ -435,9 +435,9 @@ void nm_policy_admit_shed(struct nm_round *r)
             continue;
         }
         nm_policy_add_action(r, NM_ACTION_SHED, over ? NM_REASON_SHED : NM_REASON_WAITED_TOO_LONG, queue[i].index);
-        head_is_shed = head_is_shed || v == r->v->hold_view;
+        head_is_shed = head_is_shed || v == r->v->queue_head;
     }
     r->n_queue = left;
     if (head_is_shed)
-        pass_hold_on(r, queue, left);
+        pass_reason_on(r, queue, left);
 }

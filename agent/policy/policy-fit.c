@@ -54,9 +54,9 @@ static uint64_t shared_use_after(const struct nm_round *r, const struct nm_polic
 
 /* Returns NM_REASON_NONE if v fits by the over-allocation rule. Otherwise returns the first condition that fails, and
  * its resource. */
-enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_policy_container *v,
-                                              const struct nm_resources *set_aside,
-                                              enum nm_resource *ret_resource)
+enum nm_reason nm_policy_over_allocation_reason(const struct nm_round *r, const struct nm_policy_container *v,
+                                                const struct nm_resources *set_aside,
+                                                enum nm_resource *ret_resource)
 {
     for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
         if (r->used[*ret_resource] >= r->alpha[*ret_resource])
@@ -71,8 +71,8 @@ enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const st
     return nm_policy_fits_beside_surge(r, v) ? NM_REASON_NONE : NM_REASON_SURGE_MARGIN;
 }
 
-enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_policy_container *v,
-                                    enum nm_resource *ret_resource)
+enum nm_reason nm_policy_plain_reason(const struct nm_round *r, const struct nm_policy_container *v,
+                                      enum nm_resource *ret_resource)
 {
     for (*ret_resource = NM_MEMORY; *ret_resource < NM_RESOURCE_COUNT; ++*ret_resource)
         if (!allocation_fits(r, v, *ret_resource))
@@ -102,5 +102,5 @@ bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *
 
     return (nm_policy_fits_plain(r, v, set_aside) && nm_policy_fits_beside_surge(r, v)) ||
            (r->s->over_allocation &&
-            nm_policy_over_allocation_hold(r, v, set_aside ? set_aside : &nothing, &resource) == NM_REASON_NONE);
+            nm_policy_over_allocation_reason(r, v, set_aside ? set_aside : &nothing, &resource) == NM_REASON_NONE);
 }

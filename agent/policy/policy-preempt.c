@@ -214,7 +214,7 @@ static void memory_over_beta(struct nm_round *r)
     if (!r->s->over_allocation || !r->judging || need.amount == 0)
         return;
     if (nm_round_settling(r, NM_MEMORY) && !tried && can_settle(r, expected)) {
-        r->v->preempt_hold = NM_REASON_SETTLING;
+        r->v->preempt_wait_reason = NM_REASON_SETTLING;
         return;
     }
     had = nm_policy_reclaim_frozen(r);
@@ -228,7 +228,7 @@ static void memory_over_beta(struct nm_round *r)
         return;
     }
     if (nm_policy_take_back(r, &need) < need.amount && kills_left(r) == 0)
-        r->v->preempt_hold = NM_REASON_KILL_BUDGET;
+        r->v->preempt_wait_reason = NM_REASON_KILL_BUDGET;
 }
 
 /* Returns by how much U and the claims of waiting guaranteed containers exceed beta, less pending resources. */
@@ -280,11 +280,11 @@ static void cpu_over_beta(struct nm_round *r)
         need.amount == 0 || r->p->cpu_over == 0 || r->p->cpu_over < r->s->cpu_samples)
         return;
     if (nm_round_settling(r, NM_CPU)) {
-        r->v->preempt_hold = NM_REASON_SETTLING;
+        r->v->preempt_wait_reason = NM_REASON_SETTLING;
         return;
     }
     if (nm_policy_take_back(r, &need) < need.amount && need.kill && kills_left(r) == 0)
-        r->v->preempt_hold = NM_REASON_KILL_BUDGET;
+        r->v->preempt_wait_reason = NM_REASON_KILL_BUDGET;
 }
 
 void nm_policy_preempt_cpu(struct nm_round *r)

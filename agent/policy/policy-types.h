@@ -286,14 +286,14 @@ struct nm_policy_verdict {
     uint64_t margin_bytes;           /* memory kept free for a surge; 0: none */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
-    enum nm_reason hold;             /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
-    const struct nm_policy_container *hold_view; /* the head: the first opportunistic container in the queue order */
-    enum nm_resource hold_resource;  /* the short resource, if the reason concerns one */
-    struct nm_resources hold_used;   /* U including this round's admissions, against which the head was checked */
-    enum nm_reason guaranteed_hold;  /* as `hold`, for the first guaranteed container that waits */
-    const struct nm_policy_container *guaranteed_hold_view;
-    enum nm_reason preempt_hold;     /* why due preemption waits (SETTLING, KILL_BUDGET), or NONE */
-    uint64_t wake_usec;              /* time of the next round if nothing happens before; UINT64_MAX: none needed */
+    enum nm_reason queue_reason;     /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
+    const struct nm_policy_container *queue_head; /* the head: the first opportunistic container in the queue order */
+    enum nm_resource queue_resource; /* the short resource, if the reason concerns one */
+    struct nm_resources queue_used;  /* U including this round's admissions, against which the head was checked */
+    enum nm_reason guaranteed_reason; /* as `queue_reason`, for the first guaranteed container that waits */
+    const struct nm_policy_container *guaranteed_head;
+    enum nm_reason preempt_wait_reason; /* why due preemption waits (SETTLING, KILL_BUDGET), or NONE */
+    uint64_t wake_usec;                 /* time of the next round if nothing happens before; UINT64_MAX: none needed */
 };
 
 /* State of the surge margin (policy-margin.c): its duration, and the share of the promises that it covers. */

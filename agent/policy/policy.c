@@ -285,7 +285,7 @@ static uint64_t next_wake(const struct nm_round *r)
         wake = freeze;
     if (r->p->head.due && r->s->backfill_usec > 0)
         wake = NM_MIN(wake, nm_add_u64(now, nm_sub_u64(r->s->backfill_usec, r->p->head.delay_usec)));
-    if (r->v->hold == NM_REASON_NEXT_ROUND)
+    if (r->v->queue_reason == NM_REASON_NEXT_ROUND)
         wake = NM_MIN(wake, nm_add_u64(r->p->starts_usec, NM_STARTS_PAUSE_USEC));
     for (size_t k = 0; k < r->n_paused; k++) {
         uint64_t deadline = r->in->views[r->p->paused[k].index]->pause_deadline_usec;
@@ -348,16 +348,16 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
     ret->wake_usec = next_wake(&r);
 }
 
-enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
-                                     const struct nm_policy_container *v)
+enum nm_reason nm_policy_queue_reason(const struct nm_policy_verdict *verdict,
+                                      const struct nm_policy_container *v)
 {
     if (!nm_policy_container_queued(v))
         return NM_REASON_NONE;
     if (v->type == NM_GUARANTEED)
-        return v == verdict->guaranteed_hold_view ? verdict->guaranteed_hold
+        return v == verdict->guaranteed_head ? verdict->guaranteed_reason
                                                   : NM_REASON_BEHIND_OTHERS;
-    if (v == verdict->hold_view || verdict->hold == NM_REASON_GUARANTEED_FIRST)
-        return verdict->hold;
+    if (v == verdict->queue_head || verdict->queue_reason == NM_REASON_GUARANTEED_FIRST)
+        return verdict->queue_reason;
     return NM_REASON_BEHIND_OTHERS;
 }
 

@@ -116,8 +116,8 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
 
 /* Returns why a queued container waits, from the verdict of the previous round. Containers behind the head get
  * BEHIND_OTHERS or GUARANTEED_FIRST; one that doesn't wait gets NM_REASON_NONE. */
-enum nm_reason nm_policy_hold_reason(const struct nm_policy_verdict *verdict,
-                                     const struct nm_policy_container *v);
+enum nm_reason nm_policy_queue_reason(const struct nm_policy_verdict *verdict,
+                                      const struct nm_policy_container *v);
 
 /* The claims that a new request competes with: the promises of guaranteed containers, and the requests of those that
  * wait, `queued` of which are opportunistic. Excludes containers that are ending, and `self`. */

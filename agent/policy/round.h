@@ -347,10 +347,10 @@ bool nm_policy_fits(const struct nm_round *r, const struct nm_policy_container *
 bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_container *v,
                           const struct nm_resources *set_aside);
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v);
-/* Return why v does not fit by the rule in the name, and the resource concerned. nm_policy_over_allocation_hold()
- * returns NM_REASON_NONE if v fits; nm_policy_plain_hold() is only for a v that does not fit. */
-enum nm_reason nm_policy_over_allocation_hold(const struct nm_round *r, const struct nm_policy_container *v,
-                                              const struct nm_resources *set_aside, enum nm_resource *ret_resource);
-enum nm_reason nm_policy_plain_hold(const struct nm_round *r, const struct nm_policy_container *v,
-                                    enum nm_resource *ret_resource);
+/* Return why v does not fit by the rule in the name, and the resource concerned. nm_policy_over_allocation_reason()
+ * returns NM_REASON_NONE if v fits; nm_policy_plain_reason() is only for a v that does not fit. */
+enum nm_reason nm_policy_over_allocation_reason(const struct nm_round *r, const struct nm_policy_container *v,
+                                                const struct nm_resources *set_aside, enum nm_resource *ret_resource);
+enum nm_reason nm_policy_plain_reason(const struct nm_round *r, const struct nm_policy_container *v,
+                                      enum nm_resource *ret_resource);
 enum nm_resource nm_policy_tightest(const struct nm_round *r, const struct nm_policy_container *v);

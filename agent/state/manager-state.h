@@ -219,9 +219,9 @@ struct nm_round_state {
     uint64_t cause_usec;   /* the sample or event that caused the round */
     uint64_t decided_usec; /* time at which the round read the containers' state */
     struct nm_policy_verdict verdict; /* contains pointers that are invalid after the round */
-    enum nm_reason hold;
-    char hold_id[NM_ID_SIZE];
-    enum nm_reason preempt_hold; /* verdict's preempt_hold of the newest round with a sample */
+    enum nm_reason queue_reason;
+    char queue_head_id[NM_ID_SIZE];
+    enum nm_reason preempt_wait_reason; /* verdict's preempt_wait_reason of the newest round with a sample */
     uint64_t squeeze_millicores;
     enum nm_reason squeeze_reason;
     bool invariant_broken;

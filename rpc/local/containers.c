@@ -57,7 +57,7 @@ static json_t *container_json(struct nm_call *call, const struct nm_container *c
 {
     struct nm_messages_container_extra x = {
         .queue_position = nm_manager_queue_position(call->manager, c),
-        .hold = nm_manager_hold_reason(call->manager, c),
+        .queue_reason = nm_manager_queue_reason(call->manager, c),
         .boot_to_realtime_usec = nm_realtime_usec() - nm_now_usec(),
         .redacted = call->tcp,
         .listed = listed,

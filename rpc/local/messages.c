@@ -119,7 +119,7 @@ json_t *nm_messages_container(const struct nm_container *c,
                               const struct nm_messages_container_extra *x)
 {
     const struct nm_policy_container *v = &c->view;
-    bool held = x->hold != NM_REASON_NONE;
+    bool held = x->queue_reason != NM_REASON_NONE;
     char text[NM_STATE_TEXT_SIZE];
     json_t *o = NM_OBJECT({"id", nm_messages_string(c->id)},
                        {"number", nm_make_integer(v->seq)},
@@ -132,8 +132,8 @@ json_t *nm_messages_container(const struct nm_container *c,
                        {"paused_by_user", json_boolean(v->user_paused)},
                        {"queue_position",
                         nm_make_integer_or_null(x->queue_position, x->queue_position == 0)},
-                       {"hold", nm_make_string_or_null(held ? nm_reason_name(x->hold) : NULL)},
-                       {"hold_text", nm_make_string_or_null(held ? nm_reason_text(x->hold) : NULL)});
+                       {"hold", nm_make_string_or_null(held ? nm_reason_name(x->queue_reason) : NULL)},
+                       {"hold_text", nm_make_string_or_null(held ? nm_reason_text(x->queue_reason) : NULL)});
 
     o = nm_make_merge(o, container_usage(c));
     o = nm_make_merge(o, container_times(c, x));
@@ -316,13 +316,13 @@ static json_t *counters(const struct nm_counters *c)
 }
 
 /* Returns the reason why the head of the queue waits. Readers of redacted messages don't get its id. */
-static json_t *hold(const struct nm_status *s, bool redacted)
+static json_t *queue_reason(const struct nm_status *s, bool redacted)
 {
-    if (s->hold == NM_REASON_NONE)
+    if (s->queue_reason == NM_REASON_NONE)
         return json_null();
-    return NM_OBJECT({"reason", json_string(nm_reason_name(s->hold))},
-                  {"text", nm_messages_string(nm_reason_text(s->hold))},
-                  {"container_id", nm_make_string_or_null(redacted ? NULL : s->hold_id)});
+    return NM_OBJECT({"reason", json_string(nm_reason_name(s->queue_reason))},
+                  {"text", nm_messages_string(nm_reason_text(s->queue_reason))},
+                  {"container_id", nm_make_string_or_null(redacted ? NULL : s->queue_head_id)});
 }
 
 /* details: the members that only this kind of upstream has. This function takes over the reference. */
@@ -369,7 +369,7 @@ json_t *nm_messages_status(const struct nm_status *s, uint64_t boot_to_realtime_
                                    {"max_length", nm_make_integer(s->settings.queue_max_length)},
                                    {"upstream_limit",
                                     nm_make_integer_or_null(s->queue_limit, s->queue_limit == UINT32_MAX)},
-                                   {"hold", hold(s, redacted)})},
+                                   {"hold", queue_reason(s, redacted)})},
                   {"preemptions",
                    NM_OBJECT({"paused", nm_make_integer(s->counters.paused)},
                           {"resumed", nm_make_integer(s->counters.resumed)},

@@ -93,7 +93,7 @@ int nm_messages_parse_empty(json_t *body, struct nm_problem *ret_problem);
 /* Data that the message of a container needs besides the container. */
 struct nm_messages_container_extra {
     uint32_t queue_position;        /* 0: not queued */
-    enum nm_reason hold;            /* why the container waits; NM_REASON_NONE: it doesn't wait */
+    enum nm_reason queue_reason;    /* why the container waits; NM_REASON_NONE: it doesn't wait */
     uint64_t boot_to_realtime_usec; /* add to a CLOCK_BOOTTIME to get CLOCK_REALTIME */
     bool redacted; /* for TCP clients: without command, users, pid, cgroup and message */
     bool listed;   /* part of a list: only the beginning of the command */

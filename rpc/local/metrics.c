@@ -155,10 +155,10 @@ static void containers(FILE *f, const struct nm_status *s)
     gauge(f, "nm_queue_length", s->queue_length, "Opportunistic containers in the queue.");
     gauge(f, "nm_queue_max_length", s->settings.queue_max_length,
           "Opportunistic containers that the queue holds.");
-    if (s->hold != NM_REASON_NONE) {
+    if (s->queue_reason != NM_REASON_NONE) {
         head(f, "nm_queue_hold", "gauge",
              "What keeps the head of the queue there, as a label; absent when nothing is queued.");
-        labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->hold), 1);
+        labelled(f, "nm_queue_hold", "reason", nm_reason_name(s->queue_reason), 1);
     }
 }
 

@@ -31,7 +31,7 @@ int nm_handle_status(struct nm_call *call)
     return nm_call_answer_json(
         call, 200,
         nm_messages_status(&s, nm_realtime_usec() - nm_now_usec(),
-                           call->tcp || (*s.hold_id && !may_know(call, s.hold_id)),
+                           call->tcp || (*s.queue_head_id && !may_know(call, s.queue_head_id)),
                            nm_manager_upstream_details(call->manager, &call->caller, !call->tcp)));
 }
 

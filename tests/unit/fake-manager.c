@@ -226,11 +226,11 @@ uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_contain
     return c->view.state == NM_SCHEDULED ? 1 : 0;
 }
 
-enum nm_reason nm_manager_hold_reason(struct nm_manager *m, const struct nm_container *c)
+enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_container *c)
 {
     if (c->view.state != NM_SCHEDULED)
         return NM_REASON_NONE;
-    return nm_streq(c->id, m->status.hold_id) ? m->status.hold : NM_REASON_BEHIND_OTHERS;
+    return nm_streq(c->id, m->status.queue_head_id) ? m->status.queue_reason : NM_REASON_BEHIND_OTHERS;
 }
 
 int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *who, const char *id,

@@ -9,7 +9,7 @@ cgroup_tests = %D%/test-cgroup-choice %D%/test-cgroup-direct %D%/test-cgroup-fak
 	%D%/test-netprio %D%/test-systemd %D%/test-systemd-failures
 monitor_tests = %D%/test-cgsample %D%/test-history %D%/test-link %D%/test-link-failures %D%/test-monitor-parse \
 	%D%/test-node %D%/test-sampling-failures
-policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-hold %D%/test-policy-pass \
+policy_tests = %D%/test-decision %D%/test-policy-admit %D%/test-policy-breaker %D%/test-policy-pass \
 	%D%/test-policy-preempt %D%/test-policy-property %D%/test-policy-reclaim %D%/test-policy-room \
 	%D%/test-policy-stall %D%/test-policy-time %D%/test-policy-victims
 agent_tests = %D%/test-acts %D%/test-adopt %D%/test-config %D%/test-container %D%/test-durable %D%/test-ends \
@@ -152,7 +152,7 @@ $(call fixture,manager-world,acts durable ends limits log-dir manager manager-me
 	yarn-rest yarn-size yarn-tracker)
 $(call fixture,nmctl-run,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)
-$(call fixture,policy-fixture,policy-admit policy-hold policy-pass policy-preempt policy-reclaim policy-room \
+$(call fixture,policy-fixture,policy-admit policy-breaker policy-pass policy-preempt policy-reclaim policy-room \
 	policy-stall policy-time policy-victims)
 $(call fixture,policy-oracle policy-oracle-facts policy-oracle-pass policy-world,policy-property)
 $(call fixture,proxy-world,yarn-proxy yarn-proxy-failures)

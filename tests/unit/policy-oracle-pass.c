@@ -50,7 +50,7 @@ static bool only_passers_keep_out(const struct world *w, const struct nm_policy_
                 all[k] += part(&w->verdict.actions[i].target->request, k);
     for (int k = 0; k < 2; k++) {
         double c = part(&s->offered, k) > 0 ? part(&s->offered, k) : part(&s->capacity, k);
-        double used = part(&w->verdict.hold_used, k) - theirs[k];
+        double used = part(&w->verdict.queue_used, k) - theirs[k];
         double alpha = k == NM_MEMORY ? s->over_allocation_threshold.memory : s->over_allocation_threshold.cpu;
         double beta = k == NM_MEMORY ? s->preemption_threshold.memory : s->preemption_threshold.cpu;
         double after = used + part(&head->request, k);
@@ -70,7 +70,7 @@ static bool looks_away(const struct world *w)
     for (size_t i = 0; i < w->in.n_views; i++)
         if (w->in.views[i]->state == NM_PAUSED || w->in.views[i]->state == NM_KILLING)
             return true;
-    switch (w->verdict.hold) {
+    switch (w->verdict.queue_reason) {
     case NM_REASON_OVER_ALPHA:
     case NM_REASON_WOULD_EXCEED_BETA:
     case NM_REASON_ALLOCATION_FULL:
@@ -104,7 +104,7 @@ static const char *check_actions(const struct world *w, const struct nm_policy_c
 
 const char *oracle_check_passing(struct oracle_passing *o, const struct world *w)
 {
-    const struct nm_policy_container *head = w->verdict.hold_view;
+    const struct nm_policy_container *head = w->verdict.queue_head;
     bool away = looks_away(w), due = !away && only_passers_keep_out(w, head), cleared = false;
     const char *r = check_actions(w, due ? head : NULL, &cleared);
 
@@ -135,9 +135,9 @@ const char *oracle_check_starts(struct oracle_starts *o, const struct world *w)
                 w->verdict.actions[i].target->type == NM_OPPORTUNISTIC;
     if (o->n > 16)
         return "more are started at once than may be";
-    if (w->verdict.hold == NM_REASON_NEXT_ROUND && o->n < 16)
+    if (w->verdict.queue_reason == NM_REASON_NEXT_ROUND && o->n < 16)
         return "one is held for the next round, which could start";
-    if (w->verdict.hold == NM_REASON_NEXT_ROUND &&
+    if (w->verdict.queue_reason == NM_REASON_NEXT_ROUND &&
         (w->verdict.wake_usec <= w->in.now_usec || w->verdict.wake_usec > w->in.now_usec + 20 * NM_USEC_PER_MSEC))
         return "who waits for the next round waits for longer";
     return NULL;

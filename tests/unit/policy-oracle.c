@@ -432,11 +432,11 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
                     (a && (a->type == NM_ACTION_KILL || a->type == NM_ACTION_PAUSE ||
                            a->type == NM_ACTION_RECLAIM));
     }
-    if (!waits_for && f->v->guaranteed_hold == NM_REASON_WAITING_FOR_VICTIMS)
+    if (!waits_for && f->v->guaranteed_reason == NM_REASON_WAITING_FOR_VICTIMS)
         return wrong(o, "guaranteed container %" PRIu64 " waits for nothing",
-                     f->v->guaranteed_hold_view->seq);
+                     f->v->guaranteed_head->seq);
     for (size_t i = 0; i < f->v->n_actions; i++)
-        if (f->v->guaranteed_hold != NM_REASON_NONE && f->v->actions[i].type == NM_ACTION_ADMIT &&
+        if (f->v->guaranteed_reason != NM_REASON_NONE && f->v->actions[i].type == NM_ACTION_ADMIT &&
             f->v->actions[i].target->type == NM_OPPORTUNISTIC)
             return "an opportunistic container starts while a guaranteed one waits";
     return NULL;
@@ -637,7 +637,7 @@ static const char *check_queue(struct oracle *o, const struct facts *f)
     if (given_back == 0 && all.oldest_shed != UINT64_MAX && left < f->in->shed_to &&
         limited.left < f->in->shed_limited_to)
         return "more are shed than anybody asks for";
-    if (left > 0 && f->v->hold == NM_REASON_NONE)
+    if (left > 0 && f->v->queue_reason == NM_REASON_NONE)
         return "containers wait without a reason";
     return NULL;
 }

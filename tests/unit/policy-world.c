@@ -691,9 +691,9 @@ static void act(struct world *w, const struct nm_policy_action *a)
 
 void world_act(struct world *w)
 {
-    w->n_reasons[w->verdict.hold]++;
-    w->n_reasons[w->verdict.guaranteed_hold]++;
-    w->n_reasons[w->verdict.preempt_hold]++;
+    w->n_reasons[w->verdict.queue_reason]++;
+    w->n_reasons[w->verdict.guaranteed_reason]++;
+    w->n_reasons[w->verdict.preempt_wait_reason]++;
     w->n_squeezed += w->verdict.squeeze_millicores != NM_NO_SQUEEZE;
     w->n_reasons[w->verdict.squeeze_reason]++;
     for (size_t i = 0; i < w->verdict.n_actions; i++)

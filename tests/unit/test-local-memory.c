@@ -317,7 +317,7 @@ static void test_drain_with_waiting(void **state)
     struct fixture *f = *state;
 
     furnish(f);
-    f->m->status.hold = NM_REASON_BEHIND_OTHERS;
+    f->m->status.queue_reason = NM_REASON_BEHIND_OTHERS;
     start(f, NULL);
     for (unsigned n = 1; n <= 300; n++) {
         _cleanup_free_ char *got = NULL;

@@ -283,7 +283,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);
     assert_int_equal(c->view.state, NM_SCHEDULED);
     assert_false(c->view.admitted);
-    assert_int_equal(nm_manager_hold_reason(w->m, c), NM_REASON_NONE);
+    assert_int_equal(nm_manager_queue_reason(w->m, c), NM_REASON_NONE);
     nm_round_request(w->m, NM_TRIGGER_CHANGE); /* somebody else came */
     assert_in_range(turns_while_shut_down(w, 500), 1, 100);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_CREATE), 1);

@@ -113,8 +113,8 @@ static void test_status_more(void **state)
     json_t *j;
 
     (void)state;
-    s->hold = NM_REASON_OVER_ALPHA;
-    strcpy(s->hold_id, "container_1_000007");
+    s->queue_reason = NM_REASON_OVER_ALPHA;
+    strcpy(s->queue_head_id, "container_1_000007");
     s->breaker_until_usec = 50;
     s->surge_margin_until_usec = 60;
     s->removable_since_realtime_usec = 70; /* a time of day already */
@@ -199,7 +199,7 @@ static void test_container_alive(void **state)
 static void test_container_paused_and_queued(void **state)
 {
     struct nm_messages_container_extra x = {
-        .queue_position = 3, .hold = NM_REASON_BREAKER, .boot_to_realtime_usec = 1000000};
+        .queue_position = 3, .queue_reason = NM_REASON_BREAKER, .boot_to_realtime_usec = 1000000};
     struct nm_manager *m = fake_manager_new();
     struct nm_container *c = fake_manager_add(m, "web", 1000);
     json_t *j;
@@ -580,7 +580,7 @@ static void test_metrics_families(void **state)
 
     (void)state;
     m->status.n_links = 2;
-    m->status.hold = NM_REASON_BREAKER;
+    m->status.queue_reason = NM_REASON_BREAKER;
     m->status.squeeze_millicores = 5;
     m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running"};
     assert_int_equal(nm_metrics_format(&m->status, write_own, NULL, &text, &len), 0);

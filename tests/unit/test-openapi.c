@@ -215,8 +215,8 @@ static void fill(struct fixture *f)
     c->view.paused_usec = c->view.pause_deadline_usec = 1;
     c = fake_manager_add(f->m, "ended", 0);
     fake_manager_set_state(f->m, c, NM_COMPLETED);
-    f->m->status.hold = NM_REASON_OVER_ALPHA;
-    strcpy(f->m->status.hold_id, "container_1_000002");
+    f->m->status.queue_reason = NM_REASON_OVER_ALPHA;
+    strcpy(f->m->status.queue_head_id, "container_1_000002");
     f->m->status.breaker_until_usec = 1;
     f->m->status.squeeze_millicores = 5;
     f->m->status.upstream = (struct nm_upstream){.kind = "yarn", .state = "running", .address = "rm:8031",

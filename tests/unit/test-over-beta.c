@@ -59,7 +59,7 @@ static void test_reasons(void **state)
     struct nm_over_beta o = acted_on();
 
     (void)state;
-    o.hold = NM_REASON_SETTLING;
+    o.preempt_wait_reason = NM_REASON_SETTLING;
     expect(&o, "what was taken back last must show in some samples first.");
     o.kills_last_minute = 20;
     expect(&o, "20 containers were ended within the last minute, and [preemption] kills-per-minute allows no more.");

@@ -154,7 +154,7 @@ static void test_opportunistic_rules(void **state)
         bool over_allocation;
         double allocated, used_memory, used_cpu; /* of one guaranteed container */
         double memory, cpu;                      /* the request of the queued container */
-        enum nm_reason admitted, hold;
+        enum nm_reason admitted, queue_reason;
     } cases[] = {
         {"all fits", true, 50, 50, 50, 10, 10, NM_REASON_WITHIN_ALLOCATION, NM_REASON_NONE},
         {"fits to the last byte", true, 50, 50, 50, 50, 50, NM_REASON_WITHIN_ALLOCATION,
@@ -191,10 +191,10 @@ static void test_opportunistic_rules(void **state)
         o = node_queue(n, O, cases[i].memory, cases[i].cpu);
         node_sample(n);
         print_message("%s\n", cases[i].what);
-        assert_reason(n->verdict.hold, cases[i].hold);
+        assert_reason(n->verdict.queue_reason, cases[i].queue_reason);
         if (cases[i].admitted == NM_REASON_NONE) {
             assert_left_alone(n, o);
-            assert_ptr_equal(n->verdict.hold_view, o);
+            assert_ptr_equal(n->verdict.queue_head, o);
         } else {
             assert_action(n, o, NM_ACTION_ADMIT, cases[i].admitted);
         }
@@ -228,7 +228,7 @@ static void test_plain_rule_leaves_the_system_its_use(void **state)
     n->system_memory = 45;
     node_sample(n);
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_NEVER_FITS);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NEVER_FITS);
     n->system_memory = 39;
     node_sample(n);
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -247,10 +247,10 @@ static void test_admissions_of_one_round_see_each_other(void **state)
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
     assert_action(n, o[0], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
     assert_action(n, o[1], NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
-    assert_reason(n->verdict.hold, NM_REASON_OVER_ALPHA);
-    assert_ptr_equal(n->verdict.hold_view, o[2]);
-    assert_reason(nm_policy_hold_reason(&n->verdict, o[2]), NM_REASON_OVER_ALPHA);
-    assert_reason(nm_policy_hold_reason(&n->verdict, o[3]), NM_REASON_BEHIND_OTHERS);
+    assert_reason(n->verdict.queue_reason, NM_REASON_OVER_ALPHA);
+    assert_ptr_equal(n->verdict.queue_head, o[2]);
+    assert_reason(nm_policy_queue_reason(&n->verdict, o[2]), NM_REASON_OVER_ALPHA);
+    assert_reason(nm_policy_queue_reason(&n->verdict, o[3]), NM_REASON_BEHIND_OTHERS);
 }
 
 static void test_nobody_overtakes_the_head(void **state)
@@ -314,7 +314,7 @@ static void test_guaranteed_waits_only_for_what_can_come(void **state)
     g = node_queue(n, G, 40, 40);
     node_sample(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    assert_reason(n->verdict.guaranteed_hold, NM_REASON_NONE);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_NONE);
 }
 
 static void test_guaranteed_allocation_of_the_dying(void **state)
@@ -327,10 +327,10 @@ static void test_guaranteed_allocation_of_the_dying(void **state)
     g = node_queue(n, G, 50, 10);
     node_sample(n);
     assert_left_alone(n, g);
-    assert_reason(n->verdict.guaranteed_hold, NM_REASON_GUARANTEED_FULL);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_GUARANTEED_FULL);
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_GUARANTEED_FIRST);
-    assert_reason(nm_policy_hold_reason(&n->verdict, g), NM_REASON_GUARANTEED_FULL);
+    assert_reason(n->verdict.queue_reason, NM_REASON_GUARANTEED_FIRST);
+    assert_reason(nm_policy_queue_reason(&n->verdict, g), NM_REASON_GUARANTEED_FULL);
     node_remove(n, dying);
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
@@ -345,8 +345,8 @@ static void test_nothing_is_admitted_blindly(void **state)
 
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.hold, NM_REASON_NO_SAMPLE);
-    assert_reason(n->verdict.guaranteed_hold, NM_REASON_NO_SAMPLE);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NO_SAMPLE);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_NO_SAMPLE);
 
     node_sample(n);
     n->in.now_usec += n->settings.sample_max_age_usec + 1;
@@ -368,7 +368,7 @@ static void test_without_cpu_figure_only_guaranteed(void **state)
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_NO_SAMPLE);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NO_SAMPLE);
 }
 
 static void test_draining_and_unhealthy(void **state)
@@ -380,13 +380,13 @@ static void test_draining_and_unhealthy(void **state)
     n->in.draining = true;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.hold, NM_REASON_DRAINING);
-    assert_reason(n->verdict.guaranteed_hold, NM_REASON_DRAINING);
+    assert_reason(n->verdict.queue_reason, NM_REASON_DRAINING);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_DRAINING);
     n->in.draining = false;
     n->in.unhealthy = true;
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.hold, NM_REASON_UNHEALTHY);
+    assert_reason(n->verdict.queue_reason, NM_REASON_UNHEALTHY);
     n->in.unhealthy = false;
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 2);
@@ -402,7 +402,7 @@ static void test_uplink(void **state)
     node_sample(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_UPLINK);
+    assert_reason(n->verdict.queue_reason, NM_REASON_UPLINK);
     n->in.node.uplink_utilization = 0.9;
     node_sample(n);
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -471,13 +471,13 @@ static void test_shedding(void **state)
     assert_action(n, o[2], NM_ACTION_SHED, NM_REASON_SHED);
     assert_action(n, o[3], NM_ACTION_SHED, NM_REASON_SHED);
     /* o[3], the smallest container, was the head. Now o[1] is. */
-    assert_ptr_equal(n->verdict.hold_view, o[1]);
+    assert_ptr_equal(n->verdict.queue_head, o[1]);
     /* The upstream's limit applies although the sample is missing. */
     n->in.node.valid = false;
     n->in.shed_to = 0;
     node_change(n);
     assert_int_equal(node_count(n, NM_ACTION_SHED), 4);
-    assert_null(n->verdict.hold_view);
+    assert_null(n->verdict.queue_head);
 }
 
 /* An upstream's limit applies to the upstream's containers. Those that are shed for the limit of the whole queue
@@ -505,7 +505,7 @@ static void test_limited_ones_are_shed(void **state)
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 4);
     assert_left_alone(n, o[1]);
-    assert_ptr_equal(n->verdict.hold_view, o[1]); /* the former head was shed */
+    assert_ptr_equal(n->verdict.queue_head, o[1]); /* the former head was shed */
 }
 
 static void test_admitted_ones_are_not_shed(void **state)
@@ -600,8 +600,8 @@ static void test_prepared(void **state)
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
     assert_int_equal(n->verdict.used.memory_bytes, 0);
-    assert_int_equal(n->verdict.hold, NM_REASON_NONE);
-    assert_int_equal(n->verdict.guaranteed_hold, NM_REASON_NONE);
+    assert_int_equal(n->verdict.queue_reason, NM_REASON_NONE);
+    assert_int_equal(n->verdict.guaranteed_reason, NM_REASON_NONE);
     assert_reason(check(n, G, 40.01, 10, NULL), NM_REASON_GUARANTEED_FULL);
     assert_reason(check(n, O, 1, 1, NULL), NM_REASON_QUEUE_FULL);
     assert_reason(check(n, O, 60, 10, g), NM_REASON_QUEUE_FULL); /* g needs a place to be demoted */
@@ -679,8 +679,8 @@ static void test_what_is_shared_is_not_the_paused_ones(void **state)
     v = node_queue(n, NM_OPPORTUNISTIC, 5, 10);
     node_sample(n);
     assert_left_alone(n, v);
-    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
-    assert_int_equal(n->verdict.hold_resource, NM_CPU);
+    assert_reason(n->verdict.queue_reason, NM_REASON_PAUSED_FIRST);
+    assert_int_equal(n->verdict.queue_resource, NM_CPU);
 }
 
 /* Containers that were admitted and have not begun yet reduce the number of admissions in a round. */
@@ -694,7 +694,7 @@ static void test_starts_wait_for_those_before(void **state)
     n->in.n_starting = 13;
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 3);
-    assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NEXT_ROUND);
 }
 
 /* Admissions of a long queue of tiny containers are spread over several rounds, in order, without another sample. */
@@ -712,9 +712,9 @@ static void test_starts_are_spread(void **state)
     assert_action(n, guaranteed, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
     assert_non_null(node_action(n, v[15]));
     assert_left_alone(n, v[16]);
-    assert_reason(n->verdict.hold, NM_REASON_NEXT_ROUND);
-    assert_reason(nm_policy_hold_reason(&n->verdict, v[16]), NM_REASON_NEXT_ROUND);
-    assert_reason(nm_policy_hold_reason(&n->verdict, v[17]), NM_REASON_BEHIND_OTHERS);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NEXT_ROUND);
+    assert_reason(nm_policy_queue_reason(&n->verdict, v[16]), NM_REASON_NEXT_ROUND);
+    assert_reason(nm_policy_queue_reason(&n->verdict, v[17]), NM_REASON_BEHIND_OTHERS);
     assert_true(n->verdict.wake_usec > n->in.now_usec);
     assert_true(n->verdict.wake_usec <= n->in.now_usec + 20 * NM_USEC_PER_MSEC);
     node_obey(n);
@@ -724,7 +724,7 @@ static void test_starts_are_spread(void **state)
     node_change(n);
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 8);
     assert_non_null(node_action(n, v[16]));
-    assert_reason(n->verdict.hold, NM_REASON_NONE);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NONE);
 }
 
 static void test_names(void **state)

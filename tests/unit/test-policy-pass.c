@@ -20,10 +20,10 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     assert_left_alone(n, large);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_null(node_action(n, small)->on_behalf_of); /* the pass doesn't delay the large one */
-    assert_ptr_equal(n->verdict.hold_view, large);
-    assert_reason(n->verdict.hold, NM_REASON_NEVER_FITS);
-    assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
-    assert_reason(nm_policy_hold_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    assert_ptr_equal(n->verdict.queue_head, large);
+    assert_reason(n->verdict.queue_reason, NM_REASON_NEVER_FITS);
+    assert_int_equal(n->verdict.queue_resource, NM_MEMORY);
+    assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
     node_obey(n);
     /* The system uses less: now the container is an ordinary head and is admitted first. */
     n->system_memory = 10;
@@ -44,8 +44,8 @@ static void test_never_for_want_of_cpu(void **state)
     large = node_queue(n, O, 5, 70);
     small = node_queue(n, O, 5, 20);
     node_sample(n);
-    assert_reason(nm_policy_hold_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
-    assert_int_equal(n->verdict.hold_resource, NM_CPU);
+    assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
+    assert_int_equal(n->verdict.queue_resource, NM_CPU);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
 
@@ -60,7 +60,7 @@ static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_
     small = node_queue(n, O, 30, 5);
     node_sample(n);
     assert_left_alone(n, *ret_large);
-    assert_reason(n->verdict.hold, NM_REASON_WOULD_EXCEED_BETA);
+    assert_reason(n->verdict.queue_reason, NM_REASON_WOULD_EXCEED_BETA);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_ptr_equal(node_action(n, small)->on_behalf_of, *ret_large);
     node_obey(n);

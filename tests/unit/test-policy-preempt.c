@@ -91,7 +91,7 @@ static void test_settling_after_a_kill(void **state)
     for (int i = 0; i < 3; i++) {
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
-        assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+        assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     }
     node_remove(n, young);
     node_change(n);
@@ -171,7 +171,7 @@ static void test_reclaim_before_kill(void **state)
     node_obey(n);
     /* The reclaim had no effect. */
     node_sample(n);
-    assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+    assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_left_alone(n, g);
@@ -194,7 +194,7 @@ static void test_reclaim_at_work(void **state)
     for (int i = 0; i < 4; i++) { /* 12 s; the fourth sample ends the wait */
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
-        assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+        assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     }
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);

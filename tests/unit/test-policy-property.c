@@ -55,8 +55,8 @@ static void print_round(const struct world *w)
                a->target->seq, nm_reason_name(a->reason), nm_resource_name(a->resource),
                (double)a->predicted.memory_bytes / (double)NM_MIB, a->predicted.cpu_millicores);
     }
-    printf("   holds: %s, %s, %s\n", nm_reason_name(w->verdict.hold),
-           nm_reason_name(w->verdict.guaranteed_hold), nm_reason_name(w->verdict.preempt_hold));
+    printf("   holds: %s, %s, %s\n", nm_reason_name(w->verdict.queue_reason),
+           nm_reason_name(w->verdict.guaranteed_reason), nm_reason_name(w->verdict.preempt_wait_reason));
 }
 
 /* Passes the views in reverse order: the actions must be the same. */

@@ -36,12 +36,12 @@ static void test_the_running_are_asked_before_a_kill(void **state)
     young->reclaimed_usec = n->in.now_usec;
     node_pressure(n); /* the reclaim is in progress */
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.preempt_hold, NM_REASON_SETTLING);
+    assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
     young->reclaiming = false;
     node_use(young, 14, 10);
     node_pressure(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.preempt_hold, NM_REASON_NONE);
+    assert_reason(n->verdict.preempt_wait_reason, NM_REASON_NONE);
     /* Swapped memory still counts, since it may come back. */
     young->swapped_bytes = 2 * PERCENT_MEMORY;
     node_change(n);

@@ -94,7 +94,7 @@ static void test_no_resume_while_settling(void **state)
     (void)node_queue(n, O, 1, 1);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.hold, NM_REASON_SETTLING);
+    assert_reason(n->verdict.queue_reason, NM_REASON_SETTLING);
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_RESUME), 1);
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 1);
@@ -116,7 +116,7 @@ static void test_resume_before_admission(void **state)
     node_use(g, 10, 60);
     node_sample(n);
     assert_int_equal(n->verdict.n_actions, 0);
-    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
+    assert_reason(n->verdict.queue_reason, NM_REASON_PAUSED_FIRST);
     /* A container that a person paused has no claim on CPU. */
     paused->user_paused = true;
     node_sample(n);
@@ -253,8 +253,8 @@ static void test_no_admission_into_room_of_the_swapped(void **state)
     node_use(g, 40, 10);
     node_sample(n); /* 50 in use, 16 requested, and 30 of the paused container */
     assert_left_alone(n, o);
-    assert_reason(n->verdict.hold, NM_REASON_PAUSED_FIRST);
-    assert_int_equal(n->verdict.hold_resource, NM_MEMORY);
+    assert_reason(n->verdict.queue_reason, NM_REASON_PAUSED_FIRST);
+    assert_int_equal(n->verdict.queue_resource, NM_MEMORY);
     o->request.memory_bytes = 15 * PERCENT_MEMORY;
     node_sample(n);
     assert_action(n, o, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
@@ -294,7 +294,7 @@ static void test_room_takes_what_is_needed(void **state)
     assert_action(n, o[2], NM_ACTION_PAUSE, NM_REASON_ROOM_FOR_GUARANTEED);
     assert_ptr_equal(node_action(n, o[3])->on_behalf_of, g);
     assert_ptr_equal(node_action(n, o[2])->on_behalf_of, g);
-    assert_reason(n->verdict.guaranteed_hold, NM_REASON_WAITING_FOR_VICTIMS);
+    assert_reason(n->verdict.guaranteed_reason, NM_REASON_WAITING_FOR_VICTIMS);
 
     /* There are no further victims while these are ending. */
     node_enter(n, o[3], NM_KILLING);
@@ -335,7 +335,7 @@ static void test_room_for_several(void **state)
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, g[0], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    assert_ptr_equal(n->verdict.guaranteed_hold_view, g[1]);
+    assert_ptr_equal(n->verdict.guaranteed_head, g[1]);
 }
 
 static void test_room_that_cannot_be_had(void **state)
@@ -445,7 +445,7 @@ static void test_a_smaller_offer(void **state)
     assert_left_alone(n, runs);
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, waits);
-    assert_reason(n->verdict.hold, NM_REASON_OVER_ALPHA);
+    assert_reason(n->verdict.queue_reason, NM_REASON_OVER_ALPHA);
     node_obey(n);
     n->settings.offered = n->settings.capacity;
     for (int i = 0; i < 5 && !node_action(n, waits); i++)

@@ -153,7 +153,7 @@ static void test_nothing_else_is_done_for_a_stall(void **state)
     for (int i = 0; i < 20; i++) {
         if (squeezed(n)) {
             assert_left_alone(n, waiting);
-            assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
+            assert_reason(n->verdict.queue_reason, NM_REASON_SQUEEZED);
         }
         assert_int_equal(node_count(n, NM_ACTION_PAUSE) + node_count(n, NM_ACTION_KILL), 0);
         stall(n, g, 900);

@@ -298,7 +298,7 @@ static void test_given_back(void **state)
     assert_action(n, its, NM_ACTION_SHED, NM_REASON_WAITED_TOO_LONG);
     assert_left_alone(n, ours);
     assert_left_alone(n, late);
-    assert_ptr_equal(n->verdict.hold_view, ours);
+    assert_ptr_equal(n->verdict.queue_head, ours);
 }
 
 /* A limited container waits longer, but not without limit, while a running container's end could let it start. */
@@ -396,7 +396,7 @@ static void test_given_back_though_others_start(void **state)
     its = node_queue(n, O, 70, 5);
     its->limited = true;
     node_sample(n);
-    assert_reason(nm_policy_hold_reason(&n->verdict, its), NM_REASON_NEVER_FITS);
+    assert_reason(nm_policy_queue_reason(&n->verdict, its), NM_REASON_NEVER_FITS);
     assert_true(n->verdict.wake_usec <= its->state_usec + SECONDS(33));
     assert_in_range(waits_beside_small_ones(n, its), 297, 300);
 }
@@ -413,7 +413,7 @@ static void test_no_wait_is_endless(void **state)
     its->limited = true;
     ours = node_queue(n, O, 50, 5);
     node_sample(n);
-    assert_reason(nm_policy_hold_reason(&n->verdict, its), NM_REASON_WOULD_EXCEED_BETA);
+    assert_reason(nm_policy_queue_reason(&n->verdict, its), NM_REASON_WOULD_EXCEED_BETA);
     assert_in_range(waits_beside_small_ones(n, its), 597, 600);
     for (int i = 0; i < 10; i++)
         node_sample(n);

@@ -203,7 +203,7 @@ static void test_squeeze_holds_admission_and_resume(void **state)
     node_change(n);
     assert_left_alone(n, queued);
     assert_left_alone(n, paused);
-    assert_reason(n->verdict.hold, NM_REASON_SQUEEZED);
+    assert_reason(n->verdict.queue_reason, NM_REASON_SQUEEZED);
 }
 
 /* With uneven parts the quota is not used up. Raising it in proportion must not overshoot. */

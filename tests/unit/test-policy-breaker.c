@@ -21,12 +21,12 @@ static void test_kill_budget(void **state)
     assert_int_equal(node_count(n, NM_ACTION_KILL), 2);
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-    assert_reason(n->verdict.preempt_hold, NM_REASON_KILL_BUDGET);
+    assert_reason(n->verdict.preempt_wait_reason, NM_REASON_KILL_BUDGET);
     node_obey(n);
     for (int i = 1; i < 20; i++) { /* 57 s */
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
-        assert_reason(n->verdict.preempt_hold, i < 2 ? NM_REASON_SETTLING : NM_REASON_KILL_BUDGET);
+        assert_reason(n->verdict.preempt_wait_reason, i < 2 ? NM_REASON_SETTLING : NM_REASON_KILL_BUDGET);
     }
     node_sample(n);
     assert_action(n, o[1], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
@@ -50,7 +50,7 @@ static void test_breaker(void **state)
             node_sample(n);
             if (n->in.now_usec < killed_at + SECONDS(hold) &&
                 n->in.now_usec > killed_at + 3 * PERIOD_USEC)
-                assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+                assert_reason(n->verdict.queue_reason, NM_REASON_BREAKER);
             if (n->verdict.n_actions == 0)
                 assert_int_equal(n->verdict.wake_usec, killed_at + SECONDS(hold));
         } while (n->verdict.n_actions == 0);
@@ -96,7 +96,7 @@ static void test_breaker_is_about_load(void **state)
     queued = node_queue(n, O, 10, 1);
     for (int i = 0; i < 3 && !(i > 0 && node_action(n, queued)); i++) {
         node_sample(n);
-        assert_true(n->verdict.hold != NM_REASON_BREAKER);
+        assert_true(n->verdict.queue_reason != NM_REASON_BREAKER);
     }
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
 }
@@ -113,7 +113,7 @@ static void test_breaker_can_be_closed(void **state)
     queued = node_queue(n, O, 20, 1);
     for (int i = 0; i < 4; i++)
         node_sample(n);
-    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_reason(n->verdict.queue_reason, NM_REASON_BREAKER);
     assert_true(nm_policy_close_breaker(n->policy, n->in.now_usec));
     node_change(n);
     assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
@@ -134,7 +134,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     queued = node_queue(n, O, 10, 1);
     node_sample(n);
     assert_left_alone(n, queued);
-    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_reason(n->verdict.queue_reason, NM_REASON_BREAKER);
     assert_int_equal(n->verdict.wake_usec, n->in.now_usec - PERIOD_USEC + SECONDS(30));
     node_use(g, 80, 1);
     node_sample(n);
@@ -146,7 +146,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     node_change(n);
     n->in.kernel_kills = 0;
     node_sample(n);
-    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_reason(n->verdict.queue_reason, NM_REASON_BREAKER);
     assert_true(n->verdict.wake_usec > n->in.now_usec + SECONDS(30));
 }
 
@@ -189,7 +189,7 @@ static void test_surge_margin(void **state)
         node_sample(n);
         assert_left_alone(n, queued);
         if (n->in.now_usec > surged + SECONDS(12))
-            assert_reason(n->verdict.hold, NM_REASON_SURGE_MARGIN);
+            assert_reason(n->verdict.queue_reason, NM_REASON_SURGE_MARGIN);
         assert_int_equal(n->verdict.margin_until_usec, surged + SECONDS(600));
     }
     node_sample(n);
@@ -237,11 +237,11 @@ static void test_memory_of_the_policy_survives(void **state)
     queued = node_queue(n, O, 1, 1);
     node_sample(n);
     assert_left_alone(n, queued);
-    assert_reason(n->verdict.hold, NM_REASON_BREAKER);
+    assert_reason(n->verdict.queue_reason, NM_REASON_BREAKER);
     (void)node_run(n, O, 20, 1);
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_KILL), 0);
-    assert_reason(n->verdict.preempt_hold, NM_REASON_KILL_BUDGET);
+    assert_reason(n->verdict.preempt_wait_reason, NM_REASON_KILL_BUDGET);
 }
 
 #define WITH_NODE(test) cmocka_unit_test_setup_teardown(test, node_setup, node_teardown)
