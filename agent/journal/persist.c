@@ -34,7 +34,7 @@ int nm_persist_write_snapshot(struct nm_live_container *l)
     assert(l->c->view.state != NM_COMPLETED);
     nm_files_container_dir(l->m, l->c->id, dir);
     r = nm_container_snapshot_write(dir, l->m->journal.boot_id, l->c);
-    l->has_copy = l->has_copy || r >= 0;
+    l->has_snapshot = l->has_snapshot || r >= 0;
     if (r < 0)
         nm_debug("%s: no copy of its journal entry: %s", l->c->id, strerror(-r));
     return r;
@@ -44,19 +44,19 @@ int nm_persist_snapshot(struct nm_live_container *l)
 {
     int r;
 
-    if (l->c->shim_pid == 0 && !l->has_copy)
+    if (l->c->shim_pid == 0 && !l->has_snapshot)
         return 0; /* the round writes it, if the container has to wait */
     r = nm_persist_write_snapshot(l);
-    NM_FAULT("copy-written");
+    NM_FAULT("snapshot-written");
     return r;
 }
 
 void nm_persist_snapshot_waiting(struct nm_live_container *l)
 {
-    if (l->has_copy || !nm_policy_container_is_waiting(&l->c->view))
+    if (l->has_snapshot || !nm_policy_container_is_waiting(&l->c->view))
         return;
     (void)nm_persist_write_snapshot(l);
-    NM_FAULT("waiting-copied");
+    NM_FAULT("waiting-snapshot-written");
 }
 
 void nm_persist_set_state(struct nm_live_container *l, enum nm_state to)

@@ -312,7 +312,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;
-    m->round.cause_usec = nm_growth_probe_event_usec(m->glance) ?: now;
+    m->round.cause_usec = nm_growth_probe_event_usec(m->growth_probe) ?: now;
     if (trigger != NM_TRIGGER_CHANGE ||
         now - m->sampled.at_usec > m->settings.sample_max_age_usec)
         (void)nm_sample_all(m);
@@ -320,16 +320,16 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
     m->round.is_on = false;
 }
 
-void nm_round_kicked(struct nm_manager *m)
+void nm_round_run_requested(struct nm_manager *m)
 {
-    unsigned kicks = m->round.kicks;
+    unsigned triggers = m->round.triggers;
 
-    m->round.kicks = 0;
-    if (kicks & 1U << NM_TRIGGER_LOOK)
+    m->round.triggers = 0;
+    if (triggers & 1U << NM_TRIGGER_LOOK)
         nm_round(m, NM_TRIGGER_LOOK);
-    else if (kicks & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)
+    else if (triggers & 1U << NM_TRIGGER_PRESSURE && nm_now_usec() - m->sampled.at_usec >= FRESH_ENOUGH_USEC)
         nm_round(m, NM_TRIGGER_PRESSURE);
-    else if (kicks & 1U << NM_TRIGGER_CHANGE)
+    else if (triggers & 1U << NM_TRIGGER_CHANGE)
         nm_round(m, NM_TRIGGER_CHANGE);
     else
         nm_growth_probe_again(m);

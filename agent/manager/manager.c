@@ -59,7 +59,7 @@ static int on_round(sd_event_source *s, uint64_t usec, void *userdata)
     if (m->drain.due && m->drain.is_on)
         nm_drain_carry_out(m, NULL);
     m->drain.due = false;
-    nm_round_kicked(m);
+    nm_round_run_requested(m);
     return 0;
 }
 
@@ -298,13 +298,13 @@ static int make_parts(struct nm_manager *m)
 {
     m->durable = nm_durable_new();
     m->events = nm_events_new();
-    m->glance = nm_growth_probe_new();
+    m->growth_probe = nm_growth_probe_new();
     m->helper = nm_helper_new();
     m->pressure = nm_pressure_new();
     m->reclaim = nm_reclaim_new();
     m->sessions = nm_sessions_new();
     m->slice = nm_slice_new();
-    if (!m->durable || !m->events || !m->glance || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
+    if (!m->durable || !m->events || !m->growth_probe || !m->helper || !m->pressure || !m->reclaim || !m->sessions ||
         !m->slice)
         return -ENOMEM;
     return 0;
@@ -377,7 +377,7 @@ int nm_manager_new(const struct nm_manager_params *p, struct nm_manager **ret, c
 static void stop_watching(struct nm_manager *m)
 {
     m->timers.sample = sd_event_source_disable_unref(m->timers.sample);
-    m->glance = nm_growth_probe_free(m->glance);
+    m->growth_probe = nm_growth_probe_free(m->growth_probe);
     m->round.wake_timer = sd_event_source_disable_unref(m->round.wake_timer);
     m->round.source = sd_event_source_disable_unref(m->round.source);
     m->starts.source = sd_event_source_disable_unref(m->starts.source);

@@ -79,7 +79,7 @@ static bool worth_a_sample(const struct nm_manager *m, const struct nm_node_samp
 {
     uint64_t grown = NM_MAX(nm_sub_u64(used_bytes(now), used_bytes(&m->sampled.node)),
                             nm_sub_u64(now->memory_held_bytes, m->sampled.node.memory_held_bytes));
-    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->glance->in_use_bytes, grown);
+    enum nm_growth growth = nm_policy_judge_growth(&m->settings, m->growth_probe->in_use_bytes, grown);
 
     if (growth == NM_GROWTH_CROSSES && grown > m->settings.capacity.memory_bytes / FLUTTER_SHARE)
         return true;
@@ -96,7 +96,7 @@ static uint64_t cpu_limit(const struct nm_manager *m)
  * sample does not show it. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
-    struct nm_growth_probe *g = m->glance;
+    struct nm_growth_probe *g = m->growth_probe;
     uint64_t before = g->cpu_usec, passed = now - g->at_usec, usage_usec;
     unsigned slice;
 
@@ -119,7 +119,7 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
     struct nm_manager *m = userdata;
 
     (void)s, (void)usec;
-    m->glance->looked = true;
+    m->growth_probe->looked = true;
     nm_round_request(m, NM_TRIGGER_LOOK); /* nm_growth_probe_rearm() follows after the round */
     return 0;
 }
@@ -127,13 +127,13 @@ static int on_cpu_look(sd_event_source *s, uint64_t usec, void *userdata)
 /* Ends a look after its second sample was judged. */
 static void end_look(struct nm_manager *m)
 {
-    m->glance->looked = false;
-    m->glance->event_usec = 0;
-    if (m->glance->in_use_millicores > cpu_limit(m))
+    m->growth_probe->looked = false;
+    m->growth_probe->event_usec = 0;
+    if (m->growth_probe->in_use_millicores > cpu_limit(m))
         return;
-    m->glance->look_pause_usec =
-        NM_MIN(NM_MAX(2 * m->glance->look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
-    m->glance->look_after_usec = nm_now_usec() + m->glance->look_pause_usec;
+    m->growth_probe->look_pause_usec =
+        NM_MIN(NM_MAX(2 * m->growth_probe->look_pause_usec, CPU_LOOK_AGAIN_USEC), CPU_LOOK_AGAIN_MAX_USEC);
+    m->growth_probe->look_after_usec = nm_now_usec() + m->growth_probe->look_pause_usec;
 }
 
 /* Starts a look at CPU. Measured CPU use covers the time since the previous sample, which may be seconds, so a surge
@@ -141,21 +141,21 @@ static void end_look(struct nm_manager *m)
  * may be the first of the consecutive samples over the threshold. The others come at the normal period. */
 void nm_growth_probe_look_at_cpu(struct nm_manager *m)
 {
-    if (m->glance->event_usec != 0 || !m->glance->look_timer)
+    if (m->growth_probe->event_usec != 0 || !m->growth_probe->look_timer)
         return;
-    m->glance->event_usec = nm_now_usec();
+    m->growth_probe->event_usec = nm_now_usec();
     nm_round_request(m, NM_TRIGGER_PRESSURE);
-    (void)sd_event_source_set_time_relative(m->glance->look_timer, CPU_LOOK_USEC);
-    (void)sd_event_source_set_enabled(m->glance->look_timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time_relative(m->growth_probe->look_timer, CPU_LOOK_USEC);
+    (void)sd_event_source_set_enabled(m->growth_probe->look_timer, SD_EVENT_ONESHOT);
 }
 
 static void arm(struct nm_manager *m)
 {
-    assert(m->glance->timer);
+    assert(m->growth_probe->timer);
     if (GLANCE_USEC >= m->config->period_usec)
         return;
-    (void)sd_event_source_set_time_relative(m->glance->timer, GLANCE_USEC);
-    (void)sd_event_source_set_enabled(m->glance->timer, SD_EVENT_ONESHOT);
+    (void)sd_event_source_set_time_relative(m->growth_probe->timer, GLANCE_USEC);
+    (void)sd_event_source_set_enabled(m->growth_probe->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
@@ -177,16 +177,16 @@ static int on_glance(sd_event_source *s, uint64_t usec, void *userdata)
 
 int nm_growth_probe_start(struct nm_manager *m)
 {
-    int r = sd_event_add_time(m->event, &m->glance->look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
+    int r = sd_event_add_time(m->event, &m->growth_probe->look_timer, CLOCK_BOOTTIME, UINT64_MAX, 1000,
                               on_cpu_look, m);
 
     if (r >= 0)
-        r = sd_event_source_set_priority(m->glance->look_timer, NM_LOOP_WATCH);
+        r = sd_event_source_set_priority(m->growth_probe->look_timer, NM_LOOP_WATCH);
     if (r < 0)
         return r;
     nm_sample_open_slice(m);
-    r = sd_event_add_time(m->event, &m->glance->timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
-    return r < 0 ? r : sd_event_source_set_priority(m->glance->timer, NM_LOOP_WATCH);
+    r = sd_event_add_time(m->event, &m->growth_probe->timer, CLOCK_BOOTTIME, UINT64_MAX, 1000, on_glance, m);
+    return r < 0 ? r : sd_event_source_set_priority(m->growth_probe->timer, NM_LOOP_WATCH);
 }
 
 /* Returns whether memory could be taken back. Includes containers that were just admitted, which the verdict does not
@@ -205,30 +205,30 @@ void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict 
     int on = SD_EVENT_OFF;
 
     assert(v);
-    if (!m->glance->timer)
+    if (!m->growth_probe->timer)
         return;
-    (void)sd_event_source_get_enabled(m->glance->timer, &on);
+    (void)sd_event_source_get_enabled(m->growth_probe->timer, &on);
     /* Without a new sample, only start the probe if the first opportunistic container has just started. */
     if (!sampled && on != SD_EVENT_OFF && wanted)
         return;
-    m->glance->in_use_bytes = v->in_use.memory_bytes;
-    m->glance->in_use_millicores = v->in_use.cpu_millicores;
-    if (sampled && m->glance->looked)
+    m->growth_probe->in_use_bytes = v->in_use.memory_bytes;
+    m->growth_probe->in_use_millicores = v->in_use.cpu_millicores;
+    if (sampled && m->growth_probe->looked)
         end_look(m);
     nm_sample_open_slice(m);
     if (wanted)
         arm(m);
     else
-        (void)sd_event_source_set_enabled(m->glance->timer, SD_EVENT_OFF);
+        (void)sd_event_source_set_enabled(m->growth_probe->timer, SD_EVENT_OFF);
 }
 
 void nm_growth_probe_again(struct nm_manager *m)
 {
     int on = SD_EVENT_OFF;
 
-    if (!m->glance->timer)
+    if (!m->growth_probe->timer)
         return;
-    (void)sd_event_source_get_enabled(m->glance->timer, &on);
+    (void)sd_event_source_get_enabled(m->growth_probe->timer, &on);
     if (on == SD_EVENT_OFF && m->config->glance && m->settings.over_allocation && could_take_back(m))
         arm(m);
 }

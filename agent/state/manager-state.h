@@ -92,7 +92,7 @@ struct nm_live_container {
     bool priority_due;                /* the type has changed since the shim got the command's priority */
     uint64_t retry_usec;              /* a start failed; it is not tried again before this time (the next sample) */
     unsigned limits_in_flight;        /* set_limits calls in progress, which hold a pointer to this struct */
-    bool has_copy;                    /* this nmd has written its container-snapshot.h copy */
+    bool has_snapshot;                /* this nmd has written its container-snapshot.h copy */
     bool has_end;
     struct nm_launch_record end;      /* valid with has_end */
     bool decision_open;               /* `decision` waits for its outcome */
@@ -213,7 +213,7 @@ struct nm_timers {
 /* The current round, or the newest one. */
 struct nm_round_state {
     sd_event_source *source, *wake_timer;
-    unsigned kicks; /* bits of enum nm_policy_trigger: the reasons for the requested round */
+    unsigned triggers; /* bits of enum nm_policy_trigger: the reasons for the requested round */
     bool is_on;
     bool shed_due;         /* the queue's limit was lowered, so the queue may be too long */
     uint64_t cause_usec;   /* the sample or event that caused the round */
@@ -269,7 +269,7 @@ struct nm_manager {
 
     struct nm_sampled sampled;
     struct nm_sampling *sampling;
-    struct nm_growth_probe *glance;
+    struct nm_growth_probe *growth_probe;
     struct nm_pressure *pressure;
     struct nm_timers timers;
     struct nm_health *health;

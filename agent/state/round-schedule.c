@@ -17,10 +17,10 @@
 void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
-    m->round.kicks |= 1U << trigger;
+    m->round.triggers |= 1U << trigger;
     if (!m->round.source) /* not started yet: the first round is scheduled at the start */
         return;
     (void)sd_event_source_set_priority(m->round.source,
-                                       m->round.kicks == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
+                                       m->round.triggers == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);
     (void)nm_loop_want(m->round.source);
 }

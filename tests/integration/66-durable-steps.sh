@@ -35,19 +35,19 @@ mkdir -p "$runs"
 # of shims are in 69-durable-ends.sh, and steps of operations for owners in tests/unit/test-rerun.c and test-owner-steps.c.
 stories=(
     "submit-journalled:1 round-before-commit:1 round-after-commit:1 cgroup-prepared:1 shim-started:1 shim-journalled:1
-     cgroup-created:1 cgroup-journalled:1 gate-open:1 copy-written:1 running-journalled:1
+     cgroup-created:1 cgroup-journalled:1 gate-open:1 snapshot-written:1 running-journalled:1
      before-freeze:1 after-freeze:1 type-journalled:1 update-journalled:1 before-term:1 after-term:1
      term-journalled:1 before-kill:1 after-kill:1 before-thaw:1 after-thaw:1 end-heard:1 end-before-commit:1
      end-journalled:1 cgroup-removed:1"
     "drain-journalled:1"
-    "waiting-copied:1 waiting-copied:2 waiting-forgotten:1 waiting-forgotten:1"
+    "waiting-snapshot-written:1 waiting-snapshot-written:2 waiting-forgotten:1 waiting-forgotten:1"
     "gate-open:2 running-journalled:2 end-heard:1 type-journalled:2 cgroup-journalled:1 end-journalled:2"
     # the next nmd dies, too, while it finishes the work of the first one
     "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
      gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
      recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
-    # the queue is filled first, because the number of earlier rounds depends on the machine
-    "submit-journalled:8 round-after-commit:9 copy-written:2 cgroup-removed:1 before-kill:1
+    # the queue is made first: how many rounds a story has by then is up to the machine
+    "submit-journalled:8 round-after-commit:9 snapshot-written:2 cgroup-removed:1 before-kill:1
      recovery-after-commit:1 round-before-commit:5 end-heard:1 end-heard:1"
 )
 [ -z "${NMD_STEPS:-}" ] || stories=("$NMD_STEPS")

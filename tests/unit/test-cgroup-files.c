@@ -366,7 +366,7 @@ static void test_reclaim(void **state)
     assert_int_equal(nm_cgroup_reclaim(w->cg, 4096), -EOPNOTSUPP);
 }
 
-/* ---- survivors ------------------------------------------------------------------------------- */
+/* ---- processes that are left ----------------------------------------------------------------- */
 
 /* A parent in vfork() is in state D for as long as its child lives. */
 static pid_t hanging(void)
@@ -389,7 +389,7 @@ static pid_t hanging(void)
     return pid;
 }
 
-static void test_survivors(void **state)
+static void test_leftover_processes(void **state)
 {
     struct world *w = *state;
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -511,7 +511,7 @@ int main(void)
         started(test_direct_writes),
         started(test_reclaim),
         started(test_files_that_are_not_as_they_should_be),
-        started(test_survivors),
+        started(test_leftover_processes),
         alone(test_starts_that_fail),
         started(test_operations_that_fail),
         alone(test_no_root),

@@ -83,8 +83,8 @@ static void test_the_slice_follows_in_the_round(void **state)
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(l); i++)
         assert_int_equal(nm_manager_promote(w->m, &manager_world_admin, l[i]->c->id, &(struct nm_problem){0}), 0);
-    assert_true(w->m->round.kicks != 0);
-    nm_round_kicked(w->m);
+    assert_true(w->m->round.triggers != 0);
+    nm_round_run_requested(w->m);
     manager_world_settle(w);
     assert_int_equal(slice_low(w), 128 * MIB);
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
@@ -152,7 +152,7 @@ static struct nm_live_container *launch(struct manager_world *w, bool changed)
     static const char *const argv[] = {"/bin/sleep", "100", NULL};
     struct nm_live_container *l = manager_world_submit(w, "early", NM_GUARANTEED, argv);
 
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
     if (changed)
         assert_int_equal(nm_manager_demote(w->m, &manager_world_admin, "early", &(struct nm_problem){0}), 0);

@@ -403,12 +403,12 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live_container
                          const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
 {
-    w->m->round.kicks = 0;
+    w->m->round.triggers = 0;
     w->m->sampled.at_usec = nm_now_usec();
     w->m->sampled.cost_usec = cost_usec;
     assert_int_equal(nm_fake_set_memory_events(l->cg, e), 0);
     manager_world_settle(w);
-    return w->m->round.kicks & 1U << NM_TRIGGER_PRESSURE;
+    return w->m->round.triggers & 1U << NM_TRIGGER_PRESSURE;
 }
 
 /* What reads files at its own limit is told of all the time. */

@@ -69,7 +69,7 @@ static void test_killed_while_the_cgroup_is_made(void **state)
     struct nm_live_container *l = submit(w);
     const struct nm_container *c = l->c;
 
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, c->id, true, &(struct nm_problem){0}), 0);
     assert_int_equal(l->phase, NM_RUN_KILL_PENDING);
@@ -95,7 +95,7 @@ static void test_no_room_for_a_word(void **state)
     struct nm_live_container *l = submit(w);
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     assert_true(nm_run_phase_is_creating(l->phase));
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
@@ -204,7 +204,7 @@ static void test_many_starts_leave_turns_to_others(void **state)
     unsigned due, before, requests = 0, turns = 0, samples = 0;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     due = before = count_due(all);
     assert_in_range(due, 1, MANY - 1);
     assert_int_equal(nm_loop_add_work(w->event, "request", on_request, &requests, &request), 0);
@@ -231,7 +231,7 @@ static void test_killed_before_its_turn_to_start(void **state)
     const struct nm_container *last = all[MANY - 1]->c, *other = all[MANY - 2]->c;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     assert_true(nm_start_is_due(all[MANY - 1]));
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, last->id, false, &(struct nm_problem){0}), 0);
     while ((last->view.state != NM_COMPLETED || !other->pid) && nm_now_usec() < deadline)
@@ -257,7 +257,7 @@ static void test_many_starts_of_one_user(void **state)
     other->submitter_uid = other->command.uid = other->command.gid = 65534;
     (void)snprintf(of_app->owner, sizeof of_app->owner, "cluster");
     (void)snprintf(of_app->app, sizeof of_app->app, "app");
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     while (w->m->starts.queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
@@ -282,7 +282,7 @@ static void assert_turns_of_users(struct manager_world *w, uid_t submitter_of_ot
         c[i]->submitter_uid = submitter_of_others;
         c[i]->command.uid = c[i]->command.gid = 65534;
     }
-    nm_round_kicked(w->m);
+    nm_round_run_requested(w->m);
     while (w->m->starts.queue.first && nm_now_usec() < deadline)
         assert_true(sd_event_run(w->event, 10 * NM_USEC_PER_MSEC) >= 0);
     assert_null(w->m->starts.queue.first);
