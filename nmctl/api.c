@@ -21,7 +21,7 @@
 
 /* Reports missing permission for the socket, and names its group, whose members may use it. If that is root's group,
  * which users can't join, the default group nmd is named. */
-static void say_no_permission(const char *path)
+static void print_no_permission(const char *path)
 {
     struct stat st;
     const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
@@ -59,7 +59,7 @@ int nm_api_say_unreachable(const struct nm_ctl *ctl, int r)
         break;
     case -EACCES:
     case -EPERM:
-        say_no_permission(path);
+        print_no_permission(path);
         break;
     case -ENAMETOOLONG:
         nm_message("the socket's path '%s' is too long: 107 bytes are allowed", path);

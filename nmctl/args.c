@@ -153,7 +153,7 @@ static void tell_unknown(const struct nm_option_fault *f, const struct nm_verb *
 }
 
 /* Unlike nm_option_tell(), names the verb and replaces control characters in words from the command line. */
-static void tell(const struct nm_option_fault *f, void *userdata)
+static void print_fault(const struct nm_option_fault *f, void *userdata)
 {
     const struct nm_option *o = f->option;
 
@@ -179,7 +179,7 @@ int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int 
     const struct nm_option_parser p = {
         .tables = {{verb ? verb->options : NULL, a}, {nm_global_options, a}},
         .stops_at_operand = stop,
-        .tell = tell,
+        .tell = print_fault,
         .userdata = (void *)verb,
     };
     int first, r = nm_option_parse(&p, argc, argv, &first);

@@ -53,7 +53,7 @@ struct attach {
     struct nm_client *end_call;
     struct nm_client_answer end_answer;
     json_t *container;      /* the ended container */
-    struct nm_progress narrate;
+    struct nm_progress progress;
     int n_signals, signal;
     bool was_connected, kill_sent, until, until_over;
     struct nm_away away;
@@ -228,7 +228,7 @@ static void retry(struct attach *a)
         return;
     }
     nm_away_back(&a->away);
-    nm_progress_resume(&a->narrate);
+    nm_progress_resume(&a->progress);
     if (!a->kill_sent && reader_is_gone(a))
         send_kill(a, false);
 }
@@ -383,7 +383,7 @@ static bool is_finished(const struct attach *a)
 /* Returns the time until the next timed action. Rounds up, so that the loop doesn't spin in the last millisecond. */
 static int timeout_msec(const struct attach *a)
 {
-    uint64_t now = nm_now_usec(), at = a->p->narrate ? nm_progress_next(&a->narrate) : NEVER;
+    uint64_t now = nm_now_usec(), at = a->p->show_progress ? nm_progress_next(&a->progress) : NEVER;
 
     if (a->away.since_usec > 0)
         at = a->away.retry_usec;
@@ -400,8 +400,8 @@ static void look(struct attach *a)
     if (a->away.since_usec > 0) {
         if (nm_now_usec() >= a->away.retry_usec)
             retry(a);
-    } else if (a->p->narrate && !a->container && nm_now_usec() >= nm_progress_next(&a->narrate))
-        nm_progress_look(&a->narrate, a->ctl, a->p->id);
+    } else if (a->p->show_progress && !a->container && nm_now_usec() >= nm_progress_next(&a->progress))
+        nm_progress_look(&a->progress, a->ctl, a->p->id);
 }
 
 /* Runs one iteration of the loop. poll() ignores a descriptor of -1: a stream isn't read while its buffer is full, and
@@ -473,8 +473,8 @@ int nm_attach_run(struct nm_ctl *ctl, const struct nm_attach_params *p,
     a->progress_usec = nm_now_usec();
     /* The container was created by an nmd that was reachable a moment ago. */
     a->was_connected = p->want_end;
-    if (p->narrate)
-        nm_progress_init(&a->narrate, false);
+    if (p->show_progress)
+        nm_progress_init(&a->progress, false);
     r = open_calls(a);
     if (r < 0)
         lose(a, r);

@@ -15,7 +15,7 @@ struct nm_attach_params {
     uint64_t since_usec; /* CLOCK_REALTIME; omits older lines; 0: all */
     bool timestamps;     /* print the time at which each line was written */
     uint64_t tail;       /* lines, or NM_CTL_UNSET */
-    bool narrate;        /* print on stderr when it is queued, started, paused or resumed */
+    bool show_progress;  /* print on stderr when it is queued, started, paused or resumed */
     int signal_fd; /* signalfd; nmctl started the container, so a signal, or a closed reader of its output, kills it
                       (the second signal: at once). -EBADF: nmctl didn't start it */
     int signal;          /* a signal received before, or 0 */

@@ -23,7 +23,7 @@ bool nm_away_is_loss(int r)
 }
 
 /* Updates the message once per second. Uses whole seconds, because changing tenths distract. */
-static void say_how_long(struct nm_away *a, uint64_t now)
+static void print_how_long(struct nm_away *a, uint64_t now)
 {
     uint64_t passed = now - a->since_usec;
     char text[32];
@@ -48,7 +48,7 @@ int nm_away_lost(struct nm_away *a, const struct nm_ctl *ctl, int r, const char 
     }
     if (now - a->since_usec > GIVE_UP_USEC)
         return nm_api_say_unreachable(ctl, r);
-    say_how_long(a, now);
+    print_how_long(a, now);
     return NM_CTL_OK;
 }
 

@@ -44,7 +44,7 @@ void nm_message_no_more(void)
 }
 
 /* Prints a message. Returns the written text, which the caller frees. */
-nm_printf(1, 0) static char *say(const char *format, va_list ap)
+nm_printf(1, 0) static char *print_message(const char *format, va_list ap)
 {
     char *written = NULL;
     size_t size;
@@ -72,7 +72,7 @@ void nm_message(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    free(say(format, ap));
+    free(print_message(format, ap));
     va_end(ap);
 }
 
@@ -81,7 +81,7 @@ void nm_message_again(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    rewritable = say(format, ap);
+    rewritable = print_message(format, ap);
     va_end(ap);
 }
 

@@ -47,7 +47,7 @@ static uint64_t patience(const struct nm_progress *n)
 }
 
 /* Prints a message. Adds the container's name where the message needs it: to the first message and to repeated ones. */
-nm_printf(4, 5) static void say(struct nm_progress *n, const json_t *c, bool again, const char *format, ...)
+nm_printf(4, 5) static void print_message(struct nm_progress *n, const json_t *c, bool again, const char *format, ...)
 {
     bool live = again && nm_message_can_rewrite();
     _cleanup_free_ char *text = NULL;
@@ -70,7 +70,7 @@ nm_printf(4, 5) static void say(struct nm_progress *n, const json_t *c, bool aga
 
 /* Prints why the container waits. Fetches figures only when a message is needed. again: adds how long the state has
  * lasted. */
-static void say_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c, bool again)
+static void print_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c, bool again)
 {
     _cleanup_json_ json_t *status = NULL;
     uint64_t position = nm_json_u64(c, "queue_position");
@@ -83,11 +83,11 @@ static void say_queued(struct nm_progress *n, struct nm_ctl *ctl, const json_t *
                        position > 0 ? "," : "");
     if (position > 0)
         (void)snprintf(at, sizeof at, " at position %llu", (unsigned long long)position);
-    say(n, c, again, "queued%s%s%s%s", waited, at, *why ? ": " : "", why);
+    print_message(n, c, again, "queued%s%s%s%s", waited, at, *why ? ": " : "", why);
     n->told_waiting = true;
 }
 
-static void say_paused(struct nm_progress *n, const json_t *c, bool again)
+static void print_paused(struct nm_progress *n, const json_t *c, bool again)
 {
     uint64_t deadline = nm_json_u64(c, "pause_deadline_usec"), now = nm_realtime_usec();
     uint64_t since = nm_json_u64(c, "paused_usec");
@@ -97,27 +97,28 @@ static void say_paused(struct nm_progress *n, const json_t *c, bool again)
     if (again && since > 0)
         (void)snprintf(so_far, sizeof so_far, ", for %s so far",
                        nm_format_duration(nm_sub_u64(now, since), passed, sizeof passed));
-    say(n, c, again, "paused%s%s%s; 'nmctl explain %s' tells why", so_far,
-        deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "", nm_json_str(c, "id"));
+    print_message(n, c, again, "paused%s%s%s; 'nmctl explain %s' tells why", so_far,
+                  deadline > now ? "; killed if that lasts for another " : "", deadline > now ? left : "",
+                  nm_json_str(c, "id"));
 }
 
 /* Prints a state other than queued and paused. Only printed if nmctl merely waits for the container. */
-static void say_state(struct nm_progress *n, const json_t *c, bool again)
+static void print_state(struct nm_progress *n, const json_t *c, bool again)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
     char age[32];
 
     if (nm_streq(state, "RUNNING"))
-        say(n, c, again, "RUNNING, for %s so far", nm_container_age(c, age, sizeof age));
+        print_message(n, c, again, "RUNNING, for %s so far", nm_container_age(c, age, sizeof age));
     else if (nm_streq(state, "KILLING"))
-        say(n, c, again, "being killed, and has not ended yet");
+        print_message(n, c, again, "being killed, and has not ended yet");
     else
-        say(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
+        print_message(n, c, again, "%s%s%s", nm_container_state_word(state), *progress ? ": " : "", progress);
 }
 
 /* Prints that the container starts or resumes, but only if a message about its wait or pause was printed. Returns
  * whether it was printed. */
-static bool say_going_on(struct nm_progress *n, const json_t *c)
+static bool print_going_on(struct nm_progress *n, const json_t *c)
 {
     uint64_t submitted = nm_json_u64(c, "submitted_usec"), started = nm_json_u64(c, "started_usec");
     bool starts = !n->started && n->told_waiting && started > submitted, resumes = n->paused && !is_paused(c);
@@ -133,7 +134,7 @@ static bool say_going_on(struct nm_progress *n, const json_t *c)
 }
 
 /* Prints what has changed since the last message, or that nothing has. */
-static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
+static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
 {
     bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
     const char *state = nm_json_str(c, "state");
@@ -144,7 +145,7 @@ static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
     /* Without a reason the container is new and no round has considered it. The first round starts most containers. */
     if (queued && !*nm_json_str(c, "hold"))
         return;
-    said = !queued && say_going_on(n, c);
+    said = !queued && print_going_on(n, c);
     n->started = n->started || (!queued && *state && !nm_streq(state, "LOCALIZING"));
     (void)snprintf(of, sizeof of, "%s %s %llu", paused ? "PAUSED" : state, nm_json_str(c, "hold"),
                    (unsigned long long)nm_json_u64(c, "queue_position"));
@@ -152,11 +153,11 @@ static void tell(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
     live = (queued || n->waits) && nm_message_can_rewrite();
     again = live || (!changed && (queued || n->waits) && now >= nm_add_u64(n->said_usec, REPEAT_USEC));
     if (queued && (changed || again))
-        say_queued(n, ctl, c, again);
+        print_queued(n, ctl, c, again);
     else if (paused && (n->waits ? changed || again : !n->paused))
-        say_paused(n, c, again);
+        print_paused(n, c, again);
     else if (!queued && !paused && !ended && n->waits && (again || (changed && !said)))
-        say_state(n, c, again);
+        print_state(n, c, again);
     n->paused = paused;
     if (changed || again) {
         n->said_usec = now;
@@ -249,7 +250,7 @@ void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
         tell_answer(n);
     if (r == 0) {
         (void)nm_container_title(c, n->title, sizeof n->title);
-        tell(n, ctl, c);
+        print_progress(n, ctl, c);
     }
     plan(n);
 }

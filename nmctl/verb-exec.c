@@ -84,7 +84,7 @@ static char *make_request(const struct nm_ctl *ctl, char **command)
 
 /* Prints at which stage of a launch (nmd's enum nm_launch_stage) the command failed. A newer nmd may have more
  * stages. */
-static int say_failed(const char *id, const char *command, const struct nm_frame_end *e)
+static int print_failed(const char *id, const char *command, const struct nm_frame_end *e)
 {
     static const char *const stages[] = {NULL,
                                          "its process could not be set up",
@@ -109,7 +109,7 @@ static int say_failed(const char *id, const char *command, const struct nm_frame
 }
 
 /* Reports a session that ended without an END frame: the shim was killed, usually together with the whole container. */
-static int say_lost(struct nm_ctl *ctl, const char *id)
+static int print_lost(struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;
     char target[128];
@@ -135,11 +135,11 @@ static int run(struct nm_ctl *ctl, int fd, const char *command)
         return 128 + signal;
     }
     if (r == -ECONNRESET || r == -EPIPE)
-        return say_lost(ctl, id);
+        return print_lost(ctl, id);
     if (r < 0)
         return nm_api_say_unreachable(ctl, r);
     if (end.stage != 0)
-        return say_failed(id, command, &end);
+        return print_failed(id, command, &end);
     return end.signal > 0 ? 128 + end.signal : end.code;
 }
 

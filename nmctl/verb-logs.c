@@ -125,7 +125,7 @@ static bool is_wanted(const struct events *e, const json_t *j)
                     : ends_in(nm_json_str(j, "container_id"), e->only)));
 }
 
-static void tell(const struct events *e, const json_t *j)
+static void output_event(const struct events *e, const json_t *j)
 {
     if (e->ctl->args.json)
         nm_api_print_json(j, true);
@@ -144,13 +144,13 @@ static void keep(struct events *e, json_t *j)
         (void)json_array_remove(e->kept, 0);
 }
 
-static void tell_kept(struct events *e)
+static void output_kept(struct events *e)
 {
     const json_t *j;
     size_t i;
 
     json_array_foreach(e->kept, i, j)
-        tell(e, j);
+        output_event(e, j);
     json_decref(e->kept);
     e->kept = NULL;
     (void)fflush(stdout);
@@ -168,7 +168,7 @@ static void take_line(struct events *e)
     if (e->kept)
         keep(e, j);
     else
-        tell(e, j);
+        output_event(e, j);
 }
 
 /* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise -f would show nothing in
@@ -296,7 +296,7 @@ static int read_events(struct events *e)
         nm_message_oom();
     e->newest = a->after;
     r = read_stream(e, a->after, false);
-    tell_kept(e);
+    output_kept(e);
     return r == NM_CTL_OK && a->follow ? follow_on(e, e->newest) : r;
 }
 

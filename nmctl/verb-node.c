@@ -66,7 +66,7 @@ static void report(const struct nm_ctl *ctl, const json_t *status, const char *s
 #define NAMED 10 /* maximum number of names; further containers are counted */
 
 /* Prints "3 containers that wait: a, container_1_2, c", or nothing if there are none. */
-static void say_discarded(const char *what, uint64_t n, const json_t *list)
+static void print_discarded(const char *what, uint64_t n, const json_t *list)
 {
     char text[1024];
     size_t len = 0, i;
@@ -113,12 +113,12 @@ static int foretell(struct nm_ctl *ctl)
     else if (ctl->args.dry_run && json_array_size(list) == 0)
         printf("nothing waits: draining would discard no container\n");
     else
-        say_discarded(ctl->args.dry_run ? "would discard" : "discards", json_array_size(list), list);
+        print_discarded(ctl->args.dry_run ? "would discard" : "discards", json_array_size(list), list);
     return r;
 }
 
 /* Prints how the cluster's jobs notice a drain that was requested on the node instead of in the cluster. */
-static void say_what_the_cluster_hears(const json_t *answer)
+static void print_cluster_effect(const json_t *answer)
 {
     if (nm_json_has(answer, "upstream"))
         nm_message("drain: the ResourceManager hears that this node has no more room than its containers have, and "
@@ -164,7 +164,7 @@ int nm_drain_verb(struct nm_ctl *ctl)
         nm_message_oom();
     r = nm_api_call(ctl, "POST", "/v1/drain", body, &answer);
     if (r == NM_CTL_OK)
-        say_what_the_cluster_hears(answer);
+        print_cluster_effect(answer);
     if (r == NM_CTL_OK && ctl->args.wait)
         r = wait_until_empty(ctl, &empty);
     if (r == NM_CTL_OK)

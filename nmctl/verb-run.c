@@ -338,7 +338,7 @@ static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_para
 
     (void)nm_session_run(&session, &end, &p->signal);
     p->until_fd = 0;
-    p->narrate = false;
+    p->show_progress = false;
 }
 
 /* Follows the container to its end, also across restarts of nmd. terminal_fd: connection of its terminal, which is
@@ -352,7 +352,7 @@ static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, 
                                  .want_end = true,
                                  .follow = true,
                                  .tail = NM_CTL_UNSET,
-                                 .narrate = true,
+                                 .show_progress = true,
                                  .signal_fd = signal_fd,
                                  .signal = signal,
                                  .until_fd = fd < 0 ? 0 : fd};

@@ -31,7 +31,7 @@ struct wait {
     size_t n;
     uint64_t deadline_usec;
     nm_wait_end_cb_t ended_cb;
-    struct nm_progress narrate;
+    struct nm_progress progress;
     const struct nm_waited *shown; /* container that the messages are about */
     struct nm_away away;
     int status; /* NM_CTL_OK while nmd can be reached */
@@ -76,7 +76,7 @@ static void take_end(struct wait *w, struct nm_waited *x)
     set_over(x, nm_container_exit_status(x->c));
     nm_progress_done();
     w->ended_cb(w->ctl, x->c);
-    w->narrate.next_usec = NM_MIN(w->narrate.next_usec, nm_now_usec());
+    w->progress.next_usec = NM_MIN(w->progress.next_usec, nm_now_usec());
 }
 
 static void lose(struct wait *w, int r)
@@ -156,11 +156,11 @@ static void retry(struct wait *w)
         return;
     }
     nm_away_back(&w->away);
-    nm_progress_resume(&w->narrate);
+    nm_progress_resume(&w->progress);
 }
 
 /* Prints messages about one container, with the number of the others. */
-static void narrate(struct wait *w)
+static void show_progress(struct wait *w)
 {
     unsigned n;
     const struct nm_waited *first = first_left(w, &n);
@@ -168,13 +168,13 @@ static void narrate(struct wait *w)
     if (w->ctl->args.json || !first)
         return;
     if (first != w->shown) {
-        nm_progress_init(&w->narrate, true);
-        w->narrate.deadline_usec = w->deadline_usec;
+        nm_progress_init(&w->progress, true);
+        w->progress.deadline_usec = w->deadline_usec;
         w->shown = first;
     }
-    w->narrate.others = n - 1;
-    if (nm_now_usec() >= nm_progress_next(&w->narrate))
-        nm_progress_look(&w->narrate, w->ctl, nm_json_str(first->c, "id"));
+    w->progress.others = n - 1;
+    if (nm_now_usec() >= nm_progress_next(&w->progress))
+        nm_progress_look(&w->progress, w->ctl, nm_json_str(first->c, "id"));
 }
 
 /* Runs timed actions that are due. */
@@ -191,7 +191,7 @@ static void look(struct wait *w)
     if (r < 0)
         lose(w, r);
     else
-        narrate(w);
+        show_progress(w);
 }
 
 /* Returns the time until the next timed action. Rounds up, so that the loop doesn't spin in the last millisecond. */
@@ -202,7 +202,7 @@ static int timeout_msec(const struct wait *w)
     if (w->away.since_usec > 0)
         at = NM_MIN(at, w->away.retry_usec);
     else if (!w->ctl->args.json)
-        at = NM_MIN(at, nm_progress_next(&w->narrate));
+        at = NM_MIN(at, nm_progress_next(&w->progress));
     return at <= now ? 0 : (int)NM_MIN((at - now) / NM_USEC_PER_MSEC + 1, (uint64_t)MAX_POLL_MSEC);
 }
 
@@ -227,7 +227,7 @@ static void round_of(struct wait *w)
 }
 
 /* Reports the timeout. fresh: the state is from an answer that nmd has just sent. */
-static void say_timed_out(const struct nm_waited *x, bool fresh)
+static void print_timed_out(const struct nm_waited *x, bool fresh)
 {
     const char *id = nm_json_str(x->c, "id");
     char title[160], state[64];
@@ -244,7 +244,7 @@ static void say_timed_out(const struct nm_waited *x, bool fresh)
 static void give_up(struct wait *w)
 {
     uint64_t until = nm_now_usec() + LATE_USEC;
-    bool there = w->away.since_usec == 0 && !w->narrate.silent;
+    bool there = w->away.since_usec == 0 && !w->progress.silent;
 
     for (size_t i = 0; i < w->n; i++) {
         struct nm_waited *x = &w->all[i];
@@ -264,7 +264,7 @@ static void give_up(struct wait *w)
             continue;
         }
         set_over(x, NM_CTL_TIMED_OUT);
-        say_timed_out(x, now);
+        print_timed_out(x, now);
     }
 }
 
@@ -285,7 +285,7 @@ void nm_wait_for_ends(struct nm_ctl *ctl, struct nm_waited *all, size_t n, uint6
     nm_progress_done();
 }
 
-static void say_no_end(struct nm_ctl *ctl, const json_t *ended)
+static void print_no_end(struct nm_ctl *ctl, const json_t *ended)
 {
     (void)ctl;
     (void)ended;
@@ -297,7 +297,7 @@ int nm_wait_for_end(struct nm_ctl *ctl, json_t *c, json_t **ret)
     bool ended = nm_wait_has_ended(c);
 
     if (!ended) {
-        nm_wait_for_ends(ctl, &x, 1, UINT64_MAX, say_no_end);
+        nm_wait_for_ends(ctl, &x, 1, UINT64_MAX, print_no_end);
         ended = nm_wait_has_ended(x.c);
     }
     if (!ended) {
