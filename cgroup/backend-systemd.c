@@ -62,7 +62,7 @@ static int systemd_set_slice_limits(struct nm_cgroup_backend *b,
 typedef int (*build_t)(sd_bus *bus, const char *unit, sd_bus_message **ret);
 
 /* Sends a call to the manager and ignores the answer. */
-static int tell(struct nm_systemd *s, build_t build, const char *unit)
+static int send_call(struct nm_systemd *s, build_t build, const char *unit)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
     sd_bus *bus = nm_sdbus_get(s->bus);
@@ -92,8 +92,8 @@ static int systemd_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *c
     nm_sdoom_forget(s, cg->name);
     if (r == -ENOENT)
         return 0;
-    r = tell(s, nm_sdcall_stop_unit, cg->name);
-    return r < 0 ? r : tell(s, nm_sdcall_reset_failed, cg->name);
+    r = send_call(s, nm_sdcall_stop_unit, cg->name);
+    return r < 0 ? r : send_call(s, nm_sdcall_reset_failed, cg->name);
 }
 
 struct list_call {

@@ -14,7 +14,7 @@
 #include "cgroup/systemd.h"
 #include "util/log.h"
 
-static void tell(const struct nm_systemd *s, const char *container_id)
+static void report_stop(const struct nm_systemd *s, const char *container_id)
 {
     if (s->base.stopped_cb)
         s->base.stopped_cb(container_id, s->base.stopped_userdata);
@@ -27,7 +27,7 @@ static int on_job_type(sd_bus_message *m, void *userdata, sd_bus_error *error)
     (void)error;
     if (!sd_bus_message_is_method_error(m, NULL) && sd_bus_message_read(m, "v", "s", &type) >= 0 &&
         (nm_streq(type, "stop") || nm_streq(type, "restart")))
-        tell(userdata, NULL);
+        report_stop(userdata, NULL);
     return 0;
 }
 
@@ -52,5 +52,5 @@ void nm_sdstop_job_new(struct nm_systemd *s, const char *job, const char *unit)
     if (nm_streq(unit, s->base.slice))
         ask_for_type(s, job);
     else if (nm_cgroup_container_id(&s->base, unit, id, sizeof id) >= 0)
-        tell(s, id);
+        report_stop(s, id);
 }

@@ -86,7 +86,7 @@ static enum look settle(struct nm_cgroup_watch *w)
 }
 
 /* Calls the callback last, since it may free the watch. */
-static int tell(struct nm_cgroup_watch *w)
+static int call_back(struct nm_cgroup_watch *w)
 {
     enum look state = settle(w);
 
@@ -101,7 +101,7 @@ static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *
     (void)s;
     (void)ev;
     /* Other cgroups of the slice are removed, too. Call back only for the end of this one. */
-    return look(w) == LOOK_GONE ? tell(w) : 0;
+    return look(w) == LOOK_GONE ? call_back(w) : 0;
 }
 
 static int on_change(sd_event_source *s, int fd, uint32_t revents, void *userdata)
@@ -109,14 +109,14 @@ static int on_change(sd_event_source *s, int fd, uint32_t revents, void *userdat
     (void)s;
     (void)fd;
     (void)revents;
-    return tell(userdata);
+    return call_back(userdata);
 }
 
 static int on_file_change(sd_event_source *s, const struct inotify_event *ev, void *userdata)
 {
     (void)s;
     (void)ev;
-    return tell(userdata);
+    return call_back(userdata);
 }
 
 static int add_change_source(struct nm_cgroup_watch *w, const struct nm_cgroup *cg)

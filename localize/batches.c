@@ -133,8 +133,8 @@ static void end_checks(struct nm_batch *b)
 }
 
 /* Reports a failure with a message that names the item, because a caller may have asked for many items. */
-static void tell(struct nm_batch *b, size_t i, uint64_t id,
-                 void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
+static void report_failure(struct nm_batch *b, size_t i, uint64_t id,
+                           void (*call)(uint64_t id, const char *message, void *userdata), const char *why)
 {
     const json_t *item = json_array_get(b->items, i);
     const char *what = json_string_value(is_fetch(b) ? json_object_get(item, "uri") : item);
@@ -153,7 +153,7 @@ static void write_off(struct nm_batch *b, const char *message)
     nm_job_kill(b->job);
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
-            tell(b, i, b->entries[i].id, b->all->params.abandoned, message);
+            report_failure(b, i, b->entries[i].id, b->all->params.abandoned, message);
     if (b->list == NM_SAID_CHECK)
         end_checks(b);
 }
@@ -432,7 +432,7 @@ static void fail_rest(struct nm_batch *b, const char *why)
             continue;
         end_entry(e);
         if (!places || LIST_EMPTY(places))
-            tell(b, i, id, is_fetch(b) ? p->failed : p->not_removed, why);
+            report_failure(b, i, id, is_fetch(b) ? p->failed : p->not_removed, why);
     }
 }
 
@@ -478,7 +478,7 @@ static char *make_work(const struct nm_batch *b)
 }
 
 /* Reports a full disk when nmd's own notes, which are on the same disk, can't be written. */
-static void say_that_it_is_full(const struct nm_batch *b)
+static void report_full_disk(const struct nm_batch *b)
 {
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
@@ -489,7 +489,7 @@ enum { BEGIN_E_MORE = 1 };
 
 /* Calls `begins` for each resource before the worker can make any file. Each call may wait for a disk, so they are
  * spread over the loop's turns. */
-static int say_that_they_begin(struct nm_batch *b, uint64_t end_usec)
+static int report_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
     /* The owner prepares for what a worker makes or removes; a check does neither. */
@@ -558,7 +558,7 @@ static void start_or_fail(struct nm_batches *bs, struct nm_batch *b, int r)
     TAILQ_REMOVE(&bs->beginning, b, link);
     b->is_beginning = false;
     if (r == -ENOSPC || r == -EDQUOT)
-        say_that_it_is_full(b);
+        report_full_disk(b);
     if (r >= 0)
         r = start(bs, b);
     if (r >= 0) {
@@ -596,7 +596,7 @@ static void begin_some(struct nm_batches *bs, uint64_t end_usec)
 
     if (!b)
         return;
-    r = say_that_they_begin(b, end_usec);
+    r = report_begin(b, end_usec);
     if (r != BEGIN_E_MORE) {
         start_or_fail(bs, b, r);
         return;

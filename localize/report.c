@@ -12,7 +12,7 @@
 #include "util/macros.h"
 
 /* Writes a line. A closed pipe is ignored, and the work continues: the fetched resource can serve the next ask. */
-static void say(struct nm_report *report, json_t *json)
+static void write_line(struct nm_report *report, json_t *json)
 {
     char line[NM_REPORT_LINE_MAX_BYTES];
     size_t size = json ? json_dumpb(json, line, sizeof line - 1, JSON_COMPACT) : 0;
@@ -31,14 +31,14 @@ void nm_report_progress(struct nm_report *report, const char *state, uint64_t by
     if (now_usec - report->last_usec < NM_REPORT_INTERVAL_USEC)
         return;
     report->last_usec = now_usec;
-    say(report, json_pack("{s:I, s:s, s:I, s:I}", report->list, (json_int_t)report->index, "state", state, "bytes",
-                          (json_int_t)bytes, "total", (json_int_t)total_bytes));
+    write_line(report, json_pack("{s:I, s:s, s:I, s:I}", report->list, (json_int_t)report->index, "state", state,
+                                 "bytes", (json_int_t)bytes, "total", (json_int_t)total_bytes));
 }
 
 void nm_report_done(struct nm_report *report, uint64_t bytes, bool is_listed)
 {
-    say(report, json_pack("{s:I, s:o*, s:s, s:I}", report->list, (json_int_t)report->index, "listed",
-                          is_listed ? json_true() : NULL, "state", "done", "bytes", (json_int_t)bytes));
+    write_line(report, json_pack("{s:I, s:o*, s:s, s:I}", report->list, (json_int_t)report->index, "listed",
+                                 is_listed ? json_true() : NULL, "state", "done", "bytes", (json_int_t)bytes));
 }
 
 /* Reports a failure. The message may quote a server and is shown on terminals, so characters other than plain text
@@ -55,5 +55,5 @@ void nm_report_failed(struct nm_report *report, int error, const char *message)
     json = json_pack("{s:I, s:s, s:s}", report->list, (json_int_t)report->index, "state", "failed", "error", plain);
     if (error == -ENOSPC || error == -EDQUOT)
         (void)json_object_set_new(json, "full", json_true());
-    say(report, json);
+    write_line(report, json);
 }

@@ -247,8 +247,8 @@ static int replay(const struct nm_workload *load, const struct nm_sim_case *c, n
     return 0;
 }
 
-static int tell(const struct nm_sim_options *o, const struct nm_workload *load, const struct nm_sim_case *cases,
-                const struct nm_sim_result *results, size_t n)
+static int print_report(const struct nm_sim_options *o, const struct nm_workload *load, const struct nm_sim_case *cases,
+                        const struct nm_sim_result *results, size_t n)
 {
     bool compare = o->verb == NM_SIM_COMPARE;
 
@@ -306,7 +306,7 @@ static int run(const struct nm_sim_options *o, const struct nm_workload *load)
         violated = violated || results[i].n_violations > 0;
     }
     if (r >= 0)
-        r = tell(o, load, cases.list, results, cases.n);
+        r = print_report(o, load, cases.list, results, cases.n);
     if (r >= 0)
         r = draw(o, load, results, cases.n);
     return r < 0 ? r : violated ? -EPROTO : 0; /* the violation has been reported: this is for the exit status only */

@@ -49,7 +49,7 @@ static void erase(void)
     progress.drawn = false;
 }
 
-static void say(uint64_t now_usec)
+static void print_progress(uint64_t now_usec)
 {
     unsigned seconds = (unsigned)((now_usec - progress.begun_usec) / NM_USEC_PER_SEC);
     char far[48];
@@ -82,7 +82,7 @@ static void *watch(void *unused)
         struct timespec until;
 
         if (is_due(now_usec))
-            say(now_usec);
+            print_progress(now_usec);
         (void)clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += 100 * 1000 * 1000;
         until.tv_sec += until.tv_nsec / 1000000000;

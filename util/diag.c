@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void tell(const char *format, va_list ap)
+static void print_line(const char *format, va_list ap)
 {
     fprintf(stderr, "%s: ", program_invocation_short_name);
     vfprintf(stderr, format, ap);
@@ -20,7 +20,7 @@ void nm_diag(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    tell(format, ap);
+    print_line(format, ap);
     va_end(ap);
 }
 
@@ -29,7 +29,7 @@ int nm_usage_error(const char *format, ...)
     va_list ap;
 
     va_start(ap, format);
-    tell(format, ap);
+    print_line(format, ap);
     va_end(ap);
     return -EINVAL;
 }

@@ -115,9 +115,9 @@ libnm_yarn_la_SOURCES = \
 	%D%/setup/files.c %D%/setup/files.h \
 	%D%/setup/manifest.c %D%/setup/manifest.h \
 	%D%/setup/plan.c %D%/setup/plan.h \
+	%D%/setup/print.c %D%/setup/print.h \
 	%D%/setup/programs.c %D%/setup/programs.h \
 	%D%/setup/reach.c %D%/setup/reach.h \
-	%D%/setup/say.c %D%/setup/say.h \
 	%D%/setup/script.c %D%/setup/script.h \
 	%D%/setup/service.c %D%/setup/service.h \
 	%D%/setup/setup.c %D%/setup/setup.h \

@@ -80,7 +80,7 @@ int nm_yarn_none(struct nm_manager *m)
     return 0;
 }
 
-nm_printf(3, 4) static void say(struct nm_yarn *y, int level, const char *format, ...)
+nm_printf(3, 4) static void log_message(struct nm_yarn *y, int level, const char *format, ...)
 {
     char text[700];
     va_list ap;
@@ -97,13 +97,13 @@ void nm_yarn_show_change(struct nm_yarn *y)
     bool well = y->state.phase == NM_YARN_RUNNING && y->state.failures == 0 && y->shown.heartbeats > 0;
 
     if (y->state.phase == NM_YARN_STOPPED)
-        say(y, LOG_WARNING, "%s; nmd goes on without it until it is started anew", y->state.trouble);
+        log_message(y, LOG_WARNING, "%s; nmd goes on without it until it is started anew", y->state.trouble);
     else if (well && !y->well)
-        say(y, LOG_INFO, "node %s:%d is registered with the ResourceManager at %s:%u", y->host, y->id.port, rm->host,
-            (unsigned)rm->port);
+        log_message(y, LOG_INFO, "node %s:%d is registered with the ResourceManager at %s:%u", y->host, y->id.port,
+                    rm->host, (unsigned)rm->port);
     else if (!well && !y->troubled && (y->well || y->state.failures > 0))
-        say(y, LOG_WARNING, "no ResourceManager at %s:%u: %s; nmd goes on, and keeps trying", rm->host,
-            (unsigned)rm->port, y->state.trouble);
+        log_message(y, LOG_WARNING, "no ResourceManager at %s:%u: %s; nmd goes on, and keeps trying", rm->host,
+                    (unsigned)rm->port, y->state.trouble);
     y->troubled = !well && (y->troubled || y->well || y->state.failures > 0);
     y->well = well;
 }

@@ -149,7 +149,7 @@ static bool begin(struct nm_recorder *r, const char *event, const struct nm_cont
     return true;
 }
 
-static void tell(struct nm_recorder *r, const char *event, const struct nm_container *c)
+static void put_event(struct nm_recorder *r, const char *event, const struct nm_container *c)
 {
     if (!begin(r, event, c))
         return;
@@ -190,14 +190,14 @@ static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
     nm_trace_end(&r->buffer);
     flush_if_due(r);
     if (c->view.state == NM_PAUSED)
-        tell(r, "pause", c);
+        put_event(r, "pause", c);
 }
 
 /* Records the start once. A container that its owner runs again counts as the same one, which uses less for a while. */
 static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
-        tell(r, "start", l->c);
+        put_event(r, "start", l->c);
     l->recorded.started = true;
 }
 
@@ -245,9 +245,9 @@ static void on_event(const struct nm_event *e, void *userdata)
     else if (e->to == NM_COMPLETED)
         tell_end(r, e->container);
     else if (e->to == NM_PAUSED)
-        tell(r, "pause", e->container);
+        put_event(r, "pause", e->container);
     else if (e->to == NM_RUNNING && e->from != NM_SCHEDULED)
-        tell(r, "resume", e->container);
+        put_event(r, "resume", e->container);
     else if (e->to == NM_RUNNING)
         tell_start(r, l);
 }
@@ -432,7 +432,7 @@ struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
     if (!r)
         return NULL;
     if (r->subscription) {
-        tell(r, "stop", NULL);
+        put_event(r, "stop", NULL);
         flush(r);
         nm_subscription_free(r->subscription);
     }

@@ -169,7 +169,7 @@ void nm_slice_follow(struct nm_manager *m)
         set(m);
 }
 
-static void tell(struct nm_manager *m, int drift)
+static void log_drift(struct nm_manager *m, int drift)
 {
     for (int d = 0; d < NM_CGROUP_DRIFT_COUNT; d++) {
         if (!(drift & 1 << d))
@@ -201,6 +201,6 @@ void nm_slice_check_drift(struct nm_manager *m)
                 nm_format_size(m->slice->claimed_bytes, claimed_text, sizeof claimed_text));
         drift &= ~low;
     }
-    tell(m, drift);
+    log_drift(m, drift);
     set(m);
 }

@@ -634,7 +634,7 @@ static void go_on(struct nm_manager *m)
     nm_drain_carry_out(m, NULL);
 }
 
-static void tell(struct finding *f)
+static void report_finding(struct finding *f)
 {
     struct nm_manager *m = f->m;
     char text[200], log[100] = "";
@@ -674,7 +674,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
         put_in_order(m);
         go_on(m);
         nm_removable_recover(m);
-        tell(&f);
+        report_finding(&f);
     }
     for (size_t i = 0; i < f.n; i++)
         nm_cgroup_free(f.found[i].cg);

@@ -170,7 +170,7 @@ static const struct nm_hadoop_method *find_method(const struct nm_hadoop_server 
 }
 
 /* Formats why a request couldn't be unpacked. */
-static void say_unreadable(const struct nm_hadoop_method *method, struct nm_bytes message, struct nm_exception *why)
+static void explain_unreadable(const struct nm_hadoop_method *method, struct nm_bytes message, struct nm_exception *why)
 {
     char path[128];
 
@@ -205,7 +205,7 @@ static const struct nm_hadoop_method *read_request(struct nm_hadoop_call *call, 
     if (nm_packet_next(&packet, &message) == 0 && packet.size == 0)
         call->request = nm_arena_unpack(&call->arena, method->request, message);
     if (!call->request) {
-        say_unreadable(method, message, why);
+        explain_unreadable(method, message, why);
         return NULL;
     }
     return method;

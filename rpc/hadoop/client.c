@@ -104,8 +104,8 @@ static struct call *take_call(struct nm_hadoop_client *c, struct call **p)
     return call;
 }
 
-static void tell(struct nm_hadoop_client *c, struct call *call, int error, const ProtobufCMessage *answer,
-                 const struct nm_exception *why)
+static void finish_call(struct nm_hadoop_client *c, struct call *call, int error, const ProtobufCMessage *answer,
+                        const struct nm_exception *why)
 {
     if (!c->freed)
         call->reply(call->userdata, error, answer, why);
@@ -152,7 +152,7 @@ static void close_connection(struct nm_hadoop_client *c, int error, const struct
         error = -ECONNRESET;
     c->depth++;
     while (c->calls)
-        tell(c, take_call(c, &c->calls), error, NULL, why);
+        finish_call(c, take_call(c, &c->calls), error, NULL, why);
     if (!c->freed && c->o.closed)
         c->o.closed(c->o.userdata, error, why);
     leave(c);
@@ -323,7 +323,7 @@ static int take_answer(struct nm_hadoop_client *c, struct call **p, struct nm_ar
         answer = nm_arena_unpack(a, (*p)->answer, message);
     if (!answer)
         return -EBADMSG;
-    tell(c, take_call(c, p), 0, answer, NULL);
+    finish_call(c, take_call(c, p), 0, answer, NULL);
     rearm(c);
     return 0;
 }
@@ -352,7 +352,7 @@ static int take_refusal(struct nm_hadoop_client *c, struct call **p, struct nm_a
                                  ? -EREMOTEIO
                                  : -EACCES);
     if (p) {
-        tell(c, take_call(c, p), -EREMOTEIO, NULL, &why);
+        finish_call(c, take_call(c, p), -EREMOTEIO, NULL, &why);
         rearm(c);
     }
     return 0;
@@ -472,7 +472,7 @@ static void give_up_calls(struct nm_hadoop_client *c, uint64_t now)
             p = &(*p)->next;
             continue;
         }
-        tell(c, take_call(c, p), -ETIMEDOUT, NULL, NULL);
+        finish_call(c, take_call(c, p), -ETIMEDOUT, NULL, NULL);
         p = &c->calls; /* the callback may have made calls */
     }
 }

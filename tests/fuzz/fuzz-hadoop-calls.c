@@ -142,7 +142,7 @@ static Hadoop__RpcSasl *hear_sasl(struct session *s)
     return sasl;
 }
 
-static void say_sasl(struct session *s, size_t n, const Hadoop__RpcSasl *m)
+static void send_sasl(struct session *s, size_t n, const Hadoop__RpcSasl *m)
 {
     struct nm_bytes more = {};
     struct wire_out message;
@@ -164,7 +164,7 @@ static bool run_sasl(struct session *s, struct nm_sasl_client *client)
         Hadoop__RpcSasl *in;
 
         if (out)
-            say_sasl(s, n, out);
+            send_sasl(s, n, out);
         in = hear_sasl(s);
         if (!in)
             return false;

@@ -166,7 +166,7 @@ static void make_cgroup(const struct fake_systemd *f, const char *unit)
 
 /* ---- signals and replies --------------------------------------------------------------------- */
 
-static void say(struct fake_systemd *f, sd_bus_message *m)
+static void send_message(struct fake_systemd *f, sd_bus_message *m)
 {
     if (f->speech == FAKE_SPEAKS_AS_BUS && !sd_bus_message_get_sender(m))
         assert_true(sd_bus_message_set_sender(m, NM_SDBUS_NAME) >= 0);
@@ -181,7 +181,7 @@ static sd_bus_message *new_signal(struct fake_systemd *f, const char *member)
     return m;
 }
 
-static void say_job(struct fake_systemd *f, const char *signal, unsigned id, const char *unit, const char *result)
+static void send_job(struct fake_systemd *f, const char *signal, unsigned id, const char *unit, const char *result)
 {
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, signal);
     char path[80];
@@ -190,7 +190,7 @@ static void say_job(struct fake_systemd *f, const char *signal, unsigned id, con
     assert_true(sd_bus_message_append(m, "uos", id, path, unit) >= 0);
     if (result)
         assert_true(sd_bus_message_append(m, "s", result) >= 0);
-    say(f, m);
+    send_message(f, m);
 }
 
 static void nm_printf(3, 4) reply(struct fake_systemd *f, sd_bus_message *call, const char *format, ...)
@@ -243,7 +243,7 @@ static void start(struct fake_systemd *f, sd_bus_message *m, const char *unit, c
     const char *result = a->job_result ? a->job_result : "done";
     unsigned id = ++f->n_jobs;
 
-    say_job(f, "JobNew", id, unit, NULL);
+    send_job(f, "JobNew", id, unit, NULL);
     if (nm_streq(result, "done") && !a->makes_nothing)
         make_cgroup(f, unit);
     if (a->hangs_up) {
@@ -251,13 +251,13 @@ static void start(struct fake_systemd *f, sd_bus_message *m, const char *unit, c
         return;
     }
     if (a->job_is_early)
-        say_job(f, "JobRemoved", id, unit, result);
+        send_job(f, "JobRemoved", id, unit, result);
     if (a->is_garbage)
         reply(f, m, "not an object");
     else
         reply(f, m, NM_SDBUS_PATH "/job/%u", id);
     if (!a->job_is_early && !a->job_is_endless)
-        say_job(f, "JobRemoved", id, unit, result);
+        send_job(f, "JobRemoved", id, unit, result);
 }
 
 static void get_property(struct fake_systemd *f, sd_bus_message *call, const struct fake_answer *a)
@@ -512,7 +512,7 @@ void fake_systemd_install_slice(struct fake_systemd *f, const char *slice)
 
 static void do_say_job(struct fake_systemd *f, const void *unit)
 {
-    say_job(f, "JobNew", 4711, unit, NULL);
+    send_job(f, "JobNew", 4711, unit, NULL);
 }
 
 void fake_systemd_say_job(struct fake_systemd *f, const char *unit)
@@ -525,7 +525,7 @@ static void do_say_reloading(struct fake_systemd *f, const void *begins)
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, "Reloading");
 
     assert_true(sd_bus_message_append(m, "b", (int)*(const bool *)begins) >= 0);
-    say(f, m);
+    send_message(f, m);
 }
 
 void fake_systemd_say_reloading(struct fake_systemd *f, bool begins)
@@ -541,7 +541,7 @@ static void do_say_owner(struct fake_systemd *f, const void *owner)
                                           "NameOwnerChanged") >= 0);
     assert_true(sd_bus_message_append(m, "sss", NM_SDBUS_NAME, "", owner) >= 0);
     assert_true(sd_bus_message_set_sender(m, "org.freedesktop.DBus") >= 0);
-    say(f, m);
+    send_message(f, m);
 }
 
 void fake_systemd_say_owner(struct fake_systemd *f, const char *owner)
@@ -554,7 +554,7 @@ static void do_say_nonsense(struct fake_systemd *f, const void *signal)
     _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_signal(f, signal);
 
     assert_true(sd_bus_message_append(m, "s", "nonsense") >= 0);
-    say(f, m);
+    send_message(f, m);
 }
 
 void fake_systemd_say_nonsense(struct fake_systemd *f, const char *signal)

@@ -240,26 +240,26 @@ static void hear_all(struct world *w, int fd, const unsigned *n_ended, struct he
     }
 }
 
-static void say(int fd, const struct nm_frame *f)
+static void send_frame(int fd, const struct nm_frame *f)
 {
     (void)send(fd, f->data, f->len, MSG_NOSIGNAL); /* who would hear it may have gone */
 }
 
-static void say_input(int fd, const char *text)
+static void send_input(int fd, const char *text)
 {
     struct nm_frame f = {0};
 
     memcpy(f.data + NM_FRAME_HEAD, text, strlen(text));
     nm_frame_make(&f, NM_FRAME_INPUT, strlen(text));
-    say(fd, &f);
+    send_frame(fd, &f);
 }
 
-static void say_size(int fd)
+static void send_size(int fd)
 {
     struct nm_frame f = {0};
 
     nm_frame_make_size(&f, 30, 90);
-    say(fd, &f);
+    send_frame(fd, &f);
 }
 
 /* What can't be sent ends input, and isn't the command's end. */
@@ -273,8 +273,8 @@ static void run_with_input(struct world *w)
     w->input_fd = pair[1];
     assert_int_equal(launch(w), 0);
     (void)close(pair[1]);
-    say_input(pair[0], "hello");
-    say_input(pair[0], "");
+    send_input(pair[0], "hello");
+    send_input(pair[0], "");
     (void)nm_launch_open_gate(w->launch);
     hear_all(w, pair[0], &w->n_ended, &h);
     (void)close(pair[0]);
@@ -305,8 +305,8 @@ static void run_with_terminal(struct world *w)
     w->columns = 80;
     assert_int_equal(launch(w), 0);
     (void)close(pair[1]);
-    say_size(pair[0]);
-    say_input(pair[0], "typed\n");
+    send_size(pair[0]);
+    send_input(pair[0], "typed\n");
     (void)nm_launch_open_gate(w->launch);
     hear_all(w, pair[0], &w->n_ended, &h);
     (void)close(pair[0]);
@@ -398,8 +398,8 @@ static bool try_session(struct world *w, const struct trouble *t, unsigned n)
     l = begin_session(w, NM_TEST_FAILING_SHIM, script, pair[1]);
     (void)close(pair[1]);
     if (session_rows == 0) {
-        say_input(pair[0], "hello");
-        say_input(pair[0], "");
+        send_input(pair[0], "hello");
+        send_input(pair[0], "");
     }
     (void)nm_launch_open_gate(l);
     hear_all(w, pair[0], &n_sessions_ended, &h);

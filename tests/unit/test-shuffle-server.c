@@ -88,7 +88,7 @@ static int dial(void)
     return dial_from(1);
 }
 
-static void say(int fd, const char *text)
+static void send_text(int fd, const char *text)
 {
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
@@ -118,7 +118,7 @@ static void ask(int fd, const char *target, const char *url_hash)
     snprintf(head, sizeof head,
              "GET %s HTTP/1.1\r\nHost: x\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
              url_hash);
-    say(fd, head);
+    send_text(fd, head);
 }
 
 /* Reads until the other side closes the connection, or until `most` bytes have arrived. */
@@ -249,7 +249,7 @@ static void test_endless_head(void **state)
     (void)state;
     memset(line, 'a', 1024);
     for (unsigned i = 0; i < NM_SHUFFLE_HEAD_MAX / 1024; i++)
-        say(fd, line);
+        send_text(fd, line);
     hear(fd, sizeof reply - 1);
     assert_true(begins("HTTP/1.1 431 "));
     close(fd);
@@ -263,7 +263,7 @@ static void test_slow_request(void **state)
     (void)state;
     service.request_usec = 50 * NM_USEC_PER_MSEC;
     fd = dial();
-    say(fd, "GET /mapOutput");
+    send_text(fd, "GET /mapOutput");
     assert_int_equal(hear(fd, sizeof reply - 1), 0);
     close(fd);
 }
@@ -435,7 +435,7 @@ static void test_strangers(void **state)
     (void)state;
     for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
         held[i] = dial_from(2);
-        say(held[i], "GET /mapOutput?job=");
+        send_text(held[i], "GET /mapOutput?job=");
     }
     while (service.count.connections + service.count.refused < NM_ARRAY_SIZE(held))
         assert_int_equal(usleep(1000), 0);

@@ -50,8 +50,8 @@ static struct nm_alloc_node *best_of(const struct nm_alloc_nodes *nodes, const s
     return best;
 }
 
-static void say_why(const struct nm_alloc_nodes *nodes, const struct view *v, const struct nm_alloc_node *chosen,
-                    struct nm_yarn_alloc_why *ret)
+static void explain_choice(const struct nm_alloc_nodes *nodes, const struct view *v, const struct nm_alloc_node *chosen,
+                           struct nm_yarn_alloc_why *ret)
 {
     struct nm_yarn_alloc_why why = {
         .rule = v->rule,
@@ -86,7 +86,7 @@ struct nm_alloc_node *nm_alloc_choose(const struct nm_alloc_nodes *nodes, const 
         best = best_of(nodes, &v);
         if (!best)
             continue;
-        say_why(nodes, &v, best, ret_why);
+        explain_choice(nodes, &v, best, ret_why);
         return best;
     }
     return NULL;

@@ -22,7 +22,7 @@
 #define WORKER_MAX_BYTES(mib) ((uint64_t)(mib) * NM_MIB)
 #endif
 
-nm_printf(3, 4) static void tell(struct nm_yarn_launcher *l, int level, const char *format, ...)
+nm_printf(3, 4) static void log_message(struct nm_yarn_launcher *l, int level, const char *format, ...)
 {
     char sentence[600];
     va_list ap;
@@ -244,16 +244,16 @@ static int check_executor(const struct nm_yarn_settings *s, char **ret_message)
 
 static void tell_bad(const struct nm_yarn_dir *d, void *userdata)
 {
-    tell(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
+    log_message(userdata, LOG_WARNING, "%s isn't given to containers: %s", d->name, d->why);
 }
 
 /* Reports problems that don't prevent the start. A failed start reports only the cause of the failure. */
 static void tell_doubts(struct nm_yarn_launcher *l)
 {
     if (!getenv("JAVA_HOME"))
-        tell(l, LOG_WARNING,
-             "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd with it, "
-             "by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
+        log_message(l, LOG_WARNING,
+                    "JAVA_HOME isn't set for nmd, so containers don't have it: most of Hadoop's jobs fail. Start nmd "
+                    "with it, by Environment=JAVA_HOME=DIR in a drop-in of nmd.service or as JAVA_HOME=DIR nmd");
     nm_yarn_dirs_tell(&l->local, tell_bad, l);
     nm_yarn_dirs_tell(&l->log, tell_bad, l);
 }

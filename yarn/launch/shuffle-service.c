@@ -42,7 +42,7 @@ struct nm_yarn_shuffle {
     uint8_t metadata[4];
 };
 
-nm_printf(3, 4) static void tell(struct nm_yarn_shuffle *s, int level, const char *format, ...)
+nm_printf(3, 4) static void log_message(struct nm_yarn_shuffle *s, int level, const char *format, ...)
 {
     char sentence[500];
     va_list ap;
@@ -64,8 +64,8 @@ static void on_placed(int result, const char *message, void *userdata)
     if (result >= 0 || result == -ESRCH || !s->process) /* the end of the process is handled elsewhere */
         return;
     r = nm_yarn_shuffle_process_set_nice(s->process, NICE);
-    tell(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
-         r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
+    log_message(s, LOG_WARNING, "nm-shuffle gets no cgroup of its own (%s); %s%s", message ?: strerror(-result),
+                r < 0 ? "it keeps nmd's CPU weight: " : "it runs at nice 10 instead", r < 0 ? strerror(-r) : "");
 }
 
 /* Moves nm-shuffle to its cgroup when it listens, and not before. The address rules of nmd.service (IPAddressAllow=)
@@ -85,18 +85,18 @@ static void place(struct nm_yarn_shuffle *s)
 
 /* Sends a line if a process is listening. Otherwise on_listening() sends the job later. This includes failures, because
  * a process that can't be written to is killed and restarted. */
-static void say(struct nm_yarn_shuffle *s, const char *line)
+static void send_line(struct nm_yarn_shuffle *s, const char *line)
 {
     if (s->process && s->is_listening)
         (void)nm_yarn_shuffle_process_tell(s->process, line);
 }
 
-static void say_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
+static void send_job(struct nm_yarn_shuffle *s, const struct nm_yarn_shuffle_job *job)
 {
     char line[NM_YARN_SHUFFLE_LINE_SIZE];
 
     nm_yarn_shuffle_add_line(job, line);
-    say(s, line);
+    send_line(s, line);
     explicit_bzero(line, sizeof line);
 }
 
@@ -115,12 +115,12 @@ static void on_listening(uint16_t port, void *userdata)
     (void)nm_write_file_atomic_at(s->jobs.state_fd, PORT_FILE, text, 0600);
     place(s);
     TAILQ_FOREACH(j, &s->jobs.list, link)
-        say_job(s, j);
+        send_job(s, j);
 }
 
 static void on_refused(const char *error, void *userdata)
 {
-    tell(userdata, LOG_WARNING, "nm-shuffle refuses: %s", error);
+    log_message(userdata, LOG_WARNING, "nm-shuffle refuses: %s", error);
 }
 
 /* ---- process ------------------------------------------------------------------------------ */
@@ -192,7 +192,7 @@ static void on_ended(const char *why, void *userdata)
     s->process = nm_yarn_shuffle_process_free(s->process);
     s->is_listening = false;
     start_later(s);
-    tell(s, LOG_WARNING, "%s; another is started", why);
+    log_message(s, LOG_WARNING, "%s; another is started", why);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -226,7 +226,7 @@ int nm_yarn_shuffle_add(struct nm_yarn_shuffle *s, const char *submitter, const 
     if (r >= 0)
         r = nm_yarn_shuffle_jobs_add(&s->jobs, application, submitter, uid, token.password, &job);
     if (r == 0)
-        say_job(s, job);
+        send_job(s, job);
     return r < 0 ? r : 0;
 }
 
@@ -237,7 +237,7 @@ void nm_yarn_shuffle_end_application(struct nm_yarn_shuffle *s, const char *appl
     if (nm_yarn_shuffle_jobs_remove(&s->jobs, application) < 0)
         return;
     nm_yarn_shuffle_remove_line(application, line);
-    say(s, line);
+    send_line(s, line);
 }
 
 /* Reads the port that an earlier nmd used, if the configuration sets none. */
@@ -337,8 +337,8 @@ int nm_yarn_shuffle_new(const struct nm_yarn_shuffle_params *params, struct nm_y
     read_port(s);
     s->has_weight = params->manager && nm_manager_can_place_helper(params->manager);
     if (!s->has_weight)
-        tell(s, LOG_NOTICE, "nm-shuffle runs at nice 10: this host has no CPU weights that could rank it below "
-             "guaranteed containers");
+        log_message(s, LOG_NOTICE, "nm-shuffle runs at nice 10: this host has no CPU weights that could rank it below "
+                    "guaranteed containers");
     r = begin(s, ret_message);
     if (r < 0)
         return r;

@@ -81,7 +81,7 @@ static void print_size(uint64_t bytes, char *buf, size_t size)
     (void)snprintf(buf, size, i == 0 ? "%.0f %s" : "%.1f %s", v, units[i]);
 }
 
-static void say_over_memory(const struct nm_container *c, FILE *out)
+static void put_over_memory(const struct nm_container *c, FILE *out)
 {
     uint64_t limit = c->view.request.memory_bytes, peak = NM_MAX(c->memory_peak_bytes, limit);
     char used[32], allowed[32];
@@ -95,7 +95,7 @@ static void say_over_memory(const struct nm_container *c, FILE *out)
 }
 
 /* Explains an end that nmd decided. The details are in nmd's decisions on the node. */
-static void say_taken(const struct nm_container *c, FILE *out)
+static void put_taken(const struct nm_container *c, FILE *out)
 {
     bool caused = c->exit_cause != NM_REASON_NONE;
 
@@ -104,19 +104,19 @@ static void say_taken(const struct nm_container *c, FILE *out)
             caused ? nm_reason_text(c->exit_cause) : nm_exit_reason_name(c->exit_reason), c->id);
 }
 
-static void say_reason(const struct nm_container *c, FILE *out)
+static void put_reason(const struct nm_container *c, FILE *out)
 {
     switch (c->exit_reason) {
     case NM_EXIT_PREEMPTED:
     case NM_EXIT_PAUSE_DEADLINE:
     case NM_EXIT_SHED:
-        say_taken(c, out);
+        put_taken(c, out);
         return;
     case NM_EXIT_OOM:
         if (was_taken_for_room(c))
             fputs("Container taken by the kernel to make room for others: the node was out of memory.\n", out);
         else
-            say_over_memory(c, out);
+            put_over_memory(c, out);
         return;
     case NM_EXIT_EXITED:
         break;
@@ -149,7 +149,7 @@ static void put_all(const struct nm_container *c, const char *output_tail, FILE 
 {
     if (c->exit_reason != NM_EXIT_EXITED || *c->message) {
         nm_yarn_put_time(c->finished_realtime_usec, out);
-        say_reason(c, out);
+        put_reason(c, out);
     }
     if (c->exit_code > 0) {
         nm_yarn_put_time(c->finished_realtime_usec, out);

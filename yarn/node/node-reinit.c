@@ -26,7 +26,7 @@
 /* ---- messages ----------------------------------------------------------------------------- */
 
 /* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory nothing changes. */
-nm_printf(2, 3) static void say(struct nm_yarn_container *i, const char *format, ...)
+nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
@@ -256,7 +256,7 @@ static void on_localized(struct nm_yarn_preparation *p, int result, const char *
         r = put_record(i, &whole, i->record->before, false, &problem);
     }
     if (r != 0)
-        say(i, "%s", r > 0 ? problem.message : message ?: strerror(-r));
+        add_message(i, "%s", r > 0 ? problem.message : message ?: strerror(-r));
 }
 
 int nm_yarn_node_localize(struct nm_yarn_node *n, const Yarn__LocalizeRequest *r, struct nm_exception *why)
@@ -305,12 +305,12 @@ static void on_there(struct nm_yarn_preparation *p, int result, const char *mess
     assert(i->reinit == e);
     i->reinit = NULL;
     if (result < 0) {
-        say(i, "Container aborting re-initialization.. %s", message ?: strerror(-result));
+        add_message(i, "Container aborting re-initialization.. %s", message ?: strerror(-result));
         return;
     }
     r = re_initialize(i, e, &problem);
     if (r != 0)
-        say(i, "Error re-initializing due to[%s]", r > 0 ? problem.message : strerror(-r));
+        add_message(i, "Error re-initializing due to[%s]", r > 0 ? problem.message : strerror(-r));
 }
 
 static int restart(struct nm_yarn_container *i, struct nm_exception *why)
@@ -319,7 +319,7 @@ static int restart(struct nm_yarn_container *i, struct nm_exception *why)
     int r = put_record(i, i->record->context, i->record->before, true, &problem);
 
     if (r == 0)
-        say(i, "Container will be Restarted.");
+        add_message(i, "Container will be Restarted.");
     return answer(r, &problem, why);
 }
 
@@ -352,7 +352,7 @@ int nm_yarn_node_reinitialize(struct nm_yarn_node *n, const Yarn__ReinitializeRe
         return r;
     i->extras->auto_commit = request->auto_commit;
     i->reinit = i->extras;
-    say(i, "Container will be Re-initialized.");
+    add_message(i, "Container will be Re-initialized.");
     return 0;
 }
 
@@ -368,7 +368,7 @@ int nm_yarn_node_roll_back(struct nm_yarn_node *n, const Hadoop__ContainerId *id
         return nm_yarn_refuse(why, "Nothing to rollback to !!");
     r = put_record(i, i->record->before, NULL, true, &problem);
     if (r == 0)
-        say(i, "Container upgrade will be Rolled-back.");
+        add_message(i, "Container upgrade will be Rolled-back.");
     return answer(r, &problem, why);
 }
 
@@ -414,8 +414,8 @@ void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_c
 
     if (!i->record->before || !has_failed(c) || put_record(i, i->record->before, NULL, true, &problem) != 0)
         return;
-    say(i, "Container exited with a non-zero exit code %d.", code);
-    say(i, "Container Re-init Auto Rolled-Back.");
+    add_message(i, "Container exited with a non-zero exit code %d.", code);
+    add_message(i, "Container Re-init Auto Rolled-Back.");
 }
 
 /* ---- state of resources ------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ nm_printf(3, 4) static void add(struct advice *v, enum nm_setup_subject subject,
 
 #define SETUP "nmd --yarn-setup %s%s" /* conf_dir, options: --check-config uses this advice, too */
 
-static void say_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_hosts(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_hosts; i++) {
         char shown[200];
@@ -60,7 +60,7 @@ static void say_hosts(struct advice *v, const struct nm_setup_wish *w, const str
     "Application masters, reducers and data nodes on other hosts: the unit doesn't let them and nmd reach each other " \
     "yet. "
 
-static void say_network(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_network(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     if (w->allow[0])
         return;
@@ -83,7 +83,7 @@ static bool has_service(const struct nm_yarn_settings *s, const char *name)
     return false;
 }
 
-static void say_ports(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
+static void advise_on_ports(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {
     char ports[200];
     size_t n = 0;
@@ -103,7 +103,7 @@ static void say_ports(struct advice *v, const struct nm_yarn_settings *s, const 
            f->node_name);
 }
 
-static void say_users(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
+static void advise_on_users(struct advice *v, const struct nm_yarn_settings *s, const struct nm_setup_facts *f)
 {
     const struct nm_yarn_executor *e = &s->executor_rules;
 
@@ -127,7 +127,7 @@ static void say_users(struct advice *v, const struct nm_yarn_settings *s, const 
             "users.");
 }
 
-static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
+static void advise_on_opportunistic(struct advice *v, const struct nm_yarn_settings *s)
 {
     if (s->queue_max_length == 0)
         say(v, NM "opportunistic-containers-max-queue-length is 0: the cluster sends this node no opportunistic "
@@ -142,7 +142,7 @@ static void say_opportunistic(struct advice *v, const struct nm_yarn_settings *s
         say(v, NM "aux-services has no mapreduce_shuffle: MapReduce's reducers get nothing from this node.");
 }
 
-static void say_programs(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void advise_on_programs(struct advice *v, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     if (!f->java_home)
         say(v, "No Java was found, which most jobs need: install one, or name it with " SETUP " --java-home DIR.",
@@ -162,7 +162,7 @@ static void say_programs(struct advice *v, const struct nm_setup_wish *w, const 
             "paths with $HADOOP_COMMON_HOME in them fail.");
 }
 
-static void say_dirs(struct advice *v, const struct nm_setup_facts *f)
+static void advise_on_dirs(struct advice *v, const struct nm_setup_facts *f)
 {
     for (size_t i = 0; i < f->n_dirs; i++) {
         const char *path = f->dirs[i].path;
@@ -181,13 +181,13 @@ int nm_setup_advise(const struct nm_setup_wish *w, const struct nm_yarn_settings
 
     if (!v.list)
         return -ENOMEM;
-    say_hosts(&v, w, f);
-    say_network(&v, w, f);
-    say_ports(&v, s, f);
-    say_users(&v, s, f);
-    say_opportunistic(&v, s);
-    say_programs(&v, w, f);
-    say_dirs(&v, f);
+    advise_on_hosts(&v, w, f);
+    advise_on_network(&v, w, f);
+    advise_on_ports(&v, s, f);
+    advise_on_users(&v, s, f);
+    advise_on_opportunistic(&v, s);
+    advise_on_programs(&v, w, f);
+    advise_on_dirs(&v, f);
     if (v.is_lost)
         return -ENOMEM;
     *ret = v.list;

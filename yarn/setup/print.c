@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See say.h. */
+/* See print.h. */
 
-#include "yarn/setup/say.h"
+#include "yarn/setup/print.h"
 
 #include <netdb.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define WIDTH 100
 
 /* Prints a sentence as a list item, broken into lines. */
-static void say_wrapped(FILE *out, const char *text)
+static void print_wrapped(FILE *out, const char *text)
 {
     size_t column = 4;
 
@@ -96,7 +96,7 @@ const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct 
     return buf;
 }
 
-static void say_host(FILE *out, const struct nm_setup_facts *f, const struct nm_setup_host *h)
+static void print_host(FILE *out, const struct nm_setup_facts *f, const struct nm_setup_host *h)
 {
     char name[200], why[400];
 
@@ -110,11 +110,11 @@ static void say_host(FILE *out, const struct nm_setup_facts *f, const struct nm_
         fprintf(out, ": answers at %s\n", h->answered);
 }
 
-static void say_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
+static void print_found(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f)
 {
     fprintf(out, "The cluster of %s\n", w->conf_dir);
     for (size_t i = 0; i < f->n_hosts; i++)
-        say_host(out, f, &f->hosts[i]);
+        print_host(out, f, &f->hosts[i]);
     if (f->java_home)
         fprintf(out, "  Java%s%s: %s (%s)\n", f->java_version ? " " : "", f->java_version ?: "", f->java_home,
                 f->java_from);
@@ -133,7 +133,7 @@ static const char *const acts[] = {
 
 /* Prints the lines of a file with their comments. Skips the first line, which names the writer, because it would be
  * wrong in a copy of the lines. */
-static void say_text(FILE *out, const char *text)
+static void print_text(FILE *out, const char *text)
 {
     const bool has_writer = *text == '#';
 
@@ -144,7 +144,7 @@ static void say_text(FILE *out, const char *text)
     }
 }
 
-static void say_step(FILE *out, const struct nm_setup_step *s)
+static void print_step(FILE *out, const struct nm_setup_step *s)
 {
     fprintf(out, "  %-7s %s", acts[s->act], s->path);
     if (s->act == NM_SETUP_LEAVE)
@@ -159,7 +159,7 @@ static void say_step(FILE *out, const struct nm_setup_step *s)
     else
         fputs(":\n", out);
     if (!s->is_dir && s->act != NM_SETUP_KEEP)
-        say_text(out, s->text);
+        print_text(out, s->text);
 }
 
 /* Describes a remedy. If a directory above the path is the problem, changes to the path itself don't help. */
@@ -176,7 +176,7 @@ static const char *remedy(const struct nm_setup_step *s, char *buf, size_t size)
     return buf;
 }
 
-static void say_left(FILE *out, const struct nm_setup_plan *p)
+static void print_left(FILE *out, const struct nm_setup_plan *p)
 {
     char text[4000], buf[1800];
 
@@ -187,13 +187,13 @@ static void say_left(FILE *out, const struct nm_setup_plan *p)
             continue;
         (void)snprintf(text, sizeof text, "%s is left as it is, since %s. %s", s->path, s->why,
                        remedy(s, buf, sizeof buf));
-        say_wrapped(out, text);
+        print_wrapped(out, text);
     }
 }
 
 /* ---- next commands ------------------------------------------------------------------------ */
 
-static void say_kill(FILE *out, const struct nm_setup_service *s)
+static void print_kill(FILE *out, const struct nm_setup_service *s)
 {
     if (s->pid > 0)
         fprintf(out, "  kill %d\n", (int)s->pid);
@@ -203,7 +203,7 @@ static void say_kill(FILE *out, const struct nm_setup_service *s)
 
 /* Prints a command that starts nmd as the unit would with the drop-in. Without systemd, only Environment= has an
  * effect. All values are plain (nm_setup_is_plain()), so they need no quotes in a shell. */
-static void say_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
+static void print_start(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_plan *p)
 {
     static const char key[] = "Environment=";
     const char *line = "";
@@ -220,8 +220,8 @@ static void say_start(FILE *out, const struct nm_setup_wish *w, const struct nm_
     fprintf(out, "nmd%s &\n", w->run_options);
 }
 
-static void say_next(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
-                     const struct nm_setup_plan *p)
+static void print_next(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
+                       const struct nm_setup_plan *p)
 {
     if (s->by_systemd) {
         fprintf(out,
@@ -236,13 +236,13 @@ static void say_next(FILE *out, const struct nm_setup_wish *w, const struct nm_s
             w->check_options);
     if (s->pid != 0) {
         fprintf(out, "Stop the nmd that runs%s, and wait until it has ended:\n", s->pid < 0 ? ", if there is one" : "");
-        say_kill(out, s);
+        print_kill(out, s);
     }
     fprintf(out, "Start nmd as a node%s:\n", *w->root ? " on that host" : "");
-    say_start(out, w, p);
+    print_start(out, w, p);
 }
 
-static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
+static void print_next_of_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s)
 {
     fprintf(out,
             "\nBefore this command, or now at the latest, decommission the node in the ResourceManager,%s wait until "
@@ -260,7 +260,7 @@ static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const str
         fputs(".\n", out);
     } else {
         fprintf(out, ", and stop the nmd that runs%s:\n", s->pid < 0 ? ", if there is one" : "");
-        say_kill(out, s);
+        print_kill(out, s);
     }
     fprintf(out, "After it, before Hadoop's own NodeManager starts, start nmd again%s if it is still to run:\n"
             "  nmd%s &\n", *w->root ? " on that host" : "", w->run_options);
@@ -268,27 +268,27 @@ static void say_next_of_undo(FILE *out, const struct nm_setup_wish *w, const str
 
 /* ---- the output --------------------------------------------------------------------------- */
 
-void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
-                  const struct nm_setup_service *s, const struct nm_setup_plan *p)
+void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+                    const struct nm_setup_service *s, const struct nm_setup_plan *p)
 {
-    say_found(out, w, f);
+    print_found(out, w, f);
     fputs("\nWhat a node needs\n", out);
     for (size_t i = 0; i < p->n_steps; i++)
-        say_step(out, &p->steps[i]);
+        print_step(out, &p->steps[i]);
     if (p->n_advice + p->n_left > 0)
         fputs("\nYours to decide\n", out);
-    say_left(out, p);
+    print_left(out, p);
     for (size_t i = 0; i < p->n_advice; i++)
-        say_wrapped(out, p->advice[i].text);
-    say_next(out, w, s, p);
+        print_wrapped(out, p->advice[i].text);
+    print_next(out, w, s, p);
     fprintf(out,
             "The way back is\n"
             "  nmd --yarn-setup %s --undo%s\n",
             w->conf_dir, w->options);
 }
 
-void nm_setup_say_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *service,
-                       const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
+void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *service,
+                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u)
 {
     static const char *const names[] = {
         [NM_SETUP_REMOVE] = "remove",
@@ -310,5 +310,5 @@ void nm_setup_say_undo(FILE *out, const struct nm_setup_wish *w, const struct nm
             fprintf(out, ": to owner %u:%u and mode %04o", s->entry->uid, s->entry->gid, (unsigned)s->entry->mode);
         fprintf(out, "%s%s\n", s->why ? ": " : "", s->why ?: "");
     }
-    say_next_of_undo(out, w, service);
+    print_next_of_undo(out, w, service);
 }

@@ -9,10 +9,10 @@
 #include "yarn/setup/service.h"
 #include "yarn/setup/undo.h"
 
-void nm_setup_say(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
-                  const struct nm_setup_service *s, const struct nm_setup_plan *p);
-void nm_setup_say_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
-                       const struct nm_setup_manifest *m, const struct nm_setup_undo *u);
+void nm_setup_print(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_facts *f,
+                    const struct nm_setup_service *s, const struct nm_setup_plan *p);
+void nm_setup_print_undo(FILE *out, const struct nm_setup_wish *w, const struct nm_setup_service *s,
+                         const struct nm_setup_manifest *m, const struct nm_setup_undo *u);
 
 /* Writes why a host couldn't be reached, and what to check, to buf, and returns buf. NULL: it was reached. */
 const char *nm_setup_why_unreached(const struct nm_setup_facts *f, const struct nm_setup_host *h, char *buf,

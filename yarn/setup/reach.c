@@ -191,7 +191,7 @@ static void start_lookups(struct lookups *all, const struct nm_setup_facts *f)
     }
 }
 
-static void say_lookup(const struct nm_setup_wish *w, const struct lookups *all, const struct lookup *waiting)
+static void print_lookup(const struct nm_setup_wish *w, const struct lookups *all, const struct lookup *waiting)
 {
     char text[400], shown[200];
     size_t n_done = 0;
@@ -215,7 +215,7 @@ static void wait_for_lookups(const struct nm_setup_wish *w, struct lookups *all)
             i++;
         } else if (pthread_cond_timedwait(&all->ends, &all->mutex, &at) != 0) {
             if (w->progress)
-                say_lookup(w, all, &all->list[i]);
+                print_lookup(w, all, &all->list[i]);
             (void)clock_gettime(CLOCK_REALTIME, &at);
             at.tv_sec += PROGRESS_SEC;
         }
@@ -464,7 +464,7 @@ static size_t list_waiting(const struct attempt *list, size_t n, struct pollfd *
     return n_waiting;
 }
 
-static void say_waiting(const struct nm_setup_wish *w, const struct nm_setup_host *h, size_t n_waiting, size_t n)
+static void print_waiting(const struct nm_setup_wish *w, const struct nm_setup_host *h, size_t n_waiting, size_t n)
 {
     char text[400], shown[200];
 
@@ -492,7 +492,7 @@ static void wait_for_attempts(const struct nm_setup_wish *w, struct attempt *lis
         now_usec = nm_now_usec();
         if (now_usec >= say_usec) {
             if (w->progress)
-                say_waiting(w, first->host, n_waiting, n);
+                print_waiting(w, first->host, n_waiting, n);
             said_usec = now_usec;
         }
         for (size_t i = 0; i < n; i++)

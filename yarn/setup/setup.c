@@ -13,7 +13,7 @@
 #include "yarn/setup/facts.h"
 #include "yarn/setup/files.h"
 #include "yarn/setup/plan.h"
-#include "yarn/setup/say.h"
+#include "yarn/setup/print.h"
 #include "yarn/setup/service.h"
 #include "yarn/setup/undo.h"
 #include "yarn/setup/unit.h"
@@ -201,7 +201,7 @@ int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_me
     if (r < 0)
         return r;
     service = nm_setup_service_look(&s.wish);
-    nm_setup_say(out, &s.wish, &facts, &service, &plan);
+    nm_setup_print(out, &s.wish, &facts, &service, &plan);
     r = p->is_dry ? nm_setup_act_check(&s.wish, &plan, ret_message)
                   : nm_setup_act(&s.wish, &facts, &plan, &s.arena, ret_message);
     return r == 0 && plan.n_left > 0 ? -EEXIST : r;
@@ -230,7 +230,7 @@ int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **r
     if (r < 0)
         return r;
     service = nm_setup_service_look(&s.wish);
-    nm_setup_say_undo(out, &s.wish, &service, &manifest, &undo);
+    nm_setup_print_undo(out, &s.wish, &service, &manifest, &undo);
     if (manifest.conf_dir)
         r = (p->is_dry ? nm_setup_undo_check : nm_setup_undo_act)(s.root, &undo, s.wish.manifest_path, ret_message);
     return r == 0 && undo.kept.n > 0 ? -EEXIST : r;
