@@ -11,7 +11,7 @@
 #include "util/error.h"
 
 struct nm_quota_account {
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     struct nm_quota_account *next;
     unsigned n_refs, n_places;
     char *who;
@@ -66,7 +66,7 @@ int nm_quota_account_of(struct nm_quota *r, const char *who, bool privileged, st
         free(a);
         return -ENOMEM;
     }
-    a->ration = r;
+    a->quota = r;
     a->n_refs = 1;
     a->privileged = privileged;
     a->end = &a->first;
@@ -90,7 +90,7 @@ struct nm_quota_account *nm_quota_account_unref(struct nm_quota_account *a)
     if (!a || --a->n_refs > 0)
         return NULL;
     assert(a->n_places == 0 && a->bytes == 0 && !a->first);
-    for (p = &a->ration->accounts; *p != a; p = &(*p)->next)
+    for (p = &a->quota->accounts; *p != a; p = &(*p)->next)
         assert(*p);
     *p = a->next;
     free(a->who);
@@ -102,7 +102,7 @@ struct nm_quota_account *nm_quota_account_unref(struct nm_quota_account *a)
 
 bool nm_quota_account_take(struct nm_quota_account *a, size_t bytes)
 {
-    struct nm_quota *r = a->ration;
+    struct nm_quota *r = a->quota;
     uint64_t left = r->bytes_max / 2 - r->bytes[a->privileged];
 
     assert(r->bytes[a->privileged] <= r->bytes_max / 2);
@@ -117,7 +117,7 @@ void nm_quota_account_give(struct nm_quota_account *a, size_t bytes)
 {
     assert(bytes <= a->bytes);
     a->bytes -= bytes;
-    a->ration->bytes[a->privileged] -= bytes;
+    a->quota->bytes[a->privileged] -= bytes;
 }
 
 uint64_t nm_quota_account_bytes(const struct nm_quota_account *a)
@@ -147,7 +147,7 @@ unsigned nm_quota_account_places(const struct nm_quota_account *a)
 
 static void join_round(struct nm_quota_account *a)
 {
-    struct nm_quota *r = a->ration;
+    struct nm_quota *r = a->quota;
 
     a->next_in_round = NULL;
     *r->end_of_round = a;
@@ -156,7 +156,7 @@ static void join_round(struct nm_quota_account *a)
 
 static void leave_round(struct nm_quota_account *a)
 {
-    struct nm_quota *r = a->ration;
+    struct nm_quota *r = a->quota;
     struct nm_quota_account **p = &r->round;
 
     while (*p != a) {
@@ -200,7 +200,7 @@ void nm_turn_cancel(struct nm_turn *t)
 void nm_quota_account_charge(struct nm_quota_account *a, uint64_t usec, uint64_t now_usec)
 {
     if (!a->privileged)
-        a->pause_until_usec = NM_MAX(a->pause_until_usec, now_usec) + usec * NM_RATION_PAUSE;
+        a->pause_until_usec = NM_MAX(a->pause_until_usec, now_usec) + usec * NM_QUOTA_PAUSE;
 }
 
 bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_usec)

@@ -58,9 +58,9 @@ void nm_turn_wait(struct nm_turn *t, struct nm_quota_account *a);
 void nm_turn_cancel(struct nm_turn *t);
 
 /* Charges the account for the time that its requests took. An account that isn't an administrator's then waits
- * NM_RATION_PAUSE times as long before its next request, because the consequences of a request (a round, a start, an
+ * NM_QUOTA_PAUSE times as long before its next request, because the consequences of a request (a round, a start, an
  * end) take time that isn't measured here. */
-#define NM_RATION_PAUSE 8
+#define NM_QUOTA_PAUSE 8
 void nm_quota_account_charge(struct nm_quota_account *a, uint64_t usec, uint64_t now_usec);
 /* Returns whether a request of the account may be processed now without waiting in the line. */
 bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_usec);

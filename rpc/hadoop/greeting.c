@@ -137,7 +137,7 @@ static int make_known(struct nm_server_connection *c)
     sha256_digest(&ctx, sizeof digest, digest);
     for (unsigned i = 0; i < 16; i++)
         (void)snprintf(name + 6 + 2 * i, sizeof name - 6 - 2 * i, "%02x", digest[i]);
-    r = nm_quota_account_of(c->server->ration, name, false, &account);
+    r = nm_quota_account_of(c->server->quota, name, false, &account);
     if (r < 0)
         return r;
     if (nm_quota_account_places(account) >= c->server->o.connections_max / 4) {

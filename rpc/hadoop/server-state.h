@@ -24,7 +24,7 @@ enum nm_server_phase {
 struct nm_hadoop_server {
     struct nm_hadoop_server_options o;
     sd_event *event;
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     Gsasl *library;
     int listen_fd;
     sd_event_source *accept, *sweep, *turns;

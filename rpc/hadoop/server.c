@@ -31,7 +31,7 @@ static struct nm_server_connection *of_wire(struct nm_wire *w)
 
 static void want_turns(struct nm_hadoop_server *s)
 {
-    uint64_t due = nm_quota_due_usec(s->ration);
+    uint64_t due = nm_quota_due_usec(s->quota);
 
     if (due == UINT64_MAX)
         return;
@@ -42,9 +42,9 @@ static void want_turns(struct nm_hadoop_server *s)
 /* Handles a packet. The greeting is charged to the address's account, calls to the account of the token. */
 static int handle(struct nm_server_connection *c, struct nm_bytes packet)
 {
-    const struct nm_spent begun = nm_spent_now();
+    const struct nm_cost begun = nm_cost_now();
     struct nm_quota_account *a = nm_quota_account_ref(c->wire.account);
-    struct nm_spent now;
+    struct nm_cost now;
     int r;
 
     if (c->phase == NM_SERVER_OPEN)
@@ -53,8 +53,8 @@ static int handle(struct nm_server_connection *c, struct nm_bytes packet)
         r = 0;
     else
         r = nm_greeting_packet(c, packet);
-    now = nm_spent_now();
-    nm_quota_account_charge(a, nm_spent_usec(&begun, &now), now.wall_usec);
+    now = nm_cost_now();
+    nm_quota_account_charge(a, nm_cost_usec(&begun, &now), now.wall_usec);
     nm_quota_account_unref(a);
     return r;
 }
@@ -92,7 +92,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
     uint64_t begun = nm_now_usec();
 
     (void)source, (void)usec;
-    while (nm_quota_next_turn(s->ration, nm_now_usec()) && nm_now_usec() - begun < TURNS_USEC)
+    while (nm_quota_next_turn(s->quota, nm_now_usec()) && nm_now_usec() - begun < TURNS_USEC)
         continue;
     want_turns(s);
     return 0;
@@ -159,7 +159,7 @@ static int add_connection(struct nm_hadoop_server *s, int fd, const struct socka
     int r, one = 1;
 
     nm_peer_name(sa, name, sizeof name);
-    r = nm_quota_account_of(s->ration, name, false, &account);
+    r = nm_quota_account_of(s->quota, name, false, &account);
     if (r < 0)
         return r;
     c = has_place(s, account) ? calloc(1, sizeof *c) : NULL;
@@ -305,7 +305,7 @@ int nm_hadoop_server_new(sd_event *event, int listen_fd, const struct nm_hadoop_
     if (gsasl_init(&s->library) != GSASL_OK)
         return -ENOMEM;
     /* half of the quota is for administrators, which this server doesn't have */
-    r = nm_quota_new(2 * s->o.bytes_max, &s->ration);
+    r = nm_quota_new(2 * s->o.bytes_max, &s->quota);
     if (r >= 0)
         r = add_sources(s);
     if (r < 0)
@@ -326,8 +326,8 @@ struct nm_hadoop_server *nm_hadoop_server_free(struct nm_hadoop_server *s)
     (void)nm_close_listener(s->listen_fd);
     if (s->library)
         gsasl_done(s->library);
-    if (s->ration)
-        nm_quota_free(s->ration);
+    if (s->quota)
+        nm_quota_free(s->quota);
     sd_event_unref(s->event);
     free(s);
     return NULL;

@@ -95,7 +95,7 @@ static int identify(struct nm_connections *all, struct nm_connection *c, const s
         nm_peer_host_name(sa, who, sizeof who);
     else
         (void)snprintf(who, sizeof who, "user %u", c->caller.uid);
-    return nm_quota_account_of(all->host->ration, who, c->caller.admin && !c->tcp, &c->account);
+    return nm_quota_account_of(all->host->quota, who, c->caller.admin && !c->tcp, &c->account);
 }
 
 int nm_connections_add(struct nm_connections *all, int fd, const struct sockaddr_storage *sa, bool tcp,

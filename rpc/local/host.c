@@ -28,7 +28,7 @@ bool nm_host_has_time(const struct nm_host *h, const struct nm_quota_account *a)
 
 void nm_host_want_turns(struct nm_host *h)
 {
-    uint64_t due = nm_quota_due_usec(h->ration), now = nm_now_usec();
+    uint64_t due = nm_quota_due_usec(h->quota), now = nm_now_usec();
 
     assert(h->turns);
     if (due == UINT64_MAX)

@@ -22,7 +22,7 @@ struct nm_streams;
 struct nm_host {
     sd_event *event;
     struct nm_manager *manager;
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     struct nm_streams *streams;
     struct nm_names *names; /* names by which browsers may address this node */
     const struct nm_route *routes;

@@ -128,7 +128,7 @@ static int on_turns(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source, (void)usec;
     s->host.run_started_usec = nm_now_usec();
-    while (nm_quota_next_turn(s->host.ration, nm_now_usec())) {
+    while (nm_quota_next_turn(s->host.quota, nm_now_usec())) {
         run_library(s);
         if (!has_time(s))
             break;
@@ -525,7 +525,7 @@ int nm_local_server_new(sd_event *event, struct nm_manager *m,
     r = open_sockets(s, p, ret_message);
     if (r < 0)
         return r;
-    r = nm_quota_new(MEMORY_MAX, &s->host.ration);
+    r = nm_quota_new(MEMORY_MAX, &s->host.quota);
     if (r >= 0)
         r = nm_names_new(&s->host.names);
     if (r >= 0)
@@ -566,7 +566,7 @@ static void stop_library(struct nm_local_server *s)
         return;
     s->host.stopping = true;
     nm_streams_stop(s->host.streams);
-    while (nm_quota_next_turn(s->host.ration, UINT64_MAX))
+    while (nm_quota_next_turn(s->host.quota, UINT64_MAX))
         continue;
     run_library(s);
     MHD_stop_daemon(s->daemon);
@@ -594,7 +594,7 @@ struct nm_local_server *nm_local_server_free(struct nm_local_server *s)
     stop_library(s);
     sd_event_source_disable_unref(s->host.turns);
     nm_streams_free(s->host.streams);
-    nm_quota_free(s->host.ration);
+    nm_quota_free(s->host.quota);
     nm_names_free(s->host.names);
     /* Only if it is still this server's socket: another nmd may have replaced it. */
     if (s->socket_path && lstat(s->socket_path, &st) == 0 && st.st_ino == s->socket_inode)

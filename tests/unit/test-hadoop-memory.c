@@ -99,17 +99,17 @@ static int read_tokens(void *userdata)
 /* Who pays for an arena gets all of it back, also when a piece could be paid for and not be had. */
 static void test_credentials(void **state)
 {
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     struct paid p;
 
     (void)state;
     assert_true(fail_each(write_tokens, NULL) >= 2);
     assert_int_equal(write_tokens(&p.written), 0);
-    assert_int_equal(nm_quota_new(1u << 20, &ration), 0);
-    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &p.account), 0);
+    assert_int_equal(nm_quota_new(1u << 20, &quota), 0);
+    assert_int_equal(nm_quota_account_of(quota, "somebody", false, &p.account), 0);
     assert_true(fail_each(read_tokens, &p) >= 1);
     nm_quota_account_unref(p.account);
-    nm_quota_free(ration);
+    nm_quota_free(quota);
     free((void *)(uintptr_t)p.written.data);
 }
 

@@ -95,15 +95,15 @@ static void test_refused_lengths(void **state)
 static void test_room_follows_bytes(void **state)
 {
     struct nm_quota_account *a;
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     struct nm_frame f = {};
     uint8_t *to;
     size_t n;
     int r;
 
     (void)state;
-    assert_int_equal(nm_quota_new(UINT64_C(256) << 10, &ration), 0);
-    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &a), 0);
+    assert_int_equal(nm_quota_new(UINT64_C(256) << 10, &quota), 0);
+    assert_int_equal(nm_quota_account_of(quota, "somebody", false, &a), 0);
     nm_frame_init(&f, 64 << 20, a);
     assert_int_equal(read_head(&f, 2, 0, 0, 0), 0);
     assert_int_equal(nm_quota_account_bytes(a), 0);
@@ -117,7 +117,7 @@ static void test_room_follows_bytes(void **state)
     nm_frame_drop(&f);
     assert_int_equal(nm_quota_account_bytes(a), 0);
     nm_quota_account_unref(a);
-    nm_quota_free(ration);
+    nm_quota_free(quota);
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
@@ -229,12 +229,12 @@ static void test_arena_limits(void **state)
 {
     uint8_t auths[20000];
     struct nm_quota_account *account;
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     struct nm_arena a;
 
     (void)state;
-    assert_int_equal(nm_quota_new(8 << 20, &ration), 0);
-    assert_int_equal(nm_quota_account_of(ration, "somebody", false, &account), 0);
+    assert_int_equal(nm_quota_new(8 << 20, &quota), 0);
+    assert_int_equal(nm_quota_account_of(quota, "somebody", false, &account), 0);
     /* RpcSasl: unknown fields of no length */
     for (size_t i = 0; i < sizeof auths; i += 2) {
         auths[i] = 0x7a;
@@ -258,7 +258,7 @@ static void test_arena_limits(void **state)
     nm_arena_done(&a);
     assert_int_equal(nm_quota_account_bytes(account), 0);
     nm_quota_account_unref(account);
-    nm_quota_free(ration);
+    nm_quota_free(quota);
 }
 
 /* ---- strings and bytes -------------------------------------------------------------------- */

@@ -178,12 +178,12 @@ static void test_pauses(void **state)
     nm_quota_account_charge(a, 10, 1000);
     nm_quota_account_charge(a, 10, 1000);
     nm_quota_account_charge(root, 1000, 1000);
-    assert_false(nm_quota_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE - 1));
-    assert_true(nm_quota_account_is_free(a, 1000 + 20 * NM_RATION_PAUSE));
+    assert_false(nm_quota_account_is_free(a, 1000 + 20 * NM_QUOTA_PAUSE - 1));
+    assert_true(nm_quota_account_is_free(a, 1000 + 20 * NM_QUOTA_PAUSE));
     assert_true(nm_quota_account_is_free(b, 1000));
     assert_true(nm_quota_account_is_free(root, 1000));
     nm_turn_wait(&one, a);
-    assert_int_equal(nm_quota_due_usec(r), 1000 + 20 * NM_RATION_PAUSE);
+    assert_int_equal(nm_quota_due_usec(r), 1000 + 20 * NM_QUOTA_PAUSE);
     nm_turn_wait(&two, b);
     nm_turn_wait(&three, b);
     assert_false(nm_quota_account_is_free(b, 1000)); /* a request doesn't overtake the queued ones of its user */
@@ -191,7 +191,7 @@ static void test_pauses(void **state)
     while (nm_quota_next_turn(r, 1001))
         continue;
     assert_int_equal(n_gone, 2);
-    assert_true(nm_quota_next_turn(r, 1000 + 20 * NM_RATION_PAUSE));
+    assert_true(nm_quota_next_turn(r, 1000 + 20 * NM_QUOTA_PAUSE));
     assert_ptr_equal(gone[2], &one);
     nm_quota_account_unref(a);
     nm_quota_account_unref(b);
@@ -210,22 +210,22 @@ static void work_for(uint64_t usec)
 }
 
 /* Time that is spent waiting, such as for a disk, counts. */
-static void test_spent_waiting(void **state)
+static void test_cost_of_waiting(void **state)
 {
-    const struct nm_spent begun = nm_spent_now();
-    struct nm_spent now;
+    const struct nm_cost begun = nm_cost_now();
+    struct nm_cost now;
 
     (void)state;
     (void)usleep(30000);
-    now = nm_spent_now();
-    assert_true(nm_spent_usec(&begun, &now) >= 30000);
-    assert_int_equal(nm_spent_usec(&now, &now), 0);
+    now = nm_cost_now();
+    assert_true(nm_cost_usec(&begun, &now) >= 30000);
+    assert_int_equal(nm_cost_usec(&now, &now), 0);
 }
 
 /* Three other processes use the same CPU: only the part of a second that this process ran for counts. */
-static void test_spent_beside_others(void **state)
+static void test_cost_beside_others(void **state)
 {
-    struct nm_spent begun, now;
+    struct nm_cost begun, now;
     pid_t others[3];
     cpu_set_t one;
 
@@ -239,15 +239,15 @@ static void test_spent_beside_others(void **state)
         for (; others[i] == 0;)
             work_for(NM_USEC_PER_SEC);
     }
-    begun = nm_spent_now();
+    begun = nm_cost_now();
     work_for(NM_USEC_PER_SEC);
-    now = nm_spent_now();
+    now = nm_cost_now();
     for (size_t i = 0; i < NM_ARRAY_SIZE(others); i++) {
         (void)kill(others[i], SIGKILL);
         assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
     }
     assert_true(now.wall_usec - begun.wall_usec >= NM_USEC_PER_SEC);
-    assert_in_range(nm_spent_usec(&begun, &now), 1000, NM_USEC_PER_SEC * 3 / 4);
+    assert_in_range(nm_cost_usec(&begun, &now), 1000, NM_USEC_PER_SEC * 3 / 4);
 }
 
 int main(void)
@@ -257,8 +257,8 @@ int main(void)
         cmocka_unit_test(test_accounts),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_spent_waiting),
-        cmocka_unit_test(test_spent_beside_others),
+        cmocka_unit_test(test_cost_of_waiting),
+        cmocka_unit_test(test_cost_beside_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@
 struct world {
     struct nm_distribute d;
     struct nm_stage_call c;
-    struct nm_quota *ration;
+    struct nm_quota *quota;
     Masters__AllocateRequest request;
     Masters__ExecutionTypeAsked opportunistic;
     Hadoop__Resource size;
@@ -38,8 +38,8 @@ static int set_up(void **state)
 
     assert_non_null(w);
     assert_int_equal(nm_yarn_allocator_new(&w->d.allocator), 0);
-    assert_int_equal(nm_quota_new(32 * NM_MIB, &w->ration), 0);
-    assert_int_equal(nm_quota_account_of(w->ration, "a master", false, &w->c.account), 0);
+    assert_int_equal(nm_quota_new(32 * NM_MIB, &w->quota), 0);
+    assert_int_equal(nm_quota_account_of(w->quota, "a master", false, &w->c.account), 0);
     nm_arena_init(&w->c.arena, 8 * NM_MIB, w->c.account);
     w->request = (Masters__AllocateRequest)MASTERS__ALLOCATE_REQUEST__INIT;
     w->opportunistic = (Masters__ExecutionTypeAsked)MASTERS__EXECUTION_TYPE_ASKED__INIT;
@@ -59,7 +59,7 @@ static int tear_down(void **state)
     nm_arena_done(&w->c.arena);
     assert_int_equal(nm_quota_account_bytes(w->c.account), 0);
     nm_quota_account_unref(w->c.account);
-    nm_quota_free(w->ration);
+    nm_quota_free(w->quota);
     nm_yarn_allocator_free(w->d.allocator);
     free(w->asks);
     free(w->list);
@@ -138,7 +138,7 @@ static void test_no_room(void **state)
     struct nm_exception why;
     size_t held = 0;
 
-    assert_int_equal(nm_quota_account_of(w->ration, "others", false, &other), 0);
+    assert_int_equal(nm_quota_account_of(w->quota, "others", false, &other), 0);
     for (size_t size = 8 * NM_MIB; size > 0; size /= 2)
         for (; nm_quota_account_take(other, size); held += size)
             ;

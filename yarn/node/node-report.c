@@ -175,7 +175,7 @@ static Yarn__Container *put_increased(struct nm_yarn_container *i, struct nm_are
  * acknowledged, as far as there is room. */
 static void choose_ends(struct nm_yarn_node *n)
 {
-    size_t left_bytes = NM_YARN_RATION_BYTES;
+    size_t left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
     for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
         i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
@@ -273,7 +273,7 @@ static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
 {
     Yarn__KnownContainer **all = take(arena, n->items.n * sizeof *all);
-    size_t count = 0, left_bytes = NM_YARN_RATION_BYTES;
+    size_t count = 0, left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
     if (!all)
         return -ENOMEM;

@@ -34,7 +34,7 @@
 #define NM_YARN_ITEMS_MAX 20000u
 /* Limit of container diagnostics in one message. A ResourceManager accepts 64 MiB at most and serves thousands of
  * nodes, and packing the message blocks the event loop. The rest follows a tenth of a second later. */
-#define NM_YARN_RATION_BYTES (1u << 20)
+#define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
 
 struct nm_yarn_recent {
     uint64_t hash; /* of the container's id as text */
