@@ -57,7 +57,7 @@ TAILQ_HEAD(batch_list, nm_batch);
 
 struct nm_batches {
     struct nm_batches_params params;
-    struct nm_line lines[NM_SAID_LISTS];
+    struct nm_line lines[NM_REPLY_LISTS];
     struct batch_list waiting, beginning, running; /* beginning: batches with a slot, for which `begins` is being
                                                     * called */
     sd_event_source *watch; /* the next deadline of a worker */
@@ -65,7 +65,7 @@ struct nm_batches {
 
 static bool is_fetch(const struct nm_batch *b)
 {
-    return b->list == NM_SAID_RESOURCE;
+    return b->list == NM_REPLY_RESOURCE;
 }
 
 static struct nm_line *line_of(struct nm_batch *b)
@@ -91,7 +91,7 @@ static uint64_t deadline(const struct nm_batch *b)
     const uint64_t stalled_usec = is_fetch(b) ? b->all->params.stalled_usec : UINT64_MAX;
     const uint64_t first = NM_MIN(nm_add_u64(b->heard_usec, silent_usec), nm_add_u64(b->begun_usec, whole_usec));
 
-    if (b->list == NM_SAID_CHECK)
+    if (b->list == NM_REPLY_CHECK)
         return nm_add_u64(b->begun_usec, CHECK_USEC);
     return NM_MIN(first, nm_add_u64(b->moved_usec, stalled_usec));
 }
@@ -154,7 +154,7 @@ static void write_off(struct nm_batch *b, const char *message)
     for (size_t i = 0; is_fetch(b) && i < b->n; i++)
         if (b->entries[i].id != 0)
             report_failure(b, i, b->entries[i].id, b->all->params.abandoned, message);
-    if (b->list == NM_SAID_CHECK)
+    if (b->list == NM_REPLY_CHECK)
         end_checks(b);
 }
 
@@ -211,9 +211,9 @@ int nm_batches_new(const struct nm_batches_params *params, struct nm_batches **r
     TAILQ_INIT(&bs->beginning);
     TAILQ_INIT(&bs->running);
     /* each user has a second slot, if one worker hangs */
-    nm_line_init(&bs->lines[NM_SAID_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
-    nm_line_init(&bs->lines[NM_SAID_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
-    nm_line_init(&bs->lines[NM_SAID_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_REPLY_RESOURCE], max, NM_MIN(max, 2U), max + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_REPLY_REMOVAL], REMOVALS_MAX, 1, REMOVALS_MAX + MORE_WORKERS);
+    nm_line_init(&bs->lines[NM_REPLY_CHECK], CHECKS_MAX, 2, CHECKS_MAX + MORE_WORKERS);
     r = sd_event_add_time(params->event, &bs->watch, CLOCK_MONOTONIC, UINT64_MAX, 0, on_watch, bs);
     if (r >= 0)
         r = sd_event_source_set_enabled(bs->watch, SD_EVENT_OFF);
@@ -327,15 +327,15 @@ int nm_batch_add_fetch(struct nm_batch *b, uint64_t id, struct nm_batch_places *
 
 int nm_batch_add_removal(struct nm_batch *b, uint64_t id, const char *target)
 {
-    assert(b->n == 0 || b->list == NM_SAID_REMOVAL);
-    b->list = NM_SAID_REMOVAL;
+    assert(b->n == 0 || b->list == NM_REPLY_REMOVAL);
+    b->list = NM_REPLY_REMOVAL;
     return add(b, id, NULL, json_string(target));
 }
 
 int nm_batch_add_check(struct nm_batch *b, uint64_t id, const char *target)
 {
-    assert(b->n == 0 || b->list == NM_SAID_CHECK);
-    b->list = NM_SAID_CHECK;
+    assert(b->n == 0 || b->list == NM_REPLY_CHECK);
+    b->list = NM_REPLY_CHECK;
     return add(b, id, NULL, json_string(target));
 }
 
@@ -359,38 +359,38 @@ static void give_up_unwanted(struct nm_batch *b)
 }
 
 /* Notes progress. A worker that reports the same state again is alive, but makes no progress. */
-static void note_progress(struct nm_batch *b, const struct nm_worker_reply *said)
+static void note_progress(struct nm_batch *b, const struct nm_worker_reply *reply)
 {
-    if (said->index == b->index && said->state == b->state && said->bytes == b->bytes)
+    if (reply->index == b->index && reply->state == b->state && reply->bytes == b->bytes)
         return;
-    b->index = said->index;
-    b->state = said->state;
-    b->bytes = said->bytes;
+    b->index = reply->index;
+    b->state = reply->state;
+    b->bytes = reply->bytes;
     b->moved_usec = b->heard_usec;
 }
 
-static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *said)
+static void tell_end(const struct nm_batch *b, uint64_t id, const struct nm_worker_reply *reply)
 {
     const struct nm_batches_params *p = &b->all->params;
-    const bool has_failed = said->state == NM_SAID_FAILED;
+    const bool has_failed = reply->state == NM_REPLY_FAILED;
 
-    if (said->is_full && is_fetch(b))
+    if (reply->is_full && is_fetch(b))
         p->found_full(id, p->userdata);
-    if (b->list == NM_SAID_CHECK)
+    if (b->list == NM_REPLY_CHECK)
         p->checked(id, b->user, !has_failed, p->userdata);
     else if (has_failed && is_fetch(b))
-        p->failed(id, said->error, p->userdata);
+        p->failed(id, reply->error, p->userdata);
     else if (has_failed)
-        p->not_removed(id, said->error, p->userdata);
+        p->not_removed(id, reply->error, p->userdata);
     else if (is_fetch(b))
-        p->fetched(id, said, p->userdata);
+        p->fetched(id, reply, p->userdata);
     else
         p->removed(id, p->userdata);
 }
 
 /* Handles a report. The user controls the worker and can forge reports, so each id gets one result, and only the ids of
  * this batch do. */
-static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void *userdata)
+static void on_reply(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata)
 {
     struct nm_batch *b = userdata;
     const struct nm_batches_params *p = &b->all->params;
@@ -400,18 +400,18 @@ static void on_said(struct nm_job *job, const struct nm_worker_reply *said, void
     b->heard_usec = now_usec();
     if (b->item.is_written_off && is_fetch(b))
         return; /* its failure has been reported already */
-    if (said->list != b->list || said->index >= b->n || b->entries[said->index].id == 0)
+    if (reply->list != b->list || reply->index >= b->n || b->entries[reply->index].id == 0)
         return;
-    note_progress(b, said);
-    id = b->entries[said->index].id;
-    if (said->state == NM_SAID_FETCHING || said->state == NM_SAID_UNPACKING || said->state == NM_SAID_REMOVING) {
+    note_progress(b, reply);
+    id = b->entries[reply->index].id;
+    if (reply->state == NM_REPLY_FETCHING || reply->state == NM_REPLY_UNPACKING || reply->state == NM_REPLY_REMOVING) {
         if (is_fetch(b))
-            p->progress(id, said, p->userdata);
+            p->progress(id, reply, p->userdata);
         return;
     }
-    end_entry(&b->entries[said->index]);
+    end_entry(&b->entries[reply->index]);
     b->begun_usec = b->heard_usec;
-    tell_end(b, id, said);
+    tell_end(b, id, reply);
     give_up_unwanted(b);
 }
 
@@ -421,7 +421,7 @@ static void fail_rest(struct nm_batch *b, const char *why)
 {
     const struct nm_batches_params *p = &b->all->params;
 
-    if (b->list == NM_SAID_CHECK)
+    if (b->list == NM_REPLY_CHECK)
         end_checks(b);
     for (size_t i = 0; i < b->n; i++) {
         struct nm_batch_entry *e = &b->entries[i];
@@ -467,7 +467,7 @@ static void on_ended(struct nm_job *job, const char *reason, void *userdata)
 static char *make_work(const struct nm_batch *b)
 {
     static const char *const keys[] = {
-        [NM_SAID_RESOURCE] = "resources", [NM_SAID_REMOVAL] = "removals", [NM_SAID_CHECK] = "checks"};
+        [NM_REPLY_RESOURCE] = "resources", [NM_REPLY_REMOVAL] = "removals", [NM_REPLY_CHECK] = "checks"};
     json_auto_t *work = b->settings ? json_copy(b->settings) : json_object();
 
     if (json_object_set_new(work, "user", json_string(b->user)) < 0 ||
@@ -493,7 +493,7 @@ static int report_begin(struct nm_batch *b, uint64_t end_usec)
 {
     const struct nm_batches_params *p = &b->all->params;
     /* The owner prepares for what a worker makes or removes; a check does neither. */
-    const bool tells = p->begins && b->list != NM_SAID_CHECK;
+    const bool tells = p->begins && b->list != NM_REPLY_CHECK;
 
     for (bool is_first = true; tells && b->n_begun < b->n; is_first = false, b->n_begun++) {
         const uint64_t id = b->entries[b->n_begun].id;
@@ -520,7 +520,7 @@ static int start(struct nm_batches *bs, struct nm_batch *b)
         .work = work,
         .n = b->n,
         .most_memory_bytes = bs->params.worker_max_bytes,
-        .said = on_said,
+        .replied = on_reply,
         .ended = on_ended,
         .overran = on_overran,
         .userdata = b,

@@ -33,7 +33,7 @@ struct nm_batches_params {
      * and all resources of its batch fail. May be NULL. */
     int (*begins)(uint64_t id, void *userdata);
     /* The result of an id: exactly one of these is called, once. None of them may add or free batches. */
-    void (*fetched)(uint64_t id, const struct nm_worker_reply *said, void *userdata);
+    void (*fetched)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
     void (*failed)(uint64_t id, const char *message, void *userdata);
     /* Called before `failed`: the cause of the failure is a lack of room. */
     void (*found_full)(uint64_t id, void *userdata);
@@ -43,7 +43,7 @@ struct nm_batches_params {
     void (*not_removed)(uint64_t id, const char *message, void *userdata);
     /* user: owner of the line it was in. A resource that could not be looked at is reported as whole. */
     void (*checked)(uint64_t id, const char *user, bool is_whole, void *userdata);
-    void (*progress)(uint64_t id, const struct nm_worker_reply *said, void *userdata);
+    void (*progress)(uint64_t id, const struct nm_worker_reply *reply, void *userdata);
     void (*has_room)(void *userdata); /* a worker has ended: nm_batches_start() may start another */
     void *userdata;
 };

@@ -90,11 +90,11 @@ void nm_job_kill(struct nm_job *job)
  * read after the worker's end is ignored as well, since it is outdated and may fill the whole pipe. */
 static void hear_line(struct nm_job *job, const char *line, size_t size)
 {
-    _cleanup_(nm_worker_reply_done) struct nm_worker_reply said = {0};
+    _cleanup_(nm_worker_reply_done) struct nm_worker_reply reply = {0};
 
-    if (nm_worker_reply_parse(line, size, &said) >= 0 &&
-        (!job->has_ended || said.state == NM_SAID_DONE || said.state == NM_SAID_FAILED))
-        job->params.said(job, &said, job->params.userdata);
+    if (nm_worker_reply_parse(line, size, &reply) >= 0 &&
+        (!job->has_ended || reply.state == NM_REPLY_DONE || reply.state == NM_REPLY_FAILED))
+        job->params.replied(job, &reply, job->params.userdata);
 }
 
 /* Charges the worker for a line, or for a read that completes no line, because any process of the user's can write into
@@ -309,7 +309,7 @@ int nm_job_new(const struct nm_job_params *p, struct nm_job **ret)
     _cleanup_(nm_job_freep) struct nm_job *job = calloc(1, sizeof *job);
     int r;
 
-    assert(p->event && p->program_fd >= 0 && p->work && p->said && p->ended && p->overran);
+    assert(p->event && p->program_fd >= 0 && p->work && p->replied && p->ended && p->overran);
     if (!job)
         return -ENOMEM;
     job->pidfd = job->lines_fd = -EBADF;

@@ -23,7 +23,7 @@ struct nm_job_params {
     uint64_t most_memory_bytes; /* limit on its writable memory; it may lift the limit for a command */
     /* Only `ended` may free the job. It is called once, as the last callback. reason: why the job failed; NULL: it did
      * not. */
-    void (*said)(struct nm_job *job, const struct nm_worker_reply *said, void *userdata);
+    void (*replied)(struct nm_job *job, const struct nm_worker_reply *reply, void *userdata);
     void (*ended)(struct nm_job *job, const char *reason, void *userdata);
     /* The job has written more than nm-localizer ever does, and nmd reads no further. The callback may kill the job. */
     void (*overran)(struct nm_job *job, void *userdata);

@@ -98,14 +98,14 @@ static void on_abandoned(uint64_t id, const char *message, void *userdata)
     end_waits(l, id, message);
 }
 
-static void on_fetched(uint64_t id, const struct nm_worker_reply *said, void *userdata)
+static void on_fetched(uint64_t id, const struct nm_worker_reply *reply, void *userdata)
 {
     struct nm_localizer *l = userdata;
 
     /* The size comes from the worker, and a user could forge it, so it is capped at the cache's limit. */
-    nm_cache_fetched(l->cache, id, NM_MIN(said->bytes, l->params.cache_max_bytes));
+    nm_cache_fetched(l->cache, id, NM_MIN(reply->bytes, l->params.cache_max_bytes));
     nm_cache_checked(l->cache, id, nm_now_usec());
-    if (said->is_listed)
+    if (reply->is_listed)
         nm_cache_listed(l->cache, id);
     /* If the note fails, the resource is used until nmd ends, and the next nmd finds it unfinished. */
     (void)nm_cache_file_note(l->state_fd, l->cache, id, l->boot_id);
@@ -169,7 +169,7 @@ static bool is_due(uint64_t *told_usec, uint64_t now_usec)
 
 /* Forwards progress. A user controls the number of lines, of resources, and of asks that wait for one, so the reports
  * for each fetch and for each ask are limited in rate. */
-static void on_progress(uint64_t id, const struct nm_worker_reply *said, void *userdata)
+static void on_progress(uint64_t id, const struct nm_worker_reply *reply, void *userdata)
 {
     const uint64_t now_usec = nm_clock_usec(CLOCK_MONOTONIC);
     struct nm_localizer *l = userdata;
@@ -183,9 +183,9 @@ static void on_progress(uint64_t id, const struct nm_worker_reply *said, void *u
         const struct nm_localizer_progress progress = {
             .n_done = ask->n_asked - ask->n_waiting,
             .n = ask->n,
-            .bytes = said->bytes,
-            .total_bytes = said->total_bytes,
-            .is_unpacking = said->state == NM_SAID_UNPACKING,
+            .bytes = reply->bytes,
+            .total_bytes = reply->total_bytes,
+            .is_unpacking = reply->state == NM_REPLY_UNPACKING,
         };
 
         if (!ask->has_ended && !ask->has_failed && ask->listener.progress && is_due(&ask->told_usec, now_usec))

@@ -10,19 +10,19 @@
 #include <stdint.h>
 
 enum nm_worker_reply_state {
-    NM_SAID_FETCHING,
-    NM_SAID_UNPACKING,
-    NM_SAID_REMOVING,
-    NM_SAID_DONE,
-    NM_SAID_FAILED,
+    NM_REPLY_FETCHING,
+    NM_REPLY_UNPACKING,
+    NM_REPLY_REMOVING,
+    NM_REPLY_DONE,
+    NM_REPLY_FAILED,
 };
 
 /* The list of the work that a line refers to. */
 enum nm_worker_reply_list {
-    NM_SAID_RESOURCE,
-    NM_SAID_REMOVAL,
-    NM_SAID_CHECK,
-    NM_SAID_LISTS, /* number of lists */
+    NM_REPLY_RESOURCE,
+    NM_REPLY_REMOVAL,
+    NM_REPLY_CHECK,
+    NM_REPLY_LISTS, /* number of lists */
 };
 
 struct nm_worker_reply {
@@ -38,4 +38,4 @@ struct nm_worker_reply {
 
 /* Parses one line. -EBADMSG: the line is invalid. */
 int nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
-void nm_worker_reply_done(struct nm_worker_reply *said);
+void nm_worker_reply_done(struct nm_worker_reply *reply);

@@ -49,7 +49,7 @@ yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
 # what reducers ask for
 shuffle_fuzz = %D%/fuzz-shuffle-request
 # what is said of the work, and what is remembered of the cache
-localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-said
+localize_fuzz = %D%/fuzz-cache-file %D%/fuzz-localize-reply
 # archives from anywhere, its work, and what name nodes answer
 localizer_fuzz = %D%/fuzz-archive %D%/fuzz-localize-work %D%/fuzz-webhdfs
 # traces, which may come from anywhere

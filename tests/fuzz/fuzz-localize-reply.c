@@ -10,15 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct nm_worker_reply said = {.index = 99};
+    struct nm_worker_reply reply = {.index = 99};
 
-    if (nm_worker_reply_parse((const char *)data, size, &said) < 0) {
-        if (said.json || said.index != 99)
+    if (nm_worker_reply_parse((const char *)data, size, &reply) < 0) {
+        if (reply.json || reply.index != 99)
             abort();
         return 0;
     }
-    if (!said.error || said.bytes > INT64_MAX || said.total_bytes > INT64_MAX || said.state > NM_SAID_FAILED)
+    if (!reply.error || reply.bytes > INT64_MAX || reply.total_bytes > INT64_MAX || reply.state > NM_REPLY_FAILED)
         abort();
-    nm_worker_reply_done(&said);
+    nm_worker_reply_done(&reply);
     return 0;
 }
