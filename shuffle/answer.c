@@ -19,7 +19,7 @@
 #define KEEP_ALIVE_SEC 5
 /* Bytes of a file sent between two checks of the time. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* A client that reads more slowly in the long run occupies a place that others need. */
+/* A client that reads more slowly in the long run occupies a slot that others need. */
 #define SLOWEST_BYTES_PER_SEC 16384u
 #define GRACE_USEC (60 * NM_USEC_PER_SEC)
 /* Prices that a job's account is charged. For a request: its head of up to 16 KiB is parsed and signed. For each name,
@@ -469,7 +469,7 @@ static int send_maps(struct request *t, const char *reply_hash)
     return q->keep_alive ? 0 : NM_SHUFFLE_E_CLOSE;
 }
 
-int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, struct nm_bytes head)
+int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head)
 {
     char reply_hash[NM_DIGEST_TEXT_SIZE];
     uint8_t decoded[NM_SHUFFLE_HEAD_MAX];
@@ -490,7 +490,7 @@ int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, stru
     if (r < 0)
         return nm_shuffle_refuse(fd, NM_SHUFFLE_UNAUTHORIZED,
                                  "The job is unknown here, or the request isn't signed with its key\n");
-    if (!nm_shuffle_connections_belongs(s->places, place, job.uid, job.id))
+    if (!nm_shuffle_connections_belongs(s->connections, slot, job.uid, job.id))
         return nm_shuffle_refuse(fd, NM_SHUFFLE_TOO_MANY,
                                  "The job's user has half of all connections already, or the job most of these\n");
     r = spend(&t, REQUEST_USEC);

@@ -26,14 +26,14 @@
 #include "shuffle/request.h"
 
 struct nm_shuffle_counters {
-    atomic_uint_fast64_t connections, refused; /* accepted; refused for lack of a place */
+    atomic_uint_fast64_t connections, refused; /* accepted; refused for lack of a slot */
     atomic_uint_fast64_t outputs_ok, outputs_failed, sent_bytes;
 };
 
 struct nm_shuffle_service {
     struct nm_shuffle_dirs dirs;
     struct nm_shuffle_jobs *jobs;
-    struct nm_shuffle_connections *places;
+    struct nm_shuffle_connections *connections;
     uint16_t port;         /* part of the text that reducers sign */
     uint64_t request_usec; /* timeout for receiving a whole request */
     struct nm_shuffle_counters count;
@@ -43,9 +43,9 @@ struct nm_shuffle_service {
 
 enum { NM_SHUFFLE_E_CLOSE = 1 };
 
-/* Answers the request of the connection fd, which has the place. Returns 0 if the connection may stay,
+/* Answers the request of the connection fd, which has the slot. Returns 0 if the connection may stay,
  * NM_SHUFFLE_E_CLOSE if it must close, -errno if it broke or was too slow. */
-int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned place, struct nm_bytes head);
+int nm_shuffle_answer(struct nm_shuffle_service *s, int fd, unsigned slot, struct nm_bytes head);
 
 /* Refuses a request. Returns the same results, except that the connection never stays. */
 int nm_shuffle_refuse(int fd, enum nm_shuffle_status status, const char *why);

@@ -11,7 +11,7 @@
 #include "util/become.h"
 #include "util/error.h"
 
-int nm_shuffle_drop_powers(const char *user, char **ret_message)
+int nm_shuffle_drop_capabilities(const char *user, char **ret_message)
 {
     const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << CAP_DAC_READ_SEARCH,
                                           .no_new_privs = true};

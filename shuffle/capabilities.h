@@ -4,4 +4,4 @@
 /* Becomes the user permanently and keeps one capability of root, CAP_DAC_READ_SEARCH (read all files), because only
  * their users can read the outputs. Applies only to the calling thread and the threads that it starts later, so call it
  * first. Returns -EINVAL if the user does not exist. */
-int nm_shuffle_drop_powers(const char *user, char **ret_message);
+int nm_shuffle_drop_capabilities(const char *user, char **ret_message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See connections.h. A place is freed and its descriptor closed under the lock. So the shutdown of all connections
+/* See connections.h. A slot is freed and its descriptor closed under the lock. So the shutdown of all connections
  * never hits a descriptor that was reused. */
 
 #include "shuffle/connections.h"
@@ -13,7 +13,7 @@
 #include "util/error.h"
 #include "util/fnv1a.h"
 
-struct place {
+struct slot {
     int fd; /* -EBADF: free */
     bool known, spare;
     uid_t uid;
@@ -25,12 +25,12 @@ struct nm_shuffle_connections {
     pthread_cond_t left;
     unsigned max, room, taken;
     bool closed;
-    struct place at[];
+    struct slot at[];
 };
 
 int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret)
 {
-    unsigned room = max + NM_SHUFFLE_SPARE_PLACES;
+    unsigned room = max + NM_SHUFFLE_SPARE_SLOTS;
     struct nm_shuffle_connections *p = calloc(1, sizeof *p + room * sizeof p->at[0]);
 
     assert(max > 0);
@@ -58,7 +58,7 @@ struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_con
 }
 
 struct held {
-    unsigned spare, host, host_spare; /* spare places in use; the host's unsigned places: regular, spare */
+    unsigned spare, host, host_spare; /* spare slots in use; the host's unsigned slots: regular, spare */
 };
 
 static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t host)
@@ -66,7 +66,7 @@ static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t
     struct held held = {0};
 
     for (unsigned i = 0; i < p->room; i++) {
-        const struct place *at = &p->at[i];
+        const struct slot *at = &p->at[i];
         const bool is_open = at->fd >= 0, is_the_hosts = is_open && !at->known && at->host == host;
 
         held.spare += is_open && at->spare;
@@ -76,7 +76,7 @@ static struct held count_locked(const struct nm_shuffle_connections *p, uint64_t
     return held;
 }
 
-static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host, unsigned *ret_place)
+static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host, unsigned *ret_slot)
 {
     const struct held held = count_locked(p, host);
     const bool is_over = held.host >= NM_MAX(p->max / 4, 1u), spare = is_over || p->taken - held.spare >= p->max;
@@ -84,29 +84,29 @@ static int enter_locked(struct nm_shuffle_connections *p, int fd, uint64_t host,
 
     if (p->closed)
         return -ECANCELED;
-    if (spare && (held.spare >= NM_SHUFFLE_SPARE_PLACES || held.host_spare >= NM_SHUFFLE_SPARE_PLACES / 2))
+    if (spare && (held.spare >= NM_SHUFFLE_SPARE_SLOTS || held.host_spare >= NM_SHUFFLE_SPARE_SLOTS / 2))
         return -EBUSY;
     while (p->at[i].fd >= 0)
         i++;
-    p->at[i] = (struct place){.fd = fd, .spare = spare, .host = host};
+    p->at[i] = (struct slot){.fd = fd, .spare = spare, .host = host};
     p->taken++;
-    *ret_place = i;
-    return spare ? NM_SHUFFLE_PLACES_E_SPARE : 0;
+    *ret_slot = i;
+    return spare ? NM_SHUFFLE_CONNECTIONS_E_SPARE : 0;
 }
 
-int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_place)
+int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_slot)
 {
     int r;
 
     pthread_mutex_lock(&p->lock);
-    r = enter_locked(p, fd, nm_fnv1a_64(host), ret_place);
+    r = enter_locked(p, fd, nm_fnv1a_64(host), ret_slot);
     pthread_mutex_unlock(&p->lock);
     return r;
 }
 
-/* Counts the places anew each time: there are some hundred places, and a request costs little compared to its
+/* Counts the slots anew each time: there are some hundred slots, and a request costs little compared to its
  * answer. */
-bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned place, uid_t uid, const char *job)
+bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job)
 {
     const uint64_t number = nm_fnv1a_64(job);
     const unsigned share = NM_MAX(p->max / 2, 1u);
@@ -115,26 +115,26 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned p
 
     pthread_mutex_lock(&p->lock);
     for (unsigned i = 0; i < p->room; i++) {
-        const struct place *other = &p->at[i];
-        const bool is_the_users = i != place && other->fd >= 0 && other->known && other->uid == uid;
+        const struct slot *other = &p->at[i];
+        const bool is_the_users = i != slot && other->fd >= 0 && other->known && other->uid == uid;
 
         held += is_the_users;
         held_by_job += is_the_users && other->job == number;
     }
     may = held < share && held_by_job < share - share / 4;
     if (may) {
-        p->at[place].known = true;
-        p->at[place].uid = uid;
-        p->at[place].job = number;
+        p->at[slot].known = true;
+        p->at[slot].uid = uid;
+        p->at[slot].job = number;
     }
     pthread_mutex_unlock(&p->lock);
     return may;
 }
 
-void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned place)
+void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot)
 {
     pthread_mutex_lock(&p->lock);
-    p->at[place].fd = nm_close(p->at[place].fd);
+    p->at[slot].fd = nm_close(p->at[slot].fd);
     p->taken--;
     pthread_cond_signal(&p->left);
     pthread_mutex_unlock(&p->lock);

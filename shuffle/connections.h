@@ -14,24 +14,24 @@
 #include "util/macros.h"
 
 /* Number of connections beyond the limit that are accepted only to answer that there is no room. */
-#define NM_SHUFFLE_SPARE_PLACES 32u
+#define NM_SHUFFLE_SPARE_SLOTS 32u
 
 struct nm_shuffle_connections;
 
 int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret);
-/* All places must have been left before. */
+/* All slots must have been left before. */
 struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_connections *, nm_shuffle_connections_free)
 
-/* Takes a place for the connection fd from this host (nm_peer_name()). Returns 0, or NM_SHUFFLE_PLACES_E_SPARE: the
- * place is a spare one, because the limit or the host's share is reached; one host has at most half of the spare
- * places. Returns -EBUSY if there is no spare place either, -ECANCELED if the places are being closed. */
-enum { NM_SHUFFLE_PLACES_E_SPARE = 1 };
-int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_place);
+/* Takes a slot for the connection fd from this host (nm_peer_name()). Returns 0, or NM_SHUFFLE_CONNECTIONS_E_SPARE:
+ * the slot is a spare one, because the limit or the host's share is reached; one host has at most half of the spare
+ * slots. Returns -EBUSY if there is no spare slot either, -ECANCELED if the slots are being closed. */
+enum { NM_SHUFFLE_CONNECTIONS_E_SPARE = 1 };
+int nm_shuffle_connections_enter(struct nm_shuffle_connections *p, int fd, const char *host, unsigned *ret_slot);
 /* Assigns the connection to a user and job. Returns false if either has as many connections as allowed. */
-bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned place, uid_t uid, const char *job);
-/* Closes the connection and frees its place. The caller must not use p afterwards. */
-void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned place);
+bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned slot, uid_t uid, const char *job);
+/* Closes the connection and frees its slot. The caller must not use p afterwards. */
+void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot);
 unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p);
 
 /* Shuts down all connections, refuses new ones, and waits until the last has left. */

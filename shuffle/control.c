@@ -98,8 +98,9 @@ static char *reply_figures(struct nm_shuffle_service *s)
                     "{\"ok\": {\"open\": %u, \"connections\": %" PRIuFAST64 ", \"refused\": %" PRIuFAST64
                     ", \"outputs_ok\": %" PRIuFAST64 ", \"outputs_failed\": %" PRIuFAST64
                     ", \"sent_bytes\": %" PRIuFAST64 "}}",
-                    nm_shuffle_connections_count(s->places), atomic_load(&c->connections), atomic_load(&c->refused),
-                    atomic_load(&c->outputs_ok), atomic_load(&c->outputs_failed), atomic_load(&c->sent_bytes)) < 0
+                    nm_shuffle_connections_count(s->connections), atomic_load(&c->connections),
+                    atomic_load(&c->refused), atomic_load(&c->outputs_ok), atomic_load(&c->outputs_failed),
+                    atomic_load(&c->sent_bytes)) < 0
                ? NULL
                : text;
 }

@@ -13,7 +13,7 @@
 static void service_done(struct nm_shuffle_service *s)
 {
     nm_shuffle_jobs_free(s->jobs);
-    nm_shuffle_connections_free(s->places);
+    nm_shuffle_connections_free(s->connections);
     nm_shuffle_checked_free(s->dirs.checked);
 }
 
@@ -25,9 +25,10 @@ static int serve(const struct nm_shuffle_options *o, FILE *in, FILE *out, char *
 
     for (char **name = o->dirs; *name; name++)
         s.dirs.names[s.dirs.n++] = *name;
-    if ((o->user && (r = nm_shuffle_drop_powers(o->user, ret_message)) < 0) || (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
+    if ((o->user && (r = nm_shuffle_drop_capabilities(o->user, ret_message)) < 0) ||
+        (r = nm_shuffle_jobs_new(&s.jobs)) < 0 ||
         (r = nm_shuffle_checked_new(&s.dirs.checked)) < 0 ||
-        (r = nm_shuffle_connections_new(o->max_connections, &s.places)) < 0 ||
+        (r = nm_shuffle_connections_new(o->max_connections, &s.connections)) < 0 ||
         (r = nm_shuffle_server_new(&s, o->listen, &server, ret_message)) < 0)
         return r;
     if (fprintf(out, "{\"listening\": %u}\n", s.port) < 0 || fflush(out) != 0)

@@ -37,7 +37,7 @@ struct nm_shuffle_server {
 struct connection {
     struct nm_shuffle_service *service;
     int fd;
-    unsigned place;
+    unsigned slot;
     bool spare;
     size_t come;
     uint8_t buffer[NM_SHUFFLE_HEAD_MAX];
@@ -85,7 +85,7 @@ static int answer_head(struct connection *c, size_t size)
         return nm_shuffle_refuse(c->fd, NM_SHUFFLE_TOO_MANY,
                                  "All connections are taken, or all that your host may have\n");
     }
-    r = nm_shuffle_answer(c->service, c->fd, c->place, (struct nm_bytes){c->buffer, size});
+    r = nm_shuffle_answer(c->service, c->fd, c->slot, (struct nm_bytes){c->buffer, size});
     c->come -= size;
     memmove(c->buffer, c->buffer + size, c->come);
     return r;
@@ -109,8 +109,8 @@ static void linger(struct connection *c)
 static void *serve(void *arg)
 {
     struct connection *c = arg;
-    struct nm_shuffle_connections *places = c->service->places;
-    unsigned place = c->place;
+    struct nm_shuffle_connections *connections = c->service->connections;
+    unsigned slot = c->slot;
     uint64_t wait_usec = c->service->request_usec;
     size_t size;
     int r;
@@ -122,13 +122,13 @@ static void *serve(void *arg)
     if (r > 0)
         linger(c);
     free(c);
-    nm_shuffle_connections_leave(places, place); /* a thread that waits for this may free everything else */
+    nm_shuffle_connections_leave(connections, slot); /* a thread that waits for this may free everything else */
     return NULL;
 }
 
 /* ---- accepting connections ---------------------------------------------------------------- */
 
-/* Takes fd in all cases. No thread is started for a connection without a place, which limits the cost of
+/* Takes fd in all cases. No thread is started for a connection without a slot, which limits the cost of
  * unauthenticated clients. */
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
@@ -138,26 +138,26 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
     struct nm_shuffle_service *s = server->service;
     char host[NM_PEER_NAME_SIZE];
     pthread_t thread;
-    unsigned place;
+    unsigned slot;
     int r;
 
     if (!c)
         return -ENOMEM;
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     nm_peer_name(from, host, sizeof host);
-    r = nm_shuffle_connections_enter(s->places, fd, host, &place);
+    r = nm_shuffle_connections_enter(s->connections, fd, host, &slot);
     if (r < 0) {
         atomic_fetch_add(&s->count.refused, 1);
         return r;
     }
     c->service = s;
-    c->fd = STEAL_FD(fd); /* owned by the place from here on */
-    c->place = place;
-    c->spare = r == NM_SHUFFLE_PLACES_E_SPARE;
+    c->fd = STEAL_FD(fd); /* owned by the slot from here on */
+    c->slot = slot;
+    c->spare = r == NM_SHUFFLE_CONNECTIONS_E_SPARE;
     c->come = 0;
     r = -pthread_create(&thread, &server->connection_attr, serve, c);
     if (r < 0) {
-        nm_shuffle_connections_leave(s->places, place);
+        nm_shuffle_connections_leave(s->connections, slot);
         return r;
     }
     (void)STEAL_PTR(c);
@@ -321,7 +321,7 @@ struct nm_shuffle_server *nm_shuffle_server_free(struct nm_shuffle_server *serve
         return NULL;
     nm_close(server->stop[1]); /* the acceptor sees end-of-file on the pipe */
     pthread_join(server->acceptor, NULL);
-    nm_shuffle_connections_close(server->service->places);
+    nm_shuffle_connections_close(server->service->connections);
     nm_close(server->stop[0]);
     nm_close(server->listener);
     pthread_attr_destroy(&server->connection_attr);

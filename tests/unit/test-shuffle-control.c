@@ -19,14 +19,14 @@ static int set_up(void **state)
 {
     (void)state;
     service = (struct nm_shuffle_service){0};
-    return nm_shuffle_jobs_new(&service.jobs) < 0 || nm_shuffle_connections_new(1, &service.places) < 0;
+    return nm_shuffle_jobs_new(&service.jobs) < 0 || nm_shuffle_connections_new(1, &service.connections) < 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     nm_shuffle_jobs_free(service.jobs);
-    nm_shuffle_connections_free(service.places);
+    nm_shuffle_connections_free(service.connections);
     return 0;
 }
 

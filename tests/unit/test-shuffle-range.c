@@ -38,7 +38,7 @@ static size_t reply_size;
 static struct {
     char head[NM_SHUFFLE_HEAD_MAX];
     pthread_t thread;
-    unsigned place;
+    unsigned slot;
     int fds[2]; /* the ends of the reducer and of the server */
     int result;
 } asked;
@@ -51,7 +51,7 @@ static int set_up(void **state)
         .port = PORT, .dirs = {.names = {"/no/such/directory", shuffle_world_local(&world, "a")}, .n = 2}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
     assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
-    assert_int_equal(nm_shuffle_connections_new(4, &service.places), 0);
+    assert_int_equal(nm_shuffle_connections_new(4, &service.connections), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", "", "the third", "4", NULL});
     shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", "", "", "", NULL});
@@ -63,7 +63,7 @@ static int tear_down(void **state)
     (void)state;
     nm_shuffle_jobs_free(service.jobs);
     nm_shuffle_checked_free(service.dirs.checked);
-    nm_shuffle_connections_free(service.places);
+    nm_shuffle_connections_free(service.connections);
     free((char *)service.dirs.names[1]);
     shuffle_world_done(&world);
     return 0;
@@ -74,8 +74,8 @@ static int tear_down(void **state)
 static void *answer(void *arg)
 {
     (void)arg;
-    asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.place, nm_bytes_of(asked.head));
-    nm_shuffle_connections_leave(service.places, asked.place); /* closes the connection */
+    asked.result = nm_shuffle_answer(&service, asked.fds[1], asked.slot, nm_bytes_of(asked.head));
+    nm_shuffle_connections_leave(service.connections, asked.slot); /* closes the connection */
     return NULL;
 }
 
@@ -91,7 +91,7 @@ static void ask(const char *target)
                          "GET %s HTTP/1.1\r\nname: mapreduce\r\nversion: 1.0.0\r\nUrlHash: %s\r\n\r\n", target,
                          hash) < (int)sizeof asked.head);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, asked.fds), 0);
-    assert_int_equal(nm_shuffle_connections_enter(service.places, asked.fds[1], "host", &asked.place), 0);
+    assert_int_equal(nm_shuffle_connections_enter(service.connections, asked.fds[1], "host", &asked.slot), 0);
     assert_int_equal(pthread_create(&asked.thread, NULL, answer, NULL), 0);
 }
 

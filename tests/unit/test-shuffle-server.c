@@ -27,8 +27,8 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define MAX_PLACES 16 /* four of them for unknown clients of one host */
-#define JOB_PLACES 6
+#define MAX_SLOTS 16 /* four of them for unknown clients of one host */
+#define JOB_SLOTS 6
 #define PATIENCE_MSEC 20000
 #define TARGET "/mapOutput?job=" JOB "&reduce=0&map=" ATTEMPT(0)
 
@@ -47,7 +47,7 @@ static int set_up(void **state)
                                           .dirs = {.names = {shuffle_world_local(&world, "a")}, .n = 1}};
     assert_int_equal(nm_shuffle_jobs_new(&service.jobs), 0);
     assert_int_equal(nm_shuffle_checked_new(&service.dirs.checked), 0);
-    assert_int_equal(nm_shuffle_connections_new(MAX_PLACES, &service.places), 0);
+    assert_int_equal(nm_shuffle_connections_new(MAX_SLOTS, &service.connections), 0);
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &world.job), 0);
     shuffle_world_output(&world, "a", ATTEMPT(0), (const char *const[]){"first", NULL});
     shuffle_world_output(&world, "a", ATTEMPT(1), (const char *const[]){"", NULL});
@@ -59,10 +59,10 @@ static int tear_down(void **state)
 {
     (void)state;
     server = nm_shuffle_server_free(server);
-    assert_int_equal(nm_shuffle_connections_count(service.places), 0);
+    assert_int_equal(nm_shuffle_connections_count(service.connections), 0);
     nm_shuffle_jobs_free(service.jobs);
     nm_shuffle_checked_free(service.dirs.checked);
-    nm_shuffle_connections_free(service.places);
+    nm_shuffle_connections_free(service.connections);
     free((char *)service.dirs.names[0]);
     shuffle_world_done(&world);
     return 0;
@@ -255,7 +255,7 @@ static void test_endless_head(void **state)
     close(fd);
 }
 
-/* The client sends half a request and stops: the server closes the connection to free its place. */
+/* The client sends half a request and stops: the server closes the connection to free its slot. */
 static void test_slow_request(void **state)
 {
     int fd;
@@ -337,18 +337,18 @@ static int stuck(void)
     return fd;
 }
 
-/* One user's reducers get half of the places. Others may use the rest, and spare places serve for refusals. */
-static void test_places(void **state)
+/* One user's reducers get half of the slots. Others may use the rest, and spare slots serve for refusals. */
+static void test_slots(void **state)
 {
     struct nm_shuffle_job other = {
         .id = "job_1410901177871_0002", .user = "bob", .uid = geteuid() + 1, .key = "8letters", .key_size = 8};
     const char *target = "/mapOutput?job=job_1410901177871_0002&reduce=0&map=" ATTEMPT(0);
-    int held[MAX_PLACES];
+    int held[MAX_SLOTS];
 
     (void)state;
     assert_int_equal(nm_shuffle_jobs_add(service.jobs, &other), 0);
     large_output(16 << 20);
-    for (unsigned i = 0; i < JOB_PLACES; i++)
+    for (unsigned i = 0; i < JOB_SLOTS; i++)
         held[i] = stuck();
     fetch(TARGET, signed_for(TARGET));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
@@ -356,81 +356,81 @@ static void test_places(void **state)
     assert_non_null(strstr(reply, "The job's user has half of all connections"));
     fetch(target, signed_for(target)); /* bob is admitted, but owns no output here */
     assert_true(begins("HTTP/1.1 500 "));
-    while (nm_shuffle_connections_count(service.places) > JOB_PLACES)
+    while (nm_shuffle_connections_count(service.connections) > JOB_SLOTS)
         assert_int_equal(usleep(1000), 0);
-    for (unsigned i = JOB_PLACES; i < MAX_PLACES; i++)
+    for (unsigned i = JOB_SLOTS; i < MAX_SLOTS; i++)
         held[i] = dial_from(i);
-    while (nm_shuffle_connections_count(service.places) < MAX_PLACES)
+    while (nm_shuffle_connections_count(service.connections) < MAX_SLOTS)
         assert_int_equal(usleep(1000), 0);
     fetch(target, signed_for(target));
     assert_true(begins("HTTP/1.1 429 Too Many Requests\r\n"));
     assert_non_null(strstr(reply, "All connections are taken"));
     assert_int_equal(service.count.refused, 1);
-    for (unsigned i = 0; i < MAX_PLACES; i++)
+    for (unsigned i = 0; i < MAX_SLOTS; i++)
         close(held[i]);
 }
 
-static int enter(struct nm_shuffle_connections *places, const char *host, unsigned *ret_place)
+static int enter(struct nm_shuffle_connections *all, const char *host, unsigned *ret_slot)
 {
-    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), r = nm_shuffle_connections_enter(places, fd, host, ret_place);
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), r = nm_shuffle_connections_enter(all, fd, host, ret_slot);
 
     if (r < 0)
         close(fd);
     return r;
 }
 
-/* A user gets half of the places, and each of the user's jobs three quarters of that half. */
-static void test_a_jobs_places(void **state)
+/* A user gets half of the slots, and each of the user's jobs three quarters of that half. */
+static void test_a_jobs_slots(void **state)
 {
     const uid_t alice = 1, bob = 2;
-    struct nm_shuffle_connections *places;
+    struct nm_shuffle_connections *all;
     unsigned at[16];
 
     (void)state;
-    assert_int_equal(nm_shuffle_connections_new(NM_ARRAY_SIZE(at), &places), 0);
+    assert_int_equal(nm_shuffle_connections_new(NM_ARRAY_SIZE(at), &all), 0);
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
-        assert_int_equal(enter(places, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
+        assert_int_equal(enter(all, (const char[]){(char)('a' + (int)i), '\0'}, &at[i]), 0);
     for (unsigned i = 0; i < 6; i++)
-        assert_true(nm_shuffle_connections_belongs(places, at[i], alice, "job_1_0001"));
-    assert_true(nm_shuffle_connections_belongs(places, at[5], alice, "job_1_0001")); /* again for the same job */
-    assert_false(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0001"));
-    assert_true(nm_shuffle_connections_belongs(places, at[6], alice, "job_1_0002"));
-    assert_true(nm_shuffle_connections_belongs(places, at[7], alice, "job_1_0003"));
-    assert_false(nm_shuffle_connections_belongs(places, at[8], alice, "job_1_0002"));
-    assert_true(nm_shuffle_connections_belongs(places, at[8], bob, "job_1_0004"));
+        assert_true(nm_shuffle_connections_belongs(all, at[i], alice, "job_1_0001"));
+    assert_true(nm_shuffle_connections_belongs(all, at[5], alice, "job_1_0001")); /* again for the same job */
+    assert_false(nm_shuffle_connections_belongs(all, at[6], alice, "job_1_0001"));
+    assert_true(nm_shuffle_connections_belongs(all, at[6], alice, "job_1_0002"));
+    assert_true(nm_shuffle_connections_belongs(all, at[7], alice, "job_1_0003"));
+    assert_false(nm_shuffle_connections_belongs(all, at[8], alice, "job_1_0002"));
+    assert_true(nm_shuffle_connections_belongs(all, at[8], bob, "job_1_0004"));
     /* A connection may be used for another job. */
-    assert_true(nm_shuffle_connections_belongs(places, at[0], alice, "job_1_0002"));
-    assert_false(nm_shuffle_connections_belongs(places, at[9], alice, "job_1_0001")); /* the user's half is used up */
+    assert_true(nm_shuffle_connections_belongs(all, at[0], alice, "job_1_0002"));
+    assert_false(nm_shuffle_connections_belongs(all, at[9], alice, "job_1_0001")); /* the user's half is used up */
     for (unsigned i = 0; i < NM_ARRAY_SIZE(at); i++)
-        nm_shuffle_connections_leave(places, at[i]);
-    nm_shuffle_connections_free(places);
+        nm_shuffle_connections_leave(all, at[i]);
+    nm_shuffle_connections_free(all);
 }
 
-/* A host has a quarter of the places for connections without a signed request, and half of the spare places. */
-static void test_a_hosts_places(void **state)
+/* A host has a quarter of the slots for connections without a signed request, and half of the spare slots. */
+static void test_a_hosts_slots(void **state)
 {
-    struct nm_shuffle_connections *places;
+    struct nm_shuffle_connections *all;
     unsigned at[64], n = 0;
 
     (void)state;
-    assert_int_equal(nm_shuffle_connections_new(8, &places), 0);
-    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
-    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
-    for (unsigned i = 0; i < NM_SHUFFLE_SPARE_PLACES / 2; i++)
-        assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_PLACES_E_SPARE);
-    assert_int_equal(enter(places, "host 192.0.2.1", &at[n]), -EBUSY);
-    assert_int_equal(enter(places, "host 192.0.2.2", &at[n++]), 0);
-    assert_true(nm_shuffle_connections_belongs(places, at[0], 1, "job_1_0001")); /* no longer counts for the host */
-    assert_int_equal(enter(places, "host 192.0.2.1", &at[n++]), 0);
+    assert_int_equal(nm_shuffle_connections_new(8, &all), 0);
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), 0);
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), 0);
+    for (unsigned i = 0; i < NM_SHUFFLE_SPARE_SLOTS / 2; i++)
+        assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), NM_SHUFFLE_CONNECTIONS_E_SPARE);
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n]), -EBUSY);
+    assert_int_equal(enter(all, "host 192.0.2.2", &at[n++]), 0);
+    assert_true(nm_shuffle_connections_belongs(all, at[0], 1, "job_1_0001")); /* no longer counts for the host */
+    assert_int_equal(enter(all, "host 192.0.2.1", &at[n++]), 0);
     while (n > 0)
-        nm_shuffle_connections_leave(places, at[--n]);
-    nm_shuffle_connections_free(places);
+        nm_shuffle_connections_leave(all, at[--n]);
+    nm_shuffle_connections_free(all);
 }
 
 /* A host that holds many connections open without a request can't keep other hosts out. */
 static void test_strangers(void **state)
 {
-    int held[MAX_PLACES + NM_SHUFFLE_SPARE_PLACES + 4];
+    int held[MAX_SLOTS + NM_SHUFFLE_SPARE_SLOTS + 4];
 
     (void)state;
     for (unsigned i = 0; i < NM_ARRAY_SIZE(held); i++) {
@@ -507,9 +507,9 @@ static bool all_have_left(void)
 {
     const uint64_t deadline_usec = nm_now_usec() + 5 * NM_USEC_PER_SEC;
 
-    while (nm_shuffle_connections_count(service.places) > 0 && nm_now_usec() < deadline_usec)
+    while (nm_shuffle_connections_count(service.connections) > 0 && nm_now_usec() < deadline_usec)
         assert_int_equal(usleep(1000), 0);
-    return nm_shuffle_connections_count(service.places) == 0;
+    return nm_shuffle_connections_count(service.connections) == 0;
 }
 
 /* One request names a map the maximum number of times. Reading and checking the index each time took 3.6 s of CPU
@@ -547,7 +547,7 @@ static void book(uint64_t work_usec, uint64_t expected_wait_usec)
     assert_true(wait_usec <= expected_wait_usec);
 }
 
-/* A job that has used up its share waits. A client that disconnects meanwhile frees its place, and no work is done
+/* A job that has used up its share waits. A client that disconnects meanwhile frees its slot, and no work is done
  * for it. */
 static void test_a_disconnect_ends_the_wait(void **state)
 {
@@ -557,7 +557,7 @@ static void test_a_disconnect_ends_the_wait(void **state)
     book(NM_SHUFFLE_BURST_USEC, 0);
     book(5 * NM_USEC_PER_SEC, 0);
     ask(fd, TARGET, signed_for(TARGET));
-    while (nm_shuffle_connections_count(service.places) == 0)
+    while (nm_shuffle_connections_count(service.connections) == 0)
         assert_int_equal(usleep(1000), 0);
     close(fd);
     assert_true(all_have_left());
@@ -593,7 +593,7 @@ static void test_a_disconnect_ends_the_sending(void **state)
     book(5 * NM_USEC_PER_SEC, UINT64_MAX);
     read_for(fd, 500 * NM_USEC_PER_MSEC);
     assert_true(service.count.sent_bytes < bytes);
-    assert_int_equal(nm_shuffle_connections_count(service.places), 1); /* the connection waits for its share */
+    assert_int_equal(nm_shuffle_connections_count(service.connections), 1); /* the connection waits for its share */
     close(fd);
     assert_true(all_have_left());
     assert_true(service.count.sent_bytes < bytes);
@@ -767,8 +767,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_to_the_byte), TEST(test_kept_alive), TEST(test_refusals),       TEST(test_endless_head),
         TEST(test_slow_request), TEST(test_large),     TEST(test_cut_while_sent), TEST(test_without_sendfile),
-        TEST(test_places),
-        TEST(test_a_jobs_places), TEST(test_a_hosts_places), TEST(test_strangers),
+        TEST(test_slots),
+        TEST(test_a_jobs_slots), TEST(test_a_hosts_slots), TEST(test_strangers),
         TEST(test_end_cuts),    TEST(test_addresses),
         TEST(test_the_same_map_256_times), TEST(test_a_disconnect_ends_the_wait), TEST(test_a_share_of_work),
         TEST(test_a_disconnect_ends_the_sending), TEST(test_the_same_map_again_and_again), TEST(test_bytes_are_booked),
