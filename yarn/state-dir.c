@@ -39,7 +39,7 @@ void nm_yarn_state_dir_drop(int dir_fd, const char *name)
 }
 
 /* Reads a file. A temporary failure leaves it in place. The buffer is cleared, since the file may contain keys. */
-static void read_one(int dir_fd, const char *name, size_t max, nm_yarn_note_cb_t cb, void *userdata)
+static void read_one(int dir_fd, const char *name, size_t max, nm_yarn_state_file_cb_t cb, void *userdata)
 {
     _cleanup_free_ uint8_t *data = NULL;
     size_t size = 0;
@@ -51,7 +51,7 @@ static void read_one(int dir_fd, const char *name, size_t max, nm_yarn_note_cb_t
         explicit_bzero(data, size);
 }
 
-int nm_yarn_state_dir_read(int dir_fd, size_t max, nm_yarn_note_cb_t cb, void *userdata)
+int nm_yarn_state_dir_read(int dir_fd, size_t max, nm_yarn_state_file_cb_t cb, void *userdata)
 {
     _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;

@@ -18,5 +18,5 @@ void nm_yarn_state_dir_drop(int dir_fd, const char *name);
 
 /* Calls cb for each file of at most max bytes. Larger files are removed. If cb returns false, the file is invalid and
  * is removed. */
-typedef bool (*nm_yarn_note_cb_t)(const char *name, struct nm_bytes content, void *userdata);
-int nm_yarn_state_dir_read(int dir_fd, size_t max, nm_yarn_note_cb_t cb, void *userdata);
+typedef bool (*nm_yarn_state_file_cb_t)(const char *name, struct nm_bytes content, void *userdata);
+int nm_yarn_state_dir_read(int dir_fd, size_t max, nm_yarn_state_file_cb_t cb, void *userdata);

@@ -49,8 +49,8 @@ static void begin_to_beat(struct nm_yarn *y, const Yarn__RegisterResponse *r)
 
     y->empty_beats = 0;
     y->shown.unhealthy[0] = '\0';
-    nm_yarn_node_set_out(y->hosting->node, false);
-    nm_yarn_node_set_counted_on(y->hosting->node, limit > 0 && r->resource && r->resource->memory > limit);
+    nm_yarn_node_set_out(y->services->node, false);
+    nm_yarn_node_set_counted_on(y->services->node, limit > 0 && r->resource && r->resource->memory > limit);
 }
 
 static void on_registered(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
@@ -69,16 +69,16 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
         /* If the heartbeat was sent twice, the answer may belong to the first one, which had less in it. */
         if (!y->repeats) {
-            nm_yarn_node_set_out(y->hosting->node, !y->report.health.healthy);
+            nm_yarn_node_set_out(y->services->node, !y->report.health.healthy);
             (void)snprintf(y->shown.unhealthy, sizeof y->shown.unhealthy, "%s",
                            y->report.health.healthy ? "" : y->report.health_text);
-            nm_yarn_node_reported(y->hosting->node);
-            y->empty_beats = nm_yarn_node_is_empty(y->hosting->node) ? y->empty_beats + 1 : 0;
+            nm_yarn_node_reported(y->services->node);
+            y->empty_beats = nm_yarn_node_is_empty(y->services->node) ? y->empty_beats + 1 : 0;
         }
-        nm_yarn_apply_response(y->hosting->node, y->hosting->manage, answer);
+        nm_yarn_apply_response(y->services->node, y->services->manage, answer);
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
-        nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM,
+        nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,
                              "The ResourceManager was started anew, and doesn't recover what ran.");
     }
 }
@@ -113,7 +113,7 @@ static uint32_t queue_capacity(const struct nm_yarn *y, const struct nm_status *
 /* Checks the disks. The launcher knows when a check is due, and includes failures that it found in the meantime. */
 static void check_disks(struct nm_yarn *y, struct nm_status *s)
 {
-    if (nm_yarn_launcher_is_healthy(y->hosting->launcher, y->disks_trouble, sizeof y->disks_trouble))
+    if (nm_yarn_launcher_is_healthy(y->services->launcher, y->disks_trouble, sizeof y->disks_trouble))
         y->disks_trouble[0] = '\0';
     if (!s->healthy || !*y->disks_trouble)
         return;
@@ -126,7 +126,7 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
  * kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
-    if (!nm_yarn_launcher_has_place(y->hosting->launcher))
+    if (!nm_yarn_launcher_has_place(y->services->launcher))
         nm_report_set_out(&y->report, y->disks_trouble);
     else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
         nm_report_set_out(&y->report, "draining: it was asked for on the node (nmctl drain), which has none of the "
@@ -184,7 +184,7 @@ static int send_registration(struct nm_yarn *y)
     request.version = (char *)NM_YARN_VERSION;
     request.status = &y->report.status;
     nm_arena_init(&a, REPORT_BYTES, NULL);
-    r = nm_yarn_node_report_all(y->hosting->node, &a, &request);
+    r = nm_yarn_node_report_all(y->services->node, &a, &request);
     if (r == 0)
         r = call(y, "registerNodeManager", &request.base, &yarn__register_response__descriptor, on_registered);
     nm_arena_done(&a);
@@ -215,7 +215,7 @@ static int send_beat(struct nm_yarn *y)
     request.token_sequence = y->state.token_sequence;
     /* Reports all containers or fails, because missing ones would count as lost. */
     nm_arena_init(&a, REPORT_BYTES, NULL);
-    r = nm_yarn_node_report(y->hosting->node, &a, &y->report.status);
+    r = nm_yarn_node_report(y->services->node, &a, &y->report.status);
     if (r == 0)
         r = call(y, "nodeHeartbeat", &request.base, &yarn__heartbeat_response__descriptor, on_beat);
     nm_arena_done(&a);
@@ -243,7 +243,7 @@ void nm_yarn_request_due(struct nm_yarn *y)
 
     make_report(y);
     if (must_register(y)) {
-        nm_yarn_manage_set_rm(y->hosting->manage, 0);
+        nm_yarn_manage_set_rm(y->services->manage, 0);
         make_report(y);
     }
     r = y->step.task == NM_YARN_BEAT ? send_beat(y) : send_registration(y);

@@ -94,7 +94,7 @@ static int answer_applications(const struct question *a, json_t **ret)
     /* A list filtered by user reveals the owner of each item. */
     if (user && !a->q->with_users)
         return refuse(a, NM_AGENT_E_FORBIDDEN, "Whose an application is isn't told over TCP; use the UNIX socket.");
-    *ret = nm_yarn_node_show_applications(a->y->hosting->node, &a->look, state, user);
+    *ret = nm_yarn_node_show_applications(a->y->services->node, &a->look, state, user);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -104,14 +104,14 @@ static int answer_application(const struct question *a, json_t **ret)
 
     if (nm_yarn_application_id_parse(a->q->id, &id) < 0)
         return refuse(a, NM_AGENT_E_INVALID, "Invalid ApplicationId: %s", a->q->id);
-    if (!nm_yarn_node_show_application(a->y->hosting->node, &a->look, &id, ret))
+    if (!nm_yarn_node_show_application(a->y->services->node, &a->look, &id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "app with id %s not found", a->q->id);
     return *ret ? 0 : -ENOMEM;
 }
 
 static int answer_containers(const struct question *a, json_t **ret)
 {
-    *ret = nm_yarn_node_show_containers(a->y->hosting->node, &a->look);
+    *ret = nm_yarn_node_show_containers(a->y->services->node, &a->look);
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -119,7 +119,7 @@ static int answer_container(const struct question *a, json_t **ret)
 {
     if (!nm_yarn_rest_is_container_id(a->q->id))
         return refuse(a, NM_AGENT_E_INVALID, "invalid container id, %s", a->q->id);
-    if (!nm_yarn_node_show_container(a->y->hosting->node, &a->look, a->q->id, ret))
+    if (!nm_yarn_node_show_container(a->y->services->node, &a->look, a->q->id, ret))
         return refuse(a, NM_AGENT_E_NOT_FOUND, "container with id, %s, not found", a->q->id);
     return *ret ? 0 : -ENOMEM;
 }
@@ -150,8 +150,8 @@ static int show_placement(void *userdata, const struct nm_upstream_question *q, 
 {
     struct nm_yarn *y = userdata;
     struct nm_yarn_looker l = {y ? y->manager : NULL, q->who};
-    json_t *found = y && y->hosting->proxy
-                        ? nm_yarn_proxy_show_placement(y->hosting->proxy, q->id, nm_yarn_may_see, &l)
+    json_t *found = y && y->services->proxy
+                        ? nm_yarn_proxy_show_placement(y->services->proxy, q->id, nm_yarn_may_see, &l)
                         : NULL;
 
     if (!found) {

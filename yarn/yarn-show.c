@@ -50,17 +50,17 @@ static json_t *show_details(void *userdata, const struct nm_caller *who, bool wi
     const struct nm_yarn *y = userdata;
     struct nm_yarn_looker l = {y->manager, who};
 
-    if (!y->hosting->proxy)
+    if (!y->services->proxy)
         return json_pack("{s:n}", "masters");
-    return json_pack("{s:o}", "masters", nm_yarn_proxy_to_json(y->hosting->proxy, nm_yarn_may_see, &l, with_users));
+    return json_pack("{s:o}", "masters", nm_yarn_proxy_to_json(y->services->proxy, nm_yarn_may_see, &l, with_users));
 }
 
 static void write_metrics(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_yarn *y = userdata;
 
-    if (y->hosting->proxy)
-        nm_yarn_proxy_write_metrics(y->hosting->proxy, w);
+    if (y->services->proxy)
+        nm_yarn_proxy_write_metrics(y->services->proxy, w);
 }
 
 void nm_yarn_show(struct nm_yarn *y)

@@ -87,7 +87,7 @@ void nm_yarn_size_offer(struct nm_yarn *y)
  */
 void nm_yarn_size_limit(struct nm_yarn *y, bool is_draining)
 {
-    const int64_t mib = is_draining ? (int64_t)nm_yarn_node_promised_mib(y->hosting->node) : 0;
+    const int64_t mib = is_draining ? (int64_t)nm_yarn_node_promised_mib(y->services->node) : 0;
 
     if (!is_draining || mib > 0)
         y->limit_mib = mib;

@@ -43,7 +43,7 @@ struct nm_yarn {
     sd_event_source *timer;
     struct nm_resolve *resolve; /* lookup in progress, or NULL */
     struct nm_hadoop_client *client;
-    struct nm_yarn_services *hosting;
+    struct nm_yarn_services *services;
 
     struct nm_yarn_state state;
     struct nm_yarn_step step; /* scheduled by the timer, or in progress */

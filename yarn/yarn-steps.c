@@ -51,7 +51,7 @@ static void rest(struct nm_yarn *y)
 {
     y->due_usec = 0;
     y->client = nm_hadoop_client_free(y->client);
-    nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node out.");
+    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The ResourceManager shut this node out.");
 }
 
 /* Schedules a step. No container is started while the node registers, because the registration must list all
@@ -61,8 +61,8 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
     y->step = step;
     nm_yarn_show_change(y);
     nm_yarn_size_follow(y);
-    nm_yarn_manage_set_rm(y->hosting->manage, y->state.rm_identifier);
-    nm_yarn_services_keep(y->hosting);
+    nm_yarn_manage_set_rm(y->services->manage, y->state.rm_identifier);
+    nm_yarn_services_keep(y->services);
     if (step.task == NM_YARN_REST) {
         rest(y);
         return;

@@ -141,7 +141,7 @@ static int host_containers(struct nm_yarn *y, const struct nm_yarn_params *p, ch
     r = nm_yarn_port_open(nm_yarn_bind_host(p->settings), p->settings->node.port, BIND_HOST, NM_YARN_ADDRESS, &fd,
                           &y->id.port, ret_message);
     if (r == 0)
-        r = nm_yarn_services_new(&params, fd, &y->hosting, ret_message);
+        r = nm_yarn_services_new(&params, fd, &y->services, ret_message);
     if (r < 0)
         return r;
     open_web(y, p);
@@ -194,7 +194,7 @@ struct nm_yarn *nm_yarn_free(struct nm_yarn *y)
     nm_resolve_free(y->resolve);
     nm_hadoop_client_free(y->client);
     sd_event_source_disable_unref(y->timer);
-    nm_yarn_services_free(y->hosting);
+    nm_yarn_services_free(y->services);
     nm_close(y->web_fd);
     sd_event_unref(y->event);
     free(y);
@@ -224,8 +224,8 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
                               &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
         return false;
-    nm_yarn_manage_set_rm(y->hosting->manage, 0);
-    nm_yarn_node_end_all(y->hosting->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
+    nm_yarn_manage_set_rm(y->services->manage, 0);
+    nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
     y->left = done;
     y->left_userdata = userdata;

@@ -36,7 +36,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings %D%/test-yarn-setup \
 	%D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
-yarn_agent_tests = %D%/test-yarn-again %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health \
+yarn_agent_tests = %D%/test-yarn-reinit %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health \
 	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
 	%D%/test-yarn-refusals %D%/test-yarn-report %D%/test-yarn-shuffle %D%/test-yarn-size \
 	%D%/test-yarn-tracker
@@ -130,12 +130,12 @@ $(call fixture,fail-files,manager-memory yarn-container-dirs yarn-kept yarn-laun
 	yarn-setup-acts yarn-shuffle yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	history launch-failures link-failures local-listen local-memory manager-memory node output-failures \
-	sampling-failures store-failures systemd-failures users yarn-again yarn-check yarn-container-dirs \
+	sampling-failures store-failures systemd-failures users yarn-reinit yarn-check yarn-container-dirs \
 	yarn-health yarn-kept yarn-launch-memory yarn-launcher-failures yarn-manage-memory yarn-memory yarn-net \
 	yarn-node yarn-proxy-failures yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
 	yarn-tracker)
 $(call fixture,failing-calls,launch-failures output-failures output-times store-failures)
-$(call fixture,fake-launcher,yarn-again yarn-node yarn-refusals yarn-rest)
+$(call fixture,fake-launcher,yarn-reinit yarn-node yarn-refusals yarn-rest)
 $(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
 	messages openapi)
 $(call fixture,fake-nmd,client nmctl nmctl-verbs)
@@ -148,7 +148,7 @@ $(call fixture,launch-world,adopt launch launch-failures launch-output)
 $(call fixture,launcher-world,yarn-launcher yarn-launcher-failures yarn-launcher-room)
 $(call fixture,localizer-world,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-world,acts durable ends limits log-dir manager manager-memory manager-settings owner \
-	owner-steps recorder recovery rerun starts yarn-again yarn-check yarn-health yarn-node yarn-refusals \
+	owner-steps recorder recovery rerun starts yarn-reinit yarn-check yarn-health yarn-node yarn-refusals \
 	yarn-rest yarn-size yarn-tracker)
 $(call fixture,nmctl-run,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)

@@ -46,22 +46,22 @@ static void test_no_directory(void **state)
     tracker_join(w);
     tracker_run_beats(w, 2);
     assert_true(w->healthy);
-    assert_false(w->yarn->hosting->node->is_out);
+    assert_false(w->yarn->services->node->is_out);
     (void)snprintf(path, sizeof path, "%s/local", w->node->tree.path);
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", w->node->tree.path);
     assert_int_equal(rename(path, elsewhere), 0);
     began_usec = nm_now_usec();
-    nm_yarn_dirs_doubt(&w->yarn->hosting->launcher->local);
+    nm_yarn_dirs_doubt(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_unhealthy);
     assert_in_range(nm_now_usec() - began_usec, 0, NM_REPORT_UNHEALTHY_USEC - 1);
     assert_begins(w->health, "0 of 1 yarn.nodemanager.local-dirs are good; ");
     tracker_run_beats(w, 2);
-    assert_true(w->yarn->hosting->node->is_out);
+    assert_true(w->yarn->services->node->is_out);
     assert_int_equal(rename(elsewhere, path), 0);
-    nm_yarn_dirs_doubt(&w->yarn->hosting->launcher->local);
+    nm_yarn_dirs_doubt(&w->yarn->services->launcher->local);
     tracker_run_until(w, is_healthy);
     tracker_run_beats(w, 2);
-    assert_false(w->yarn->hosting->node->is_out);
+    assert_false(w->yarn->services->node->is_out);
     assert_int_equal(w->registrations, 1);
 }
 
@@ -72,7 +72,7 @@ static void start_one(struct tracker_world *w, struct wanted *a, int64_t number,
     struct nm_exception why;
 
     want(a, number, mib, opportunistic, 0);
-    if (start(w->yarn->hosting->node, a, "true", &why) != 0)
+    if (start(w->yarn->services->node, a, "true", &why) != 0)
         fail_msg("%s", why.message);
 }
 
@@ -85,7 +85,7 @@ static int32_t end_of(struct tracker_world *w, const struct wanted *a)
     int32_t code;
 
     nm_arena_init(&arena, 1 << 16, NULL);
-    assert_int_equal(nm_yarn_node_status(w->yarn->hosting->node, &a->ids.container, &arena, &s, &why), 0);
+    assert_int_equal(nm_yarn_node_status(w->yarn->services->node, &a->ids.container, &arena, &s, &why), 0);
     code = s->state == 3 ? s->exit_status : 0;
     nm_arena_done(&arena);
     return code;
@@ -95,7 +95,7 @@ static void stop(struct tracker_world *w, const struct wanted *a)
 {
     struct nm_exception why;
 
-    assert_int_equal(nm_yarn_node_stop(w->yarn->hosting->node, &a->ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.",
+    assert_int_equal(nm_yarn_node_stop(w->yarn->services->node, &a->ids.container, NM_YARN_KILLED_BY_MASTER, "Enough.",
                                        &why), 0);
 }
 

@@ -230,15 +230,15 @@ static void test_delivered(void **state)
 
 /* ---- lack of memory ----------------------------------------------------------------------------- */
 
-/* Calls `deed` with the memory of this arena. */
-static int in(struct nm_arena *arena, struct world *w, int (*deed)(struct world *w))
+/* Calls `operation` with the memory of this arena. */
+static int in(struct nm_arena *arena, struct world *w, int (*operation)(struct world *w))
 {
     const struct nm_arena before = w->c.arena;
     int r;
 
     w->c.arena = *arena;
     w->c.arena.allocator.allocator_data = &w->c.arena;
-    r = deed(w);
+    r = operation(w);
     *arena = w->c.arena;
     arena->allocator.allocator_data = arena;
     w->c.arena = before;

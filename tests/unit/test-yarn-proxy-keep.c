@@ -246,8 +246,8 @@ static void test_keys(void **state)
 /* ---- death of nmd ------------------------------------------------------------------------- */
 
 #ifdef NM_FAULT_INJECTION
-/* Runs `deed` in a process that dies at the step. */
-static void die_at(struct world *w, const char *step, void (*deed)(struct world *w))
+/* Runs `operation` in a process that dies at the step. */
+static void die_at(struct world *w, const char *step, void (*operation)(struct world *w))
 {
     pid_t pid = fork();
     int status;
@@ -255,7 +255,7 @@ static void die_at(struct world *w, const char *step, void (*deed)(struct world 
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)setenv("NMD_FAULT", step, 1);
-        deed(w);
+        operation(w);
         _exit(1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

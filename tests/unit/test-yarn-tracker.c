@@ -343,7 +343,7 @@ static void start_one(struct tracker_world *w, struct tokens_id *t, bool is_oppo
     size = hadoop__container_token_identifier__pack(&t->token, bytes);
     context.command = command;
     context.n_command = 1;
-    if (nm_yarn_node_start(w->yarn->hosting->node, (struct nm_bytes){bytes, size}, &t->token, &context, &why) != 0)
+    if (nm_yarn_node_start(w->yarn->services->node, (struct nm_bytes){bytes, size}, &t->token, &context, &why) != 0)
         fail_msg("%s", why.message);
 }
 

@@ -11,7 +11,7 @@ typedef int (*for_one)(struct nm_yarn_manage *m, const Hadoop__ContainerId *id, 
                        struct nm_exception *why);
 
 /* Returns false if the call was refused. */
-static bool for_all(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const char *deed, for_one one,
+static bool for_all(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const char *operation, for_one one,
                     void *answer, struct nm_manage_outcome *o)
 {
     const Yarn__Ids *request = (const Yarn__Ids *)nm_hadoop_call_request(call);
@@ -22,7 +22,7 @@ static bool for_all(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const
         return false;
     for (size_t i = 0; i < request->n_ids; i++) {
         const Hadoop__ContainerId *id = request->ids[i];
-        int r = nm_yarn_check_owner(caller, id, deed, &why);
+        int r = nm_yarn_check_owner(caller, id, operation, &why);
 
         if (r == 0)
             r = one(m, id, o->arena, answer, &why);
@@ -112,14 +112,14 @@ void nm_manage_localizations(struct nm_hadoop_call *call, void *userdata)
 /* ---- one container ------------------------------------------------------------------------ */
 
 /* Returns false if the call was refused. */
-static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, const char *deed)
+static bool may(struct nm_hadoop_call *call, const Hadoop__ContainerId *id, const char *operation)
 {
     const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
     struct nm_exception why;
 
     if (!caller)
         return false;
-    if (nm_yarn_check_owner(caller, id, deed, &why) == 0)
+    if (nm_yarn_check_owner(caller, id, operation, &why) == 0)
         return true;
     nm_hadoop_call_refuse(call, &why);
     return false;
@@ -172,13 +172,13 @@ void nm_manage_reinitialize(struct nm_hadoop_call *call, void *userdata)
         nm_manage_refuse(call, NM_EXCEPTION_YARN, "The container would have no launch context.");
 }
 
-static void with_id(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const char *deed,
+static void with_id(struct nm_hadoop_call *call, struct nm_yarn_manage *m, const char *operation,
                     int (*one)(struct nm_yarn_node *n, const Hadoop__ContainerId *id, struct nm_exception *why))
 {
     const Hadoop__ContainerId *id = (const Hadoop__ContainerId *)nm_hadoop_call_request(call);
     struct nm_exception why;
 
-    if (may(call, id, deed))
+    if (may(call, id, operation))
         finish(call, one(m->node, id, &why), &why);
 }
 

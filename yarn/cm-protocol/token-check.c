@@ -233,7 +233,7 @@ int nm_yarn_check_update(const struct nm_yarn_gate *g, const Hadoop__NMTokenIden
     return r == 0 ? check_rm(g, token, why) : r;
 }
 
-int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *deed,
+int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *operation,
                         struct nm_exception *why)
 {
     char own[NM_YARN_ID_SIZE], name[NM_YARN_ID_SIZE];
@@ -242,6 +242,6 @@ int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__C
         return refuse(why, "No container: its id lacks a part.");
     if (is_same_application(caller->attempt, id->attempt))
         return 0;
-    return refuse(why, "%s attempted to %s non-application container : %s", name_attempt(caller->attempt, own), deed,
-                  name_container(id, name));
+    return refuse(why, "%s attempted to %s non-application container : %s", name_attempt(caller->attempt, own),
+                  operation, name_container(id, name));
 }

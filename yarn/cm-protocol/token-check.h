@@ -46,6 +46,6 @@ int nm_yarn_check_update(const struct nm_yarn_gate *g, const Hadoop__NMTokenIden
                          const Hadoop__ContainerTokenIdentifier *token, int64_t now_msec, struct nm_exception *why);
 
 /* Checks that the container belongs to the caller's application. The attempt doesn't matter: a later attempt manages
- * the containers that an earlier one has left. deed: "stop", ... */
-int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *deed,
+ * the containers that an earlier one has left. operation: "stop", ... */
+int nm_yarn_check_owner(const Hadoop__NMTokenIdentifier *caller, const Hadoop__ContainerId *id, const char *operation,
                         struct nm_exception *why);

@@ -22,7 +22,7 @@
 
 /* An entry of the queue. A long delete-delay can make the queue very long. So entries are found by name in a tree, and
  * each has its own timer, which handles one entry per turn of the event loop. */
-struct item {
+struct cleanup {
     struct nm_yarn_cleanup_queue *all;
     char *submitter, *application, *container; /* container NULL: the application itself */
     uint64_t ended_realtime_usec;
@@ -38,20 +38,20 @@ struct nm_yarn_cleanup_queue {
     struct nm_localizer *localizer;
     const struct nm_yarn_dirs *local, *log;
     int state_fd;
-    void *items; /* a tree of tsearch(3), ordered by by_name() */
+    void *entries; /* a tree of tsearch(3), ordered by by_name() */
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct cleanup *x = a, *y = b;
     int r = strcmp(x->application, y->application);
 
     return r != 0 ? r : strcmp(x->container ?: "", y->container ?: "");
 }
 
-static void free_item(void *item)
+static void free_entry(void *entry)
 {
-    struct item *i = item;
+    struct cleanup *i = entry;
 
     (void)sd_event_source_disable_unref(i->timer);
     free(i->submitter);
@@ -61,19 +61,19 @@ static void free_item(void *item)
 }
 
 /* Removes an entry whose files are all gone. If nmd dies just before, the next nmd checks again and finds no files. */
-static void forget(struct item *i)
+static void forget(struct cleanup *i)
 {
-    struct nm_yarn_cleanup_queue *e = i->all;
+    struct nm_yarn_cleanup_queue *q = i->all;
 
     if (!i->container)
-        (void)unlinkat(e->state_fd, i->application, 0);
-    (void)tdelete(i, &e->items, by_name);
-    free_item(i);
+        (void)unlinkat(q->state_fd, i->application, 0);
+    (void)tdelete(i, &q->entries, by_name);
+    free_entry(i);
 }
 
 /* ---- times -------------------------------------------------------------------------------- */
 
-static void wake_at(struct item *i, uint64_t usec)
+static void wake_at(struct cleanup *i, uint64_t usec)
 {
     (void)sd_event_source_set_time(i->timer, usec);
     (void)sd_event_source_set_enabled(i->timer, SD_EVENT_ONESHOT);
@@ -82,7 +82,7 @@ static void wake_at(struct item *i, uint64_t usec)
 /* Returns true if the files have been kept for this time; otherwise schedules another look. Uses the wall clock,
  * which continues while nmd is not running. If the clock was set back, the files are kept no longer than keep_sec
  * from now. */
-static bool is_due(struct item *i, int64_t keep_sec)
+static bool is_due(struct cleanup *i, int64_t keep_sec)
 {
     const uint64_t keep_usec = (uint64_t)keep_sec * NM_USEC_PER_SEC, now_usec = nm_realtime_usec();
     const uint64_t age_usec = nm_sub_u64(now_usec, i->ended_realtime_usec);
@@ -97,7 +97,7 @@ static bool is_due(struct item *i, int64_t keep_sec)
 
 static void on_removed(void *userdata)
 {
-    struct item *i = userdata;
+    struct cleanup *i = userdata;
 
     /* continue in a separate turn, since this turn belongs to the localizer */
     if (--i->n_removals == 0)
@@ -113,7 +113,7 @@ static bool is_there(int dir_fd, const char *path)
 }
 
 /* Removes a path with the rights of the owner of `owned`, which lies in a directory of nmd. */
-static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
+static void remove_path(struct cleanup *i, const struct nm_yarn_dir *d, const char *owned, const char *path)
 {
     char whole[PATH_SIZE + 600];
     uid_t uid = 0;
@@ -127,7 +127,7 @@ static void remove_path(struct item *i, const struct nm_yarn_dir *d, const char 
 }
 
 /* Returns false if none of the files are left. */
-static bool remove_files(struct item *i)
+static bool remove_files(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->local;
     char owned[PATH_SIZE / 2], path[PATH_SIZE];
@@ -146,7 +146,7 @@ static bool remove_files(struct item *i)
 
 /* Removes the logs. The application's directory belongs to the user and lies in nmd's, so the user's rights are needed
  * to empty it, and nmd's to remove it. */
-static bool remove_logs(struct item *i)
+static bool remove_logs(struct cleanup *i)
 {
     const struct nm_yarn_dirs *dirs = i->all->log;
     bool any = false;
@@ -164,7 +164,7 @@ static bool remove_logs(struct item *i)
 
 /* Schedules a retry of a failed removal. A container's files are retried only with its application. If removals are in
  * progress, their end wakes the entry. */
-static void wait_or_retry(struct item *i, bool *tried)
+static void wait_or_retry(struct cleanup *i, bool *tried)
 {
     if (i->n_removals > 0 && !*tried) {
         *tried = true;
@@ -177,7 +177,7 @@ static void wait_or_retry(struct item *i, bool *tried)
 }
 
 /* Does what is due for an entry. This may free the entry. */
-static void look(struct item *i)
+static void look(struct cleanup *i)
 {
     const struct nm_yarn_settings *s = i->all->settings;
 
@@ -205,7 +205,7 @@ static void look(struct item *i)
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
-    struct item *i = userdata;
+    struct cleanup *i = userdata;
 
     (void)source, (void)usec;
     if (i->n_removals == 0)
@@ -215,47 +215,47 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 /* ---- entries ------------------------------------------------------------------------------ */
 
-static bool is_known(const struct nm_yarn_cleanup_queue *e, const char *application, const char *container)
+static bool is_known(const struct nm_yarn_cleanup_queue *q, const char *application, const char *container)
 {
-    const struct item name = {.application = (char *)application, .container = (char *)container};
+    const struct cleanup name = {.application = (char *)application, .container = (char *)container};
 
-    return tfind(&name, &e->items, by_name);
+    return tfind(&name, &q->entries, by_name);
 }
 
-static int insert(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+static int insert(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                   const char *container,
                   uint64_t ended_realtime_usec)
 {
-    struct item *i = calloc(1, sizeof *i);
+    struct cleanup *i = calloc(1, sizeof *i);
 
     if (!i)
         return -ENOMEM;
-    i->all = e;
+    i->all = q;
     i->submitter = strdup(submitter);
     i->application = strdup(application);
     i->container = container ? strdup(container) : NULL;
     i->ended_realtime_usec = ended_realtime_usec;
     if (!i->submitter || !i->application || (container && !i->container) ||
-        sd_event_add_time(e->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
-        !tsearch(i, &e->items, by_name)) {
-        free_item(i);
+        sd_event_add_time(q->event, &i->timer, CLOCK_BOOTTIME, 0, NM_USEC_PER_SEC / 10, on_timer, i) < 0 ||
+        !tsearch(i, &q->entries, by_name)) {
+        free_entry(i);
         return -ENOMEM;
     }
     return 0;
 }
 
 /* Saves an entry under the application's id, which alone identifies it in is_known(). */
-static int note(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+static int note(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                 uint64_t ended_realtime_usec)
 {
     json_t *o = json_pack("{s:s, s:I}", "submitter", submitter, "ended_usec", (json_int_t)ended_realtime_usec);
     _cleanup_free_ char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
 
     json_decref(o);
-    return text ? nm_write_file_atomic_at(e->state_fd, application, text, 0600) : -ENOMEM;
+    return text ? nm_write_file_atomic_at(q->state_fd, application, text, 0600) : -ENOMEM;
 }
 
-int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                               const char *container)
 {
     const uint64_t now_usec = nm_realtime_usec();
@@ -263,39 +263,39 @@ int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submi
     if (!nm_user_name_is_valid(submitter) || !nm_name_is_valid(application) ||
         (container && !nm_name_is_valid(container)))
         return -EINVAL;
-    if (is_known(e, application, container))
+    if (is_known(q, application, container))
         return 0;
     if (!container)
-        (void)note(e, submitter, application, now_usec); /* the removal may free a full disk */
-    return insert(e, submitter, application, container, now_usec);
+        (void)note(q, submitter, application, now_usec); /* the removal may free a full disk */
+    return insert(q, submitter, application, container, now_usec);
 }
 
-static void load_one(struct nm_yarn_cleanup_queue *e, const char *name)
+static void load_one(struct nm_yarn_cleanup_queue *q, const char *name)
 {
     const char *submitter = NULL;
     json_int_t ended_usec = 0;
     char text[FILE_MAX];
     json_t *o;
 
-    if (!nm_name_is_valid(name) || nm_read_file_at(e->state_fd, name, text, sizeof text, NULL) < 0)
+    if (!nm_name_is_valid(name) || nm_read_file_at(q->state_fd, name, text, sizeof text, NULL) < 0)
         return;
     o = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (json_unpack(o, "{s:s, s:I}", "submitter", &submitter, "ended_usec", &ended_usec) == 0 &&
         nm_user_name_is_valid(submitter) && ended_usec >= 0)
-        (void)insert(e, submitter, name, NULL, (uint64_t)ended_usec);
+        (void)insert(q, submitter, name, NULL, (uint64_t)ended_usec);
     json_decref(o);
 }
 
-static int load(struct nm_yarn_cleanup_queue *e)
+static int load(struct nm_yarn_cleanup_queue *q)
 {
     _cleanup_closedir_ DIR *dir = NULL;
     const struct dirent *d;
-    int r = nm_opendir_at(e->state_fd, &dir);
+    int r = nm_opendir_at(q->state_fd, &dir);
 
     if (r < 0)
         return r;
     while ((d = readdir(dir)))
-        load_one(e, d->d_name);
+        load_one(q, d->d_name);
     return 0;
 }
 
@@ -303,32 +303,32 @@ int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *se
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
                               struct nm_yarn_cleanup_queue **ret)
 {
-    _cleanup_(nm_yarn_cleanup_queue_freep) struct nm_yarn_cleanup_queue *e = calloc(1, sizeof *e);
+    _cleanup_(nm_yarn_cleanup_queue_freep) struct nm_yarn_cleanup_queue *q = calloc(1, sizeof *q);
     int r;
 
-    if (!e)
+    if (!q)
         return -ENOMEM;
-    e->event = event;
-    e->settings = settings;
-    e->localizer = localizer;
-    e->local = local;
-    e->log = log;
-    e->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (e->state_fd < 0)
-        return e->state_fd;
-    r = load(e);
+    q->event = event;
+    q->settings = settings;
+    q->localizer = localizer;
+    q->local = local;
+    q->log = log;
+    q->state_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (q->state_fd < 0)
+        return q->state_fd;
+    r = load(q);
     if (r < 0)
         return r;
-    *ret = STEAL_PTR(e);
+    *ret = STEAL_PTR(q);
     return 0;
 }
 
-struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *e)
+struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *q)
 {
-    if (!e)
+    if (!q)
         return NULL;
-    tdestroy(e->items, free_item);
-    (void)nm_close(e->state_fd);
-    free(e);
+    tdestroy(q->entries, free_entry);
+    (void)nm_close(q->state_fd);
+    free(q);
     return NULL;
 }

@@ -19,10 +19,10 @@ struct nm_yarn_cleanup_queue;
 int nm_yarn_cleanup_queue_new(sd_event *event, const struct nm_yarn_settings *settings, struct nm_localizer *localizer,
                               const struct nm_yarn_dirs *local, const struct nm_yarn_dirs *log, const char *state_dir,
                               struct nm_yarn_cleanup_queue **ret);
-struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *e);
+struct nm_yarn_cleanup_queue *nm_yarn_cleanup_queue_free(struct nm_yarn_cleanup_queue *q);
 NM_DEFINE_CLEANUP(struct nm_yarn_cleanup_queue *, nm_yarn_cleanup_queue_free)
 
 /* Queues a removal. container == NULL: all files of the application, and later its logs. Adding an entry twice
  * succeeds. */
-int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *e, const char *submitter, const char *application,
+int nm_yarn_cleanup_queue_add(struct nm_yarn_cleanup_queue *q, const char *submitter, const char *application,
                               const char *container);

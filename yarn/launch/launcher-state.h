@@ -18,7 +18,7 @@ struct nm_yarn_launcher {
     struct nm_yarn_caches caches; /* the stores in the local directories */
     json_t *worker_settings;
     char boot_id[64];
-    struct nm_yarn_cleanup_queue *ended;
+    struct nm_yarn_cleanup_queue *cleanup_queue;
     struct nm_pattern *user_pattern;
     int64_t java_version;
     unsigned n_preparations;

@@ -276,7 +276,7 @@ static int begin(struct nm_yarn_launcher *l, char **ret_message)
         r = make_state(l, "ended", &state);
     if (r == 0)
         r = nm_yarn_cleanup_queue_new(l->params.event, s, nm_yarn_caches_any(&l->caches), &l->local, &l->log, state,
-                                      &l->ended);
+                                      &l->cleanup_queue);
     find_java(l);
     return r;
 }
@@ -333,7 +333,7 @@ struct nm_yarn_launcher *nm_yarn_launcher_free(struct nm_yarn_launcher *l)
     (void)sd_event_source_disable_unref(l->turns_source);
     nm_yarn_caches_done(&l->caches);
     json_decref(l->worker_settings);
-    (void)nm_yarn_cleanup_queue_free(l->ended); /* after the objects that it waits for */
+    (void)nm_yarn_cleanup_queue_free(l->cleanup_queue); /* after the objects that it waits for */
     nm_yarn_dirs_done(&l->local);
     nm_yarn_dirs_done(&l->log);
     (void)nm_pattern_free(l->user_pattern);

@@ -80,18 +80,18 @@ int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret)
     return 0;
 }
 
-void nm_yarn_container_take_record(struct nm_yarn_container *item, struct nm_yarn_held *kept)
+void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept)
 {
-    kept->next = item->records;
-    item->records = kept;
-    item->record = kept->record;
+    kept->next = container->records;
+    container->records = kept;
+    container->record = kept->record;
 }
 
-void nm_yarn_container_drop_records(struct nm_yarn_container *item)
+void nm_yarn_container_drop_records(struct nm_yarn_container *container)
 {
-    struct nm_yarn_held *older = item->records->next;
+    struct nm_yarn_held *older = container->records->next;
 
-    item->records->next = NULL;
+    container->records->next = NULL;
     while (older) {
         struct nm_yarn_held *k = older;
 
@@ -100,21 +100,21 @@ void nm_yarn_container_drop_records(struct nm_yarn_container *item)
     }
 }
 
-void nm_yarn_container_drop_extras(struct nm_yarn_container *item)
+void nm_yarn_container_drop_extras(struct nm_yarn_container *container)
 {
-    while (item->extras) {
-        struct nm_yarn_extra *e = item->extras;
+    while (container->extras) {
+        struct nm_yarn_extra *e = container->extras;
 
-        item->extras = e->next;
+        container->extras = e->next;
         nm_yarn_preparation_free(e->preparation);
         nm_arena_done(&e->arena);
         free(e);
     }
-    item->n_extras = 0;
-    item->reinit = NULL;
+    container->n_extras = 0;
+    container->reinit = NULL;
 }
 
-static struct nm_yarn_container *item_free(struct nm_yarn_container *i)
+static struct nm_yarn_container *container_free(struct nm_yarn_container *i)
 {
     if (!i)
         return NULL;
@@ -124,12 +124,12 @@ static struct nm_yarn_container *item_free(struct nm_yarn_container *i)
     if (i->records)
         nm_yarn_container_drop_records(i);
     nm_yarn_held_free(i->records);
-    free(i->said);
+    free(i->reinit_messages);
     free(i->diagnostics);
     free(i);
     return NULL;
 }
-NM_DEFINE_CLEANUP(struct nm_yarn_container *, item_free)
+NM_DEFINE_CLEANUP(struct nm_yarn_container *, container_free)
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token)
 {
@@ -150,12 +150,12 @@ int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *re
 
 /* Moves the arena of a token into the container. The parsed message lies in the arena's blocks, which keep their
  * addresses when the head is copied. */
-void nm_yarn_container_take_token(struct nm_yarn_container *item, const struct nm_yarn_read_token *token)
+void nm_yarn_container_take_token(struct nm_yarn_container *container, const struct nm_yarn_read_token *token)
 {
-    nm_arena_done(&item->token_arena);
-    item->token_arena = token->arena;
-    item->token_arena.allocator.allocator_data = &item->token_arena;
-    item->token = token->token;
+    nm_arena_done(&container->token_arena);
+    container->token_arena = token->arena;
+    container->token_arena.allocator.allocator_data = &container->token_arena;
+    container->token = token->token;
 }
 
 static int unpack(struct nm_yarn_container *i, struct nm_bytes blob)
@@ -200,7 +200,7 @@ int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const s
 int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
                                 struct nm_yarn_container **ret)
 {
-    _cleanup_(item_freep) struct nm_yarn_container *i = calloc(1, sizeof *i);
+    _cleanup_(container_freep) struct nm_yarn_container *i = calloc(1, sizeof *i);
     struct nm_yarn_container **bucket;
     int r;
 
@@ -214,7 +214,7 @@ int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_b
     r = nm_yarn_container_table_add_app(all, &i->id.attempt.application, i->token->submitter, &i->app);
     if (r < 0)
         return r;
-    i->app->n_items++;
+    i->app->n_containers++;
     bucket = &all->buckets[bucket_of(i->text)];
     i->next_in_bucket = *bucket;
     *bucket = i;
@@ -226,28 +226,28 @@ int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_b
     return 0;
 }
 
-void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *item)
+void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *container)
 {
-    struct nm_yarn_container **p = &all->buckets[bucket_of(item->text)];
+    struct nm_yarn_container **p = &all->buckets[bucket_of(container->text)];
 
-    while (*p != item)
+    while (*p != container)
         p = &(*p)->next_in_bucket;
-    *p = item->next_in_bucket;
-    *item->link = item->next;
-    if (item->next)
-        item->next->link = item->link;
+    *p = container->next_in_bucket;
+    *container->link = container->next;
+    if (container->next)
+        container->next->link = container->link;
     else
-        all->last = item->link;
-    item->app->n_items--;
+        all->last = container->link;
+    container->app->n_containers--;
     all->n--;
-    item_free(item);
+    container_free(container);
 }
 
 void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struct nm_yarn_app *app)
 {
     struct nm_yarn_app **p = &all->apps;
 
-    assert(app->n_items == 0);
+    assert(app->n_containers == 0);
     while (*p != app)
         p = &(*p)->next;
     *p = app->next;

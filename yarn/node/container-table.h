@@ -14,7 +14,7 @@ struct nm_yarn_app {
     struct nm_yarn_application_id id;
     char text[NM_YARN_ID_SIZE];
     char *submitter;
-    size_t n_items;
+    size_t n_containers;
     bool ended; /* the ResourceManager has ended the application */
     bool is_noted; /* saved on the disk */
     json_t *listing; /* its containers, while a list of applications is made */
@@ -30,7 +30,7 @@ struct nm_yarn_held {
 
 /* Resources for a running container: additional ones, or those for its re-initialization. */
 struct nm_yarn_extra {
-    struct nm_yarn_container *item;
+    struct nm_yarn_container *container;
     struct nm_arena arena;
     const Yarn__LaunchContext *context; /* the requested resources */
     struct nm_yarn_preparation *preparation;
@@ -57,8 +57,8 @@ struct nm_yarn_container {
     struct nm_yarn_extra *extras;
     size_t n_extras;
     const struct nm_yarn_extra *reinit; /* the extra that determines what runs next */
-    bool again;           /* the container is being ended to run again, and hasn't started yet */
-    char *said;           /* the node's messages about re-initialization; NULL: none */
+    bool reinit_pending;   /* the container is being ended to run again, and hasn't started yet */
+    char *reinit_messages; /* the node's messages about re-initialization; NULL: none */
     bool completed;
     bool ended_early;     /* the manager never had the container */
     int32_t exit_status;  /* valid if completed */
@@ -97,19 +97,19 @@ int nm_yarn_container_table_add_app(struct nm_yarn_container_table *all, const s
 int nm_yarn_container_table_add(struct nm_yarn_container_table *all, struct nm_bytes blob,
                                 struct nm_yarn_container **ret);
 /* Removes a container. Its application stays until nm_yarn_container_table_drop_app() is called. */
-void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *item);
+void nm_yarn_container_table_remove(struct nm_yarn_container_table *all, struct nm_yarn_container *container);
 void nm_yarn_container_table_drop_app(struct nm_yarn_container_table *all, struct nm_yarn_app *app);
 
 enum nm_execution_type nm_yarn_token_type(const Hadoop__ContainerTokenIdentifier *token);
 
 /* The first function unpacks a record (-EBADMSG, -ENOMEM). The second makes it the container's newest record. */
 int nm_yarn_held_new(struct nm_bytes blob, struct nm_yarn_held **ret);
-void nm_yarn_container_take_record(struct nm_yarn_container *item, struct nm_yarn_held *kept);
+void nm_yarn_container_take_record(struct nm_yarn_container *container, struct nm_yarn_held *kept);
 struct nm_yarn_held *nm_yarn_held_free(struct nm_yarn_held *kept);
 NM_DEFINE_CLEANUP(struct nm_yarn_held *, nm_yarn_held_free)
 /* Free the extras or the older records. The caller ensures that nothing points to them. */
-void nm_yarn_container_drop_extras(struct nm_yarn_container *item);
-void nm_yarn_container_drop_records(struct nm_yarn_container *item);
+void nm_yarn_container_drop_extras(struct nm_yarn_container *container);
+void nm_yarn_container_drop_records(struct nm_yarn_container *container);
 
 /* A token's identifier, read by nm_yarn_token_read() (-EBADMSG: invalid; -ENOMEM). nm_yarn_container_take_token() then
  * replaces the container's token with it; otherwise the caller frees the arena. */
@@ -118,7 +118,7 @@ struct nm_yarn_read_token {
     const Hadoop__ContainerTokenIdentifier *token;
 };
 int nm_yarn_token_read(struct nm_bytes identifier, struct nm_yarn_read_token *ret);
-void nm_yarn_container_take_token(struct nm_yarn_container *item, const struct nm_yarn_read_token *token);
+void nm_yarn_container_take_token(struct nm_yarn_container *container, const struct nm_yarn_read_token *token);
 
 /* Packs a record with this identifier into a blob, which the caller frees. */
 int nm_yarn_record_pack(const Yarn__Record *record, struct nm_bytes identifier, struct nm_blob *ret);

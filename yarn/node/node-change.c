@@ -95,7 +95,7 @@ int nm_yarn_node_signal(struct nm_yarn_node *n, const Hadoop__ContainerId *id, i
                         struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
     struct nm_problem problem = {0};
     int r;
 

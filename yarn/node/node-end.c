@@ -15,7 +15,7 @@
 #include "yarn/message-ids.h"
 #include "yarn/node/exit-code.h"
 
-#define LAST_WORDS_MAX (64u << 10)
+#define OUTPUT_TAIL_MAX (64u << 10)
 
 const struct nm_caller nm_yarn_admin = {.admin = true};
 
@@ -68,15 +68,15 @@ void nm_yarn_container_end_early(struct nm_yarn_container *i, int32_t status, co
 void nm_yarn_container_ended(struct nm_yarn_container *i, const struct nm_container *c)
 {
     struct nm_yarn_node *n = i->node;
-    const char *words = NULL, *text;
+    const char *output_tail = NULL, *text;
     _cleanup_free_ char *whole = NULL;
     struct nm_arena arena;
 
-    nm_arena_init(&arena, LAST_WORDS_MAX, NULL);
+    nm_arena_init(&arena, OUTPUT_TAIL_MAX, NULL);
     if (nm_yarn_exit_is_failure(c) && i->record->log_dir)
-        words = nm_yarn_launcher_diagnostics(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
-    text = nm_yarn_exit_text(c, words ?: "", &arena);
-    if (i->said && asprintf(&whole, "%s%s", i->said, text ?: "") < 0)
+        output_tail = nm_yarn_launcher_diagnostics(n->p.launcher, i->record->log_dir, i->app->text, i->text, &arena);
+    text = nm_yarn_exit_text(c, output_tail ?: "", &arena);
+    if (i->reinit_messages && asprintf(&whole, "%s%s", i->reinit_messages, text ?: "") < 0)
         whole = NULL;
     complete(i, nm_yarn_exit_code(c), whole ?: text ?: "");
     nm_arena_done(&arena);
@@ -93,17 +93,17 @@ void nm_yarn_container_forget(struct nm_yarn_container *i)
 
     assert(i->completed);
     if (i->ended_early)
-        nm_yarn_app_store_drop_end(&n->notes, i->text);
+        nm_yarn_app_store_drop_end(&n->app_store, i->text);
     else
         (void)nm_manager_acknowledge(n->p.manager, NM_YARN_OWNER, i->text, &problem);
     nm_yarn_recent_note(n, i->text, nm_now_usec());
-    nm_yarn_container_table_remove(&n->items, i);
+    nm_yarn_container_table_remove(&n->containers, i);
     nm_yarn_app_settle(n, app);
 }
 
 void nm_yarn_node_sweep(struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
+    for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {
         next = i->next;
         if (i->completed && i->app->ended)
             nm_yarn_container_forget(i);
@@ -114,7 +114,7 @@ int nm_yarn_find_live(struct nm_yarn_node *n, const Hadoop__ContainerId *id, str
                       struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
     char text[NM_YARN_ID_SIZE];
 
     (void)nm_yarn_container_id_format(&number, text);
@@ -139,7 +139,7 @@ int nm_yarn_node_stop(struct nm_yarn_node *n, const Hadoop__ContainerId *id, enu
                       const char *message, struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
     struct nm_problem problem;
     char text[NM_YARN_ID_SIZE];
     int r;
@@ -159,7 +159,7 @@ void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const 
 {
     struct nm_problem problem;
 
-    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
+    for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {
         next = i->next;
         (void)end_item(i, code, message, &problem);
     }
@@ -169,47 +169,47 @@ void nm_yarn_node_end_all(struct nm_yarn_node *n, enum nm_yarn_exit code, const 
 
 void nm_yarn_app_settle(struct nm_yarn_node *n, struct nm_yarn_app *app)
 {
-    if (!app->ended || app->n_items > 0)
+    if (!app->ended || app->n_containers > 0)
         return;
     nm_yarn_recent_note_app(n, &app->id);
     nm_yarn_launcher_end_application(n->p.launcher, app->submitter, app->text);
     if (n->p.shuffle)
         nm_yarn_shuffle_end_application(n->p.shuffle, app->text);
     n->p.application_ended(&app->id, n->p.userdata);
-    nm_yarn_app_store_drop_application(&n->notes, app->text);
-    nm_yarn_container_table_drop_app(&n->items, app);
+    nm_yarn_app_store_drop_application(&n->app_store, app->text);
+    nm_yarn_container_table_drop_app(&n->containers, app);
 }
 
 bool nm_yarn_node_has_application(const struct nm_yarn_node *n, const struct nm_yarn_application_id *id)
 {
-    return nm_yarn_container_table_app(&n->items, id);
+    return nm_yarn_container_table_app(&n->containers, id);
 }
 
 void nm_yarn_node_end_application(struct nm_yarn_node *n, const Hadoop__ApplicationId *id)
 {
     struct nm_yarn_application_id number = nm_yarn_application_of(id);
-    struct nm_yarn_app *app = nm_yarn_container_table_app(&n->items, &number);
+    struct nm_yarn_app *app = nm_yarn_container_table_app(&n->containers, &number);
     struct nm_problem problem;
 
     nm_yarn_recent_note_app(n, &number);
     if (!app)
         return;
     app->ended = true;
-    /* Count one more item, since the application would be removed with its last container. */
-    app->n_items++;
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
+    /* Count one more container, since the application would be removed with its last container. */
+    app->n_containers++;
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->app == app)
             (void)end_item(i, NM_YARN_KILLED_AFTER_APP, "Container killed on application-finish event from the "
                            "ResourceManager.", &problem);
     nm_yarn_node_sweep(n);
-    app->n_items--;
+    app->n_containers--;
     nm_yarn_app_settle(n, app);
 }
 
 void nm_yarn_node_acknowledge(struct nm_yarn_node *n, const Hadoop__ContainerId *id)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
 
     if (i && i->completed)
         nm_yarn_container_forget(i);

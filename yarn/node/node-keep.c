@@ -9,13 +9,13 @@
 int nm_yarn_node_add(struct nm_yarn_node *n, struct nm_bytes blob, struct nm_yarn_container **ret)
 {
     struct nm_yarn_container *i;
-    int r = nm_yarn_container_table_add(&n->items, blob, &i);
+    int r = nm_yarn_container_table_add(&n->containers, blob, &i);
 
     if (r < 0)
         return r;
     i->node = n;
     if (!i->app->is_noted) {
-        nm_yarn_app_store_put_application(&n->notes, i->app->text, i->app->submitter);
+        nm_yarn_app_store_put_application(&n->app_store, i->app->text, i->app->submitter);
         i->app->is_noted = true;
     }
     *ret = i;
@@ -40,7 +40,7 @@ void nm_yarn_container_note_end(const struct nm_yarn_container *i)
     end.record = (ProtobufCBinaryData){blob.bytes, data};
     end.exit_status = i->exit_status;
     end.diagnostics = i->diagnostics;
-    nm_yarn_app_store_put_end(&i->node->notes, i->text, &end);
+    nm_yarn_app_store_put_end(&i->node->app_store, i->text, &end);
 }
 
 /* Loads an application. The file contains its submitter, whose name becomes a part of paths. */
@@ -53,12 +53,12 @@ static bool load_app(const char *name, struct nm_bytes content, void *userdata)
 
     if (submitter && (!nm_user_name_is_valid(submitter) || nm_yarn_application_id_parse(name, &id) < 0))
         return false;
-    if (submitter && nm_yarn_container_table_add_app(&n->items, &id, submitter, &app) == 0)
+    if (submitter && nm_yarn_container_table_add_app(&n->containers, &id, submitter, &app) == 0)
         app->is_noted = true;
     return true;
 }
 
 int nm_yarn_node_load_apps(struct nm_yarn_node *n)
 {
-    return nm_yarn_app_store_applications(&n->notes, load_app, n);
+    return nm_yarn_app_store_applications(&n->app_store, load_app, n);
 }

@@ -23,7 +23,7 @@ static void fail(struct nm_yarn_container *i, const char *why)
     (void)nm_manager_prepare_failed(i->node->p.manager, NM_YARN_OWNER, i->text, why, &problem);
 }
 
-/* Gives the container other directories, first in the manager and then in the item. */
+/* Gives the container other directories, first in the manager and then in the table. */
 static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
 {
     _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);

@@ -20,12 +20,13 @@
 #include "yarn/node/exit-code.h"
 
 #define COMMAND_MAX (64u << 10)
-#define SAID_MAX 1024u
+#define REINIT_MESSAGES_MAX 1024u
 #define EXTRAS_MAX 64u
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-/* Adds a line to the diagnostics, and drops their oldest lines beyond SAID_MAX. Without memory nothing changes. */
+/* Adds a line to the diagnostics, and drops their oldest lines beyond REINIT_MESSAGES_MAX. Without memory nothing
+ * changes. */
 nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char *format, ...)
 {
     _cleanup_free_ char *text = NULL;
@@ -35,7 +36,7 @@ nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char 
 
     if (!out)
         return;
-    fputs(i->said ?: "", out);
+    fputs(i->reinit_messages ?: "", out);
     nm_yarn_put_time(nm_realtime_usec(), out);
     va_start(ap, format);
     vfprintf(out, format, ap);
@@ -43,15 +44,16 @@ nm_printf(2, 3) static void add_message(struct nm_yarn_container *i, const char 
     fputc('\n', out);
     if (fclose(out) != 0)
         return;
-    free(i->said);
-    i->said = strdup(size > SAID_MAX ? strchrnul(text + size - SAID_MAX, '\n') + 1 : text);
+    free(i->reinit_messages);
+    i->reinit_messages =
+        strdup(size > REINIT_MESSAGES_MAX ? strchrnul(text + size - REINIT_MESSAGES_MAX, '\n') + 1 : text);
 }
 
 /* ---- refusals ----------------------------------------------------------------------------- */
 
 static bool is_reinitializing(const struct nm_yarn_container *i, const struct nm_container *c)
 {
-    return i->reinit || i->again || (c && c->rerun);
+    return i->reinit || i->reinit_pending || (c && c->rerun);
 }
 
 static const char *state_name(const struct nm_yarn_container *i, const struct nm_container *c)
@@ -63,36 +65,36 @@ static const char *state_name(const struct nm_yarn_container *i, const struct nm
     return i->reinit && c->view.state == NM_RUNNING ? "REINITIALIZING" : nm_state_name(c->view.state);
 }
 
-static int check(const struct nm_yarn_container *i, const char *deed, struct nm_exception *why)
+static int check(const struct nm_yarn_container *i, const char *operation, struct nm_exception *why)
 {
     const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
     const enum nm_execution_type type = c ? c->view.type : nm_yarn_token_type(i->token);
-    const bool again = is_reinitializing(i, c);
+    const bool is_reinit = is_reinitializing(i, c);
 
-    if (c && c->view.state == NM_RUNNING && !again && type == NM_GUARANTEED)
+    if (c && c->view.state == NM_RUNNING && !is_reinit && type == NM_GUARANTEED)
         return 0;
     return nm_yarn_refuse(why, "Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%s]. Container "
-                          "Execution Type is [%s].", deed, i->text, state_name(i, c), again ? "true" : "false",
+                          "Execution Type is [%s].", operation, i->text, state_name(i, c), is_reinit ? "true" : "false",
                           nm_execution_type_name(type));
 }
 
-static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const char *deed, struct nm_yarn_container **ret,
-                struct nm_exception *why)
+static int find(struct nm_yarn_node *n, const Hadoop__ContainerId *id, const char *operation,
+                struct nm_yarn_container **ret, struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
     char text[NM_YARN_ID_SIZE];
 
     if (!i)
         return nm_yarn_refuse(why, "Specified %s does not exist!", nm_yarn_container_id_format(&number, text));
     *ret = i;
-    return check(i, deed, why);
+    return check(i, operation, why);
 }
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Puts the record with these contexts into the manager, then into the item. With `runs_again` the manager ends the
- * running command and starts this one. Returns 0, -errno, or a positive value with *problem. */
+/* Puts the record with these contexts into the manager, then into the table's container. With `runs_again` the manager
+ * ends the running command and starts this one. Returns 0, -errno, or a positive value with *problem. */
 static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *context,
                       const Yarn__LaunchContext *before,
                       bool runs_again, struct nm_problem *problem)
@@ -125,7 +127,7 @@ static int put_record(struct nm_yarn_container *i, const Yarn__LaunchContext *co
     nm_arena_done(&arena);
     if (r != 0)
         return r;
-    i->again = i->again || runs_again;
+    i->reinit_pending = i->reinit_pending || runs_again;
     nm_yarn_container_take_record(i, STEAL_PTR(kept));
     return 0;
 }
@@ -198,8 +200,8 @@ static void on_progress(struct nm_yarn_preparation *p, const char *text, void *u
     (void)p, (void)text, (void)userdata; /* the container is running, and is reported so */
 }
 
-/* Asks for resources, as the newest of the item's extras. links: link them into the working directory when they are
- * available. */
+/* Asks for resources, as the newest of the container's extras. links: link them into the working directory when they
+ * are available. */
 static int ask(struct nm_yarn_container *i, const Yarn__LaunchContext *context, bool links,
                void (*ended)(struct nm_yarn_preparation *p, int result, const char *message, void *userdata))
 {
@@ -211,7 +213,7 @@ static int ask(struct nm_yarn_container *i, const Yarn__LaunchContext *context, 
 
     if (!e)
         return -ENOMEM;
-    e->item = i;
+    e->container = i;
     r = copy_context(context, e);
     task = nm_yarn_container_task(i, e->context);
     if (r >= 0)
@@ -239,7 +241,7 @@ static int check_extras(const struct nm_yarn_container *i, struct nm_exception *
 static void on_localized(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_extra *e = userdata;
-    struct nm_yarn_container *i = e->item;
+    struct nm_yarn_container *i = e->container;
     struct nm_problem problem = {0};
     _cleanup_free_ void *list = NULL;
     Yarn__LaunchContext context;
@@ -297,7 +299,7 @@ static int re_initialize(struct nm_yarn_container *i, const struct nm_yarn_extra
 static void on_there(struct nm_yarn_preparation *p, int result, const char *message, void *userdata)
 {
     struct nm_yarn_extra *e = userdata;
-    struct nm_yarn_container *i = e->item;
+    struct nm_yarn_container *i = e->container;
     struct nm_problem problem = {0};
     int r;
 
@@ -388,7 +390,7 @@ int nm_yarn_node_commit(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
 /* ---- events of the manager ---------------------------------------------------------------- */
 
 /* Prepares the next run. All its resources are requested again, and usually exist. */
-void nm_yarn_container_begins_again(struct nm_yarn_container *i)
+void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i)
 {
     nm_yarn_container_drop_extras(i);
     i->preparation = nm_yarn_preparation_free(i->preparation);

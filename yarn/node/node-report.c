@@ -177,23 +177,23 @@ static void choose_ends(struct nm_yarn_node *n)
 {
     size_t left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         i->end_telling = i->completed && !i->end_told && afford_end(i, &left_bytes);
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next)
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (i->completed && i->end_told)
             i->end_telling = afford_end(i, &left_bytes);
 }
 
 int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__NodeStatus *status)
 {
-    Yarn__ContainerStatus **all = take(arena, n->items.n * sizeof *all);
-    Yarn__Container **increased = take(arena, n->items.n * sizeof *increased);
+    Yarn__ContainerStatus **all = take(arena, n->containers.n * sizeof *all);
+    Yarn__Container **increased = take(arena, n->containers.n * sizeof *increased);
     size_t n_all = 0, n_increased = 0;
 
     if (!all || !increased)
         return -ENOMEM;
     choose_ends(n);
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         if (i->end_told && !i->end_telling)
             continue;
         all[n_all] = put_beat_status(i, arena);
@@ -218,7 +218,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
 {
     bool more = false;
 
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         if (i->increase_told)
             i->increased = i->increase_told = false;
         i->end_told = i->end_told || i->end_telling;
@@ -231,7 +231,7 @@ void nm_yarn_node_reported(struct nm_yarn_node *n)
 
 bool nm_yarn_node_is_empty(const struct nm_yarn_node *n)
 {
-    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next)
+    for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next)
         if (!i->completed || !i->end_told)
             return false;
     return true;
@@ -241,7 +241,7 @@ uint64_t nm_yarn_node_promised_mib(const struct nm_yarn_node *n)
 {
     uint64_t sum = 0;
 
-    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+    for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         const struct nm_container *c = i->completed ? NULL : nm_yarn_container_core(i);
 
         if (c && c->owner_code == 0 && c->view.type == NM_GUARANTEED)
@@ -254,13 +254,13 @@ static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena
 {
     size_t count = 0;
 
-    for (const struct nm_yarn_app *a = n->items.apps; a; a = a->next)
+    for (const struct nm_yarn_app *a = n->containers.apps; a; a = a->next)
         count++;
     request->applications = take(arena, count * sizeof *request->applications);
     if (!request->applications)
         return -ENOMEM;
     request->n_applications = 0;
-    for (const struct nm_yarn_app *a = n->items.apps; a; a = a->next) {
+    for (const struct nm_yarn_app *a = n->containers.apps; a; a = a->next) {
         Hadoop__ApplicationId *id = put_application(&a->id, arena);
 
         if (!id)
@@ -272,12 +272,12 @@ static int put_applications(const struct nm_yarn_node *n, struct nm_arena *arena
 
 int nm_yarn_node_report_all(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__RegisterRequest *request)
 {
-    Yarn__KnownContainer **all = take(arena, n->items.n * sizeof *all);
+    Yarn__KnownContainer **all = take(arena, n->containers.n * sizeof *all);
     size_t count = 0, left_bytes = NM_YARN_DIAGNOSTICS_BYTES;
 
     if (!all)
         return -ENOMEM;
-    for (struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+    for (struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         all[count] = put_known(i, &left_bytes, arena);
         if (!all[count++])
             return -ENOMEM;
@@ -294,7 +294,7 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
                         Yarn__ContainerStatus **ret, struct nm_exception *why)
 {
     struct nm_yarn_container_id number = nm_yarn_container_of(id);
-    const struct nm_yarn_container *i = nm_yarn_container_table_find(&n->items, &number);
+    const struct nm_yarn_container *i = nm_yarn_container_table_find(&n->containers, &number);
     Yarn__ContainerStatus *s;
     char text[NM_YARN_ID_SIZE];
 
@@ -305,8 +305,8 @@ int nm_yarn_node_status(struct nm_yarn_node *n, const Hadoop__ContainerId *id, s
     s = put_status(i, i->completed, arena);
     if (!s)
         return -ENOMEM;
-    if (!i->completed && i->said)
-        s->diagnostics = i->said;
+    if (!i->completed && i->reinit_messages)
+        s->diagnostics = i->reinit_messages;
     *ret = s;
     return 0;
 }

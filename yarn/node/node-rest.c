@@ -39,7 +39,7 @@ static json_t *show(const struct nm_yarn_container *i, const struct nm_yarn_look
         .state = state_of(i, c),
         .exit_code = i->completed ? i->exit_status : NM_YARN_INVALID,
         .user = look->with_users ? i->app->submitter : NULL,
-        .diagnostics = look->with_users ? (i->completed ? i->diagnostics : i->said) ?: "" : NULL,
+        .diagnostics = look->with_users ? (i->completed ? i->diagnostics : i->reinit_messages) ?: "" : NULL,
         .memory_mib = size ? size->memory : 0,
         .vcores = size ? size->vcores : 0,
         .opportunistic = nm_yarn_container_is_opportunistic(i, c),
@@ -62,7 +62,7 @@ static bool sees(const struct nm_yarn_look *look, const struct nm_yarn_container
 static int add_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look, bool completed, json_t *list,
                           bool *ret_more)
 {
-    for (const struct nm_yarn_container *i = n->items.first; i && !*ret_more; i = i->next) {
+    for (const struct nm_yarn_container *i = n->containers.first; i && !*ret_more; i = i->next) {
         if (i->completed != completed || !sees(look, i))
             continue;
         if (json_array_size(list) >= NM_YARN_LIST_MAX)
@@ -90,7 +90,7 @@ json_t *nm_yarn_node_show_containers(struct nm_yarn_node *n, const struct nm_yar
 
 bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_look *look, const char *id, json_t **ret)
 {
-    const struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->items, id);
+    const struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->containers, id);
 
     if (!i || !sees(look, i))
         return false;
@@ -104,7 +104,7 @@ bool nm_yarn_node_show_container(struct nm_yarn_node *n, const struct nm_yarn_lo
  * some applications may have a list already. */
 static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_look *look)
 {
-    for (const struct nm_yarn_container *i = n->items.first; i; i = i->next) {
+    for (const struct nm_yarn_container *i = n->containers.first; i; i = i->next) {
         if (!sees(look, i))
             continue;
         i->app->listing = i->app->listing ?: json_array();
@@ -116,7 +116,7 @@ static int list_containers(const struct nm_yarn_node *n, const struct nm_yarn_lo
 
 static void drop_lists(const struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_app *a = n->items.apps; a; a = a->next)
+    for (struct nm_yarn_app *a = n->containers.apps; a; a = a->next)
         json_decref(STEAL_PTR(a->listing));
 }
 
@@ -129,7 +129,7 @@ static bool sees_app(const struct nm_yarn_look *look, const struct nm_yarn_app *
 
 static const char *state_of_app(const struct nm_yarn_app *a)
 {
-    return nm_yarn_rest_application_state(a->ended, a->n_items > 0);
+    return nm_yarn_rest_application_state(a->ended, a->n_containers > 0);
 }
 
 static json_t *show_app(const struct nm_yarn_look *look, struct nm_yarn_app *a)
@@ -146,7 +146,7 @@ json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_y
     bool more = false;
     int r = list ? list_containers(n, look) : -ENOMEM;
 
-    for (struct nm_yarn_app *a = n->items.apps; a && r == 0 && !more; a = a->next) {
+    for (struct nm_yarn_app *a = n->containers.apps; a && r == 0 && !more; a = a->next) {
         if (!sees_app(look, a) || (state && !nm_streq(state, state_of_app(a))) ||
             (user && !nm_streq(user, a->submitter)))
             continue;
@@ -166,7 +166,7 @@ json_t *nm_yarn_node_show_applications(struct nm_yarn_node *n, const struct nm_y
 bool nm_yarn_node_show_application(struct nm_yarn_node *n, const struct nm_yarn_look *look,
                                    const struct nm_yarn_application_id *id, json_t **ret)
 {
-    struct nm_yarn_app *a = nm_yarn_container_table_app(&n->items, id);
+    struct nm_yarn_app *a = nm_yarn_container_table_app(&n->containers, id);
     bool found = false;
 
     if (!a)

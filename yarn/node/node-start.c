@@ -39,11 +39,11 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
     char text[NM_YARN_ID_SIZE];
 
     (void)nm_yarn_container_id_format(id, text);
-    if (nm_yarn_container_table_by_text(&n->items, text))
+    if (nm_yarn_container_table_by_text(&n->containers, text))
         return nm_yarn_refuse(why, "Attempt to relaunch the same container with id %s.", text);
-    if (n->items.n >= NM_YARN_ITEMS_MAX)
+    if (n->containers.n >= NM_YARN_CONTAINERS_MAX)
         return nm_yarn_refuse(why, "This node has %zu containers whose end the ResourceManager hasn't "
-                              "acknowledged yet, and takes no more.", n->items.n);
+                              "acknowledged yet, and takes no more.", n->containers.n);
     if (context->n_command == 0)
         return nm_yarn_refuse(why, "Container %s has no command.", text);
     return check_services(n, context, why);
@@ -100,7 +100,7 @@ static bool sends_back(const struct nm_yarn_container *i)
 {
     bool has_any = false, has_guaranteed = false;
 
-    for (const struct nm_yarn_container *other = i->node->items.first; other; other = other->next) {
+    for (const struct nm_yarn_container *other = i->node->containers.first; other; other = other->next) {
         const struct nm_container *c;
 
         if (other == i || other->completed)

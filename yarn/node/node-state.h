@@ -31,7 +31,7 @@
 #define NM_YARN_ENDED_APPS_MAX 512u
 /* Limit of containers that ended before the manager had them, and that wait for the ResourceManager's
  * acknowledgement. */
-#define NM_YARN_ITEMS_MAX 20000u
+#define NM_YARN_CONTAINERS_MAX 20000u
 /* Limit of container diagnostics in one message. A ResourceManager accepts 64 MiB at most and serves thousands of
  * nodes, and packing the message blocks the event loop. The rest follows a tenth of a second later. */
 #define NM_YARN_DIAGNOSTICS_BYTES (1u << 20)
@@ -44,9 +44,9 @@ struct nm_yarn_recent {
 struct nm_yarn_node {
     struct nm_yarn_node_params p;
     struct nm_subscription *subscription;
-    sd_event_source *sweep; /* removes items later, outside of the manager's callbacks */
-    struct nm_yarn_container_table items;
-    struct nm_yarn_app_store notes;
+    sd_event_source *sweep; /* removes containers later, outside of the manager's callbacks */
+    struct nm_yarn_container_table containers;
+    struct nm_yarn_app_store app_store;
     bool is_out, is_counted_on; /* see nm_yarn_node_set_out() and nm_yarn_node_set_counted_on() */
     char host[256]; /* host name; "": not known yet */
     int32_t port, web_port;
@@ -117,6 +117,6 @@ bool nm_yarn_container_is_opportunistic(const struct nm_yarn_container *i, const
 
 /* ---- node-reinit.c ---- */
 /* Prepares the next run of a container that has ended for re-initialization and is NEW again. */
-void nm_yarn_container_begins_again(struct nm_yarn_container *i);
+void nm_yarn_container_prepare_reinit(struct nm_yarn_container *i);
 /* Decides whether a container that ended by itself returns to the context before its re-initialization. */
 void nm_yarn_container_ask_at_end(struct nm_yarn_container *i, const struct nm_container *c);

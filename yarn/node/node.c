@@ -10,7 +10,8 @@
 #include "yarn/launch/launcher.h"
 #include "yarn/node/node-state.h"
 
-/* Handles an event. Containers that ended early are unknown to the manager. All others of this owner are items. */
+/* Handles an event. Containers that ended early are unknown to the manager. All others of this owner are in
+ * the table. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
@@ -18,21 +19,21 @@ static void on_event(const struct nm_event *e, void *userdata)
 
     if (e->kind != NM_EVENT_STATE || !nm_streq(e->container->owner, NM_YARN_OWNER))
         return;
-    i = nm_yarn_container_table_by_text(&n->items, e->container->id);
+    i = nm_yarn_container_table_by_text(&n->containers, e->container->id);
     if (!i || i->completed)
         return;
     if (e->to == NM_COMPLETED)
         nm_yarn_container_ended(i, e->container);
     else if (e->to == NM_NEW && e->from != NM_NEW)
-        nm_yarn_container_begins_again(i);
+        nm_yarn_container_prepare_reinit(i);
     else if (e->to == NM_RUNNING)
-        i->again = false;
+        i->reinit_pending = false;
 }
 
 static void on_end(const struct nm_container *c, void *userdata)
 {
     struct nm_yarn_node *n = userdata;
-    struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->items, c->id);
+    struct nm_yarn_container *i = nm_yarn_container_table_by_text(&n->containers, c->id);
 
     if (i && !i->completed)
         nm_yarn_container_ask_at_end(i, c);
@@ -130,7 +131,7 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
     nm_arena_init(&arena, nm_arena_limit(content.size), NULL);
     end = (const Yarn__EarlyEnd *)nm_arena_unpack(&arena, &yarn__early_end__descriptor, content);
     r = end ? -EBADMSG : nm_arena_error(&arena);
-    if (end && end->has_record && !nm_yarn_container_table_by_text(&n->items, name))
+    if (end && end->has_record && !nm_yarn_container_table_by_text(&n->containers, name))
         r = nm_yarn_node_add(n, (struct nm_bytes){end->record.data, end->record.len}, &i);
     if (r == 0)
         nm_yarn_container_ended_early(i, end->exit_status, end->diagnostics ?: "");
@@ -142,7 +143,7 @@ static bool adopt_early(const char *name, struct nm_bytes content, void *userdat
  * known. */
 static void prepare_adopted(struct nm_yarn_node *n)
 {
-    for (struct nm_yarn_container *i = n->items.first, *next; i; i = next) {
+    for (struct nm_yarn_container *i = n->containers.first, *next; i; i = next) {
         const struct nm_container *c = i->completed || i->preparation ? NULL : nm_yarn_container_core(i);
 
         next = i->next;
@@ -186,21 +187,21 @@ int nm_yarn_node_new(const struct nm_yarn_node_params *params, struct nm_yarn_no
     if (!n)
         return -ENOMEM;
     n->p = *params;
-    n->notes = (struct nm_yarn_app_store){-1, -1};
-    nm_yarn_container_table_init(&n->items);
+    n->app_store = (struct nm_yarn_app_store){-1, -1};
+    nm_yarn_container_table_init(&n->containers);
     r = sd_event_add_defer(n->p.event, &n->sweep, on_sweep, n);
     if (r >= 0)
         r = sd_event_source_set_enabled(n->sweep, SD_EVENT_OFF);
     if (r >= 0)
         r = nm_manager_subscribe(n->p.manager, on_event, n, &n->subscription);
     if (r >= 0)
-        r = nm_yarn_app_store_open(n->p.state_dir, &n->notes);
+        r = nm_yarn_app_store_open(n->p.state_dir, &n->app_store);
     if (r >= 0)
         r = nm_yarn_node_load_apps(n);
     if (r >= 0)
         r = adopt_all(n);
     if (r >= 0)
-        r = nm_yarn_app_store_ends(&n->notes, adopt_early, n);
+        r = nm_yarn_app_store_ends(&n->app_store, adopt_early, n);
     if (r < 0)
         return r;
     nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, on_end, n);
@@ -215,8 +216,8 @@ struct nm_yarn_node *nm_yarn_node_free(struct nm_yarn_node *n)
     nm_subscription_free(n->subscription);
     nm_manager_ask_at_end(n->p.manager, NM_YARN_OWNER, NULL, NULL);
     sd_event_source_disable_unref(n->sweep);
-    nm_yarn_container_table_done(&n->items);
-    nm_yarn_app_store_done(&n->notes);
+    nm_yarn_container_table_done(&n->containers);
+    nm_yarn_app_store_done(&n->app_store);
     free(n);
     return NULL;
 }

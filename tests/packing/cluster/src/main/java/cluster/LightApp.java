@@ -229,9 +229,9 @@ final class LightApp {
         toUpdate.add(UpdateContainerRequest.newInstance(c.getVersion(), id, what, size, type));
     }
 
-    synchronized void again(ContainerId id, String deed, String command, String file, boolean commit)
+    synchronized void again(ContainerId id, String operation, String command, String file, boolean commit)
             throws IOException, YarnException {
-        nodes.again(one(id), deed, command, file, commit);
+        nodes.again(one(id), operation, command, file, commit);
     }
 
     synchronized void stop(ContainerId id) throws IOException, YarnException {

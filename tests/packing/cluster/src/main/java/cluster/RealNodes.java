@@ -74,10 +74,10 @@ final class RealNodes {
 
     /** What services ask of a container that runs: restart, reinit (with a command, and perhaps a file), rollback,
      * commit, localize (a file). */
-    void again(Container container, String deed, String command, String file, boolean commit)
+    void again(Container container, String operation, String command, String file, boolean commit)
             throws IOException, YarnException {
         ContainerId id = container.getId();
-        switch (deed) {
+        switch (operation) {
             case "restart":
                 client.restartContainer(id);
                 break;

@@ -457,22 +457,22 @@ static void test_another_nmd(void **state)
 
 /* ---- failures of allocations -------------------------------------------------------------- */
 
-static int deed_restart(struct one *o)
+static int request_restart(struct one *o)
 {
     return nm_yarn_node_restart(o->n, &o->ids.container, &o->why);
 }
 
-static int deed_roll_back(struct one *o)
+static int request_roll_back(struct one *o)
 {
     return nm_yarn_node_roll_back(o->n, &o->ids.container, &o->why);
 }
 
-static int deed_commit(struct one *o)
+static int request_commit(struct one *o)
 {
     return nm_yarn_node_commit(o->n, &o->ids.container, &o->why);
 }
 
-static int deed_reinitialize(struct one *o)
+static int request_reinitialize(struct one *o)
 {
     static const char *const names[] = {"b", "c", NULL};
     struct context c;
@@ -480,7 +480,7 @@ static int deed_reinitialize(struct one *o)
     return reinit(o, make(&c, "exec sleep 2000", names), false);
 }
 
-static int deed_localize(struct one *o)
+static int request_localize(struct one *o)
 {
     static const char *const more[] = {"d", NULL};
     struct context c;
@@ -489,7 +489,7 @@ static int deed_localize(struct one *o)
 }
 
 /* On each lack of memory the request fails and the container keeps running. The request succeeds in the end. */
-static void insist(struct one *o, int (*deed)(struct one *o))
+static void insist(struct one *o, int (*operation)(struct one *o))
 {
     int r = -ENOMEM;
 
@@ -497,7 +497,7 @@ static void insist(struct one *o, int (*deed)(struct one *o))
         bool failed;
 
         fail_nth(FAIL_MEMORY, n);
-        r = deed(o);
+        r = operation(o);
         failed = fail_stop();
         assert_true(r == 0 || (r == -ENOMEM && failed));
         if (r != 0)
@@ -507,17 +507,17 @@ static void insist(struct one *o, int (*deed)(struct one *o))
 
 /* The resources have been fetched, but can't be recorded for lack of memory: the request is repeated until it
  * succeeds. */
-static void insist_on_what_is_fetched(struct one *o, int (*deed)(struct one *o))
+static void insist_on_what_is_fetched(struct one *o, int (*operation)(struct one *o))
 {
     bool failed = true;
 
-    insist(o, deed);
+    insist(o, operation);
     for (unsigned n = 1; failed; n++) {
         fail_nth(FAIL_MEMORY, n);
         fetched(0);
         failed = fail_stop() && !o->l->c->rerun;
         if (failed)
-            assert_int_equal(deed(o), 0);
+            assert_int_equal(operation(o), 0);
     }
 }
 
@@ -526,20 +526,20 @@ static void test_without_memory(void **state)
     struct one o;
 
     start(&o, *state, false, SLEEPS);
-    insist_on_what_is_fetched(&o, deed_localize);
-    insist(&o, deed_restart);
+    insist_on_what_is_fetched(&o, request_localize);
+    insist(&o, request_restart);
     runs_again(&o, SLEEPS);
     assert_localized(&o, "d=2 a=2 b=2");
-    insist_on_what_is_fetched(&o, deed_reinitialize);
+    insist_on_what_is_fetched(&o, request_reinitialize);
     runs_again(&o, "exec sleep 2000");
     assert_localized(&o, "b=2 c=2 d=2 a=2");
-    insist(&o, deed_roll_back);
+    insist(&o, request_roll_back);
     runs_again(&o, SLEEPS);
-    assert_int_equal(deed_reinitialize(&o), 0);
+    assert_int_equal(request_reinitialize(&o), 0);
     fetched(0);
     runs_again(&o, "exec sleep 2000");
-    insist(&o, deed_commit);
-    assert_int_equal(deed_commit(&o), NM_YARN_REFUSED);
+    insist(&o, request_commit);
+    assert_int_equal(request_commit(&o), NM_YARN_REFUSED);
     assert_string_equal(o.why.message, "Nothing to Commit !!");
     nm_yarn_node_free(o.n);
 }
@@ -551,16 +551,16 @@ static void test_too_often(void **state)
 
     start(&o, *state, false, SLEEPS);
     for (unsigned i = 0; i < 64; i++) {
-        assert_int_equal(deed_localize(&o), 0);
+        assert_int_equal(request_localize(&o), 0);
         fetched(0);
     }
-    assert_int_equal(deed_localize(&o), NM_YARN_REFUSED);
+    assert_int_equal(request_localize(&o), NM_YARN_REFUSED);
     assert_string_equal(o.why.message, "Resources were localized for container container_1410901177871_0001_01_000005 "
                                        "64 times since it began to run, as often as this node does it.");
-    assert_int_equal(deed_reinitialize(&o), NM_YARN_REFUSED);
-    assert_int_equal(deed_restart(&o), 0); /* a restart resets the number */
+    assert_int_equal(request_reinitialize(&o), NM_YARN_REFUSED);
+    assert_int_equal(request_restart(&o), 0); /* a restart resets the number */
     runs_again(&o, SLEEPS);
-    assert_int_equal(deed_localize(&o), 0);
+    assert_int_equal(request_localize(&o), 0);
     nm_yarn_node_free(o.n);
 }
 
@@ -617,7 +617,7 @@ static void test_many(void **state)
     start(&o, *state, false, SLEEPS);
     few = usec_of_many(&o, 'x');
     many = usec_of_many(&o, 'y');
-    assert_int_equal(o.n->items.first->record->context->n_resources, 2 * MANY + 2);
+    assert_int_equal(o.n->containers.first->record->context->n_resources, 2 * MANY + 2);
     assert_in_range(many, 0, 4 * few + 50 * NM_USEC_PER_MSEC);
     nm_yarn_node_free(o.n);
 }
