@@ -126,7 +126,7 @@ static void check_disks(struct nm_yarn *y, struct nm_status *s)
  * kill them. */
 static void check_use(struct nm_yarn *y, bool is_draining)
 {
-    if (!nm_yarn_launcher_has_place(y->services->launcher))
+    if (!nm_yarn_launcher_has_good_dirs(y->services->launcher))
         nm_report_set_out(&y->report, y->disks_trouble);
     else if (is_draining && y->empty_beats >= NM_YARN_EMPTY_BEATS)
         nm_report_set_out(&y->report, "draining: it was asked for on the node (nmctl drain), which has none of the "

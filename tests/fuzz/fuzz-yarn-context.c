@@ -40,7 +40,7 @@ static void check_script(const Yarn__LaunchContext *c, const struct nm_yarn_sett
     const struct nm_yarn_surroundings s = {settings, &dirs, &dirs, 17, "0,0,0,0,0"};
     const struct nm_yarn_task task = {
         .application = "application_1_0001", .container = "container_1_0001_01_000001", .user = "nobody",
-        .submitter = "alice", .place = {"/local", "/log"}, .context = c, .node_host = "h"};
+        .submitter = "alice", .dirs = {"/local", "/log"}, .context = c, .node_host = "h"};
     _cleanup_free_ char *message = NULL, *script = NULL;
     struct nm_yarn_launch launch;
     int r = nm_yarn_variables(&s, &task, arena, &launch, &message);

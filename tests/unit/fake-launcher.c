@@ -30,24 +30,24 @@ int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, cha
     return *ret ? 0 : -ENOMEM;
 }
 
-int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message)
 {
     (void)l;
-    if (fake_launcher.no_place) {
-        *ret_message = strdup(fake_launcher.no_place);
+    if (fake_launcher.no_dirs) {
+        *ret_message = strdup(fake_launcher.no_dirs);
         return -ENOSPC;
     }
-    *ret = (struct nm_yarn_place){"/tmp", "/tmp"};
+    *ret = (struct nm_yarn_container_dirs){"/tmp", "/tmp"};
     return 0;
 }
 
-int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
-                                     struct nm_yarn_place *ret)
+int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                       struct nm_yarn_container_dirs *ret)
 {
     (void)l, (void)p;
     if (!fake_launcher.elsewhere)
         return -ENOENT;
-    *ret = (struct nm_yarn_place){fake_launcher.elsewhere, fake_launcher.elsewhere};
+    *ret = (struct nm_yarn_container_dirs){fake_launcher.elsewhere, fake_launcher.elsewhere};
     return 0;
 }
 

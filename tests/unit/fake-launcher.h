@@ -24,7 +24,7 @@ struct fake_launcher {
     bool sent_all_the_same;       /* what no_room() returns: whether the ResourceManager knew that the node is full */
     bool shuffles;                /* serves map outputs, too; below, applications that were added and ended */
     unsigned shuffle_added, shuffle_ended;
-    const char *no_place;         /* why no directory is good; NULL: one is */
+    const char *no_dirs;          /* why no directory is good; NULL: one is */
     const char *elsewhere;        /* directory for a container whose own one has failed; NULL: none */
     const char *submitter;        /* the submitter that each preparation must have */
 };

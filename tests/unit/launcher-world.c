@@ -93,8 +93,8 @@ int set_up(void **state)
 
     assert_non_null(w);
     (void)umask(077); /* as in nmd */
-    w->place = "local";
-    w->log_place = "logs";
+    w->local_dir = "local";
+    w->log_dir = "logs";
     w->service_size = 4;
     (void)strcpy(w->root, "/tmp/nmd-test-launcher.XXXXXX");
     assert_non_null(mkdtemp(w->root));
@@ -237,11 +237,11 @@ int try_to_prepare(struct world *w, struct owner *o, enum way way)
     char local[PATH_MAX], logs[PATH_MAX];
     struct nm_yarn_task task = {
         .application = APPLICATION, .container = CONTAINER, .user = w->user, .submitter = "alice@corp$",
-        .place = {local, logs}, .context = &w->context, .node_host = "node.example", .node_port = 8041,
+        .dirs = {local, logs}, .context = &w->context, .node_host = "node.example", .node_port = 8041,
         .web_port = 8042, .services = services, .n_services = 1};
 
-    (void)snprintf(local, sizeof local, "%s/%s", w->root, w->place);
-    (void)snprintf(logs, sizeof logs, "%s/%s", w->root, w->log_place);
+    (void)snprintf(local, sizeof local, "%s/%s", w->root, w->local_dir);
+    (void)snprintf(logs, sizeof logs, "%s/%s", w->root, w->log_dir);
     service.key = (char *)"mapreduce_shuffle";
     service.value = (ProtobufCBinaryData){w->service_size, told_by_service};
     *o = (struct owner){0};

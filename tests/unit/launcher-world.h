@@ -33,8 +33,8 @@ struct world {
     gid_t gid;
     char *user;
     size_t service_size; /* size of an auxiliary service's metadata */
-    const char *place; /* local directory of containers, beneath root */
-    const char *log_place; /* log directory of containers, beneath root */
+    const char *local_dir; /* local directory of containers, beneath root */
+    const char *log_dir;   /* log directory of containers, beneath root */
     Yarn__LaunchContext context;
     Yarn__NamedResource *resources[200];
     struct nm_arena arena;

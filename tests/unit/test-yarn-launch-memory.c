@@ -210,7 +210,7 @@ static int fill(struct nm_arena *arena)
     char *command[] = {(char *)"true"};
     const struct nm_yarn_task task = {
         .application = "application_1", .container = "container_1", .user = "nobody", .submitter = "alice",
-        .place = {"/a", "/l"}, .context = &context, .node_host = "h", .services = services, .n_services = 1};
+        .dirs = {"/a", "/l"}, .context = &context, .node_host = "h", .services = services, .n_services = 1};
     struct nm_yarn_launch launch = {.n_links = 77};
     char *message = NULL;
     int r;

@@ -152,7 +152,7 @@ static void test_java(void **state)
 /* One of two disks fails: this is reported, and the other directory and its cache of resources stay in use. */
 static void test_lost_directory(void **state)
 {
-    struct nm_yarn_place place;
+    struct nm_yarn_container_dirs dirs;
     struct world *w = *state;
     struct owner o;
     char path[PATH_MAX], why[300];
@@ -163,17 +163,17 @@ static void test_lost_directory(void **state)
     put_file(w, "local", "");
     start(w, "");
     assert_non_null(strstr(told, "/local isn't given to containers: Not a directory"));
-    assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, NULL), 0);
-    assert_non_null(strstr(place.local_dir, "/second"));
+    assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), 0);
+    assert_non_null(strstr(dirs.local_dir, "/second"));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     add_file(w, "a", "a", "x", 2);
     set_command(w, "env >env");
-    w->place = "second";
+    w->local_dir = "second";
     prepare_all(w, &o);
     assert_string_equal(o.message, "");
     assert_true(is_there(w, "second/usercache/alice@corp$/appcache/" APPLICATION "/" CONTAINER "/launch_container.sh"));
     give_back(&o);
-    w->place = "local"; /* the container got its directory while the disk was good */
+    w->local_dir = "local"; /* the container got its directory while the disk was good */
     prepare_all(w, &o);
     assert_int_equal(o.result, -ENODEV);
     assert_non_null(strstr(o.message, "/local can't be made: Not a directory"));

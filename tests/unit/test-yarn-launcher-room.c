@@ -42,7 +42,7 @@ static int set_up_disks(void **state)
     mount_at(w, "local", "size=2m,mode=0755");
     mount_at(w, "second", "size=8m,mode=0755");
     start(w, "");
-    w->place = "second";
+    w->local_dir = "second";
     set_command(w, "true");
     return 0;
 }

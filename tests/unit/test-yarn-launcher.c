@@ -403,21 +403,21 @@ static void test_users(void **state)
 static void test_places(void **state)
 {
     struct world *w = *state;
-    struct nm_yarn_place place;
+    struct nm_yarn_container_dirs dirs;
     char *message = NULL;
     unsigned first = 0;
     char why[300];
 
     for (unsigned i = 0; i < 10; i++) {
-        assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, NULL), 0);
-        first += nm_streq(place.local_dir, w->settings->local_dirs[0]);
+        assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), 0);
+        first += nm_streq(dirs.local_dir, w->settings->local_dirs[0]);
     }
     assert_int_equal(first, 5);
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     start(w, "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
              "<property><name>yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb</name>"
              "<value>2147483647</value></property>");
-    assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, NULL), -ENOSPC);
+    assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL), -ENOSPC);
     assert_false(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_non_null(strstr(why, "0 of 2 yarn.nodemanager.local-dirs are good"));
     start(w, "<property><name>yarn.nodemanager.disk-health-checker.enable</name><value>true</value></property>"
@@ -436,15 +436,15 @@ static void test_places(void **state)
     /* One good directory of two is enough, whichever it is. Below min-healthy-disks the node is unhealthy. */
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "local/.nmd-probe/x", 0700), 0);
-    RUN_UNTIL(w, nm_yarn_launcher_place(w->launcher, &place, NULL) == 0 &&
-                     nm_streq(place.local_dir, w->settings->local_dirs[1]) &&
-                     nm_yarn_launcher_place(w->launcher, &place, NULL) == 0 &&
-                     nm_streq(place.local_dir, w->settings->local_dirs[1]));
+    RUN_UNTIL(w, nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) == 0 &&
+                     nm_streq(dirs.local_dir, w->settings->local_dirs[1]) &&
+                     nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) == 0 &&
+                     nm_streq(dirs.local_dir, w->settings->local_dirs[1]));
     assert_true(nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe", 0700), 0);
     assert_int_equal(mkdirat(w->root_fd, "second/.nmd-probe/x", 0700), 0);
     RUN_UNTIL(w, !nm_yarn_launcher_is_healthy(w->launcher, why, sizeof why));
-    assert_int_equal(nm_yarn_launcher_place(w->launcher, &place, &message), -ENOSPC);
+    assert_int_equal(nm_yarn_launcher_choose_dirs(w->launcher, &dirs, &message), -ENOSPC);
     assert_non_null(strstr(message, "directories for containers is good"));
     free(message);
 }
@@ -534,30 +534,30 @@ static void fill(struct world *w, const char *name)
     assert_int_equal(close(fd), 0);
 }
 
-/* Returns whether the next three places use these directories. NULL: any. */
+/* Returns whether the next three choices use these directories. NULL: any. */
 static bool places_are(struct world *w, const char *local, const char *log)
 {
-    struct nm_yarn_place place = {};
+    struct nm_yarn_container_dirs dirs = {};
 
     for (int i = 0; i < 3; i++) {
-        if (nm_yarn_launcher_place(w->launcher, &place, NULL) < 0 ||
-            (local && !nm_streq(place.local_dir + strlen(w->root) + 1, local)) ||
-            (log && !nm_streq(place.log_dir + strlen(w->root) + 1, log)))
+        if (nm_yarn_launcher_choose_dirs(w->launcher, &dirs, NULL) < 0 ||
+            (local && !nm_streq(dirs.local_dir + strlen(w->root) + 1, local)) ||
+            (log && !nm_streq(dirs.log_dir + strlen(w->root) + 1, log)))
             return false;
     }
     return true;
 }
 
-static bool runs_in(struct world *w, const char *place, const char *kept)
+static bool runs_in(struct world *w, const char *local_dir, const char *kept)
 {
     struct owner o = {};
     bool ok;
 
-    w->place = place;
+    w->local_dir = local_dir;
     prepare_all(w, &o);
     ok = o.result == 0 && is_there(w, kept);
     if (!ok)
-        print_message("in %s: %d %s\n", place, o.result, o.message);
+        print_message("in %s: %d %s\n", local_dir, o.result, o.message);
     give_back(&o);
     return ok;
 }
@@ -565,15 +565,15 @@ static bool runs_in(struct world *w, const char *place, const char *kept)
 /* Returns whether a container whose disk has just failed may move to these directories. */
 static bool may_go_to(struct world *w, const char *local, const char *log)
 {
-    struct nm_yarn_place place = {};
+    struct nm_yarn_container_dirs dirs = {};
     struct owner o = {};
     bool ok;
 
     prepare_all(w, &o);
-    ok = o.result < 0 && nm_yarn_launcher_place_elsewhere(w->launcher, o.p, &place) == 0 &&
-         nm_streq(place.local_dir + strlen(w->root) + 1, local) && nm_streq(place.log_dir + strlen(w->root) + 1, log);
+    ok = o.result < 0 && nm_yarn_launcher_choose_other_dirs(w->launcher, o.p, &dirs) == 0 &&
+         nm_streq(dirs.local_dir + strlen(w->root) + 1, local) && nm_streq(dirs.log_dir + strlen(w->root) + 1, log);
     if (!ok)
-        print_message("%d %s, to %s, %s\n", o.result, o.message, place.local_dir ?: "-", place.log_dir ?: "-");
+        print_message("%d %s, to %s, %s\n", o.result, o.message, dirs.local_dir ?: "-", dirs.log_dir ?: "-");
     give_back(&o);
     return ok;
 }
@@ -620,7 +620,7 @@ static void test_disk_just_failed(void **state)
     assert_true(may_go_to(w, "local", "more"));
     RUN_UNTIL(w, places_are(w, NULL, "more"));
     assert_int_equal(n_happened, 3);
-    w->log_place = "more";
+    w->log_dir = "more";
     assert_true(runs_in(w, "local", "more/" APPLICATION "/" CONTAINER));
     mount_at(w, "logs", MS_REMOUNT);
     RUN_UNTIL(w, !places_are(w, NULL, "more"));
@@ -686,7 +686,7 @@ static void test_one_bad_disk(void **state)
     assert_true(places_are(w, "local", NULL));
     assert_true(runs_in(w, "local", "local/filecache"));
     w->launcher = nm_yarn_launcher_free(w->launcher);
-    w->place = "local";
+    w->local_dir = "local";
     for (int i = 0; i < 2; i++) {
         char path[PATH_MAX];
 

@@ -265,15 +265,15 @@ static void test_what_never_runs(void **state)
     struct nm_exception why;
     struct wanted a;
 
-    fake_launcher.no_place = "No directory is good.";
+    fake_launcher.no_dirs = "No directory is good.";
     want(&a, 7, 64, false, 0);
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
-    assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_place));
+    assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
     /* The container leaves no other trace on this node, so the reason is logged for operators. */
     assert_non_null(strstr(fake_launcher.told, "isn't started, and ends with -1000: No directory is good."));
     nm_yarn_node_acknowledge(n, &a.ids.container);
-    fake_launcher.no_place = NULL;
+    fake_launcher.no_dirs = NULL;
     want(&a, 8, 5000, true, 0); /* more than the node's memory */
     assert_int_equal(start(n, &a, "true", &why), 0);
     assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
@@ -435,7 +435,7 @@ static void test_early_end_outlives_nmd(void **state)
     struct nm_exception why;
     struct wanted a;
 
-    fake_launcher.no_place = "No directory is good.";
+    fake_launcher.no_dirs = "No directory is good.";
     want(&a, 16, 64, false, 3);
     assert_int_equal(start(n, &a, "true", &why), 0);
     for (int i = 0; i < 2; i++) {
@@ -443,7 +443,7 @@ static void test_early_end_outlives_nmd(void **state)
         manager_world_restart(w);
         n = fake_launcher_node(w);
         assert_int_equal(status_of(n, NULL).exit_status, NM_YARN_INVALID);
-        assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_place));
+        assert_non_null(strstr(status_of(n, NULL).diagnostics, fake_launcher.no_dirs));
         assert_int_equal(start(n, &a, "true", &why), NM_YARN_REFUSED);
     }
     nm_yarn_node_acknowledge(n, &a.ids.container);
@@ -504,7 +504,7 @@ static void test_rations(void **state)
 
     (void)memset(text, 'x', LONG);
     text[LONG] = '\0';
-    fake_launcher.no_place = text;
+    fake_launcher.no_dirs = text;
     for (int k = 0; k < MANY; k++) {
         want(&a, 1000 + k, 64, false, 0);
         assert_int_equal(start(n, &a, "true", &why), 0);
@@ -697,7 +697,7 @@ static void test_begins_without(void **state)
     unsigned refused = 0;
 
     for (int64_t number = 5; number < 8; number++) { /* one has ended, one never began, and one is being prepared */
-        fake_launcher.no_place = number == 6 ? "There is none." : NULL;
+        fake_launcher.no_dirs = number == 6 ? "There is none." : NULL;
         want(&a, number, 64, false, 0);
         assert_int_equal(start(n, &a, "exec sleep 1000", &why), 0);
         if (number == 5)

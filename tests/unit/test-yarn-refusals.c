@@ -84,7 +84,7 @@ static void test_no_directory(void **state)
     struct nm_yarn_node *n = fake_launcher_node(*state);
     struct wanted a;
 
-    fake_launcher.no_place = "No directory is good";
+    fake_launcher.no_dirs = "No directory is good";
     want(&a, 1, 64, false, 0);
     assert_ends(n, &a, NM_YARN_INVALID, "No directory is good. The ResourceManager hears of it with the node's next");
     nm_yarn_node_set_out(n, true);

@@ -90,7 +90,7 @@ static int no_dir(const struct nm_yarn_dirs *dirs, const char *what, char **ret_
                    d->why);
 }
 
-int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message)
+int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message)
 {
     const struct nm_yarn_dir *local, *log;
 
@@ -99,7 +99,7 @@ int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret
     log = nm_yarn_dirs_next(&l->log, NULL);
     if (!local || !log)
         return local ? no_dir(&l->log, "logs", ret_message) : no_dir(&l->local, "containers", ret_message);
-    *ret = (struct nm_yarn_place){local->name, log->name};
+    *ret = (struct nm_yarn_container_dirs){local->name, log->name};
     return 0;
 }
 
@@ -128,7 +128,7 @@ bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t s
            has_enough(&l->log, "yarn.nodemanager.log-dirs", why, size);
 }
 
-bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l)
+bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l)
 {
     return nm_yarn_dirs_count_good(&l->local) > 0 && nm_yarn_dirs_count_good(&l->log) > 0;
 }

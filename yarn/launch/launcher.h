@@ -52,20 +52,20 @@ NM_DEFINE_CLEANUP(struct nm_yarn_launcher *, nm_yarn_launcher_free)
 int nm_yarn_launcher_user(struct nm_yarn_launcher *l, const char *submitter, char **ret, char **ret_message);
 
 /* Chooses the container's directories. -ENOSPC and *ret_message: no directory is good. */
-struct nm_yarn_place {
+struct nm_yarn_container_dirs {
     const char *local_dir, *log_dir; /* owned by the settings, and valid as long as they are */
 };
-int nm_yarn_launcher_place(struct nm_yarn_launcher *l, struct nm_yarn_place *ret, char **ret_message);
+int nm_yarn_launcher_choose_dirs(struct nm_yarn_launcher *l, struct nm_yarn_container_dirs *ret, char **ret_message);
 
 /* Chooses other directories for a container whose preparation (not is_running) has failed, in place of those that
  * caused the failure. -ENOENT: no directory has caused it, or no other one is good. */
-int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
-                                     struct nm_yarn_place *ret);
+int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                       struct nm_yarn_container_dirs *ret);
 
 /* Returns true if there are enough good directories. If not, the node is unhealthy, and `why` has the reason. */
 bool nm_yarn_launcher_is_healthy(struct nm_yarn_launcher *l, char *why, size_t size);
 /* Returns true if the last check found a good directory of each kind. Without them no container can start. */
-bool nm_yarn_launcher_has_place(const struct nm_yarn_launcher *l);
+bool nm_yarn_launcher_has_good_dirs(const struct nm_yarn_launcher *l);
 
 /* Return the container's working directory and log directory. The caller frees them. NULL: no memory. */
 char *nm_yarn_work_dir(const char *local_dir, const char *submitter, const char *application, const char *container);
@@ -82,7 +82,7 @@ const char *const *nm_yarn_launcher_command(const Yarn__LaunchContext *context, 
 struct nm_yarn_task {
     const char *application, *container; /* ids as text */
     const char *user, *submitter;        /* the account it runs as; the application's owner */
-    struct nm_yarn_place place;
+    struct nm_yarn_container_dirs dirs;
     const Yarn__LaunchContext *context;
     const char *node_host;
     int32_t node_port, web_port;

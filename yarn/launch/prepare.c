@@ -156,7 +156,7 @@ static int make_log_one(const struct nm_yarn_dir *d, const struct nm_yarn_tenant
 
 static int make_local(struct nm_yarn_preparation *p, char **ret_message)
 {
-    int r = make_each(p, &p->launcher->local, p->task.place.local_dir, make_local_one, ret_message);
+    int r = make_each(p, &p->launcher->local, p->task.dirs.local_dir, make_local_one, ret_message);
 
     p->lost_local = is_of_disk(r);
     return r;
@@ -164,32 +164,32 @@ static int make_local(struct nm_yarn_preparation *p, char **ret_message)
 
 static int make_logs(struct nm_yarn_preparation *p, char **ret_message)
 {
-    int r = make_each(p, &p->launcher->log, p->task.place.log_dir, make_log_one, ret_message);
+    int r = make_each(p, &p->launcher->log, p->task.dirs.log_dir, make_log_one, ret_message);
 
     p->lost_log = is_of_disk(r);
     return r;
 }
 
-int nm_yarn_launcher_place_elsewhere(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
-                                     struct nm_yarn_place *ret)
+int nm_yarn_launcher_choose_other_dirs(struct nm_yarn_launcher *l, const struct nm_yarn_preparation *p,
+                                       struct nm_yarn_container_dirs *ret)
 {
-    struct nm_yarn_place place = p->task.place;
+    struct nm_yarn_container_dirs dirs = p->task.dirs;
     const struct nm_yarn_dir *d;
 
     if (p->result >= 0 || (!p->lost_local && !p->lost_log))
         return -ENOENT;
     nm_yarn_launcher_look_again(l);
     if (p->lost_local) {
-        d = nm_yarn_dirs_next(&l->local, place.local_dir);
-        place.local_dir = d ? d->name : NULL;
+        d = nm_yarn_dirs_next(&l->local, dirs.local_dir);
+        dirs.local_dir = d ? d->name : NULL;
     }
     if (p->lost_log) {
-        d = nm_yarn_dirs_next(&l->log, place.log_dir);
-        place.log_dir = d ? d->name : NULL;
+        d = nm_yarn_dirs_next(&l->log, dirs.log_dir);
+        dirs.log_dir = d ? d->name : NULL;
     }
-    if (!place.local_dir || !place.log_dir)
+    if (!dirs.local_dir || !dirs.log_dir)
         return -ENOENT;
-    *ret = place;
+    *ret = dirs;
     return 0;
 }
 
@@ -243,7 +243,7 @@ static int make_script(struct nm_yarn_preparation *p, char **ret, char **ret_mes
 static int write_files(struct nm_yarn_preparation *p, const char *script)
 {
     static const uint8_t none[] = {'H', 'D', 'T', 'S', 0, 0, 0};
-    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
     const ProtobufCBinaryData *tokens = &p->task.context->tokens;
     _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
     int r = work;
@@ -294,7 +294,7 @@ static int next_turn(struct nm_yarn_preparation *p, enum stage stage)
 /* Returns 1 if more links are left for the next turn. */
 static int add_links(struct nm_yarn_preparation *p, char **ret_message)
 {
-    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.place.local_dir);
+    const struct nm_yarn_dir *d = nm_yarn_launcher_dir(&p->launcher->local, p->task.dirs.local_dir);
     _cleanup_close_ int work = d ? nm_yarn_dirs_open_work(d->fd, &p->tenant) : -ENODEV;
     size_t made;
     int r = NM_MIN(work, 0);
@@ -536,8 +536,8 @@ static int copy_services(struct nm_yarn_preparation *p)
 static int copy_task(struct nm_yarn_preparation *p)
 {
     struct nm_yarn_task *t = &p->task;
-    const char **words[] = {&t->application, &t->container,        &t->user,         &t->submitter,
-                            &t->node_host,   &t->place.local_dir, &t->place.log_dir};
+    const char **words[] = {&t->application, &t->container,      &t->user,         &t->submitter,
+                            &t->node_host,   &t->dirs.local_dir, &t->dirs.log_dir};
 
     for (size_t i = 0; i < NM_ARRAY_SIZE(words); i++)
         if (copy_word(&p->arena, words[i]) < 0)

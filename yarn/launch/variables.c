@@ -181,9 +181,9 @@ static int put_command(const Yarn__LaunchContext *c, struct nm_arena *a, struct 
 int nm_yarn_variables(const struct nm_yarn_surroundings *s, const struct nm_yarn_task *t, struct nm_arena *arena,
                       struct nm_yarn_launch *ret, char **ret_message)
 {
-    const char *work = nm_yarn_print(arena, "%s/usercache/%s/appcache/%s/%s", t->place.local_dir, t->submitter,
+    const char *work = nm_yarn_print(arena, "%s/usercache/%s/appcache/%s/%s", t->dirs.local_dir, t->submitter,
                                      t->application, t->container);
-    const char *log_dir = nm_yarn_print(arena, "%s/%s/%s", t->place.log_dir, t->application, t->container);
+    const char *log_dir = nm_yarn_print(arena, "%s/%s/%s", t->dirs.log_dir, t->application, t->container);
     struct nm_yarn_launch l = {
         .debug_info = s->settings->debug_info,
         .markers = {.log_dir = log_dir, .add_opens = s->java_version >= FIRST_JAVA_WITH_OPENS ? opens : ""}};

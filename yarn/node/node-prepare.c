@@ -24,10 +24,10 @@ static void fail(struct nm_yarn_container *i, const char *why)
 }
 
 /* Gives the container other directories, first in the manager and then in the table. */
-static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
+static int move(struct nm_yarn_container *i, const struct nm_yarn_container_dirs *dirs)
 {
-    _cleanup_free_ char *workdir = nm_yarn_work_dir(place->local_dir, i->app->submitter, i->app->text, i->text);
-    _cleanup_free_ char *log_dir = nm_yarn_log_dir(place->log_dir, i->app->text, i->text);
+    _cleanup_free_ char *workdir = nm_yarn_work_dir(dirs->local_dir, i->app->submitter, i->app->text, i->text);
+    _cleanup_free_ char *log_dir = nm_yarn_log_dir(dirs->log_dir, i->app->text, i->text);
     _cleanup_(nm_yarn_held_freep) struct nm_yarn_held *old = NULL, *kept = NULL;
     struct nm_move to = {.workdir = workdir, .log_dir = log_dir};
     _cleanup_free_ void *data = NULL;
@@ -38,8 +38,8 @@ static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
     if (r < 0)
         return r;
     record = *old->record;
-    record.local_dir = (char *)(uintptr_t)place->local_dir;
-    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    record.local_dir = (char *)(uintptr_t)dirs->local_dir;
+    record.log_dir = (char *)(uintptr_t)dirs->log_dir;
     r = nm_yarn_record_repack(&record, &to.blob, &kept);
     if (r < 0)
         return r;
@@ -54,9 +54,9 @@ static int move(struct nm_yarn_container *i, const struct nm_yarn_place *place)
  * before the regular check does. */
 static bool begin_elsewhere(struct nm_yarn_container *i, const struct nm_yarn_preparation *p)
 {
-    struct nm_yarn_place place;
+    struct nm_yarn_container_dirs dirs;
 
-    if (i->moved || nm_yarn_launcher_place_elsewhere(i->node->p.launcher, p, &place) < 0 || move(i, &place) != 0)
+    if (i->moved || nm_yarn_launcher_choose_other_dirs(i->node->p.launcher, p, &dirs) < 0 || move(i, &dirs) != 0)
         return false;
     i->moved = true;
     i->preparation = nm_yarn_preparation_free(i->preparation);
@@ -95,7 +95,7 @@ struct nm_yarn_task nm_yarn_container_task(const struct nm_yarn_container *i, co
                                  .container = i->text,
                                  .user = i->record->user,
                                  .submitter = i->app->submitter,
-                                 .place = {i->record->local_dir, i->record->log_dir},
+                                 .dirs = {i->record->local_dir, i->record->log_dir},
                                  .context = context,
                                  .node_host = n->host,
                                  .node_port = n->port,

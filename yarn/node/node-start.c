@@ -53,14 +53,14 @@ static int check(const struct nm_yarn_node *n, const struct nm_yarn_container_id
 
 /* Packs the decisions about the container into its record, so that they survive a restart of nmd. */
 static int make_blob(struct nm_bytes identifier, const Yarn__LaunchContext *context, const char *user,
-                     const struct nm_yarn_place *place, struct nm_blob *ret)
+                     const struct nm_yarn_container_dirs *dirs, struct nm_blob *ret)
 {
     Yarn__Record record = YARN__RECORD__INIT;
 
     record.context = (Yarn__LaunchContext *)(uintptr_t)context;
     record.user = (char *)(uintptr_t)user;
-    record.local_dir = (char *)(uintptr_t)place->local_dir;
-    record.log_dir = (char *)(uintptr_t)place->log_dir;
+    record.local_dir = (char *)(uintptr_t)dirs->local_dir;
+    record.log_dir = (char *)(uintptr_t)dirs->log_dir;
     return nm_yarn_record_pack(&record, identifier, ret);
 }
 
@@ -251,7 +251,7 @@ static bool has_sizes(const Hadoop__ContainerTokenIdentifier *t)
 
 /* The parameters of a container; or, if status isn't 0, the reason why it can't be submitted. */
 struct plan {
-    struct nm_yarn_place place;
+    struct nm_yarn_container_dirs dirs;
     char *user;
     int32_t status;
     char *why;
@@ -288,7 +288,7 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
                      const Hadoop__ContainerTokenIdentifier *token, const Yarn__LaunchContext *context, struct plan *p)
 {
     const char *runtime = nm_yarn_wanted_runtime(context);
-    _cleanup_free_ char *no_place = NULL;
+    _cleanup_free_ char *no_dirs = NULL;
     char *why = NULL;
     int r;
 
@@ -303,8 +303,8 @@ static int make_plan(const struct nm_yarn_node *n, const struct nm_yarn_containe
     r = nm_yarn_launcher_user(n->p.launcher, token->submitter, &p->user, &why);
     if (r < 0)
         return obstruct(p, NM_YARN_INVALID, why ?: nm_strdup_printf("%s", strerror(-r)));
-    r = nm_yarn_launcher_place(n->p.launcher, &p->place, &no_place);
-    return r < 0 ? obstruct_for_disks(n, p, no_place ?: strerror(-r)) : 0;
+    r = nm_yarn_launcher_choose_dirs(n->p.launcher, &p->dirs, &no_dirs);
+    return r < 0 ? obstruct_for_disks(n, p, no_dirs ?: strerror(-r)) : 0;
 }
 
 static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__LaunchContext *context,
@@ -313,7 +313,7 @@ static int add(struct nm_yarn_node *n, struct nm_bytes identifier, const Yarn__L
     _cleanup_free_ void *data = NULL;
     struct nm_yarn_container *i;
     struct nm_blob blob;
-    int r = make_blob(identifier, context, p->user, &p->place, &blob);
+    int r = make_blob(identifier, context, p->user, &p->dirs, &blob);
 
     if (r < 0)
         return r;
