@@ -130,8 +130,8 @@ libnm_yarn_la_LIBADD = libnm-hadoop.la libnm-localize.la libnm-pattern.la libnm-
 
 yarn_wire = %D%/containers.pb-c.c %D%/containers.pb-c.h %D%/tracker.pb-c.c %D%/tracker.pb-c.h \
 	%D%/allocator/asks.pb-c.c %D%/allocator/asks.pb-c.h \
-	%D%/proxy/kept.pb-c.c %D%/proxy/kept.pb-c.h \
+	%D%/proxy/proxy-store.pb-c.c %D%/proxy/proxy-store.pb-c.h \
 	%D%/proxy/masters.pb-c.c %D%/proxy/masters.pb-c.h
-EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/kept.proto %D%/proxy/masters.proto
+EXTRA_DIST += %D%/containers.proto %D%/tracker.proto %D%/allocator/asks.proto %D%/proxy/proxy-store.proto %D%/proxy/masters.proto
 BUILT_SOURCES += $(yarn_wire)
 CLEANFILES += $(yarn_wire)

@@ -32,7 +32,7 @@ yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-y
 	%D%/test-yarn-container-dirs %D%/test-yarn-executor %D%/test-yarn-ids %D%/test-yarn-kept \
 	%D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-launch-parts %D%/test-yarn-launcher \
 	%D%/test-yarn-launcher-failures %D%/test-yarn-launcher-room %D%/test-yarn-manage \
-	%D%/test-yarn-manage-memory %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-keep \
+	%D%/test-yarn-manage-memory %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-store \
 	%D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings %D%/test-yarn-setup \
 	%D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
@@ -117,7 +117,7 @@ EXTRA_LIBRARIES = %D%/libfixtures.a
 noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D%/each-room.h %D%/fail-nth.h \
 	%D%/failing-calls.h %D%/fake-launcher.h %D%/fake-manager.h %D%/fake-nmd.h %D%/fake-systemd.h \
 	%D%/fake-tree.h %D%/fake-yarn-node.h %D%/far-hosts.h %D%/hadoop-fixture.h %D%/http-fixture.h \
-	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/masters-shown.h \
+	%D%/kept-cgroups.h %D%/launch-world.h %D%/launcher-world.h %D%/localizer-world.h %D%/loopback.h %D%/proxy-stats-expected.h \
 	%D%/manager-world.h %D%/message-copy.h %D%/nmctl-run.h %D%/open-descriptors.h %D%/openapi.h \
 	%D%/own-cgroup.h %D%/policy-fixture.h %D%/policy-oracle-facts.h %D%/policy-oracle.h %D%/policy-world.h \
 	%D%/proxy-world.h %D%/refusing-system.h %D%/remove-tree.h %D%/run-until.h %D%/sample-world.h \

@@ -284,7 +284,7 @@ static void test_take_over_failures(void **state)
 /* Incomplete entries are skipped, and complete ones are restored. */
 static void test_incomplete(void **state)
 {
-    Yarn__KeptKeys m = YARN__KEPT_KEYS__INIT;
+    Yarn__StoredKeys m = YARN__STORED_KEYS__INIT;
     Yarn__KnownAttempt bare = YARN__KNOWN_ATTEMPT__INIT, no_key = bare, good = bare;
     Yarn__KnownAttempt *attempts[] = {&bare, &no_key, &good};
     Yarn__UsedToken nothing = YARN__USED_TOKEN__INIT, used = nothing, *tokens[] = {&nothing, &used};
@@ -310,8 +310,8 @@ static void test_incomplete(void **state)
     m.nm_keys = bad_last, m.n_nm_keys = 2;
     set_up(&w);
     end(&w);
-    assert_true(yarn__kept_keys__get_packed_size(&m) <= sizeof packed);
-    put(&w, (char *)packed, yarn__kept_keys__pack(&m, packed));
+    assert_true(yarn__stored_keys__get_packed_size(&m) <= sizeof packed);
+    put(&w, (char *)packed, yarn__stored_keys__pack(&m, packed));
     begin(&w);
     assert_true(nm_yarn_keyring_get(w.keyring, 0, &id, &found));
     assert_int_equal(found->id, 9);

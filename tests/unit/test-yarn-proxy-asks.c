@@ -301,7 +301,7 @@ static void test_each_room(void **state)
 
     assert_non_null(mkdtemp(path));
     dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &around.shown), 0);
+    assert_int_equal(nm_yarn_proxy_stats_new(dir_fd, &around.stats), 0);
     tokens_state(&keys);
     around.signer.state = &keys;
     w->d.m = &m;
@@ -309,7 +309,7 @@ static void test_each_room(void **state)
     assert_true(each_room(ask_in, w) > 16);
     assert_true(each_room(split_in, w) > 16);
     assert_true(each_room(grant_in, w) > 500);
-    nm_yarn_proxy_stats_free(around.shown);
+    nm_yarn_proxy_stats_free(around.stats);
     (void)close(dir_fd);
     remove_tree(path);
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "masters-shown.h"
+#include "proxy-stats-expected.h"
 #include "remove-tree.h"
 #include "rpc/local/embedded.h"
 #include "rpc/local/messages.h"
@@ -179,13 +179,13 @@ static void test_placements_outlive(void **state)
                         "passed over: 1 on the application's blacklist.\n"
                         "It has 1024 MiB and 1 vcore, at priority 20; its ask had waited 1.500 s.\n");
     json_decref(j);
-    for (int64_t i = 2; i < NM_YARN_PLACES; i++)
+    for (int64_t i = 2; i < NM_YARN_PLACEMENTS_MAX; i++)
         place(s, -i, NM_YARN_ALLOC_ANY);
     j = place_anew(&s, 1);
     assert_non_null(j);
     json_decref(j);
     for (int64_t i = 0; i < 2; i++)
-        place(s, -(int64_t)NM_YARN_PLACES - i, NM_YARN_ALLOC_ANY);
+        place(s, -(int64_t)NM_YARN_PLACEMENTS_MAX - i, NM_YARN_ALLOC_ANY);
     assert_null(place_anew(&s, 1));
     j = place_anew(&s, 2);
     assert_non_null(j);
@@ -357,7 +357,7 @@ static void test_placements(void **state)
     assert_null(nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627774", &whose));
 
     /* With too many placements, the oldest one is dropped. */
-    for (int64_t i = 2; i <= NM_YARN_PLACES; i++)
+    for (int64_t i = 2; i <= NM_YARN_PLACEMENTS_MAX; i++)
         place(s, -i, NM_YARN_ALLOC_ANY);
     j = nm_yarn_proxy_stats_placement(s, "container_1410901177871_0001_01_1099511627775", &whose);
     assert_non_null(j);

@@ -11,7 +11,7 @@
 #   proxy-tokens.py watch PORT FILE           what the proxy on that port says, to FILE, until it is ended
 #   proxy-tokens.py told FILE KEPT            which tokens were in that
 #
-# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (kept.proto). Those of tokens
+# PROXY and RM are HOST:PORT, TOKENS is a master's file of credentials, KEPT what nmd keeps of it (proxy-store.proto). Those of tokens
 # print a line for each fact: its name, what came and what should have, with tabs between them.
 import hashlib
 import hmac

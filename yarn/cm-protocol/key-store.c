@@ -34,7 +34,7 @@ static void take_keys(Yarn__MasterKey *const *list, size_t n, struct nm_yarn_key
         (void)nm_yarn_key_from_message(list[1], &ret->previous);
 }
 
-static int take_all(struct nm_yarn_kept *k, const Yarn__KeptKeys *m)
+static int take_all(struct nm_yarn_kept *k, const Yarn__StoredKeys *m)
 {
     int r = 0;
 
@@ -66,7 +66,7 @@ static int take_all(struct nm_yarn_kept *k, const Yarn__KeptKeys *m)
 static int load(struct nm_yarn_kept *k)
 {
     _cleanup_free_ uint8_t *data = NULL;
-    const Yarn__KeptKeys *m;
+    const Yarn__StoredKeys *m;
     struct nm_arena a;
     size_t size;
     int r = nm_read_regular_at(k->dir_fd, NM_YARN_KEPT_FILE, FILE_MAX, &data, &size);
@@ -76,7 +76,7 @@ static int load(struct nm_yarn_kept *k)
     if (r < 0)
         return r;
     nm_arena_init(&a, nm_arena_limit(size), NULL);
-    m = (const Yarn__KeptKeys *)nm_arena_unpack(&a, &yarn__kept_keys__descriptor, (struct nm_bytes){data, size});
+    m = (const Yarn__StoredKeys *)nm_arena_unpack(&a, &yarn__stored_keys__descriptor, (struct nm_bytes){data, size});
     if (m)
         r = take_all(k, m);
     else if (nm_arena_error(&a) == -ENOMEM)
@@ -90,7 +90,7 @@ static int load(struct nm_yarn_kept *k)
 
 /* A message and the arena that it points into. */
 struct pieces {
-    Yarn__KeptKeys message;
+    Yarn__StoredKeys message;
     struct nm_arena arena;
 };
 
@@ -196,7 +196,7 @@ static int write_message(int dir_fd, const ProtobufCMessage *m)
 
 static int save(const struct nm_yarn_kept *k)
 {
-    struct pieces p = {.message = YARN__KEPT_KEYS__INIT};
+    struct pieces p = {.message = YARN__STORED_KEYS__INIT};
     int r;
 
     nm_arena_init(&p.arena, 64 * NM_MIB, NULL);

@@ -83,7 +83,7 @@ int nm_distribute_grant(struct nm_distribute *d, struct nm_stage_call *c, const 
     if (r < 0)
         return r;
     d->last_number = grant.id.number;
-    nm_yarn_proxy_stats_placed(d->m->world->shown, &grant.id, &d->m->container, p);
+    nm_yarn_proxy_stats_placed(d->m->world->stats, &grant.id, &d->m->container, p);
     *ret = m;
     return 0;
 }

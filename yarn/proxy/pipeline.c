@@ -67,7 +67,7 @@ static int save(struct nm_stage_master *m)
         if (p->all->types[i]->keep)
             r = p->all->types[i]->keep(p->stages[i], &kept);
     if (r == 0)
-        r = nm_yarn_proxy_store_master(&m->world->keep, &kept);
+        r = nm_yarn_proxy_store_master(&m->world->store, &kept);
     explicit_bzero(&kept, sizeof kept);
     return r;
 }
@@ -122,9 +122,9 @@ static void end_some(struct nm_pipelines *all, bool (*matches)(const struct nm_y
             continue;
         }
         *at = p->next;
-        nm_yarn_proxy_store_drop(&all->world->keep, &p->m.attempt);
+        nm_yarn_proxy_store_drop(&all->world->store, &p->m.attempt);
         free_pipeline(p);
-        nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_STOP, nm_now_usec() - began_usec);
+        nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_STOP, nm_now_usec() - began_usec);
     }
 }
 
@@ -189,12 +189,12 @@ int nm_pipeline_begin(struct nm_pipelines *all, const struct nm_yarn_container_i
     if (r < 0) {
         if (p)
             p->m.token = NULL;
-        nm_yarn_proxy_stats_failed(all->world->shown, NM_MASTER_START);
+        nm_yarn_proxy_stats_failed(all->world->stats, NM_MASTER_START);
         return r;
     }
     *theirs = NULL;
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_START, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_START, nm_now_usec() - began_usec);
     return 0;
 }
 
@@ -209,12 +209,12 @@ static void take_up(const struct nm_yarn_stored_master *kept, void *userdata)
     if (r == 0)
         r = nm_token_copy(&kept->token, &p->m.token);
     if (r < 0) {
-        nm_yarn_proxy_stats_failed(all->world->shown, NM_MASTER_RECOVER);
+        nm_yarn_proxy_stats_failed(all->world->stats, NM_MASTER_RECOVER);
         all->world->tell(LOG_WARNING, "The proxy can't take up what was kept of an application's master.");
         return;
     }
     add_pipeline(all, STEAL_PTR(p));
-    nm_yarn_proxy_stats_answered(all->world->shown, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(all->world->stats, NM_MASTER_RECOVER, nm_now_usec() - began_usec);
 }
 
 int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_keys *keys, struct nm_pipelines **ret,
@@ -229,7 +229,7 @@ int nm_pipelines_new(struct nm_stage_world *world, const struct nm_yarn_local_ke
     all->keys = keys;
     r = nm_stages_choose(world->settings, all->types, &all->n_types, ret_message);
     if (r == 0)
-        r = nm_yarn_proxy_store_load_masters(&world->keep, take_up, all);
+        r = nm_yarn_proxy_store_load_masters(&world->store, take_up, all);
     if (r < 0)
         return r;
     *ret = STEAL_PTR(all);
@@ -347,9 +347,9 @@ static void note_answered(const struct nm_stage_call *c, uint64_t above_usec)
     struct nm_pipeline *p = pipeline_of(c);
     const uint64_t took_usec = nm_now_usec() - c->came_usec;
 
-    nm_yarn_proxy_stats_answered(p->m.world->shown, shown_as[c->method], took_usec);
+    nm_yarn_proxy_stats_answered(p->m.world->stats, shown_as[c->method], took_usec);
     if (c->method == NM_MASTERS_ALLOCATE) {
-        nm_yarn_proxy_stats_added(p->m.world->shown, nm_sub_u64(took_usec, above_usec));
+        nm_yarn_proxy_stats_added(p->m.world->stats, nm_sub_u64(took_usec, above_usec));
         p->last_allocate_realtime_usec = nm_realtime_usec();
     }
     p->state = c->method == NM_MASTERS_FINISH ? "finished" : "running";
@@ -364,7 +364,7 @@ static void refuse(struct nm_stage_call *c, int r, const struct nm_exception *wh
                          strerror(r < 0 ? -r : EIO));
         why = &own;
     }
-    nm_yarn_proxy_stats_failed(c->master->world->shown, shown_as[c->method]);
+    nm_yarn_proxy_stats_failed(c->master->world->stats, shown_as[c->method]);
     nm_hadoop_call_refuse(c->call, why);
     end_call(c);
 }
@@ -377,13 +377,13 @@ static void take_token(struct nm_pipeline *p, const Hadoop__Token *m)
     struct nm_token *copy;
 
     if (nm_token_copy(&theirs, &copy) < 0) {
-        nm_yarn_proxy_stats_failed(p->m.world->shown, NM_MASTER_TOKEN);
+        nm_yarn_proxy_stats_failed(p->m.world->stats, NM_MASTER_TOKEN);
         return; /* the ResourceManager sends the token again until it is used */
     }
     nm_token_free(p->m.token);
     p->m.token = copy;
     p->m.token_changes++;
-    nm_yarn_proxy_stats_answered(p->m.world->shown, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
+    nm_yarn_proxy_stats_answered(p->m.world->stats, NM_MASTER_TOKEN, nm_now_usec() - began_usec);
     if (save(&p->m) < 0)
         p->m.world->tell(LOG_WARNING, "The ResourceManager's token for an application's master couldn't be kept.");
 }

@@ -2,8 +2,8 @@
 
 /*
  * See placement-log.h. The file is a copy of the ring in memory. A slot consists of a checksum of the rest in four
- * bytes, the size in two bytes, and a packed KeptPlace of that size. Each entry contains its number in the sequence of
- * all entries, by which the next nmd finds the newest.
+ * bytes, the size in two bytes, and a packed StoredPlacement of that size. Each entry contains its number in the
+ * sequence of all entries, by which the next nmd finds the newest.
  */
 
 #include "yarn/proxy/placement-log.h"
@@ -17,7 +17,7 @@
 #include "util/fileio.h"
 #include "util/fnv1a.h"
 #include "yarn/message-ids.h"
-#include "yarn/proxy/kept.pb-c.h"
+#include "yarn/proxy/proxy-store.pb-c.h"
 
 #define PLACES_FILE "placements"
 #define SLOT_BYTES 1024u /* two names of maximum length, and half as much for the rest */
@@ -29,14 +29,14 @@ struct nm_yarn_placement_log {
     int fd;    /* -EBADF: no file */
     int error; /* reason why there is no file */
     uint64_t count; /* number of all entries so far */
-    struct nm_yarn_place ring[NM_YARN_PLACES]; /* host NULL: empty */
+    struct nm_yarn_logged_placement ring[NM_YARN_PLACEMENTS_MAX]; /* host NULL: empty */
 };
 
-static void place_done(struct nm_yarn_place *p)
+static void placement_done(struct nm_yarn_logged_placement *p)
 {
     free(p->host);
     free(p->rack);
-    *p = (struct nm_yarn_place){};
+    *p = (struct nm_yarn_logged_placement){};
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -49,10 +49,10 @@ static uint32_t sum_of(const uint8_t *slot, size_t size)
 
 static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
 {
-    const struct nm_yarn_place *p = &all->ring[n % NM_YARN_PLACES];
+    const struct nm_yarn_logged_placement *p = &all->ring[n % NM_YARN_PLACEMENTS_MAX];
     const struct nm_yarn_alloc_why *why = &p->what.why;
     struct nm_yarn_container_message container, master;
-    Yarn__KeptPlace m = YARN__KEPT_PLACE__INIT;
+    Yarn__StoredPlacement m = YARN__STORED_PLACEMENT__INIT;
     uint32_t passed[NM_YARN_ALLOC_N_PASSES];
     Hadoop__NodeId node = HADOOP__NODE_ID__INIT;
     uint8_t slot[SLOT_BYTES];
@@ -91,7 +91,7 @@ static void write_slot(const struct nm_yarn_placement_log *all, uint64_t n)
     sum = htobe32(sum_of(slot, size));
     memcpy(slot, &sum, SUM_BYTES);
     /* If writing fails, the entry is kept in memory only. */
-    (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACES * SLOT_BYTES));
+    (void)!pwrite(all->fd, slot, HEAD_BYTES + size, (off_t)(n % NM_YARN_PLACEMENTS_MAX * SLOT_BYTES));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -102,23 +102,23 @@ static bool is_name(const char *text)
 }
 
 /* Checks an entry. The maximum number is refused, because no entry could replace it as the newest. */
-static bool is_whole(const Yarn__KeptPlace *m, size_t slot)
+static bool is_whole(const Yarn__StoredPlacement *m, size_t slot)
 {
-    return m && m->number < INT64_MAX && m->number % NM_YARN_PLACES == slot && nm_yarn_is_container(m->container) &&
-           nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) && is_name(m->rack) &&
-           m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_ALLOC_N_PASSES;
+    return m && m->number < INT64_MAX && m->number % NM_YARN_PLACEMENTS_MAX == slot &&
+           nm_yarn_is_container(m->container) && nm_yarn_is_container(m->master) && m->node && is_name(m->node->host) &&
+           is_name(m->rack) && m->rule < NM_YARN_ALLOC_N_RULES && m->n_passed == NM_YARN_ALLOC_N_PASSES;
 }
 
-static void take_place(const Yarn__KeptPlace *m, struct nm_yarn_placement_log *all)
+static void load_placement(const Yarn__StoredPlacement *m, struct nm_yarn_placement_log *all)
 {
     _cleanup_free_ char *host = strdup(m->node->host), *rack = strdup(m->rack);
-    struct nm_yarn_place *p = &all->ring[m->number % NM_YARN_PLACES];
+    struct nm_yarn_logged_placement *p = &all->ring[m->number % NM_YARN_PLACEMENTS_MAX];
     struct nm_yarn_alloc_why *why = &p->what.why;
 
     if (!host || !rack)
         return;
-    *p = (struct nm_yarn_place){nm_yarn_container_of(m->container), nm_yarn_container_of(m->master), STEAL_PTR(host),
-                                STEAL_PTR(rack), m->node->port, m->realtime_usec, {}};
+    *p = (struct nm_yarn_logged_placement){nm_yarn_container_of(m->container), nm_yarn_container_of(m->master),
+                                           STEAL_PTR(host), STEAL_PTR(rack), m->node->port, m->realtime_usec, {}};
     p->what.size = (struct nm_yarn_alloc_size){m->memory_mib, m->vcores};
     p->what.priority = m->priority;
     p->what.request_id = m->request_id;
@@ -149,15 +149,15 @@ static struct nm_bytes message_in(struct nm_bytes slot)
 static void read_slot(struct nm_yarn_placement_log *all, size_t i, struct nm_bytes slot)
 {
     const struct nm_bytes packed = message_in(slot);
-    const Yarn__KeptPlace *m;
+    const Yarn__StoredPlacement *m;
     struct nm_arena a;
 
     if (packed.size == 0)
         return;
     nm_arena_init(&a, nm_arena_limit(packed.size), NULL);
-    m = (const Yarn__KeptPlace *)nm_arena_unpack(&a, &yarn__kept_place__descriptor, packed);
+    m = (const Yarn__StoredPlacement *)nm_arena_unpack(&a, &yarn__stored_placement__descriptor, packed);
     if (is_whole(m, i))
-        take_place(m, all);
+        load_placement(m, all);
     nm_arena_done(&a);
 }
 
@@ -166,7 +166,7 @@ static void read_all(struct nm_yarn_placement_log *all)
     uint8_t slot[SLOT_BYTES];
     ssize_t n = 1;
 
-    for (size_t i = 0; n > 0 && i < NM_YARN_PLACES; i++) {
+    for (size_t i = 0; n > 0 && i < NM_YARN_PLACEMENTS_MAX; i++) {
         n = pread(all->fd, slot, sizeof slot, (off_t)(i * SLOT_BYTES));
         if (n > 0)
             read_slot(all, i, (struct nm_bytes){slot, (size_t)n});
@@ -201,8 +201,8 @@ struct nm_yarn_placement_log *nm_yarn_placement_log_free(struct nm_yarn_placemen
 {
     if (!p)
         return NULL;
-    for (size_t i = 0; i < NM_YARN_PLACES; i++)
-        place_done(&p->ring[i]);
+    for (size_t i = 0; i < NM_YARN_PLACEMENTS_MAX; i++)
+        placement_done(&p->ring[i]);
     (void)nm_close(p->fd);
     free(p);
     return NULL;
@@ -212,27 +212,28 @@ void nm_yarn_placement_log_add(struct nm_yarn_placement_log *p, const struct nm_
                                const struct nm_yarn_container_id *master, const struct nm_yarn_placement *what)
 {
     _cleanup_free_ char *host = strdup(what->node->host), *rack = strdup(what->node->rack);
-    struct nm_yarn_place *place = &p->ring[p->count % NM_YARN_PLACES];
+    struct nm_yarn_logged_placement *placement = &p->ring[p->count % NM_YARN_PLACEMENTS_MAX];
 
     if (!host || !rack)
         return;
-    place_done(place);
-    *place = (struct nm_yarn_place){*container, *master, STEAL_PTR(host), STEAL_PTR(rack), what->node->port,
-                                    nm_realtime_usec(), *what};
-    place->what.node = NULL;
+    placement_done(placement);
+    *placement = (struct nm_yarn_logged_placement){*container, *master, STEAL_PTR(host), STEAL_PTR(rack),
+                                                   what->node->port, nm_realtime_usec(), *what};
+    placement->what.node = NULL;
     write_slot(p, p->count++);
 }
 
-const struct nm_yarn_place *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p, const char *container)
+const struct nm_yarn_logged_placement *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p,
+                                                                  const char *container)
 {
-    const uint64_t n = NM_MIN(p->count, (uint64_t)NM_YARN_PLACES);
+    const uint64_t n = NM_MIN(p->count, (uint64_t)NM_YARN_PLACEMENTS_MAX);
     char text[NM_YARN_ID_SIZE];
 
     for (uint64_t i = 1; i <= n; i++) {
-        const struct nm_yarn_place *place = &p->ring[(p->count - i) % NM_YARN_PLACES];
+        const struct nm_yarn_logged_placement *placement = &p->ring[(p->count - i) % NM_YARN_PLACEMENTS_MAX];
 
-        if (place->host && nm_streq(nm_yarn_container_id_format(&place->container, text), container))
-            return place;
+        if (placement->host && nm_streq(nm_yarn_container_id_format(&placement->container, text), container))
+            return placement;
     }
     return NULL;
 }

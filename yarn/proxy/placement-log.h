@@ -12,9 +12,9 @@
 #include "yarn/allocator/allocator.h"
 #include "yarn/ids.h"
 
-#define NM_YARN_PLACES 1024u
+#define NM_YARN_PLACEMENTS_MAX 1024u
 
-struct nm_yarn_place {
+struct nm_yarn_logged_placement {
     struct nm_yarn_container_id container, master; /* master: the container of the attempt's application master */
     char *host, *rack;
     int32_t port;
@@ -36,4 +36,5 @@ void nm_yarn_placement_log_add(struct nm_yarn_placement_log *p, const struct nm_
                                const struct nm_yarn_container_id *master, const struct nm_yarn_placement *what);
 /* Returns the newest entry of that container, found by its id as text. The entry is valid until the next one is added.
  * NULL: there is no entry. */
-const struct nm_yarn_place *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p, const char *container);
+const struct nm_yarn_logged_placement *nm_yarn_placement_log_find(const struct nm_yarn_placement_log *p,
+                                                                  const char *container);

@@ -13,13 +13,13 @@ struct nm_yarn_proxy_stats {
     uint64_t failed[NM_MASTER_N_CALLS];
     struct nm_histogram took[NM_MASTER_N_CALLS], added;
     uint64_t placed[NM_YARN_ALLOC_N_RULES];
-    struct nm_yarn_placement_log *places;
+    struct nm_yarn_placement_log *placements;
 };
 
 int nm_yarn_proxy_stats_new(int dir_fd, struct nm_yarn_proxy_stats **ret)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = calloc(1, sizeof *s);
-    int r = s ? nm_yarn_placement_log_new(dir_fd, &s->places) : -ENOMEM;
+    int r = s ? nm_yarn_placement_log_new(dir_fd, &s->placements) : -ENOMEM;
 
     if (r < 0)
         return r;
@@ -31,14 +31,14 @@ struct nm_yarn_proxy_stats *nm_yarn_proxy_stats_free(struct nm_yarn_proxy_stats 
 {
     if (!s)
         return NULL;
-    nm_yarn_placement_log_free(s->places);
+    nm_yarn_placement_log_free(s->placements);
     free(s);
     return NULL;
 }
 
 int nm_yarn_proxy_stats_error(const struct nm_yarn_proxy_stats *s)
 {
-    return nm_yarn_placement_log_error(s->places);
+    return nm_yarn_placement_log_error(s->placements);
 }
 
 /* ---- counting --------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ void nm_yarn_proxy_stats_placed(struct nm_yarn_proxy_stats *s, const struct nm_y
                                 const struct nm_yarn_container_id *master, const struct nm_yarn_placement *p)
 {
     s->placed[p->why.rule]++;
-    nm_yarn_placement_log_add(s->places, container, master, p);
+    nm_yarn_placement_log_add(s->placements, container, master, p);
 }
 
 /* ---- queries ---------------------------------------------------------------------------------------- */
@@ -178,34 +178,34 @@ static json_t *passed_of(const struct nm_yarn_alloc_why *w)
     return o;
 }
 
-static json_t *place_to_json(const struct nm_yarn_place *place, const char *container)
+static json_t *placement_to_json(const struct nm_yarn_logged_placement *placement, const char *container)
 {
-    const struct nm_yarn_alloc_node node = {.host = place->host, .port = place->port, .rack = place->rack};
+    const struct nm_yarn_alloc_node node = {.host = placement->host, .port = placement->port, .rack = placement->rack};
     char where[280], summary[NM_YARN_WHY_SIZE], explanation[NM_YARN_WHY_SIZE], attempt[NM_YARN_ID_SIZE];
-    struct nm_yarn_placement p = place->what;
+    struct nm_yarn_placement p = placement->what;
 
     p.node = &node;
-    (void)snprintf(where, sizeof where, "%s:%d", place->host, place->port);
+    (void)snprintf(where, sizeof where, "%s:%d", placement->host, placement->port);
     nm_yarn_why_summary(&p, summary, sizeof summary);
     nm_yarn_why_explain(&p, explanation, sizeof explanation);
     return json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:I, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:s, s:s}",
                      "container_id", container, "attempt_id",
-                     nm_yarn_attempt_id_format(&place->container.attempt, attempt), "node", where, "rule",
+                     nm_yarn_attempt_id_format(&placement->container.attempt, attempt), "node", where, "rule",
                      nm_yarn_alloc_rule_name(p.why.rule), "memory_bytes",
                      (json_int_t)(p.size.memory_mib * (int64_t)NM_MIB), "vcores", p.size.vcores, "priority",
                      p.priority, "request_id", (json_int_t)p.request_id, "listed", (int)p.why.listed, "position",
                      (int)p.why.position, "passed", passed_of(&p.why), "hosts", (json_int_t)p.why.hosts, "racks",
                      (json_int_t)p.why.racks, "waited_usec", (json_int_t)p.why.waited_usec, "realtime_usec",
-                     (json_int_t)place->realtime_usec, "summary", summary, "explanation", explanation);
+                     (json_int_t)placement->realtime_usec, "summary", summary, "explanation", explanation);
 }
 
 json_t *nm_yarn_proxy_stats_placement(const struct nm_yarn_proxy_stats *s, const char *container,
                                       struct nm_yarn_container_id *ret_master)
 {
-    const struct nm_yarn_place *place = nm_yarn_placement_log_find(s->places, container);
-    json_t *found = place ? place_to_json(place, container) : NULL;
+    const struct nm_yarn_logged_placement *placement = nm_yarn_placement_log_find(s->placements, container);
+    json_t *found = placement ? placement_to_json(placement, container) : NULL;
 
     if (found)
-        *ret_master = place->master;
+        *ret_master = placement->master;
     return found;
 }

@@ -13,7 +13,7 @@
 #include "util/parse.h"
 #include "yarn/message-ids.h"
 #include "yarn/state-dir.h"
-#include "yarn/proxy/kept.pb-c.h"
+#include "yarn/proxy/proxy-store.pb-c.h"
 
 #define KEYS_FILE "master-keys"
 #define MASTERS_DIR "masters"
@@ -53,7 +53,7 @@ static int put(int dir_fd, const char *name, const ProtobufCMessage *m, size_t m
 
 int nm_yarn_proxy_store_keys(const struct nm_yarn_proxy_store *k, const struct nm_yarn_local_keys *keys)
 {
-    Yarn__KeptLocalKeys m = YARN__KEPT_LOCAL_KEYS__INIT;
+    Yarn__StoredLocalKeys m = YARN__STORED_LOCAL_KEYS__INIT;
     Yarn__MasterKey current = nm_yarn_key_message(&keys->current), next = nm_yarn_key_message(&keys->next);
     int r;
 
@@ -70,12 +70,12 @@ int nm_yarn_proxy_store_keys(const struct nm_yarn_proxy_store *k, const struct n
 static int take_keys(struct nm_bytes content, struct nm_yarn_local_keys *keys)
 {
     struct nm_yarn_master_key current, next = {0};
-    const Yarn__KeptLocalKeys *m;
+    const Yarn__StoredLocalKeys *m;
     struct nm_arena a;
     int r;
 
     nm_arena_init(&a, nm_arena_limit(content.size), NULL);
-    m = (const Yarn__KeptLocalKeys *)nm_arena_unpack(&a, &yarn__kept_local_keys__descriptor, content);
+    m = (const Yarn__StoredLocalKeys *)nm_arena_unpack(&a, &yarn__stored_local_keys__descriptor, content);
     if (m && nm_yarn_key_from_message(m->current, &current) &&
         (!m->next || nm_yarn_key_from_message(m->next, &next))) {
         keys->current = current;
@@ -118,7 +118,7 @@ static int put_token(const struct nm_token *t, struct nm_arena *a, Hadoop__Token
     return m->kind && m->service ? 0 : -ENOMEM;
 }
 
-static int put_nodes(const struct nm_yarn_stored_master *from, struct nm_arena *a, Yarn__KeptMaster *m)
+static int put_nodes(const struct nm_yarn_stored_master *from, struct nm_arena *a, Yarn__StoredMaster *m)
 {
     Hadoop__NodeId *nodes = nm_arena_alloc(a, (from->n_known_nodes + 1) * sizeof *nodes);
 
@@ -137,7 +137,7 @@ static int put_nodes(const struct nm_yarn_stored_master *from, struct nm_arena *
     return 0;
 }
 
-static int put_placed(const struct nm_yarn_stored_master *from, struct nm_arena *a, Yarn__KeptMaster *m)
+static int put_placed(const struct nm_yarn_stored_master *from, struct nm_arena *a, Yarn__StoredMaster *m)
 {
     m->placed = nm_arena_alloc(a, (from->n_placed + 1) * sizeof *m->placed);
     if (!m->placed)
@@ -151,7 +151,7 @@ static int write_master(const struct nm_yarn_proxy_store *k, const struct nm_yar
                         struct nm_arena *a)
 {
     Yarn__MasterKey borne = nm_yarn_key_message(&from->borne), given = nm_yarn_key_message(&from->given);
-    Yarn__KeptMaster m = YARN__KEPT_MASTER__INIT;
+    Yarn__StoredMaster m = YARN__STORED_MASTER__INIT;
     struct nm_yarn_attempt_message ids;
     char name[NM_YARN_ID_SIZE];
     Hadoop__Token token;
@@ -210,7 +210,7 @@ static struct nm_bytes bytes_of(bool has, ProtobufCBinaryData d)
     return has ? (struct nm_bytes){d.data, d.len} : (struct nm_bytes){0};
 }
 
-static int take_placed(const Yarn__KeptMaster *m, struct nm_arena *a, struct nm_yarn_stored_master *to)
+static int take_placed(const Yarn__StoredMaster *m, struct nm_arena *a, struct nm_yarn_stored_master *to)
 {
     struct nm_bytes *list = nm_arena_alloc(a, (m->n_placed + 1) * sizeof *list);
 
@@ -222,7 +222,7 @@ static int take_placed(const Yarn__KeptMaster *m, struct nm_arena *a, struct nm_
     return 0;
 }
 
-static int take_nodes(const Yarn__KeptMaster *m, struct nm_arena *a, struct nm_yarn_stored_master *to)
+static int take_nodes(const Yarn__StoredMaster *m, struct nm_arena *a, struct nm_yarn_stored_master *to)
 {
     struct nm_yarn_stored_node *list = nm_arena_alloc(a, (m->n_known_nodes + 1) * sizeof *list);
 
@@ -239,7 +239,7 @@ static int take_nodes(const Yarn__KeptMaster *m, struct nm_arena *a, struct nm_y
     return 0;
 }
 
-static int take_held(const Yarn__KeptMaster *m, struct nm_yarn_stored_master *to)
+static int take_held(const Yarn__StoredMaster *m, struct nm_yarn_stored_master *to)
 {
     if ((m->borne_key && !nm_yarn_key_from_message(m->borne_key, &to->borne)) ||
         (m->given_key && !nm_yarn_key_from_message(m->given_key, &to->given)))
@@ -249,7 +249,7 @@ static int take_held(const Yarn__KeptMaster *m, struct nm_yarn_stored_master *to
 
 /* Checks a file: the submitter must be valid in paths and tokens, and the file's name must be the id of the attempt in
  * it. */
-static bool is_whole(const Yarn__KeptMaster *m, const char *name)
+static bool is_whole(const Yarn__StoredMaster *m, const char *name)
 {
     struct nm_yarn_attempt_id id;
     char text[NM_YARN_ID_SIZE];
@@ -263,8 +263,8 @@ static bool is_whole(const Yarn__KeptMaster *m, const char *name)
 int nm_yarn_proxy_store_parse(struct nm_arena *a, const char *name, struct nm_bytes content,
                               struct nm_yarn_stored_master *ret)
 {
-    const Yarn__KeptMaster *m =
-        (const Yarn__KeptMaster *)nm_arena_unpack(a, &yarn__kept_master__descriptor, content);
+    const Yarn__StoredMaster *m =
+        (const Yarn__StoredMaster *)nm_arena_unpack(a, &yarn__stored_master__descriptor, content);
     struct nm_yarn_stored_master to = {0};
     int r;
 

@@ -42,7 +42,7 @@ static int step_keys(struct nm_yarn_proxy *p)
     if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
         return -EIO;
     if (nm_yarn_local_keys_step(&next, nm_realtime_usec(), &chance))
-        r = nm_yarn_proxy_store_keys(&p->world.keep, &next);
+        r = nm_yarn_proxy_store_keys(&p->world.store, &next);
     if (r == 0)
         p->keys = next;
     explicit_bzero(&chance, sizeof chance);
@@ -255,7 +255,7 @@ void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret)
     const struct nm_yarn_address *a = &p->world.settings->proxy_address;
 
     *ret = (struct nm_masters){};
-    nm_yarn_proxy_stats_fill(p->world.shown, ret);
+    nm_yarn_proxy_stats_fill(p->world.stats, ret);
     (void)snprintf(ret->address, sizeof ret->address, "%s:%u", a->host, (unsigned)a->port);
     nm_pipelines_sum(p->pipelines, ret);
 }
@@ -287,7 +287,7 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
                                      nm_pipelines_may_see_t may_see, void *userdata)
 {
     struct nm_yarn_container_id master;
-    json_t *found = nm_yarn_proxy_stats_placement(p->world.shown, container, &master);
+    json_t *found = nm_yarn_proxy_stats_placement(p->world.stats, container, &master);
     char text[NM_YARN_ID_SIZE];
 
     if (found && !may_see(userdata, nm_yarn_container_id_format(&master, text))) {
@@ -302,7 +302,7 @@ json_t *nm_yarn_proxy_show_placement(const struct nm_yarn_proxy *p, const char *
 static int begin_keys(struct nm_yarn_proxy *p)
 {
     const struct nm_yarn_settings *s = p->world.settings;
-    int r = nm_yarn_proxy_store_load_keys(&p->world.keep, &p->keys);
+    int r = nm_yarn_proxy_store_load_keys(&p->world.store, &p->keys);
 
     p->keys.every_usec = (uint64_t)s->amrm_roll_sec * NM_USEC_PER_SEC;
     p->keys.delay_usec = s->am_expiry_usec / 2 * 3;
@@ -345,14 +345,14 @@ int nm_yarn_proxy_check(const struct nm_yarn_settings *s, bool may_be_ours, char
 /* Opens the statistics. If their file can't be used, this is only logged, because no other function needs it. */
 static int begin_showing(struct nm_yarn_proxy *p)
 {
-    int r = nm_yarn_proxy_stats_new(p->world.keep.dir_fd, &p->world.shown);
+    int r = nm_yarn_proxy_stats_new(p->world.store.dir_fd, &p->world.stats);
     char sentence[160];
 
-    if (r < 0 || nm_yarn_proxy_stats_error(p->world.shown) == 0)
+    if (r < 0 || nm_yarn_proxy_stats_error(p->world.stats) == 0)
         return r;
     (void)snprintf(sentence, sizeof sentence,
                    "The proxy can't keep in its file \"placements\" why containers are where they are (%s): the next "
-                   "start of nmd forgets it.", strerror(-nm_yarn_proxy_stats_error(p->world.shown)));
+                   "start of nmd forgets it.", strerror(-nm_yarn_proxy_stats_error(p->world.stats)));
     p->world.tell(LOG_NOTICE, sentence);
     return 0;
 }
@@ -366,7 +366,7 @@ int nm_yarn_proxy_new(const struct nm_yarn_proxy_params *params, struct nm_yarn_
         return -ENOMEM;
     p->world = (struct nm_stage_world){.event = params->event, .settings = params->settings, .tell = params->tell};
     p->world.signer.state = params->state;
-    r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->world.keep);
+    r = nm_yarn_proxy_store_open(params->state_dir, params->runtime_dir, &p->world.store);
     if (r == 0)
         r = begin_showing(p);
     if (r == 0)
@@ -388,8 +388,8 @@ struct nm_yarn_proxy *nm_yarn_proxy_free(struct nm_yarn_proxy *p)
     nm_pipelines_free(p->pipelines); /* answers all calls before the server ends */
     nm_hadoop_server_free(p->server);
     sd_event_source_disable_unref(p->timer);
-    nm_yarn_proxy_stats_free(p->world.shown);
-    nm_yarn_proxy_store_done(&p->world.keep);
+    nm_yarn_proxy_stats_free(p->world.stats);
+    nm_yarn_proxy_store_done(&p->world.store);
     explicit_bzero(&p->keys, sizeof p->keys);
     free(p);
     return NULL;

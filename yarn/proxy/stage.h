@@ -34,8 +34,8 @@ struct nm_stage_world {
     sd_event *event;
     const struct nm_yarn_settings *settings;
     struct nm_yarn_signer signer;
-    struct nm_yarn_proxy_store keep;
-    struct nm_yarn_proxy_stats *shown;
+    struct nm_yarn_proxy_store store;
+    struct nm_yarn_proxy_stats *stats;
     void (*tell)(int level, const char *sentence);
     unsigned scheduler; /* counts the ResourceManagers that were given up, to try one after the other */
 };

@@ -22,7 +22,7 @@
 
 struct world {
     char dir[64];
-    struct nm_yarn_proxy_store keep;
+    struct nm_yarn_proxy_store store;
     /* the last loaded master */
     unsigned loaded;
     struct nm_yarn_stored_master seen;
@@ -36,7 +36,7 @@ static int set_up(void **state)
     assert_non_null(w);
     (void)strcpy(w->dir, "/tmp/nmd-test-keep.XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &w->keep), 0);
+    assert_int_equal(nm_yarn_proxy_store_open(w->dir, w->dir, &w->store), 0);
     *state = w;
     return 0;
 }
@@ -45,7 +45,7 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
 
-    nm_yarn_proxy_store_done(&w->keep);
+    nm_yarn_proxy_store_done(&w->store);
     remove_tree(w->dir);
     free(w);
     return 0;
@@ -121,7 +121,7 @@ static void test_master(void **state)
     struct stat st;
 
     assert_int_equal(load(w), 0);
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 1);
     assert_true(nm_yarn_same_attempt(&w->seen.attempt, &attempt));
     assert_string_equal(w->submitter, "alice@corp");
@@ -154,7 +154,7 @@ static void test_masters_come_and_go(void **state)
     struct nm_yarn_stored_master m = {.attempt = attempt, .submitter = "ada"};
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 1);
     assert_false(w->seen.has_number);
     assert_int_equal(w->seen.borne.size, 0);
@@ -162,13 +162,13 @@ static void test_masters_come_and_go(void **state)
     assert_int_equal(w->seen.registered.size, 0);
     assert_int_equal(w->seen.n_placed, 0);
     m.attempt.number = 3;
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 2);
-    nm_yarn_proxy_store_drop(&w->keep, &attempt);
-    nm_yarn_proxy_store_drop(&w->keep, &attempt);
+    nm_yarn_proxy_store_drop(&w->store, &attempt);
+    nm_yarn_proxy_store_drop(&w->store, &attempt);
     assert_int_equal(load(w), 1);
     assert_int_equal(w->seen.attempt.number, 3);
-    nm_yarn_proxy_store_drop(&w->keep, &m.attempt);
+    nm_yarn_proxy_store_drop(&w->store, &m.attempt);
     assert_int_equal(load(w), 0);
 }
 
@@ -178,9 +178,9 @@ static void test_too_large(void **state)
     struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     m.asks = (struct nm_bytes){much, NM_YARN_KEEP_MAX_BYTES};
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), -EFBIG);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), -EFBIG);
     assert_int_equal(load(w), 1); /* the former state */
     assert_memory_equal(w->asks, "a\0sk", 5);
 }
@@ -195,19 +195,19 @@ static void test_strange_files(void **state)
     char good[4096];
     size_t size;
 
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
-    assert_int_equal(nm_read_file_at(w->keep.masters_fd, MASTER_NAME, good, sizeof good, &size), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
+    assert_int_equal(nm_read_file_at(w->store.masters_fd, MASTER_NAME, good, sizeof good, &size), 0);
     for (size_t i = 0; i < NM_ARRAY_SIZE(names); i++) {
-        assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, names[i], good, i == 0 ? 5 : size, 0600), 0);
+        assert_int_equal(nm_write_bytes_atomic_at(w->store.masters_fd, names[i], good, i == 0 ? 5 : size, 0600), 0);
         assert_int_equal(load(w), 1);
-        assert_int_equal(faccessat(w->keep.masters_fd, names[i], F_OK, 0), -1);
+        assert_int_equal(faccessat(w->store.masters_fd, names[i], F_OK, 0), -1);
     }
     for (size_t n = 0; n < size; n++) { /* the file may be cut at any byte */
-        assert_int_equal(nm_write_bytes_atomic_at(w->keep.masters_fd, MASTER_NAME, good, n, 0600), 0);
+        assert_int_equal(nm_write_bytes_atomic_at(w->store.masters_fd, MASTER_NAME, good, n, 0600), 0);
         assert_true(load(w) <= 1);
     }
     m.submitter = "../root";
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     assert_int_equal(load(w), 0);
 }
 
@@ -219,27 +219,27 @@ static void test_keys(void **state)
     struct world *w = *state;
     struct stat st;
 
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &read), 0);
     assert_int_equal(read.current.size, 0);
     k.current = tokens_key(INT32_MAX, 1);
     k.rolled_usec = 77;
-    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &k), 0);
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->store, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &read), 0);
     assert_int_equal(read.current.id, INT32_MAX);
     assert_int_equal(read.next.size, 0);
     k.next = tokens_key(0, 9);
-    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &k), 0);
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->store, &k), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &read), 0);
     assert_memory_equal(&read.next, &k.next, sizeof k.next);
     assert_memory_equal(&read.current, &k.current, sizeof k.current);
     assert_int_equal(read.rolled_usec, 77);
     assert_int_equal(read.every_usec, 9); /* the configured interval applies */
-    assert_int_equal(fstatat(w->keep.dir_fd, "master-keys", &st, 0), 0);
+    assert_int_equal(fstatat(w->store.dir_fd, "master-keys", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
 
-    assert_int_equal(nm_write_file_atomic_at(w->keep.dir_fd, "master-keys", "\x0a\x7f", 0600), 0);
+    assert_int_equal(nm_write_file_atomic_at(w->store.dir_fd, "master-keys", "\x0a\x7f", 0600), 0);
     k = read;
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &read), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &read), 0);
     assert_memory_equal(&read, &k, sizeof k);
 }
 
@@ -269,19 +269,19 @@ static void write_next(struct world *w)
     m.last_number = -9;
     m.response_id = 42;
     m.n_placed = 1;
-    (void)nm_yarn_proxy_store_master(&w->keep, &m);
+    (void)nm_yarn_proxy_store_master(&w->store, &m);
 }
 
 static void write_keys(struct world *w)
 {
     struct nm_yarn_local_keys k = {.current = tokens_key(4, 4), .next = tokens_key(5, 5), .rolled_usec = 8};
 
-    (void)nm_yarn_proxy_store_keys(&w->keep, &k);
+    (void)nm_yarn_proxy_store_keys(&w->store, &k);
 }
 
 static void drop(struct world *w)
 {
-    nm_yarn_proxy_store_drop(&w->keep, &attempt);
+    nm_yarn_proxy_store_drop(&w->store, &attempt);
 }
 
 /* Whenever nmd dies, the saved numbers, asks and containers belong to one moment. */
@@ -291,7 +291,7 @@ static void test_deaths(void **state)
     struct nm_yarn_stored_master m = make_master();
     struct world *w = *state;
 
-    assert_int_equal(nm_yarn_proxy_store_master(&w->keep, &m), 0);
+    assert_int_equal(nm_yarn_proxy_store_master(&w->store, &m), 0);
     die_at(w, "before-master-kept", write_next);
     assert_int_equal(load(w), 1);
     assert_int_equal(w->seen.last_number, -8);
@@ -303,12 +303,12 @@ static void test_deaths(void **state)
     assert_int_equal(w->seen.response_id, 42);
     assert_int_equal(w->seen.n_placed, 1);
 
-    assert_int_equal(nm_yarn_proxy_store_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_keys(&w->store, &keys), 0);
     die_at(w, "before-master-keys", write_keys);
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &keys), 0);
     assert_int_equal(keys.next.size, 0);
     die_at(w, "after-master-keys", write_keys);
-    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->keep, &keys), 0);
+    assert_int_equal(nm_yarn_proxy_store_load_keys(&w->store, &keys), 0);
     assert_int_equal(keys.next.id, 5);
 
     die_at(w, "before-master-dropped", drop);
@@ -331,5 +331,5 @@ int main(void)
 #endif
     };
 
-    return cmocka_run_group_tests_name("yarn-proxy-keep", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("yarn-proxy-store", tests, NULL, NULL);
 }
