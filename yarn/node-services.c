@@ -139,7 +139,7 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = nm_yarn_used_new(&h->used);
     if (r >= 0)
-        r = nm_yarn_key_store_new(p->state_dir, p->state, h->keyring, h->used, &h->kept);
+        r = nm_yarn_key_store_new(p->state_dir, p->state, h->keyring, h->used, &h->key_store);
     if (r >= 0)
         r = make_launcher(p, h, ret_message);
     if (r >= 0)
@@ -165,7 +165,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
     nm_yarn_node_free(h->node);
     nm_yarn_shuffle_free(h->shuffle);
     nm_yarn_launcher_free(h->launcher);
-    nm_yarn_key_store_free(h->kept);
+    nm_yarn_key_store_free(h->key_store);
     nm_yarn_used_free(h->used);
     nm_yarn_keyring_free(h->keyring);
     free(h);
@@ -174,5 +174,5 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
 
 void nm_yarn_services_keep(struct nm_yarn_services *h)
 {
-    nm_yarn_key_store_save(h->kept);
+    nm_yarn_key_store_save(h->key_store);
 }

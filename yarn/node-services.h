@@ -34,7 +34,7 @@ struct nm_yarn_services {
     void (*news)(void *userdata);
     bool (*no_room)(void *userdata);
     void *userdata;
-    struct nm_yarn_kept *kept;
+    struct nm_yarn_key_store *key_store;
 };
 
 /* Takes ownership of listen_fd, also on failure. *ret_message: the reason for a failure, or NULL. */

@@ -29,7 +29,7 @@ openapi_tests = %D%/test-openapi
 hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
 yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-conf \
-	%D%/test-yarn-container-dirs %D%/test-yarn-executor %D%/test-yarn-ids %D%/test-yarn-kept \
+	%D%/test-yarn-container-dirs %D%/test-yarn-executor %D%/test-yarn-ids %D%/test-yarn-key-store \
 	%D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-launch-parts %D%/test-yarn-launcher \
 	%D%/test-yarn-launcher-failures %D%/test-yarn-launcher-room %D%/test-yarn-manage \
 	%D%/test-yarn-manage-memory %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-store \
@@ -126,12 +126,12 @@ noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D
 	%D%/yarn-tokens.h
 
 $(call fixture,direct-world,cgroup-files cgroup-nested libcg)
-$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-kept yarn-launch-memory yarn-launcher-failures \
+$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory yarn-launcher-failures \
 	yarn-setup-acts yarn-shuffle yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	history launch-failures link-failures local-listen local-memory manager-memory node output-failures \
 	sampling-failures store-failures systemd-failures users yarn-reinit yarn-check yarn-container-dirs \
-	yarn-health yarn-kept yarn-launch-memory yarn-launcher-failures yarn-manage-memory yarn-memory yarn-net \
+	yarn-health yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-manage-memory yarn-memory yarn-net \
 	yarn-node yarn-proxy-failures yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
 	yarn-tracker)
 $(call fixture,failing-calls,launch-failures output-failures output-times store-failures)

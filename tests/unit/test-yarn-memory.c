@@ -259,18 +259,18 @@ static int take_over_keys(void *userdata)
     struct nm_yarn_state state = {};
     struct nm_yarn_keyring *ring = NULL;
     struct nm_yarn_used *used = NULL;
-    struct nm_yarn_kept *kept = NULL;
+    struct nm_yarn_key_store *key_store = NULL;
     int r = nm_yarn_keyring_new(&state, &ring);
 
     if (r == 0)
         r = nm_yarn_used_new(&used);
     if (r == 0)
-        r = nm_yarn_key_store_new(userdata, &state, ring, used, &kept);
+        r = nm_yarn_key_store_new(userdata, &state, ring, used, &key_store);
     if (r == 0) {
         struct nm_yarn_container_id id = {.number = 7};
 
         assert_true(nm_yarn_used_has(used, &id));
-        nm_yarn_key_store_free(kept);
+        nm_yarn_key_store_free(key_store);
     }
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(ring);
@@ -332,15 +332,15 @@ static void leave_behind(const char *dir)
     struct nm_yarn_state state = {};
     struct nm_yarn_keyring *ring;
     struct nm_yarn_used *used;
-    struct nm_yarn_kept *kept;
+    struct nm_yarn_key_store *key_store;
     struct nm_yarn_proxy_store k;
 
     assert_int_equal(nm_yarn_keyring_new(&state, &ring), 0);
     assert_int_equal(nm_yarn_used_new(&used), 0);
-    assert_int_equal(nm_yarn_key_store_new(dir, &state, ring, used, &kept), 0);
+    assert_int_equal(nm_yarn_key_store_new(dir, &state, ring, used, &key_store), 0);
     assert_int_equal(nm_yarn_used_make_room(used, 0), 0);
     nm_yarn_used_add(used, &id, INT64_MAX);
-    nm_yarn_key_store_free(kept);
+    nm_yarn_key_store_free(key_store);
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(ring);
     assert_int_equal(nm_yarn_proxy_store_open(dir, dir, &k), 0);

@@ -17,7 +17,7 @@
 
 #define FILE_MAX (16 * NM_MIB)
 
-struct nm_yarn_kept {
+struct nm_yarn_key_store {
     int dir_fd;
     struct nm_yarn_state *state;
     struct nm_yarn_keyring *keyring;
@@ -34,7 +34,7 @@ static void take_keys(Yarn__MasterKey *const *list, size_t n, struct nm_yarn_key
         (void)nm_yarn_key_from_message(list[1], &ret->previous);
 }
 
-static int take_all(struct nm_yarn_kept *k, const Yarn__StoredKeys *m)
+static int take_all(struct nm_yarn_key_store *k, const Yarn__StoredKeys *m)
 {
     int r = 0;
 
@@ -63,13 +63,13 @@ static int take_all(struct nm_yarn_kept *k, const Yarn__StoredKeys *m)
     return r;
 }
 
-static int load(struct nm_yarn_kept *k)
+static int load(struct nm_yarn_key_store *k)
 {
     _cleanup_free_ uint8_t *data = NULL;
     const Yarn__StoredKeys *m;
     struct nm_arena a;
     size_t size;
-    int r = nm_read_regular_at(k->dir_fd, NM_YARN_KEPT_FILE, FILE_MAX, &data, &size);
+    int r = nm_read_regular_at(k->dir_fd, NM_YARN_KEY_STORE_FILE, FILE_MAX, &data, &size);
 
     if (r == -ENOENT || r == -EBADMSG)
         return 0;
@@ -131,7 +131,7 @@ static Hadoop__ContainerId *make_container(struct nm_arena *a, const struct nm_y
     return m ? nm_yarn_container_message_set(m, id) : NULL;
 }
 
-static int make_attempts(const struct nm_yarn_kept *k, struct pieces *p)
+static int make_attempts(const struct nm_yarn_key_store *k, struct pieces *p)
 {
     const struct nm_yarn_master_key *key;
     struct nm_yarn_attempt_id id;
@@ -155,7 +155,7 @@ static int make_attempts(const struct nm_yarn_kept *k, struct pieces *p)
     return p->message.attempts ? 0 : -ENOMEM;
 }
 
-static int make_used(const struct nm_yarn_kept *k, struct pieces *p)
+static int make_used(const struct nm_yarn_key_store *k, struct pieces *p)
 {
     struct nm_yarn_container_id id;
     int64_t expires_msec;
@@ -189,12 +189,12 @@ static int write_message(int dir_fd, const ProtobufCMessage *m)
     if (!data)
         return -ENOMEM;
     (void)protobuf_c_message_pack(m, data);
-    r = nm_write_bytes_atomic_at(dir_fd, NM_YARN_KEPT_FILE, data, size, 0600);
+    r = nm_write_bytes_atomic_at(dir_fd, NM_YARN_KEY_STORE_FILE, data, size, 0600);
     explicit_bzero(data, size);
     return r;
 }
 
-static int save(const struct nm_yarn_kept *k)
+static int save(const struct nm_yarn_key_store *k)
 {
     struct pieces p = {.message = YARN__STORED_KEYS__INIT};
     int r;
@@ -224,7 +224,7 @@ static bool are_same(const struct nm_yarn_keys *a, const struct nm_yarn_keys *b)
 }
 
 /* Notes that the file is up to date. */
-static void note(struct nm_yarn_kept *k)
+static void note(struct nm_yarn_key_store *k)
 {
     k->container_keys = k->state->container_keys;
     k->nm_keys = k->state->nm_keys;
@@ -232,7 +232,7 @@ static void note(struct nm_yarn_kept *k)
     k->used_changes = nm_yarn_used_changes(k->used);
 }
 
-void nm_yarn_key_store_save(struct nm_yarn_kept *k)
+void nm_yarn_key_store_save(struct nm_yarn_key_store *k)
 {
     if (are_same(&k->container_keys, &k->state->container_keys) && are_same(&k->nm_keys, &k->state->nm_keys) &&
         k->keyring_changes == nm_yarn_keyring_changes(k->keyring) && k->used_changes == nm_yarn_used_changes(k->used))
@@ -242,14 +242,14 @@ void nm_yarn_key_store_save(struct nm_yarn_kept *k)
 }
 
 int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, struct nm_yarn_keyring *keyring,
-                          struct nm_yarn_used *used, struct nm_yarn_kept **ret)
+                          struct nm_yarn_used *used, struct nm_yarn_key_store **ret)
 {
-    _cleanup_(nm_yarn_key_store_freep) struct nm_yarn_kept *k = calloc(1, sizeof *k);
+    _cleanup_(nm_yarn_key_store_freep) struct nm_yarn_key_store *k = calloc(1, sizeof *k);
     int r;
 
     if (!k)
         return -ENOMEM;
-    *k = (struct nm_yarn_kept){.state = state, .keyring = keyring, .used = used};
+    *k = (struct nm_yarn_key_store){.state = state, .keyring = keyring, .used = used};
     k->dir_fd = RET_NERRNO(open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     r = k->dir_fd < 0 ? k->dir_fd : load(k);
     note(k);
@@ -259,7 +259,7 @@ int nm_yarn_key_store_new(const char *state_dir, struct nm_yarn_state *state, st
     return 0;
 }
 
-struct nm_yarn_kept *nm_yarn_key_store_free(struct nm_yarn_kept *k)
+struct nm_yarn_key_store *nm_yarn_key_store_free(struct nm_yarn_key_store *k)
 {
     if (!k)
         return NULL;

@@ -21,7 +21,7 @@ struct world {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_kept *kept;
+    struct nm_yarn_key_store *key_store;
 };
 
 static void begin(struct world *w)
@@ -29,12 +29,12 @@ static void begin(struct world *w)
     nm_yarn_state_init(&w->state, NM_USEC_PER_SEC);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
-    assert_int_equal(nm_yarn_key_store_new(w->dir, &w->state, w->keyring, w->used, &w->kept), 0);
+    assert_int_equal(nm_yarn_key_store_new(w->dir, &w->state, w->keyring, w->used, &w->key_store), 0);
 }
 
 static void end(struct world *w)
 {
-    w->kept = nm_yarn_key_store_free(w->kept);
+    w->key_store = nm_yarn_key_store_free(w->key_store);
     w->used = nm_yarn_used_free(w->used);
     w->keyring = nm_yarn_keyring_free(w->keyring);
 }
@@ -43,7 +43,7 @@ static void set_up(struct world *w)
 {
     *w = (struct world){.dir = "/tmp/nmd-test-kept.XXXXXX"};
     assert_non_null(mkdtemp(w->dir));
-    (void)snprintf(w->file, sizeof w->file, "%s/" NM_YARN_KEPT_FILE, w->dir);
+    (void)snprintf(w->file, sizeof w->file, "%s/" NM_YARN_KEY_STORE_FILE, w->dir);
     begin(w);
 }
 
@@ -94,7 +94,7 @@ static void test_restart(void **state)
     set_up(&w);
     assert_int_equal(access(w.file, F_OK), -1);
     fill(&w, &t);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(stat(w.file, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     for (int i = 0; i < 3; i++) {
@@ -114,20 +114,20 @@ static void test_when(void **state)
 
     (void)state;
     set_up(&w);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), -1);
     fill(&w, &t);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(unlink(w.file), 0);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), -1);
     application = nm_yarn_application_of(&t.application);
     nm_yarn_keyring_forget(w.keyring, &application);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), 0);
     assert_int_equal(unlink(w.file), 0);
     w.state.container_keys.current.bytes[7]++;
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_int_equal(access(w.file, F_OK), 0);
     end(&w);
     begin(&w);
@@ -139,7 +139,7 @@ static void put(const struct world *w, const char *data, size_t size)
 {
     _cleanup_close_ int fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    assert_int_equal(nm_write_bytes_atomic_at(fd, NM_YARN_KEPT_FILE, data, size, 0600), 0);
+    assert_int_equal(nm_write_bytes_atomic_at(fd, NM_YARN_KEY_STORE_FILE, data, size, 0600), 0);
 }
 
 /* A damaged file doesn't prevent a start. */
@@ -174,7 +174,7 @@ static void test_damage(void **state)
     w.state = (struct nm_yarn_state){};
     assert_int_equal(nm_yarn_keyring_new(&w.state, &w.keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w.used), 0);
-    assert_true(nm_yarn_key_store_new(w.dir, &w.state, w.keyring, w.used, &w.kept) < 0);
+    assert_true(nm_yarn_key_store_new(w.dir, &w.state, w.keyring, w.used, &w.key_store) < 0);
     tear_down(&w);
 }
 
@@ -224,11 +224,11 @@ static void save_with_failures(void *userdata)
     unsigned kinds;
 
     ++*last;
-    nm_yarn_key_store_save(w->kept);
+    nm_yarn_key_store_save(w->key_store);
     kinds = fail_pause();
     seen = look(w);
     assert_true(seen == *last || (uint8_t)(seen + 1) == *last);
-    nm_yarn_key_store_save(w->kept); /* the next attempt succeeds */
+    nm_yarn_key_store_save(w->key_store); /* the next attempt succeeds */
     assert_int_equal(look(w), *last);
     fail_resume(kinds);
 }
@@ -241,7 +241,7 @@ static void try_with_failures(void (*try)(void *userdata), unsigned memory_least
 
     set_up(&w);
     fill_much(&w, &t);
-    nm_yarn_key_store_save(w.kept);
+    nm_yarn_key_store_save(w.key_store);
     assert_true(fail_each_of(FAIL_MEMORY, try, &w) >= memory_least);
     assert_true(fail_each_of(FAIL_FILES | FAIL_OPEN, try, &w) >= files_least);
     tear_down(&w);
@@ -264,12 +264,12 @@ static void take_over_with_failures(void *userdata)
     nm_yarn_state_init(&other.state, NM_USEC_PER_SEC);
     assert_int_equal(nm_yarn_keyring_new(&other.state, &other.keyring), 0);
     assert_int_equal(nm_yarn_used_new(&other.used), 0);
-    other.kept = NULL;
+    other.key_store = NULL;
     fail_resume(kinds);
-    r = nm_yarn_key_store_new(w->dir, &other.state, other.keyring, other.used, &other.kept);
+    r = nm_yarn_key_store_new(w->dir, &other.state, other.keyring, other.used, &other.key_store);
     kinds = fail_pause();
     if (r < 0)
-        assert_null(other.kept);
+        assert_null(other.key_store);
     end(&other);
     assert_int_equal(look(w), w->state.nm_keys.current.bytes[7]);
     fail_resume(kinds);
