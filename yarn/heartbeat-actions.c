@@ -28,7 +28,7 @@ static void signal_containers(struct nm_yarn_node *n, const Yarn__HeartbeatRespo
 }
 
 /* Updates containers. The application's master may have sent the same token before. */
-static void update_containers(struct nm_yarn_manage *m, const Yarn__HeartbeatResponse *answer)
+static void update_containers(struct nm_yarn_cm_server *m, const Yarn__HeartbeatResponse *answer)
 {
     struct nm_exception why;
 
@@ -39,12 +39,12 @@ static void update_containers(struct nm_yarn_manage *m, const Yarn__HeartbeatRes
         if (!token)
             continue;
         nm_arena_init(&a, nm_arena_limit(token->identifier.len), NULL);
-        (void)nm_yarn_manage_update(m, token, &a, &why);
+        (void)nm_yarn_cm_server_update(m, token, &a, &why);
         nm_arena_done(&a);
     }
 }
 
-void nm_yarn_apply_response(struct nm_yarn_node *n, struct nm_yarn_manage *m, const Yarn__HeartbeatResponse *answer)
+void nm_yarn_apply_response(struct nm_yarn_node *n, struct nm_yarn_cm_server *m, const Yarn__HeartbeatResponse *answer)
 {
     for (size_t i = 0; i < answer->n_containers_acknowledged; i++)
         if (nm_yarn_is_container(answer->containers_acknowledged[i]))

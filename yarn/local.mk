@@ -69,12 +69,12 @@ libnm_yarn_la_SOURCES = \
 	%D%/launch/text.c %D%/launch/text.h \
 	%D%/launch/user.c %D%/launch/user.h \
 	%D%/launch/admin-env.c %D%/launch/admin-env.h %D%/launch/variables.c %D%/launch/variables.h \
+	%D%/cm-protocol/cm-call.c %D%/cm-protocol/cm-call.h \
+	%D%/cm-protocol/cm-containers.c %D%/cm-protocol/cm-containers.h \
+	%D%/cm-protocol/cm-server.c %D%/cm-protocol/cm-server.h \
+	%D%/cm-protocol/cm-start.c %D%/cm-protocol/cm-start.h \
 	%D%/cm-protocol/key-store.c %D%/cm-protocol/key-store.h \
 	%D%/cm-protocol/keyring.c %D%/cm-protocol/keyring.h \
-	%D%/cm-protocol/manage.c %D%/cm-protocol/manage.h \
-	%D%/cm-protocol/manage-call.c %D%/cm-protocol/manage-call.h \
-	%D%/cm-protocol/manage-ids.c %D%/cm-protocol/manage-ids.h \
-	%D%/cm-protocol/manage-start.c %D%/cm-protocol/manage-start.h \
 	%D%/cm-protocol/token-check.c %D%/cm-protocol/token-check.h \
 	%D%/cm-protocol/used-tokens.c %D%/cm-protocol/used-tokens.h \
 	%D%/node/exit-code.c %D%/node/exit-code.h \

@@ -100,7 +100,7 @@ static int make_proxy(const struct nm_yarn_services_params *p, struct nm_yarn_se
         return r;
     nm_yarn_proxy_end_strays(h->proxy, is_application_here, h->node);
     masters.userdata = h->proxy;
-    nm_yarn_manage_set_masters(h->manage, &masters);
+    nm_yarn_cm_server_set_masters(h->cm_server, &masters);
     return 0;
 }
 
@@ -147,7 +147,7 @@ int nm_yarn_services_new(const struct nm_yarn_services_params *p, int listen_fd,
     if (r >= 0)
         r = make_node(p, h);
     if (r >= 0)
-        r = nm_yarn_manage_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->manage);
+        r = nm_yarn_cm_server_new(p->event, STEAL_FD(fd), h->keyring, h->used, h->node, &h->cm_server);
     if (r >= 0)
         r = make_proxy(p, h, ret_message);
     if (r < 0)
@@ -160,7 +160,7 @@ struct nm_yarn_services *nm_yarn_services_free(struct nm_yarn_services *h)
 {
     if (!h)
         return NULL;
-    nm_yarn_manage_free(h->manage);
+    nm_yarn_cm_server_free(h->cm_server);
     nm_yarn_proxy_free(h->proxy);
     nm_yarn_node_free(h->node);
     nm_yarn_shuffle_free(h->shuffle);

@@ -7,7 +7,7 @@
 #include "yarn/launch/shuffle-service.h"
 #include "yarn/cm-protocol/key-store.h"
 #include "yarn/cm-protocol/keyring.h"
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 #include "yarn/node/node.h"
 #include "yarn/proxy/proxy.h"
 
@@ -29,7 +29,7 @@ struct nm_yarn_services {
     struct nm_yarn_launcher *launcher;
     struct nm_yarn_shuffle *shuffle; /* NULL: the cluster doesn't use it */
     struct nm_yarn_node *node;
-    struct nm_yarn_manage *manage;
+    struct nm_yarn_cm_server *cm_server;
     struct nm_yarn_proxy *proxy; /* NULL: the cluster doesn't use it */
     void (*news)(void *userdata);
     bool (*no_room)(void *userdata);

@@ -69,7 +69,7 @@ static void find_rm(struct nm_yarn *y)
 void nm_yarn_connect_tell_name(struct nm_yarn *y)
 {
     nm_yarn_node_set_address(y->services->node, y->host, y->id.port, y->web_port);
-    nm_yarn_manage_set_node(y->services->manage, y->host, y->id.port);
+    nm_yarn_cm_server_set_node(y->services->cm_server, y->host, y->id.port);
 }
 
 /* Takes the node's name. If the name services don't know the host, its own hostname is used. */

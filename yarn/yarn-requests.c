@@ -75,7 +75,7 @@ static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
             nm_yarn_node_reported(y->services->node);
             y->empty_beats = nm_yarn_node_is_empty(y->services->node) ? y->empty_beats + 1 : 0;
         }
-        nm_yarn_apply_response(y->services->node, y->services->manage, answer);
+        nm_yarn_apply_response(y->services->node, y->services->cm_server, answer);
         limit_queue(y);
     } else if (y->state.phase == NM_YARN_REGISTERING && !y->settings->rm_recovers) {
         nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM,
@@ -243,7 +243,7 @@ void nm_yarn_request_due(struct nm_yarn *y)
 
     make_report(y);
     if (must_register(y)) {
-        nm_yarn_manage_set_rm(y->services->manage, 0);
+        nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
         make_report(y);
     }
     r = y->step.task == NM_YARN_BEAT ? send_beat(y) : send_registration(y);

@@ -224,7 +224,7 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     if (nm_hadoop_client_call(y->client, "unRegisterNodeManager", &request.base,
                               &yarn__unregister_response__descriptor, 0, LEAVE_USEC, on_signed_off, y) < 0)
         return false;
-    nm_yarn_manage_set_rm(y->services->manage, 0);
+    nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
     nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
     y->left = done;

@@ -30,7 +30,7 @@
 #include "tests/unit/fake-yarn-node.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -423,7 +423,7 @@ static void at_containers(struct session *s, uint64_t how)
     const struct nm_yarn_masters masters = {begin_master, abandon_master, NULL};
     struct nm_yarn_node node = {.result = how & WORLD_REFUSES ? NM_YARN_REFUSED : how & WORLD_FAILS ? -ENOSPC : 0};
     struct nm_yarn_keyring *keyring;
-    struct nm_yarn_manage *manage;
+    struct nm_yarn_cm_server *cm_server;
     struct nm_yarn_state state;
     struct nm_yarn_used *used;
     struct nm_token *token;
@@ -434,17 +434,17 @@ static void at_containers(struct session *s, uint64_t how)
     nm_exception_set(&node.why, 0, NM_EXCEPTION_YARN, "not now");
     tokens_state(&state);
     must(sd_event_new(&event) >= 0 && nm_yarn_keyring_new(&state, &keyring) == 0 && nm_yarn_used_new(&used) == 0);
-    must(nm_yarn_manage_new(event, listen_here(&sa, &size), keyring, used, &node, &manage) == 0);
-    nm_yarn_manage_set_node(manage, TOKENS_HOST, TOKENS_PORT);
-    nm_yarn_manage_set_rm(manage, how & WORLD_UNREGISTERED ? 0 : TOKENS_RM);
+    must(nm_yarn_cm_server_new(event, listen_here(&sa, &size), keyring, used, &node, &cm_server) == 0);
+    nm_yarn_cm_server_set_node(cm_server, TOKENS_HOST, TOKENS_PORT);
+    nm_yarn_cm_server_set_rm(cm_server, how & WORLD_UNREGISTERED ? 0 : TOKENS_RM);
     if (how & WORLD_MASTERS)
-        nm_yarn_manage_set_masters(manage, &masters);
+        nm_yarn_cm_server_set_masters(cm_server, &masters);
     s->token = token = make_nm_token(s, &state.nm_keys.current);
     s->protocol = CONTAINERS;
     s->methods = container_methods;
     s->n_methods = NM_ARRAY_SIZE(container_methods);
     run_session(s, event, connect_here(&sa, size));
-    nm_yarn_manage_free(manage);
+    nm_yarn_cm_server_free(cm_server);
     nm_yarn_used_free(used);
     nm_yarn_keyring_free(keyring);
     nm_token_free(token);

@@ -25,7 +25,7 @@
 #include "tests/unit/loopback.h"
 #include "tests/unit/yarn-tokens.h"
 #include "util/clock.h"
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 #include "yarn/heartbeat-actions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -227,7 +227,7 @@ struct node {
     struct nm_yarn_state state;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
-    struct nm_yarn_manage *manage;
+    struct nm_yarn_cm_server *cm_server;
     struct nm_yarn_node fake;
     struct nm_hadoop_client *client;
     bool waits, closed;
@@ -268,7 +268,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
     check(&step);
     must(n->state.memory_mib >= 0 && n->state.memory_mib <= NM_YARN_MEMORY_MIB_MAX);
     must(n->state.container_keys.current.size <= NM_YARN_KEY_MAX && n->state.vcores <= NM_YARN_VCORES_MAX);
-    nm_yarn_manage_set_rm(n->manage, n->state.rm_identifier);
+    nm_yarn_cm_server_set_rm(n->cm_server, n->state.rm_identifier);
 }
 
 static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, const struct nm_exception *why)
@@ -281,7 +281,7 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
     step = nm_yarn_state_answered(&n->state, (const Yarn__HeartbeatResponse *)answer, 1);
     check(&step);
     if (n->state.phase == NM_YARN_RUNNING && n->state.failures == 0)
-        nm_yarn_apply_response(&n->fake, n->manage, (const Yarn__HeartbeatResponse *)answer);
+        nm_yarn_apply_response(&n->fake, n->cm_server, (const Yarn__HeartbeatResponse *)answer);
 }
 
 static void ask(struct node *n)
@@ -322,14 +322,14 @@ static void node_begin(struct node *n)
     nm_yarn_state_init(&n->state, NM_USEC_PER_SEC);
     must(sd_event_new(&n->event) >= 0 && nm_yarn_keyring_new(&n->state, &n->keyring) == 0 &&
          nm_yarn_used_new(&n->used) == 0 &&
-         nm_yarn_manage_new(n->event, listen_here(&sa, &size), n->keyring, n->used, &n->fake, &n->manage) == 0);
-    nm_yarn_manage_set_node(n->manage, TOKENS_HOST, TOKENS_PORT);
+         nm_yarn_cm_server_new(n->event, listen_here(&sa, &size), n->keyring, n->used, &n->fake, &n->cm_server) == 0);
+    nm_yarn_cm_server_set_node(n->cm_server, TOKENS_HOST, TOKENS_PORT);
 }
 
 static void node_end(struct node *n)
 {
     nm_hadoop_client_free(n->client);
-    nm_yarn_manage_free(n->manage);
+    nm_yarn_cm_server_free(n->cm_server);
     nm_yarn_used_free(n->used);
     nm_yarn_keyring_free(n->keyring);
     sd_event_unref(n->event);

@@ -42,8 +42,8 @@ local_fuzz = %D%/fuzz-http-target
 # what comes over the network, and tokens from wherever
 hadoop_fuzz = %D%/fuzz-hadoop-packet %D%/fuzz-hadoop-sasl %D%/fuzz-hadoop-session %D%/fuzz-hadoop-token
 # the cluster's configuration, ids, what is to run, who may have it, and what masters want
-yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz-yarn-ids %D%/fuzz-yarn-proxy-store \
-	%D%/fuzz-yarn-request
+yarn_fuzz = %D%/fuzz-yarn-asks %D%/fuzz-yarn-conf %D%/fuzz-yarn-context %D%/fuzz-yarn-ids \
+	%D%/fuzz-yarn-proxy-store %D%/fuzz-yarn-request
 # both sides of whole sessions, with valid keys: the other side is the target's own, and inputs are messages
 yarn_agent_fuzz = %D%/fuzz-hadoop-calls %D%/fuzz-hadoop-client
 # what reducers ask for

@@ -28,18 +28,17 @@ local_tests = %D%/test-local-abuse %D%/test-local-accept %D%/test-local-listen %
 openapi_tests = %D%/test-openapi
 hadoop_tests = %D%/test-hadoop-abuse %D%/test-hadoop-memory %D%/test-hadoop-packet %D%/test-hadoop-rpc \
 	%D%/test-hadoop-sasl %D%/test-hadoop-token
-yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-conf \
-	%D%/test-yarn-container-dirs %D%/test-yarn-executor %D%/test-yarn-ids %D%/test-yarn-key-store \
-	%D%/test-yarn-launch %D%/test-yarn-launch-memory %D%/test-yarn-launch-parts %D%/test-yarn-launcher \
-	%D%/test-yarn-launcher-failures %D%/test-yarn-launcher-room %D%/test-yarn-manage \
-	%D%/test-yarn-manage-memory %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-store \
+yarn_tests = %D%/test-yarn-allocator %D%/test-yarn-allocator-property %D%/test-yarn-cm-memory \
+	%D%/test-yarn-cm-protocol %D%/test-yarn-conf %D%/test-yarn-container-dirs %D%/test-yarn-executor \
+	%D%/test-yarn-ids %D%/test-yarn-key-store %D%/test-yarn-launch %D%/test-yarn-launch-memory \
+	%D%/test-yarn-launch-parts %D%/test-yarn-launcher %D%/test-yarn-launcher-failures \
+	%D%/test-yarn-launcher-room %D%/test-yarn-net %D%/test-yarn-proxy-asks %D%/test-yarn-proxy-store \
 	%D%/test-yarn-proxy-tokens %D%/test-yarn-proxying %D%/test-yarn-settings %D%/test-yarn-setup \
 	%D%/test-yarn-setup-acts %D%/test-yarn-setup-facts %D%/test-yarn-setup-service \
 	%D%/test-yarn-shuffle-process %D%/test-yarn-state %D%/test-yarn-token
-yarn_agent_tests = %D%/test-yarn-reinit %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health \
-	%D%/test-yarn-memory %D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures \
-	%D%/test-yarn-refusals %D%/test-yarn-report %D%/test-yarn-shuffle %D%/test-yarn-size \
-	%D%/test-yarn-tracker
+yarn_agent_tests = %D%/test-yarn-check %D%/test-yarn-exit %D%/test-yarn-health %D%/test-yarn-memory \
+	%D%/test-yarn-node %D%/test-yarn-proxy %D%/test-yarn-proxy-failures %D%/test-yarn-refusals \
+	%D%/test-yarn-reinit %D%/test-yarn-report %D%/test-yarn-shuffle %D%/test-yarn-size %D%/test-yarn-tracker
 yarn_local_tests = %D%/test-yarn-proxy-stats %D%/test-yarn-rest
 shuffle_tests = %D%/test-shuffle-control %D%/test-shuffle-output %D%/test-shuffle-range %D%/test-shuffle-request \
 	%D%/test-shuffle-server
@@ -126,20 +125,20 @@ noinst_HEADERS += %D%/canned-server.h %D%/counted-memory.h %D%/direct-world.h %D
 	%D%/yarn-tokens.h
 
 $(call fixture,direct-world,cgroup-files cgroup-nested libcg)
-$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory yarn-launcher-failures \
-	yarn-setup-acts yarn-shuffle yarn-shuffle-process)
+$(call fixture,fail-files,manager-memory yarn-container-dirs yarn-key-store yarn-launch-memory \
+	yarn-launcher-failures yarn-setup-acts yarn-shuffle yarn-shuffle-process)
 $(call fixture,fail-nth,array cgroup-fake cgroup-files cgroup-nested cgroup-watch client hadoop-memory health \
 	history launch-failures link-failures local-listen local-memory manager-memory node output-failures \
-	sampling-failures store-failures systemd-failures users yarn-reinit yarn-check yarn-container-dirs \
-	yarn-health yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-manage-memory yarn-memory yarn-net \
-	yarn-node yarn-proxy-failures yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
+	sampling-failures store-failures systemd-failures users yarn-check yarn-cm-memory yarn-container-dirs \
+	yarn-health yarn-key-store yarn-launch-memory yarn-launcher-failures yarn-memory yarn-net yarn-node \
+	yarn-proxy-failures yarn-reinit yarn-rest yarn-setup-acts yarn-shuffle yarn-shuffle-process yarn-size \
 	yarn-tracker)
 $(call fixture,failing-calls,launch-failures output-failures output-times store-failures)
-$(call fixture,fake-launcher,yarn-reinit yarn-node yarn-refusals yarn-rest)
+$(call fixture,fake-launcher,yarn-node yarn-refusals yarn-reinit yarn-rest)
 $(call fixture,fake-manager,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
 	messages openapi)
 $(call fixture,fake-nmd,client nmctl nmctl-verbs)
-$(call fixture,fake-yarn-node,yarn-manage yarn-manage-memory)
+$(call fixture,fake-yarn-node,yarn-cm-memory yarn-cm-protocol)
 $(call fixture,hadoop-fixture,hadoop-abuse hadoop-memory hadoop-rpc)
 $(call fixture,http-fixture,local-abuse local-accept local-logs local-memory local-server local-streams local-web \
 	openapi)
@@ -148,7 +147,7 @@ $(call fixture,launch-world,adopt launch launch-failures launch-output)
 $(call fixture,launcher-world,yarn-launcher yarn-launcher-failures yarn-launcher-room)
 $(call fixture,localizer-world,localizer localizer-many localizer-trees localizer-users)
 $(call fixture,manager-world,acts durable ends limits log-dir manager manager-memory manager-settings owner \
-	owner-steps recorder recovery rerun starts yarn-reinit yarn-check yarn-health yarn-node yarn-refusals \
+	owner-steps recorder recovery rerun starts yarn-check yarn-health yarn-node yarn-refusals yarn-reinit \
 	yarn-rest yarn-size yarn-tracker)
 $(call fixture,nmctl-run,nmctl nmctl-verbs)
 $(call fixture,openapi,openapi yarn-proxy-stats yarn-rest)

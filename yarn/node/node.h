@@ -3,7 +3,7 @@
 
 /*
  * The cluster's containers and applications on this node, with the data that the manager doesn't hold. Requests come
- * from application masters (manage.h has checked their tokens) and from the ResourceManager's answers (yarn.c), with
+ * from application masters (cm-server.h has checked their tokens) and from the ResourceManager's answers (yarn.c), with
  * the same meaning. The manager's events are translated and reported to the ResourceManager until it acknowledges them.
  *
  * A container is an nm_container of owner NM_YARN_OWNER. Its id is YARN's id as text, its blob is a Record of

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "fake-yarn-node.h"
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 #include "yarn/heartbeat-actions.h"
 #include "util/clock.h"
 #include "message-copy.h"
@@ -22,7 +22,7 @@ struct world {
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_node node;
-    struct nm_yarn_manage *manage;
+    struct nm_yarn_cm_server *cm_server;
     struct sockaddr_in address;
     struct nm_hadoop_client *client;
     int64_t later_msec;
@@ -46,9 +46,9 @@ static void set_up(struct world *w)
     tokens_state(&w->state);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
-    assert_int_equal(nm_yarn_manage_new(w->event, fd, w->keyring, w->used, &w->node, &w->manage), 0);
-    nm_yarn_manage_set_node(w->manage, TOKENS_HOST, TOKENS_PORT);
-    nm_yarn_manage_set_rm(w->manage, TOKENS_RM);
+    assert_int_equal(nm_yarn_cm_server_new(w->event, fd, w->keyring, w->used, &w->node, &w->cm_server), 0);
+    nm_yarn_cm_server_set_node(w->cm_server, TOKENS_HOST, TOKENS_PORT);
+    nm_yarn_cm_server_set_rm(w->cm_server, TOKENS_RM);
     w->later_msec = (int64_t)(nm_realtime_usec() / 1000) + 600000;
 }
 
@@ -63,7 +63,7 @@ static void tear_down(struct world *w)
 {
     drop_answer(w);
     nm_hadoop_client_free(w->client);
-    nm_yarn_manage_free(w->manage);
+    nm_yarn_cm_server_free(w->cm_server);
     nm_yarn_used_free(w->used);
     nm_yarn_keyring_free(w->keyring);
     sd_event_unref(w->event);
@@ -233,12 +233,12 @@ static void test_start_refused(void **state)
     connect_as(&w, &caller, &w.state.nm_keys.current);
     begin_starts(&s);
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
-    nm_yarn_manage_set_rm(w.manage, 0);
+    nm_yarn_cm_server_set_rm(w.cm_server, 0);
     assert_null(start(&w, &s));
     assert_string_equal(w.why.class_name, NM_EXCEPTION_NOT_YET_READY);
-    nm_yarn_manage_set_rm(w.manage, TOKENS_RM + 1);
+    nm_yarn_cm_server_set_rm(w.cm_server, TOKENS_RM + 1);
     assert_string_equal(start(&w, &s)->refused[0]->why->class_name, NM_EXCEPTION_INVALID_CONTAINER);
-    nm_yarn_manage_set_rm(w.manage, TOKENS_RM);
+    nm_yarn_cm_server_set_rm(w.cm_server, TOKENS_RM);
     assert_heard(&w, "");
     w.node.result = NM_YARN_REFUSED;
     nm_exception_set(&w.node.why, 0, NM_EXCEPTION_INVALID_AUX_SERVICE, "no tea today");
@@ -313,7 +313,7 @@ static void test_masters(void **state)
     s.context.has_tokens = 1;
     s.context.tokens = (ProtobufCBinaryData){6, (uint8_t *)"theirs"};
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
-    nm_yarn_manage_set_masters(w.manage, &m.ops);
+    nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
 
     m.result = NM_YARN_REFUSED; /* the proxy refuses, so that nothing starts and nothing is abandoned */
     answer = start(&w, &s);
@@ -360,11 +360,11 @@ static void test_master_without_credentials(void **state)
     connect_as(&w, &caller, &w.state.nm_keys.current);
     begin_starts(&s);
     add_start(&s, tokens_sign(&a, &w.state.container_keys.current));
-    nm_yarn_manage_set_masters(w.manage, &m.ops);
+    nm_yarn_cm_server_set_masters(w.cm_server, &m.ops);
     assert_int_equal(start(&w, &s)->n_refused, 1);
     assert_string_equal(m.tokens, " for ada");
     assert_heard(&w, "");
-    nm_yarn_manage_set_masters(w.manage, &(struct nm_yarn_masters){});
+    nm_yarn_cm_server_set_masters(w.cm_server, &(struct nm_yarn_masters){});
     assert_int_equal(start(&w, &s)->n_done, 1);
     assert_heard(&w, STARTS_MASTER "\n");
     tokens_done(&a);
@@ -626,7 +626,7 @@ static void test_orders(void **state)
     answer.n_containers_to_signal = 1;
     answer.containers_to_update = updates;
     answer.n_containers_to_update = 3;
-    nm_yarn_apply_response(&w.node, w.manage, &answer);
+    nm_yarn_apply_response(&w.node, w.cm_server, &answer);
     assert_heard(&w, "acknowledge " OWN "\nacknowledge container_1410901177871_0002_01_000008\n"
                      "stop " OWN " with -106\nstop container_1410901177871_0002_01_000008 with -106\n"
                      "end application 1\nsignal " OWN " with 1\nupdate " OWN " to 1024\n");

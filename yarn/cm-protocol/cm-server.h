@@ -13,7 +13,7 @@
 #include "yarn/cm-protocol/used-tokens.h"
 #include "yarn/node/node.h"
 
-struct nm_yarn_manage;
+struct nm_yarn_cm_server;
 
 /* Hooks for the start of application masters. The proxy sets them, where it is enabled. */
 struct nm_yarn_masters {
@@ -27,20 +27,20 @@ struct nm_yarn_masters {
 };
 
 /* Takes ownership of listen_fd, also on failure. keyring, used and node must outlive the server. */
-int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
-                       struct nm_yarn_node *node, struct nm_yarn_manage **ret);
-struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m);
-NM_DEFINE_CLEANUP(struct nm_yarn_manage *, nm_yarn_manage_free)
+int nm_yarn_cm_server_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
+                          struct nm_yarn_node *node, struct nm_yarn_cm_server **ret);
+struct nm_yarn_cm_server *nm_yarn_cm_server_free(struct nm_yarn_cm_server *m);
+NM_DEFINE_CLEANUP(struct nm_yarn_cm_server *, nm_yarn_cm_server_free)
 
 /* Set the node's address as tokens name it, and the id of the ResourceManager whose tokens are valid. 0: none at the
  * moment, because the node is registering. Start requests are then answered with a request to retry. */
-void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port);
-void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier);
+void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, int32_t port);
+void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier);
 
 /* Copies the hooks. Without them, masters are started like all other containers. */
-void nm_yarn_manage_set_masters(struct nm_yarn_manage *m, const struct nm_yarn_masters *masters);
+void nm_yarn_cm_server_set_masters(struct nm_yarn_cm_server *m, const struct nm_yarn_masters *masters);
 
 /* Applies a new token that the ResourceManager sends on its own, as if the application's master had sent it. The node
  * may have applied it already. Returns 0, a positive outcome with *why, or -errno. */
-int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
-                          struct nm_exception *why);
+int nm_yarn_cm_server_update(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *arena,
+                             struct nm_exception *why);

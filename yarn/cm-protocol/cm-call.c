@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manage-call.h. */
+/* See cm-call.h. */
 
-#include "yarn/cm-protocol/manage-call.h"
+#include "yarn/cm-protocol/cm-call.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "rpc/hadoop/token.h"
 
-void nm_manage_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message)
+void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message)
 {
     struct nm_exception why;
 
@@ -17,40 +17,40 @@ void nm_manage_refuse(struct nm_hadoop_call *call, const char *class_name, const
     nm_hadoop_call_refuse(call, &why);
 }
 
-void nm_manage_refuse_answer(struct nm_hadoop_call *call)
+void nm_cm_refuse_answer(struct nm_hadoop_call *call)
 {
-    nm_manage_refuse(call, NM_EXCEPTION_YARN, "There is no room for the answer; name fewer containers at a time.");
+    nm_cm_refuse(call, NM_EXCEPTION_YARN, "There is no room for the answer; name fewer containers at a time.");
 }
 
 /* Parses the identifier again. It was accepted when the connection began, so only memory can be lacking. */
-const Hadoop__NMTokenIdentifier *nm_manage_caller(struct nm_hadoop_call *call)
+const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call)
 {
     const Hadoop__NMTokenIdentifier *caller;
 
     if (nm_token_parse_nm(nm_hadoop_call_arena(call), nm_hadoop_call_identifier(call), &caller) == 0)
         return caller;
-    nm_manage_refuse(call, NM_EXCEPTION_RETRY, "There is no room for this call at the moment; try again.");
+    nm_cm_refuse(call, NM_EXCEPTION_RETRY, "There is no room for this call at the moment; try again.");
     return NULL;
 }
 
-bool nm_manage_outcome_init(struct nm_manage_outcome *o, struct nm_hadoop_call *call, size_t n)
+bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, size_t n)
 {
     struct nm_arena *a = nm_hadoop_call_arena(call);
 
-    if (n > NM_MANAGE_MAX) {
-        nm_manage_refuse(call, NM_EXCEPTION_YARN, "A call may name at most 1000 containers.");
+    if (n > NM_CM_CONTAINERS_MAX) {
+        nm_cm_refuse(call, NM_EXCEPTION_YARN, "A call may name at most 1000 containers.");
         return false;
     }
-    *o = (struct nm_manage_outcome){.arena = a, .n = n};
+    *o = (struct nm_cm_outcome){.arena = a, .n = n};
     o->done = nm_arena_alloc(a, (n + 1) * sizeof(void *));
     o->refused = nm_arena_alloc(a, (n + 1) * sizeof(void *));
     if (o->done && o->refused)
         return true;
-    nm_manage_refuse_answer(call);
+    nm_cm_refuse_answer(call);
     return false;
 }
 
-void nm_manage_explain(int r, struct nm_exception *why)
+void nm_cm_explain(int r, struct nm_exception *why)
 {
     if (r < 0)
         nm_exception_set(why, NM_EXCEPTION_APPLICATION, NM_EXCEPTION_YARN, "The node can't do that: %s", strerror(-r));
@@ -64,7 +64,7 @@ static char *copy_text(struct nm_arena *a, const char *s)
     return copy ? memcpy(copy, s, size) : NULL;
 }
 
-static int add_refused(struct nm_manage_outcome *o, const Hadoop__ContainerId *id, const struct nm_exception *why)
+static int add_refused(struct nm_cm_outcome *o, const Hadoop__ContainerId *id, const struct nm_exception *why)
 {
     Yarn__Refused *refused = nm_arena_alloc(o->arena, sizeof *refused);
     Yarn__Exception *e = nm_arena_alloc(o->arena, sizeof *e);
@@ -83,13 +83,13 @@ static int add_refused(struct nm_manage_outcome *o, const Hadoop__ContainerId *i
     return 0;
 }
 
-int nm_manage_note(struct nm_manage_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why)
+int nm_cm_note(struct nm_cm_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why)
 {
     assert(o->n_done + o->n_refused < o->n);
     if (r == 0) {
         o->done[o->n_done++] = (Hadoop__ContainerId *)id;
         return 0;
     }
-    nm_manage_explain(r, why);
+    nm_cm_explain(r, why);
     return add_refused(o, id, why);
 }

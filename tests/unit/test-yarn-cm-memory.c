@@ -25,7 +25,7 @@
 #include "util/clock.h"
 #include "yarn-tokens.h"
 #include "yarn/exceptions.h"
-#include "yarn/cm-protocol/manage-call.h"
+#include "yarn/cm-protocol/cm-call.h"
 
 /* ---- a server ----------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ struct world {
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_used *used;
     struct nm_yarn_node node;
-    struct nm_yarn_manage *manage;
+    struct nm_yarn_cm_server *cm_server;
     struct tokens_id caller, good, strange;
     Hadoop__ContainerId *ids[2];
     /* the tested call */
@@ -113,9 +113,9 @@ static int set_up(void **state)
     tokens_state(&w->state);
     assert_int_equal(nm_yarn_keyring_new(&w->state, &w->keyring), 0);
     assert_int_equal(nm_yarn_used_new(&w->used), 0);
-    assert_int_equal(nm_yarn_manage_new(NULL, -EBADF, w->keyring, w->used, &w->node, &w->manage), 0);
-    nm_yarn_manage_set_node(w->manage, TOKENS_HOST, TOKENS_PORT);
-    nm_yarn_manage_set_rm(w->manage, TOKENS_RM);
+    assert_int_equal(nm_yarn_cm_server_new(NULL, -EBADF, w->keyring, w->used, &w->node, &w->cm_server), 0);
+    nm_yarn_cm_server_set_node(w->cm_server, TOKENS_HOST, TOKENS_PORT);
+    nm_yarn_cm_server_set_rm(w->cm_server, TOKENS_RM);
     tokens_make(&w->caller, 1, 1, 1, INT64_MAX);
     tokens_make(&w->good, 1, 1, 7, INT64_MAX);
     tokens_make(&w->strange, 2, 1, 8, INT64_MAX);
@@ -135,7 +135,7 @@ static int tear_down(void **state)
     tokens_done(&w->caller);
     tokens_done(&w->good);
     tokens_done(&w->strange);
-    nm_yarn_manage_free(w->manage);
+    nm_yarn_cm_server_free(w->cm_server);
     nm_yarn_used_free(w->used);
     nm_yarn_keyring_free(w->keyring);
     free(w);
@@ -146,12 +146,12 @@ static int tear_down(void **state)
 
 static void handle(struct world *w, struct nm_hadoop_call *call)
 {
-    const struct nm_hadoop_protocol *p = w->manage->server->options.protocols;
+    const struct nm_hadoop_protocol *p = w->cm_server->server->options.protocols;
 
     w->node.heard[0] = '\0';
     for (size_t i = 0; i < p->n_methods; i++)
         if (nm_streq(p->methods[i].name, w->method)) {
-            p->methods[i].handle(call, w->manage);
+            p->methods[i].handle(call, w->cm_server);
             return;
         }
     fail_msg("there is no method %s", w->method);
@@ -173,8 +173,8 @@ static size_t call_with(struct world *w, size_t limit, struct nm_exception *ret_
     if (nm_streq(w->method, "startContainers")) {
         nm_yarn_used_free(w->used);
         assert_int_equal(nm_yarn_used_new(&w->used), 0);
-        w->manage->used = w->used;
-        w->manage->gate.used = w->used;
+        w->cm_server->used = w->used;
+        w->cm_server->gate.used = w->used;
     }
     fail_resume(kinds);
     return call.n_answers ? call.answer_size : 0;
@@ -286,7 +286,7 @@ static void test_too_many(void **state)
     struct world *w = *state;
     struct nm_exception why;
 
-    update.n_tokens = start.n_starts = NM_MANAGE_MAX + 1;
+    update.n_tokens = start.n_starts = NM_CM_CONTAINERS_MAX + 1;
     w->method = "updateContainer";
     w->request = &update.base;
     assert_int_equal(call_with(w, NM_MIB, &why), 0);
@@ -295,7 +295,7 @@ static void test_too_many(void **state)
     w->request = &start.base;
     assert_int_equal(call_with(w, NM_MIB, &why), 0);
     assert_string_equal(why.message, "A call may name at most 1000 containers.");
-    nm_yarn_manage_set_rm(w->manage, 0);
+    nm_yarn_cm_server_set_rm(w->cm_server, 0);
     update.n_tokens = 0;
     w->method = "updateContainer";
     w->request = &update.base;
@@ -310,7 +310,7 @@ static void look_up(void *userdata)
     struct world *w = userdata;
     struct nm_sasl_bearer bearer = {.password_size = 77};
     struct nm_exception why;
-    int r = w->manage->server->options.lookup(w->manage, w->caller.signed_nm->identifier, &bearer, &why);
+    int r = w->cm_server->server->options.lookup(w->cm_server, w->caller.signed_nm->identifier, &bearer, &why);
 
     if (r < 0) {
         assert_int_equal(r, -EKEYREJECTED);
@@ -330,15 +330,15 @@ static void test_door(void **state)
 
 static int make(void *userdata)
 {
-    struct nm_yarn_manage *const untouched = userdata, *m = untouched;
+    struct nm_yarn_cm_server *const untouched = userdata, *m = untouched;
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int r = nm_yarn_manage_new(NULL, fd, NULL, NULL, NULL, &m);
+    int r = nm_yarn_cm_server_new(NULL, fd, NULL, NULL, NULL, &m);
 
-    assert_int_equal(fcntl(fd, F_GETFD), -1); /* nm_yarn_manage_new() takes the descriptor in any case */
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* nm_yarn_cm_server_new() takes the descriptor in any case */
     if (r < 0)
         assert_ptr_equal(m, untouched);
     else
-        nm_yarn_manage_free(m);
+        nm_yarn_cm_server_free(m);
     return r;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See manage-start.h. All tokens of a call are checked before the first container is started. A forged token makes the
+ * See cm-start.h. All tokens of a call are checked before the first container is started. A forged token makes the
  * whole call untrustworthy.
  */
 
-#include "yarn/cm-protocol/manage-start.h"
+#include "yarn/cm-protocol/cm-start.h"
 
 #include <errno.h>
 
@@ -14,17 +14,17 @@
 #include "yarn/message-ids.h"
 
 /* Refuses starts while the node registers, because the registration might not list the new containers. */
-static bool is_ready(const struct nm_yarn_manage *m, struct nm_hadoop_call *call)
+static bool is_ready(const struct nm_yarn_cm_server *m, struct nm_hadoop_call *call)
 {
     if (m->gate.rm_identifier != 0)
         return true;
-    nm_manage_refuse(call, NM_EXCEPTION_NOT_YET_READY,
-                     "Rejecting new containers as NodeManager has not yet connected with ResourceManager");
+    nm_cm_refuse(call, NM_EXCEPTION_NOT_YET_READY,
+                 "Rejecting new containers as NodeManager has not yet connected with ResourceManager");
     return false;
 }
 
 /* Returns NULL if a token was not issued by the ResourceManager. Then the call has been refused. */
-static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_manage *m, struct nm_hadoop_call *call,
+static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_cm_server *m, struct nm_hadoop_call *call,
                                                             Hadoop__Token *const *tokens, size_t n)
 {
     struct nm_arena *a = nm_hadoop_call_arena(call);
@@ -32,7 +32,7 @@ static const Hadoop__ContainerTokenIdentifier **read_tokens(struct nm_yarn_manag
     struct nm_exception why;
 
     if (!list) {
-        nm_manage_refuse_answer(call);
+        nm_cm_refuse_answer(call);
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
@@ -50,7 +50,7 @@ static struct nm_bytes identifier_of(const Hadoop__Token *t)
 
 /* ---- starts ------------------------------------------------------------------------------- */
 
-static bool is_master(const struct nm_yarn_manage *m, const Hadoop__ContainerTokenIdentifier *token)
+static bool is_master(const struct nm_yarn_cm_server *m, const Hadoop__ContainerTokenIdentifier *token)
 {
     return m->masters.begin &&
            token->container_type == HADOOP__CONTAINER_TOKEN_IDENTIFIER__CONTAINER_TYPE__APPLICATION_MASTER;
@@ -58,7 +58,7 @@ static bool is_master(const struct nm_yarn_manage *m, const Hadoop__ContainerTok
 
 /* Starts a container. If there is a proxy, an application's master is started with the context that the proxy
  * returns. */
-static int start_it(struct nm_yarn_manage *m, const Yarn__StartOne *start,
+static int start_it(struct nm_yarn_cm_server *m, const Yarn__StartOne *start,
                     const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     const Yarn__LaunchContext *context = start->context;
@@ -72,7 +72,7 @@ static int start_it(struct nm_yarn_manage *m, const Yarn__StartOne *start,
     return r;
 }
 
-static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Yarn__StartOne *start,
+static int start_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller, const Yarn__StartOne *start,
                      const Hadoop__ContainerTokenIdentifier *token, struct nm_arena *a, struct nm_exception *why)
 {
     struct nm_yarn_container_id id = nm_yarn_container_of(token->container);
@@ -97,16 +97,16 @@ static int start_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *
     return 0;
 }
 
-static int start_all(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller,
+static int start_all(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller,
                      const Yarn__StartRequest *request, const Hadoop__ContainerTokenIdentifier *const *tokens,
-                     struct nm_manage_outcome *o)
+                     struct nm_cm_outcome *o)
 {
     struct nm_exception why;
 
     for (size_t i = 0; i < request->n_starts; i++) {
         int r = start_one(m, caller, request->starts[i], tokens[i], o->arena, &why);
 
-        r = nm_manage_note(o, tokens[i]->container, r, &why);
+        r = nm_cm_note(o, tokens[i]->container, r, &why);
         if (r < 0)
             return r;
     }
@@ -122,7 +122,7 @@ static Hadoop__Token **list_tokens(const Yarn__StartRequest *request, struct nm_
     return list;
 }
 
-static void answer_start(struct nm_yarn_manage *m, struct nm_hadoop_call *call, const struct nm_manage_outcome *o)
+static void answer_start(struct nm_yarn_cm_server *m, struct nm_hadoop_call *call, const struct nm_cm_outcome *o)
 {
     Yarn__StartAnswer answer = YARN__START_ANSWER__INIT;
 
@@ -131,78 +131,79 @@ static void answer_start(struct nm_yarn_manage *m, struct nm_hadoop_call *call, 
     answer.refused = o->refused;
     answer.n_refused = o->n_refused;
     if (nm_yarn_node_services(m->node, o->arena, &answer.services, &answer.n_services) < 0)
-        nm_manage_refuse_answer(call);
+        nm_cm_refuse_answer(call);
     else
         nm_hadoop_call_answer(call, &answer.base);
 }
 
-void nm_manage_start(struct nm_hadoop_call *call, void *userdata)
+void nm_cm_start(struct nm_hadoop_call *call, void *userdata)
 {
     const Yarn__StartRequest *request = (const Yarn__StartRequest *)nm_hadoop_call_request(call);
-    const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
+    const Hadoop__NMTokenIdentifier *caller = nm_cm_caller(call);
     const Hadoop__ContainerTokenIdentifier **tokens;
-    struct nm_yarn_manage *m = userdata;
-    struct nm_manage_outcome o;
+    struct nm_yarn_cm_server *m = userdata;
+    struct nm_cm_outcome o;
     Hadoop__Token **list;
 
-    if (!caller || !is_ready(m, call) || !nm_manage_outcome_init(&o, call, request->n_starts))
+    if (!caller || !is_ready(m, call) || !nm_cm_outcome_init(&o, call, request->n_starts))
         return;
     list = list_tokens(request, o.arena);
     if (!list) {
-        nm_manage_refuse_answer(call);
+        nm_cm_refuse_answer(call);
         return;
     }
     tokens = read_tokens(m, call, list, request->n_starts);
     if (!tokens)
         return;
     if (start_all(m, caller, request, tokens, &o) < 0)
-        nm_manage_refuse_answer(call);
+        nm_cm_refuse_answer(call);
     else
         answer_start(m, call, &o);
 }
 
 /* ---- updates ------------------------------------------------------------------------------ */
 
-static int update_one(struct nm_yarn_manage *m, const Hadoop__NMTokenIdentifier *caller, const Hadoop__Token *message,
-                      const Hadoop__ContainerTokenIdentifier *token, struct nm_exception *why)
+static int update_one(struct nm_yarn_cm_server *m, const Hadoop__NMTokenIdentifier *caller,
+                      const Hadoop__Token *message, const Hadoop__ContainerTokenIdentifier *token,
+                      struct nm_exception *why)
 {
     int r = nm_yarn_check_update(&m->gate, caller, token, nm_realtime_msec(), why);
 
     return r == 0 ? nm_yarn_node_update(m->node, identifier_of(message), token, why) : r;
 }
 
-void nm_manage_update(struct nm_hadoop_call *call, void *userdata)
+void nm_cm_update(struct nm_hadoop_call *call, void *userdata)
 {
     const Yarn__UpdateRequest *request = (const Yarn__UpdateRequest *)nm_hadoop_call_request(call);
-    const Hadoop__NMTokenIdentifier *caller = nm_manage_caller(call);
+    const Hadoop__NMTokenIdentifier *caller = nm_cm_caller(call);
     const Hadoop__ContainerTokenIdentifier **tokens;
     Yarn__Outcome answer = YARN__OUTCOME__INIT;
-    struct nm_yarn_manage *m = userdata;
-    struct nm_manage_outcome o;
+    struct nm_yarn_cm_server *m = userdata;
+    struct nm_cm_outcome o;
     struct nm_exception why;
     int r = 0;
 
-    if (!caller || !is_ready(m, call) || !nm_manage_outcome_init(&o, call, request->n_tokens))
+    if (!caller || !is_ready(m, call) || !nm_cm_outcome_init(&o, call, request->n_tokens))
         return;
     tokens = read_tokens(m, call, request->tokens, request->n_tokens);
     if (!tokens)
         return;
     for (size_t i = 0; r == 0 && i < request->n_tokens; i++) {
         r = update_one(m, caller, request->tokens[i], tokens[i], &why);
-        r = nm_manage_note(&o, tokens[i]->container, r, &why);
+        r = nm_cm_note(&o, tokens[i]->container, r, &why);
     }
     answer.done = o.done;
     answer.n_done = o.n_done;
     answer.refused = o.refused;
     answer.n_refused = o.n_refused;
     if (r < 0)
-        nm_manage_refuse_answer(call);
+        nm_cm_refuse_answer(call);
     else
         nm_hadoop_call_answer(call, &answer.base);
 }
 
-int nm_manage_update_one(struct nm_yarn_manage *m, const Hadoop__Token *message, struct nm_arena *a,
-                         struct nm_exception *why)
+int nm_cm_update_one(struct nm_yarn_cm_server *m, const Hadoop__Token *message, struct nm_arena *a,
+                     struct nm_exception *why)
 {
     const Hadoop__ContainerTokenIdentifier *token;
     int r = nm_yarn_check_container(&m->gate, message, a, &token, why);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See manage.h. */
+/* See cm-server.h. */
 
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 
 #include <errno.h>
 
 #include "rpc/hadoop/digest.h"
 #include "util/loop.h"
-#include "yarn/cm-protocol/manage-ids.h"
-#include "yarn/cm-protocol/manage-start.h"
+#include "yarn/cm-protocol/cm-containers.h"
+#include "yarn/cm-protocol/cm-start.h"
 #include "yarn/message-ids.h"
 
 #define PROTOCOL "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 
 static const struct nm_hadoop_method methods[] = {
-    {"startContainers", &yarn__start_request__descriptor, nm_manage_start},
-    {"stopContainers", &yarn__ids__descriptor, nm_manage_stop},
-    {"getContainerStatuses", &yarn__ids__descriptor, nm_manage_statuses},
-    {"updateContainer", &yarn__update_request__descriptor, nm_manage_update},
-    {"increaseContainersResource", &yarn__update_request__descriptor, nm_manage_update},
-    {"signalToContainer", &yarn__signal_request__descriptor, nm_manage_signal},
-    {"localize", &yarn__localize_request__descriptor, nm_manage_localize},
-    {"getLocalizationStatuses", &yarn__ids__descriptor, nm_manage_localizations},
-    {"reInitializeContainer", &yarn__reinitialize_request__descriptor, nm_manage_reinitialize},
-    {"restartContainer", &hadoop__container_id__descriptor, nm_manage_restart},
-    {"rollbackLastReInitialization", &hadoop__container_id__descriptor, nm_manage_roll_back},
-    {"commitLastReInitialization", &hadoop__container_id__descriptor, nm_manage_commit},
+    {"startContainers", &yarn__start_request__descriptor, nm_cm_start},
+    {"stopContainers", &yarn__ids__descriptor, nm_cm_stop},
+    {"getContainerStatuses", &yarn__ids__descriptor, nm_cm_statuses},
+    {"updateContainer", &yarn__update_request__descriptor, nm_cm_update},
+    {"increaseContainersResource", &yarn__update_request__descriptor, nm_cm_update},
+    {"signalToContainer", &yarn__signal_request__descriptor, nm_cm_signal},
+    {"localize", &yarn__localize_request__descriptor, nm_cm_localize},
+    {"getLocalizationStatuses", &yarn__ids__descriptor, nm_cm_localizations},
+    {"reInitializeContainer", &yarn__reinitialize_request__descriptor, nm_cm_reinitialize},
+    {"restartContainer", &hadoop__container_id__descriptor, nm_cm_restart},
+    {"rollbackLastReInitialization", &hadoop__container_id__descriptor, nm_cm_roll_back},
+    {"commitLastReInitialization", &hadoop__container_id__descriptor, nm_cm_commit},
 };
 
 static const struct nm_hadoop_protocol protocol = {PROTOCOL, 1, methods, NM_ARRAY_SIZE(methods)};
@@ -54,7 +54,7 @@ static int make_bearer(const struct nm_yarn_gate *g, struct nm_bytes identifier,
 
 static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_bearer *ret, struct nm_exception *why)
 {
-    const struct nm_yarn_manage *m = userdata;
+    const struct nm_yarn_cm_server *m = userdata;
     struct nm_arena a;
     int r;
 
@@ -64,32 +64,32 @@ static int look_up(void *userdata, struct nm_bytes identifier, struct nm_sasl_be
     return r;
 }
 
-void nm_yarn_manage_set_node(struct nm_yarn_manage *m, const char *host, int32_t port)
+void nm_yarn_cm_server_set_node(struct nm_yarn_cm_server *m, const char *host, int32_t port)
 {
     (void)snprintf(m->host, sizeof m->host, "%s", host);
     m->gate.port = port;
 }
 
-void nm_yarn_manage_set_rm(struct nm_yarn_manage *m, int64_t rm_identifier)
+void nm_yarn_cm_server_set_rm(struct nm_yarn_cm_server *m, int64_t rm_identifier)
 {
     m->gate.rm_identifier = rm_identifier;
 }
 
-void nm_yarn_manage_set_masters(struct nm_yarn_manage *m, const struct nm_yarn_masters *masters)
+void nm_yarn_cm_server_set_masters(struct nm_yarn_cm_server *m, const struct nm_yarn_masters *masters)
 {
     m->masters = *masters;
 }
 
-int nm_yarn_manage_update(struct nm_yarn_manage *m, const Hadoop__Token *token, struct nm_arena *arena,
-                          struct nm_exception *why)
+int nm_yarn_cm_server_update(struct nm_yarn_cm_server *m, const Hadoop__Token *token, struct nm_arena *arena,
+                             struct nm_exception *why)
 {
-    return nm_manage_update_one(m, token, arena, why);
+    return nm_cm_update_one(m, token, arena, why);
 }
 
-int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
-                       struct nm_yarn_node *node, struct nm_yarn_manage **ret)
+int nm_yarn_cm_server_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *keyring, struct nm_yarn_used *used,
+                          struct nm_yarn_node *node, struct nm_yarn_cm_server **ret)
 {
-    _cleanup_(nm_yarn_manage_freep) struct nm_yarn_manage *m = calloc(1, sizeof *m);
+    _cleanup_(nm_yarn_cm_server_freep) struct nm_yarn_cm_server *m = calloc(1, sizeof *m);
     struct nm_hadoop_server_options options = {
         .protocols = &protocol, .n_protocols = 1, .lookup = look_up, .userdata = m,
         .priority = NM_LOOP_WORK};
@@ -110,7 +110,7 @@ int nm_yarn_manage_new(sd_event *event, int listen_fd, struct nm_yarn_keyring *k
     return 0;
 }
 
-struct nm_yarn_manage *nm_yarn_manage_free(struct nm_yarn_manage *m)
+struct nm_yarn_cm_server *nm_yarn_cm_server_free(struct nm_yarn_cm_server *m)
 {
     if (!m)
         return NULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Code that the methods of manage.h share: the identity of the caller, and the outcome for each named container. */
+/* Code that the methods of cm-server.h share: the identity of the caller, and the outcome for each named container. */
 
 #include "rpc/hadoop/server.h"
-#include "yarn/cm-protocol/manage.h"
+#include "yarn/cm-protocol/cm-server.h"
 #include "yarn/cm-protocol/token-check.h"
 #include "yarn/node/node.h"
 
 /* Maximum number of containers that one call may name. Application masters name one at a time. */
-#define NM_MANAGE_MAX 1000u
+#define NM_CM_CONTAINERS_MAX 1000u
 
-struct nm_yarn_manage {
+struct nm_yarn_cm_server {
     struct nm_hadoop_server *server;
     struct nm_yarn_keyring *keyring;
     struct nm_yarn_node *node;
@@ -22,14 +22,14 @@ struct nm_yarn_manage {
 };
 
 /* Returns the NMToken of the caller. NULL: the call has been refused. */
-const Hadoop__NMTokenIdentifier *nm_manage_caller(struct nm_hadoop_call *call);
+const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call);
 
 /* Refuses the call, which ends it. */
-void nm_manage_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message);
-void nm_manage_refuse_answer(struct nm_hadoop_call *call); /* the answer doesn't fit into memory */
+void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message);
+void nm_cm_refuse_answer(struct nm_hadoop_call *call); /* the answer doesn't fit into memory */
 
 /* The outcomes of one call for all containers that it names. */
-struct nm_manage_outcome {
+struct nm_cm_outcome {
     struct nm_arena *arena;
     Hadoop__ContainerId **done;
     Yarn__Refused **refused;
@@ -37,8 +37,8 @@ struct nm_manage_outcome {
 };
 
 /* Prepares for n containers. Returns false if n is too large or memory is short: then the call has been refused. */
-bool nm_manage_outcome_init(struct nm_manage_outcome *o, struct nm_hadoop_call *call, size_t n);
+bool nm_cm_outcome_init(struct nm_cm_outcome *o, struct nm_hadoop_call *call, size_t n);
 /* Notes one outcome. r: 0, a positive outcome for *why, or -errno. Returns -ENOMEM if the answer doesn't fit. */
-int nm_manage_note(struct nm_manage_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why);
+int nm_cm_note(struct nm_cm_outcome *o, const Hadoop__ContainerId *id, int r, struct nm_exception *why);
 /* Fills *why with a description of -errno. */
-void nm_manage_explain(int r, struct nm_exception *why);
+void nm_cm_explain(int r, struct nm_exception *why);
