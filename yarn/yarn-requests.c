@@ -19,7 +19,7 @@
  * unregistered. */
 static bool accept_answer(struct nm_yarn *y, int error, const struct nm_exception *why)
 {
-    if (y->left)
+    if (y->on_left)
         return false;
     if (error < 0) {
         nm_yarn_step_failed(y, error, why);
@@ -64,7 +64,7 @@ static void on_registered(void *userdata, int error, const ProtobufCMessage *ans
         y, nm_yarn_state_registered(&y->state, (const Yarn__RegisterResponse *)answer, nm_yarn_jitter()));
 }
 
-static void obey(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
+static void apply_answer(struct nm_yarn *y, const Yarn__HeartbeatResponse *answer)
 {
     if (y->state.phase == NM_YARN_RUNNING && y->state.failures == 0) {
         /* If the heartbeat was sent twice, the answer may belong to the first one, which had less in it. */
@@ -98,7 +98,7 @@ static void on_beat(void *userdata, int error, const ProtobufCMessage *answer, c
     y->shown.heartbeats++;
     y->shown.last_heartbeat_realtime_usec = nm_realtime_usec();
     step = nm_yarn_state_answered(&y->state, r, nm_yarn_jitter());
-    obey(y, r);
+    apply_answer(y, r);
     nm_yarn_step_take(y, step);
 }
 

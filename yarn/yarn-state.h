@@ -70,8 +70,8 @@ struct nm_yarn {
     uint64_t sent_usec, beat_usec;
     struct nm_upstream shown;
 
-    void (*left)(void *userdata);
-    void *left_userdata;
+    void (*on_left)(void *userdata);
+    void *on_left_userdata;
 };
 
 /* Hadoop's version, whose protocols nmd implements. A ResourceManager may require a minimum. */

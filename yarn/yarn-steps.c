@@ -29,11 +29,11 @@ static void set_timer(struct nm_yarn *y, uint64_t after_usec)
 
 /* Brings a heartbeat forward if there are news. A retry keeps its time, so that a ResourceManager in trouble isn't
  * loaded further. */
-static void hasten(struct nm_yarn *y)
+static void advance_heartbeat(struct nm_yarn *y)
 {
     uint64_t now = nm_now_usec(), due = NM_MAX(now, y->sent_usec + NEWS_USEC);
 
-    if (y->news && y->due_usec > due && y->step.task == NM_YARN_BEAT && y->state.failures == 0 && !y->left)
+    if (y->news && y->due_usec > due && y->step.task == NM_YARN_BEAT && y->state.failures == 0 && !y->on_left)
         set_timer(y, due - now);
 }
 
@@ -42,7 +42,7 @@ void nm_yarn_step_on_news(void *userdata)
     struct nm_yarn *y = userdata;
 
     y->news = true;
-    hasten(y);
+    advance_heartbeat(y);
 }
 
 /* Stops after the ResourceManager has shut the node out for good. The cluster's containers are ended, since they no
@@ -68,7 +68,7 @@ void nm_yarn_step_take(struct nm_yarn *y, struct nm_yarn_step step)
         return;
     }
     set_timer(y, step.after_usec);
-    hasten(y);
+    advance_heartbeat(y);
 }
 
 /* Handles a failure. With several ResourceManagers, the next one is tried, because a standby one may answer too, with a
@@ -77,7 +77,7 @@ void nm_yarn_step_failed(struct nm_yarn *y, int error, const struct nm_exception
 {
     struct nm_yarn_step step;
 
-    if (y->left)
+    if (y->on_left)
         return;
     y->shown.failures++;
     step = nm_yarn_state_failed(&y->state, error, why, nm_yarn_jitter());

@@ -207,7 +207,7 @@ static void on_signed_off(void *userdata, int error, const ProtobufCMessage *ans
     struct nm_yarn *y = userdata;
 
     (void)error, (void)answer, (void)why;
-    y->left(y->left_userdata);
+    y->on_left(y->on_left_userdata);
 }
 
 bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userdata)
@@ -215,7 +215,7 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     Yarn__UnregisterRequest request = YARN__UNREGISTER_REQUEST__INIT;
     bool comes_back = y->settings->recovery && y->settings->supervised;
 
-    if (y->left)
+    if (y->on_left)
         return true;
     if (comes_back || y->state.phase != NM_YARN_RUNNING || !y->client)
         return false;
@@ -227,7 +227,7 @@ bool nm_yarn_leave(struct nm_yarn *y, void (*done)(void *userdata), void *userda
     nm_yarn_cm_server_set_rm(y->services->cm_server, 0);
     nm_yarn_node_end_all(y->services->node, NM_YARN_KILLED_BY_RM, "The node has left the cluster.");
     (void)sd_event_source_set_enabled(y->timer, SD_EVENT_OFF);
-    y->left = done;
-    y->left_userdata = userdata;
+    y->on_left = done;
+    y->on_left_userdata = userdata;
     return true;
 }

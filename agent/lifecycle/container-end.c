@@ -112,7 +112,7 @@ static void end_of_command(struct nm_live_container *l)
 }
 
 /* Reads the shim's last record, which exists even if the cgroup was seen empty before the shim's end was reported. */
-static void read_last_words(struct nm_live_container *l)
+static void read_final_record(struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
     struct nm_launch_record r;
@@ -203,7 +203,7 @@ void nm_end_classify(struct nm_live_container *l)
     char peak[32];
 
     assert(l->c->exit_reason == NM_EXIT_NONE);
-    read_last_words(l);
+    read_final_record(l);
     if (l->has_end) {
         nm_sample_count_oom_kills(l, l->end.oom_kills, l->end.ooms);
         c->memory_peak_bytes = NM_MAX(c->memory_peak_bytes, l->end.memory_peak_bytes);

@@ -178,7 +178,7 @@ void node_change(struct node *n)
     decide(n, NM_TRIGGER_CHANGE);
 }
 
-static void obey_one(struct node *n, const struct nm_policy_action *a)
+static void apply_action(struct node *n, const struct nm_policy_action *a)
 {
     struct nm_policy_container *v = a->target;
 
@@ -209,10 +209,10 @@ static void obey_one(struct node *n, const struct nm_policy_action *a)
     }
 }
 
-void node_obey(struct node *n)
+void node_apply_verdict(struct node *n)
 {
     for (size_t i = 0; i < n->verdict.n_actions; i++)
-        obey_one(n, &n->verdict.actions[i]);
+        apply_action(n, &n->verdict.actions[i]);
 }
 
 const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v)

@@ -56,7 +56,7 @@ void node_look(struct node *n, uint64_t after_usec);
 /* Runs a round at once, with the old sample. */
 void node_change(struct node *n);
 /* Carries out the verdict's actions; they take effect at once. */
-void node_obey(struct node *n);
+void node_apply_verdict(struct node *n);
 
 const struct nm_policy_action *node_action(const struct node *n, const struct nm_policy_container *v);
 size_t node_count(const struct node *n, enum nm_action_type type);

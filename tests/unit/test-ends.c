@@ -50,7 +50,7 @@ static void write_file(int dir_fd, const char *file, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 }
 
-/* ---- last words ------------------------------------------------------------------------------- */
+/* ---- final records ---------------------------------------------------------------------------- */
 
 static const struct {
     enum nm_launch_stage stage;
@@ -181,7 +181,7 @@ static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reaso
 }
 
 /* A shim that was killed has left no last word: its files say how far it had come. */
-static void test_without_a_last_word(void **state)
+static void test_without_a_final_record(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
@@ -476,7 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_could_not_begin),
         TEST(test_how_it_ended),
-        TEST(test_without_a_last_word),
+        TEST(test_without_a_final_record),
         TEST(test_the_kernel_kills_unheard),
         TEST(test_a_slice_that_goes),
         TEST(test_what_can_not_be_killed),

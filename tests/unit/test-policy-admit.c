@@ -139,7 +139,7 @@ static void test_change_uses_the_old_sample_right(void **state)
     fresh = node_queue(n, O, 5, 5);
     node_change(n);
     assert_action(n, fresh, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n);
     assert_int_equal(n->verdict.used.memory_bytes, 35 * PERCENT_MEMORY);
     assert_int_equal(n->verdict.used.cpu_millicores, 15 * PERCENT_CPU);
@@ -276,7 +276,7 @@ static void test_warmup_reserves_the_request(void **state)
     first = node_queue(n, O, 50, 5);
     node_sample(n);
     assert_action(n, first, NM_ACTION_ADMIT, NM_REASON_OVER_ALLOCATION);
-    node_obey(n);
+    node_apply_verdict(n);
     second = node_queue(n, O, 50, 5);
     /* A new container uses nothing yet, so its request counts. */
     for (int i = 0; i < 4; i++) {
@@ -717,7 +717,7 @@ static void test_starts_are_spread(void **state)
     assert_reason(nm_policy_queue_reason(&n->verdict, v[17]), NM_REASON_BEHIND_OTHERS);
     assert_true(n->verdict.wake_usec > n->in.now_usec);
     assert_true(n->verdict.wake_usec <= n->in.now_usec + 20 * NM_USEC_PER_MSEC);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n); /* another event requests a round at the same time */
     assert_int_equal(node_count(n, NM_ACTION_ADMIT), 0);
     n->in.now_usec = n->verdict.wake_usec;

@@ -22,7 +22,7 @@ static void test_kill_budget(void **state)
     assert_action(n, o[3], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     assert_reason(n->verdict.preempt_wait_reason, NM_REASON_KILL_BUDGET);
-    node_obey(n);
+    node_apply_verdict(n);
     for (int i = 1; i < 20; i++) { /* 57 s */
         node_sample(n);
         assert_int_equal(n->verdict.n_actions, 0);
@@ -42,7 +42,7 @@ static void test_breaker(void **state)
         node_use(g, 80, 1);
         node_sample(n);
         assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-        node_obey(n);
+        node_apply_verdict(n);
         killed_at = n->in.now_usec;
         node_use(g, 10, 1);
         queued = node_queue(n, O, 20, 1);
@@ -56,7 +56,7 @@ static void test_breaker(void **state)
         } while (n->verdict.n_actions == 0);
         assert_int_equal(n->in.now_usec, killed_at + SECONDS(hold));
         assert_action(n, queued, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-        node_obey(n);
+        node_apply_verdict(n);
         node_use(queued, 20, 1);
         queued->n_samples = 20;
         o = queued;
@@ -67,7 +67,7 @@ static void test_breaker(void **state)
     n->in.now_usec += SECONDS(121);
     node_use(g, 80, 1);
     node_sample(n);
-    node_obey(n);
+    node_apply_verdict(n);
     killed_at = n->in.now_usec;
     queued = node_queue(n, O, 20, 1);
     node_use(g, 10, 1);
@@ -89,10 +89,10 @@ static void test_breaker_is_about_load(void **state)
     g = node_queue(n, G, 60, 1);
     node_change(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
-    node_obey(n);
+    node_apply_verdict(n);
     queued = node_queue(n, O, 10, 1);
     for (int i = 0; i < 3 && !(i > 0 && node_action(n, queued)); i++) {
         node_sample(n);
@@ -108,7 +108,7 @@ static void test_breaker_can_be_closed(void **state)
 
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(g, 10, 1);
     queued = node_queue(n, O, 20, 1);
     for (int i = 0; i < 4; i++)
@@ -139,7 +139,7 @@ static void test_kernel_kills_trip_the_breaker(void **state)
     node_use(g, 80, 1);
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(g, 50, 1);
     n->in.now_usec += SECONDS(31); /* within twice the first hold, so the next hold is longer */
     n->in.kernel_kills = 1;
@@ -182,7 +182,7 @@ static void test_surge_margin(void **state)
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
     surged = n->in.now_usec;
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(g, 20, 1);
     queued = node_queue(n, O, 38, 1);
     while (n->in.now_usec + PERIOD_USEC < surged + SECONDS(600)) {
@@ -210,7 +210,7 @@ static void test_no_margin_for_small_losses(void **state)
     node_use(g, 58, 1);
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_MEMORY_OVER_BETA);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(g, 20, 1);
     node_sample(n);
     assert_int_equal(n->verdict.margin_bytes, 0);
@@ -227,7 +227,7 @@ static void test_memory_of_the_policy_survives(void **state)
     n->settings.kills_per_minute = 1;
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_KILL), 1);
-    node_obey(n);
+    node_apply_verdict(n);
     nm_policy_get_memory(n->policy, &m);
     n->policy = nm_policy_free(n->policy);
     assert_int_equal(nm_policy_new(&n->policy), 0);
@@ -295,7 +295,7 @@ static void test_shares_start_beside_each_other(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(shares); i++)
         assert_action(n, shares[i], NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
     assert_left_alone(n, o);
-    node_obey(n);
+    node_apply_verdict(n);
     node_remove(n, o);
     node_sample(n);
     assert_true(n->verdict.used.cpu_millicores >= 1200 * PERCENT_CPU);

@@ -24,7 +24,7 @@ static void test_one_that_never_fits_holds_nobody(void **state)
     assert_reason(n->verdict.queue_reason, NM_REASON_NEVER_FITS);
     assert_int_equal(n->verdict.queue_resource, NM_MEMORY);
     assert_reason(nm_policy_queue_reason(&n->verdict, large), NM_REASON_NEVER_FITS);
-    node_obey(n);
+    node_apply_verdict(n);
     /* The system uses less: now the container is an ordinary head and is admitted first. */
     n->system_memory = 10;
     node_remove(n, small);
@@ -63,7 +63,7 @@ static struct nm_policy_container *with_passer(struct node *n, struct nm_policy_
     assert_reason(n->verdict.queue_reason, NM_REASON_WOULD_EXCEED_BETA);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
     assert_ptr_equal(node_action(n, small)->on_behalf_of, *ret_large);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(small, 30, 5);
     return small;
 }
@@ -97,7 +97,7 @@ static void test_passers_give_way_when_their_time_is_over(void **state)
     assert_in_range(n->in.now_usec, due + SECONDS(60), due + SECONDS(60) + PERIOD_USEC);
     assert_action(n, small, NM_ACTION_KILL, NM_REASON_ROOM_FOR_HEAD);
     assert_ptr_equal(node_action(n, small)->on_behalf_of, large);
-    node_obey(n);
+    node_apply_verdict(n);
     for (int i = 0; i < 3 && !node_action(n, large); i++)
         node_sample(n);
     assert_action(n, large, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);

@@ -168,7 +168,7 @@ static void test_reclaim_before_kill(void **state)
     /* The amount is the excess over alpha: 97 - 80. There is one attempt only. */
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
     assert_int_equal(node_action(n, paused)->predicted.memory_bytes, 17 * PERCENT_MEMORY);
-    node_obey(n);
+    node_apply_verdict(n);
     /* The reclaim had no effect. */
     node_sample(n);
     assert_reason(n->verdict.preempt_wait_reason, NM_REASON_SETTLING);
@@ -189,7 +189,7 @@ static void test_reclaim_at_work(void **state)
     n->in.node.swap_free_bytes = 50 * PERCENT_MEMORY;
     node_sample(n);
     assert_action(n, paused, NM_ACTION_RECLAIM, NM_REASON_FROZEN_MEMORY);
-    node_obey(n);
+    node_apply_verdict(n);
     paused->reclaiming = true;
     for (int i = 0; i < 4; i++) { /* 12 s; the fourth sample ends the wait */
         node_sample(n);
@@ -300,7 +300,7 @@ static void test_cpu_settles_and_counts_anew(void **state)
     for (int i = 0; i < 4; i++)
         node_sample(n);
     assert_action(n, young, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
-    node_obey(n);
+    node_apply_verdict(n);
     /* The other opportunistic container uses the CPU that became free. */
     node_use(young, 10, 0);
     node_use(old, 10, 39);
@@ -371,7 +371,7 @@ static void test_minimum_run_time(void **state)
     assert_non_null(a);
     assert_int_equal(n->verdict.candidates[a->first_candidate + 1].passed_over,
                      NM_PASSED_MIN_RUNTIME);
-    node_obey(n);
+    node_apply_verdict(n);
     /* If no other victim suffices, a container within its minimum run time is killed, too. */
     node_use(g, 90, 10);
     node_sample(n);
@@ -404,7 +404,7 @@ static void test_pause_deadline(void **state)
     n->in.now_usec = o->pause_deadline_usec;
     node_sample(n);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_PAUSE_DEADLINE);
-    node_obey(n);
+    node_apply_verdict(n);
     assert_int_equal(n->verdict.wake_usec, g->pause_deadline_usec);
 
     /* The end of a person's pause needs no sample, since no container is killed for it. */

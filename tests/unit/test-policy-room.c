@@ -53,7 +53,7 @@ static void test_resume_is_remembered(void **state)
     node_sample(n);
     assert_action(n, first, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, second);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n);
     assert_left_alone(n, second);
     node_use(first, 5, 10); /* it ran for a part of the interval only */
@@ -69,7 +69,7 @@ static void test_pause_is_not_undone_at_once(void **state)
     for (int i = 0; i < 4; i++)
         node_sample(n);
     assert_action(n, o, NM_ACTION_PAUSE, NM_REASON_CPU_OVER_BETA);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(o, 10, 0);
     for (int i = 0; i < 20; i++) {
         node_sample(n);
@@ -88,7 +88,7 @@ static void test_no_resume_while_settling(void **state)
 
     for (int i = 0; i < 4; i++)
         node_sample(n);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(o, 10, 0);
     node_use(g, 10, 10);
     (void)node_queue(n, O, 1, 1);
@@ -136,7 +136,7 @@ static void test_hog_alone_is_let_go_again(void **state)
     small = node_queue(n, O, 5, 10);
     node_change(n);
     assert_action(n, small, NM_ACTION_ADMIT, NM_REASON_WITHIN_ALLOCATION);
-    node_obey(n);
+    node_apply_verdict(n);
     n->in.now_usec = hog->paused_usec + n->settings.pause_deadline_usec / 16;
     node_sample(n);
     assert_left_alone(n, hog);
@@ -222,7 +222,7 @@ static void test_swap_of_the_resumed_is_remembered(void **state)
     node_sample(n);
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, next); /* 71 + 15 + 10 */
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(paused, 12, 10);
     paused->swapped_bytes = 13 * PERCENT_MEMORY;
     node_sample(n);
@@ -349,7 +349,7 @@ static void test_room_that_cannot_be_had(void **state)
     node_change(n);
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, o, NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n);
     /* 30 + 90 is over beta, but no victim is left. */
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
@@ -404,7 +404,7 @@ static void test_room_in_plain_yarn(void **state)
     /* CPU: 90 + 40 - 100 = 30, and pausing is disabled. */
     assert_int_equal(n->verdict.n_actions, 1);
     assert_action(n, o[2], NM_ACTION_KILL, NM_REASON_ROOM_FOR_GUARANTEED);
-    node_obey(n);
+    node_apply_verdict(n);
     node_change(n);
     assert_action(n, g, NM_ACTION_ADMIT, NM_REASON_GUARANTEED);
 }
@@ -446,7 +446,7 @@ static void test_a_smaller_offer(void **state)
     assert_action(n, paused, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, waits);
     assert_reason(n->verdict.queue_reason, NM_REASON_OVER_ALPHA);
-    node_obey(n);
+    node_apply_verdict(n);
     n->settings.offered = n->settings.capacity;
     for (int i = 0; i < 5 && !node_action(n, waits); i++)
         node_sample(n);

@@ -84,7 +84,7 @@ static void test_looks_settle_nothing(void **state)
     (void)node_run(n, O, 30, 10);
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_KILL), 1);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(o, 66, 10);
     for (int i = 0; i < 20; i++) {
         node_look(n, 10 * NM_USEC_PER_MSEC);
@@ -159,7 +159,7 @@ static void test_a_freeze_that_hangs_is_given_up(void **state)
     node_change(n);
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_FREEZE_HANGS);
     v->freeze_failed_usec = n->in.now_usec;
-    node_obey(n);
+    node_apply_verdict(n);
     /* Another container is paused next, since the freeze of this one has just failed. */
     for (int i = 0; i < 3; i++) {
         node_sample(n);
@@ -198,7 +198,7 @@ static void test_after_a_sleep_resume_comes_before_deadlines(void **state)
     node_sample(n); /* there is room for one of them */
     assert_action(n, v, NM_ACTION_RESUME, NM_REASON_BELOW_THRESHOLD);
     assert_left_alone(n, late);
-    node_obey(n);
+    node_apply_verdict(n);
     node_use(v, 10, 30);
     for (int i = 0; i < 2; i++) {
         node_sample(n);
@@ -218,7 +218,7 @@ static void test_a_sleep_while_it_settles(void **state)
     n->settings.settle_samples = 6;
     for (int i = 0; i < 10 && v->state == NM_RUNNING; i++) {
         node_sample(n);
-        node_obey(n);
+        node_apply_verdict(n);
     }
     assert_int_equal(v->state, NM_PAUSED);
     node_use(busy, 10, 5);
@@ -228,7 +228,7 @@ static void test_a_sleep_while_it_settles(void **state)
     for (int i = 0; i < 10 && v->state == NM_PAUSED; i++) {
         node_sample(n);
         assert_int_equal(node_count(n, NM_ACTION_KILL), 0);
-        node_obey(n);
+        node_apply_verdict(n);
     }
     assert_int_equal(v->state, NM_RUNNING);
 }
@@ -365,7 +365,7 @@ static void start_small(struct node *n, struct nm_policy_container **small)
     n->n = *small ? n->n - 1 : n->n; /* reuse the place of the former container */
     *small = node_queue(n, O, 20, 5);
     node_sample(n);
-    node_obey(n);
+    node_apply_verdict(n);
     assert_int_equal((*small)->state, NM_RUNNING);
     node_use(*small, 20, 5);
 }

@@ -182,7 +182,7 @@ static void test_squeeze_has_a_floor_and_then_freezes(void **state)
     assert_int_equal(n->verdict.n_actions, 0);
     node_sample(n);
     assert_int_equal(node_count(n, NM_ACTION_PAUSE), 2);
-    node_obey(n);
+    node_apply_verdict(n);
     /* No running container could be squeezed. */
     node_change(n);
     assert_true(n->verdict.squeeze_millicores == NM_NO_SQUEEZE);

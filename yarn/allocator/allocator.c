@@ -123,7 +123,7 @@ static bool place_one(struct nm_yarn_allocator *a, size_t i, uint64_t now_usec, 
 }
 
 /* Gives every ask its turn. Returns the number of containers so far. */
-static size_t go_round(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
+static size_t allocation_pass(struct nm_yarn_allocator *a, uint64_t now_usec, size_t n, size_t most)
 {
     for (size_t i = 0; i < a->asks.n && n < most;) {
         struct nm_alloc_ask *ask = a->asks.list[i];
@@ -174,7 +174,7 @@ int nm_yarn_allocator_allocate(struct nm_yarn_allocator *a, uint64_t now_usec, c
         a->asks.list[i]->stuck = false;
     do {
         before = n;
-        n = go_round(a, now_usec, n, most);
+        n = allocation_pass(a, now_usec, n, most);
     } while (n > before);
     *ret = a->placed;
     *ret_n = n;

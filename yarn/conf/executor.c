@@ -126,7 +126,7 @@ static int warn_of(struct reader *r, const char *name, const char *why)
 }
 
 /* Takes a value. As in Hadoop's program, an empty one means the default. */
-static int obey(struct reader *r, size_t which, const char *value)
+static int set_value(struct reader *r, size_t which, const char *value)
 {
     const char *name = nm_yarn_executor_names[which].name;
     uint64_t uid;
@@ -159,7 +159,7 @@ static int read_entry(struct reader *r, const char *name, const char *value)
 {
     for (size_t i = 0; !*r->section && i < NM_ARRAY_SIZE(nm_yarn_executor_names); i++)
         if (nm_streq(name, nm_yarn_executor_names[i].name))
-            return obey(r, i, value);
+            return set_value(r, i, value);
     return pass_over(r, name, value);
 }
 
