@@ -103,7 +103,7 @@ int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
  * gone. */
 /* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
  * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
-void nm_cgroup_hasten(const struct nm_cgroup *cg);
+void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
 int nm_cgroup_kill(const struct nm_cgroup *cg);
 /* Sends the signal to all processes except `except` (0: no exception). */
 int nm_cgroup_signal(const struct nm_cgroup *cg, int sig, pid_t except);

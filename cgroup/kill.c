@@ -77,7 +77,7 @@ static int kill_one_by_one(const struct nm_cgroup *cg)
     return 0;
 }
 
-void nm_cgroup_hasten(const struct nm_cgroup *cg)
+void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg)
 {
     (void)nm_attr_write(cg->dir_fd, "cpu.max", "max");
     (void)nm_attr_write(cg->dir_fd, "cpu.idle", "0");

@@ -20,13 +20,13 @@
 
 /* Raises the priority of an opportunistic container that is being killed, since its processes free their memory in
  * their own CPU time. */
-static void hasten(struct nm_live_container *l)
+static void lift_cpu_limits(struct nm_live_container *l)
 {
     struct nm_priority p = nm_limits_priority_of(l);
 
     if (l->c->view.type != NM_OPPORTUNISTIC)
         return;
-    nm_cgroup_hasten(l->cg);
+    nm_cgroup_lift_cpu_limits(l->cg);
     p.background = false;
     if (p.schedule)
         nm_priority_set_all(l->cg, l->c->shim_pid, &p);
@@ -41,7 +41,7 @@ void nm_kill_all(struct nm_live_container *l)
     nm_sample_live(l, nm_now_usec()); /* the container's use just before the kill */
     l->use_before = l->c->view.measured;
     if (l->cg)
-        hasten(l);
+        lift_cpu_limits(l);
     nm_output_keep_last(l);
     r = nm_end_kill(l);
     NM_FAULT("after-kill");

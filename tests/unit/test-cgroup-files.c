@@ -334,7 +334,7 @@ static void test_direct_writes(void **state)
     fake_tree_write(&w->dir, SCOPE "memory.events", "oom 3\n");
     assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0);
     assert_int_equal(e.oom, 3);
-    nm_cgroup_hasten(w->cg);
+    nm_cgroup_lift_cpu_limits(w->cg);
     assert_file(w, "cpu.max", "max");
     assert_file(w, "cpu.idle", "0");
     fake_tree_write(&w->dir, SCOPE "memory.swap.max", "");

@@ -50,15 +50,15 @@ static void test_what_is_paused_is_let_go_with_the_others(void **state)
     assert_file(pausing, "cpu.max", "max 100000");
 }
 
-/* The dying are hastened: neither a quota nor the idle class comes back over them. */
-static void test_what_is_killed_stays_hastened(void **state)
+/* The CPU limits of the dying are lifted: neither a quota nor the idle class comes back over them. */
+static void test_killed_container_keeps_no_cpu_limits(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "dies", NM_OPPORTUNISTIC, NM_RUNNING);
 
     squeeze(w, 500);
     l->c->view.state = NM_KILLING;
-    nm_cgroup_hasten(l->cg);
+    nm_cgroup_lift_cpu_limits(l->cg);
     squeeze(w, NM_NO_SQUEEZE);
     assert_file(l, "cpu.idle", "0");
 }
@@ -197,7 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_paused_is_let_go_with_the_others, manager_world_set_up,
                                         manager_world_tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_killed_stays_hastened, manager_world_set_up,
+        cmocka_unit_test_setup_teardown(test_killed_container_keeps_no_cpu_limits, manager_world_set_up,
                                         manager_world_tear_down),
         cmocka_unit_test_setup_teardown(test_the_slice_follows_in_the_round, manager_world_set_up,
                                         manager_world_tear_down),
