@@ -46,7 +46,7 @@ stories=(
     "cgroup-prepared:2 shim-journalled:3 recovery-before-commit:1 queued-again:1 cgroup-created:2 queued-again:1
      gate-open:1 recovery-after-commit:1 before-freeze:1 recovery-before-commit:1 before-freeze:1
      recovery-after-commit:1 end-before-commit:1 end-before-commit:1"
-    # the queue is made first: how many rounds a story has by then is up to the machine
+    # the queue is filled first, because the number of earlier rounds depends on the machine
     "submit-journalled:8 round-after-commit:9 snapshot-written:2 cgroup-removed:1 before-kill:1
      recovery-after-commit:1 round-before-commit:5 end-heard:1 end-heard:1"
 )
