@@ -341,7 +341,7 @@ int nm_systemd_available(void)
     return access(path, F_OK) == 0;
 }
 
-/* Connects to systemd, which changes nothing on the host. */
+/* Connects to systemd. Connecting changes nothing on the host. */
 static int connect_for(const struct nm_backend_host *host, struct nm_systemd **ret, char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;

@@ -513,8 +513,8 @@ void nm_cache_reserve(struct nm_cache *c, uint64_t id)
     c->next_id = NM_MAX(c->next_id, id + 1);
 }
 
-/* Restores an entry. An nmd that died during a removal can leave two files of one key; one of them is whole, and the
- * other is doomed and may exist beside it. */
+/* Restores an entry. An nmd that died during a removal can leave two files of one key. One of them is complete; the
+ * other has is_leaving and may exist beside it. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry)
 {
     struct nm_cache_entry e = *entry;

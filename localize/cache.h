@@ -107,8 +107,9 @@ void nm_cache_end_application(struct nm_cache *c, const char *user, const char *
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);
 
-/* Restores an entry of an earlier run, doomed or ready and without users. -EEXIST: the id or the key is there already.
- * -ENOMEM. */
+/* Restores an entry of an earlier run, without users. Its state becomes READY. No lookup finds an entry with
+ * is_leaving, and it is removed later. -EEXIST: the id exists already, or is_leaving is false and a usable entry has
+ * the same key. -ENOMEM. */
 int nm_cache_restore(struct nm_cache *c, const struct nm_cache_entry *entry);
 /* Reserves the ids up to this one: no new entry gets them. */
 void nm_cache_reserve(struct nm_cache *c, uint64_t id);

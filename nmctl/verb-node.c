@@ -277,7 +277,7 @@ static void print_keys(struct nm_ctl *ctl, const json_t *keys)
     nm_table_print(t, stdout, &term, 0);
 }
 
-/* Reloads the configuration, and reports changed keys that a reload can't apply, because they aren't in force yet. */
+/* Reloads the configuration, and prints which changed keys take effect only after a restart of nmd. */
 static int reload(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *answer = NULL;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * One look at the ResourceManager. Several addresses may be given, for a high-availability pair: the first one that
- * answers as active is kept, and the others are tried when it no longer does.
+ * Fetches the model of the cluster (model.h) from the ResourceManager once. Several addresses may be given, for a
+ * high-availability pair. The first one that answers as active is used until it stops answering as active; then the
+ * others are tried.
  */
 
 #include "nmscale/http.h"
@@ -16,7 +17,7 @@ struct nm_scale_rm {
     const char *const *urls; /* http://host:port, without a trailing slash */
     size_t n_urls;
     size_t active; /* index of the address that answered last */
-    bool ask_nodes; /* ask the Low NodeManagers, too: /ws/v1/node/apps */
+    bool ask_nodes; /* also query the NodeManagers of Low nodes (nm_scale_is_low()): /ws/v1/node/apps */
 };
 
 /* The parts of the model to fetch. */

@@ -145,7 +145,8 @@ static bool has_other_vcores(const struct nm_decision *d)
     return d->capacity_vcores_milli > 0 && d->capacity_vcores_milli != d->capacity.cpu_millicores;
 }
 
-/* Appends "1 vcore (0.5 cores)", where the sentence continues with cores, or "1.0 GiB". */
+/* Appends "1.0 GiB", or for CPU "1 vcore", with "(0.5 cores)" if a vcore isn't a core on this node, because the rest
+ * of the sentence counts in cores. */
 static void add_request(struct nm_text *t, const struct nm_decision *d, enum nm_resource k)
 {
     nm_text_add_asked(t, d, k, nm_resources_get(&d->request, k));

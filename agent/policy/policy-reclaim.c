@@ -63,7 +63,8 @@ void nm_policy_reclaim_tick(struct nm_round *r)
     p->grown_at_usec = r->in->node.at_usec;
 }
 
-/* Returns the time until the kernel kills, if use keeps growing at this rate. */
+/* Returns the time until memory use reaches the capacity, where the kernel OOM-kills, if use keeps growing at
+ * p->growth_per_sec. UINT64_MAX: use doesn't grow. */
 static uint64_t time_left(const struct nm_round *r)
 {
     uint64_t room = nm_sub_u64(r->capacity[NM_MEMORY], r->in_use[NM_MEMORY]);

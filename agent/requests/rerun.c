@@ -67,7 +67,8 @@ static int copy_command(const struct nm_container *c, const struct nm_rerun *rer
     return nm_command_copy(&with, ret);
 }
 
-/* Steps that may fail for lack of memory come first. */
+/* Replaces the container's command and blob by those of the request. Everything that can fail comes first, so that a
+ * failure leaves the command unchanged. */
 static int take(struct nm_live_container *l, const struct nm_rerun *rerun)
 {
     struct nm_command command = {0};

@@ -19,7 +19,7 @@ struct nm_sasl_client {
     char *reply; /* allocated by libgsasl; out points to it */
     Hadoop__RpcSasl out;
     Hadoop__RpcSasl__Auth auth, *auths[1];
-    char *words[2]; /* the server's names of its protocol and of itself */
+    char *words[2]; /* SASL service name and host name from the server's offer */
 };
 
 int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple_will_do,

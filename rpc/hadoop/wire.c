@@ -89,7 +89,7 @@ static int flush(struct nm_wire *w)
     return 0;
 }
 
-/* Sends a frame. Usually the socket accepts it at once, so that no account is charged. */
+/* Sends a frame. Usually the socket accepts it at once; then no account is charged. */
 void nm_wire_send(struct nm_wire *w, struct nm_packet_frame *f)
 {
     int r = w->error;

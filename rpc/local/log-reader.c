@@ -115,7 +115,7 @@ int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool 
     return 0;
 }
 
-/* Moves on at or after the end of a file. Returns whether there is more to read, or -errno. */
+/* Switches to the next output file at the end of the current one. Returns whether there is more to read, or -errno. */
 static int move_on(struct nm_log_reader *r)
 {
     uint64_t at = nm_log_reader_position(r);

@@ -523,8 +523,9 @@ static void meddle_with(struct world *w, struct inhabitant *c)
     }
 }
 
-/* A reload changes thresholds, orders and limits under running containers; the queue may then be
- * longer than new requests may make it. Not the capacity, so that requests stay possible. */
+/* Changes thresholds, orders and limits while containers run, as a reload does. It keeps the queue policy and never
+ * lowers the queue's maximum length, because the present queue may have that length. The capacity stays, so that all
+ * requests can still be met. */
 static void reload(struct world *w)
 {
     enum nm_queue_policy queue_policy = w->settings.queue_policy;

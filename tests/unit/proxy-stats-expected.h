@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Metrics and status for the figures of test_whole() (test-yarn-proxy-stats.c). Every byte must stay the same, because
- * other programs read them.
+ * Metrics and status that test_whole() (test-yarn-proxy-stats.c) expects, byte for byte, because other programs parse
+ * them.
  */
 
 #define MASTERS_METRICS \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Watches on a cgroup, of its events and of pressure, when what they need can't be had, when the cgroup goes, and from
- * the real kernel. A pipe with a name stands in for a pressure file, since epoll takes it as it takes that.
+ * Watches of a cgroup's events and of pressure: with a real kernel, without the files or memory that they need, and
+ * after the removal of the cgroup. A named pipe replaces a pressure file, because epoll accepts it in the same way.
  */
 
 #include <setjmp.h>
@@ -35,7 +35,8 @@ static struct {
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
 
-/* What the kernel takes, it takes with the NUL at its end. */
+/* Replaces write(). Checks that a pressure trigger is written with its NUL, because the kernel replaces the last
+ * byte that it gets by a NUL. Fails the write if the test set trigger.fails. */
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
     int error;

@@ -177,7 +177,7 @@ static void test_end_with_writer(void **state)
     assert_int_equal(kill(-w->ended.pid, SIGKILL), 0); /* `sleep` holds on, in the command's own group */
 }
 
-/* Frozen or global_oom, a shim may be killed before it has passed on the last words. */
+/* A shim that is frozen or short of CPU may be killed before it has passed on the rest of the output. */
 static void test_killed_shim(void **state)
 {
     struct world *w = *state;

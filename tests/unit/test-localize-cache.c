@@ -427,7 +427,7 @@ static void check_account(struct account *a)
             users += a->in_use[k] == e->id;
         assert_int_equal(e->users, users);
         assert_false(e->state == NM_CACHE_LEAVING && users > 0);
-        /* one of a key is findable at most, so it is fetched once */
+        /* lookups can find at most one entry of a key, so a resource is fetched only once */
         for (size_t k = 0; k < i; k++) {
             const struct nm_cache_entry *o = nm_cache_at(a->cache, k);
 

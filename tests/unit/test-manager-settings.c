@@ -43,7 +43,8 @@ static void in_use(struct manager_world *w, uint64_t mib)
     manager_world_settle(w);
 }
 
-/* Below what is held the kernel kills at once: the policy takes back first, whom it finds right. */
+/* The kernel OOM-kills at once if memory.max is set below the use, so nmd lowers it only after the policy has taken
+ * memory back. */
 static void test_a_limit_below_use_waits(void **state)
 {
     struct manager_world *w = *state;
@@ -66,7 +67,7 @@ static void test_a_limit_above_use_is_set_at_once(void **state)
     in_use(w, 300);
     reload(w, "[node]\nmemory = 400M\n");
     assert_slice_max(w, 400);
-    in_use(w, 700); /* with what the rest of the system uses */
+    in_use(w, 700); /* in_use includes the use of the rest of the system, so it may exceed the new limit */
     reload(w, "[node]\nmemory = 600M\n");
     assert_slice_max(w, 600);
 }

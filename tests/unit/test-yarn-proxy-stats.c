@@ -266,7 +266,7 @@ static void test_cut_file(void **state)
     (void)close(fd);
 }
 
-/* A valid slot in the place of another one is ignored. */
+/* A valid slot at the position of another slot is ignored. */
 static void test_moved_slot(void **state)
 {
     _cleanup_(nm_yarn_proxy_stats_freep) struct nm_yarn_proxy_stats *s = NULL;

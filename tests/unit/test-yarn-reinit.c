@@ -267,7 +267,8 @@ static void test_restart_elsewhere(void **state)
     o.n = fake_launcher_node(w);
     o.l = w->m->lives.all[0];
     assert_string_equal(o.l->c->command.workdir, "/var/tmp");
-    fake_launcher.elsewhere = "/tmp"; /* once more, since this nmd doesn't know of the first move */
+    fake_launcher.elsewhere = "/tmp"; /* the restarted nmd permits one more move, because it doesn't know of the
+                                         first one */
     fail_preparation();
     assert_string_equal(o.l->c->log_dir, "/tmp");
     fail_preparation();

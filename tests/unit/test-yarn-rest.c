@@ -30,7 +30,8 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Checks the value against nmd's description of its interface, and drops its reference. */
+/* Validates the value against the named schema of nmd's OpenAPI document, compares it with `expected` unless that is
+ * NULL, and drops the reference to the value. */
 static void described(const char *schema, json_t *value, const char *expected)
 {
     json_t *doc = json_loadb((const char *)nm_embedded_openapi, nm_embedded_openapi_len, 0, NULL);

@@ -26,7 +26,9 @@ const Hadoop__NMTokenIdentifier *nm_cm_caller(struct nm_hadoop_call *call);
 
 /* Refuses the call, which ends it. */
 void nm_cm_refuse(struct nm_hadoop_call *call, const char *class_name, const char *message);
-void nm_cm_refuse_answer(struct nm_hadoop_call *call); /* the answer doesn't fit into memory */
+/* Refuses the call because the answer doesn't fit into its arena. The message asks the caller to name fewer
+ * containers. */
+void nm_cm_refuse_answer(struct nm_hadoop_call *call);
 
 /* The outcomes of one call for all containers that it names. */
 struct nm_cm_outcome {

@@ -212,7 +212,8 @@ int nm_yarn_node_report(struct nm_yarn_node *n, struct nm_arena *arena, Yarn__No
     return 0;
 }
 
-/* Notes that the heartbeat was answered. The journal still has the increase, so after a restart it is reported again,
+/* Marks the ends and the increased sizes of the answered heartbeat as reported, and requests another heartbeat if
+ * ends remain. The journal still marks a container as increased, so a restarted nmd reports the increase again,
  * which is harmless. */
 void nm_yarn_node_reported(struct nm_yarn_node *n)
 {

@@ -38,7 +38,8 @@ enum nm_setup_subject {
     NM_SETUP_NETWORK,  /* the addresses of the cluster's other nodes */
     NM_SETUP_JAVA,    /* about JAVA_HOME, if no drop-in sets it */
     NM_SETUP_HADOOP,  /* about HADOOP_HOME, if no drop-in sets it */
-    NM_SETUP_REMINDER, /* applies also if nothing is wrong, or --check-config warns of it itself (launch/doubts.h) */
+    NM_SETUP_REMINDER, /* printed even if nothing is wrong. --check-config doesn't print it, because it warns of such
+                          problems itself (launch/doubts.h) */
 };
 
 struct nm_setup_advice {

@@ -324,7 +324,7 @@ static int check_environment(const struct nm_yarn_setup_params *p, const struct 
     return 0;
 }
 
-/* Returns whether the advice still applies. */
+/* Returns whether --check-config must print the advice, too. */
 static bool is_missing(enum nm_setup_subject subject, const struct nm_setup_unit *u)
 {
     switch (subject) {
