@@ -170,7 +170,8 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
     return buf;
 }
 
-/* Who caused an end, and why. Ends with an exit code or a signal are not in this table. */
+/* Texts of the ends that nmd or the kernel causes: what happened, and why. Ends with an exit code or a signal are
+ * not in this table. */
 static const struct {
     const char *whose, *why;
 } outcomes[NM_EXIT_REASON_COUNT] = {

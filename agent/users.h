@@ -2,14 +2,13 @@
 #pragma once
 
 /*
- * Users: as which user a container runs, and who may request that.
+ * The user of a container, and the callers that may choose it.
  *
  *  - A request that names no user runs as the user who sends it.
  *  - An ordinary user may run containers only as itself; an administrator as any user.
- *  - Nobody but root may use a uid below [containers] min-uid or a user on its banned list, and root
- *    only by naming the user. A program that acts for others under root's uid must not get root when
- *    it names no user. `nmctl run` by root names its own account, so that at a terminal root can run
- *    containers as root.
+ *  - Only root may use a uid below [containers] min-uid or a user on its banned list, and only by naming
+ *    the user. A program that acts for others under root's uid must not get root when it names no user.
+ *    `nmctl run` by root names its own account, so that at a terminal root can run containers as root.
  *  - An nmd that is not root can start processes only as its own user; its uid then has root's role.
  *
  * Look-ups go through NSS and may block for as long as a directory server takes (nss-systemd, files

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Where resources stand under the local directory, as in Hadoop:
+ * Paths of the resources under the local directory, as in Hadoop:
  *
  *   filecache/N                                     PUBLIC, owned by an account for this purpose
  *   usercache/USER/filecache/N                      PRIVATE
  *   usercache/USER/appcache/APPLICATION/filecache/N APPLICATION
  *
  * Each N contains the resource, under its own name. nmd makes one directory for each account (its base: filecache, or
- * usercache/USER). The account owns all below the base, and could replace any directory there by something else.
+ * usercache/USER). The account owns all below the base, and could replace any directory there by a file or link.
  */
 
 #include <stdbool.h>

@@ -165,8 +165,8 @@ static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json
     }
 }
 
-/* Plans the next query. A script that reads stderr of a run is told why the container waits, and running containers
- * aren't polled for it. */
+/* Plans the next query. A script that reads stderr of a run gets the reason why the container waits, and no query is
+ * sent for it while the container runs. */
 static void plan(struct nm_progress *n)
 {
     uint64_t now = nm_now_usec();

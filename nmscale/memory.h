@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What is known only from several looks at the ResourceManager: since when a node has been Low, and where a running
- * application has been seen. Pure; memory-file.c keeps it between two runs.
+ * State that only several queries of the ResourceManager can show: since when a node has been Low, and on which nodes a
+ * running application has been seen. Pure; memory-file.c keeps it between two runs.
  *
- * Two looks that are farther apart than a given time are not connected, because what happened in between is unknown.
+ * Two queries that are farther apart than a given time are not connected, because the changes in between are unknown.
  * All idle times then begin anew, and known applications no longer count as known from their beginning.
  */
 

@@ -57,8 +57,9 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     const struct nm_curve *curve = &c->job->curve;
     uint64_t next = c->job->run_usec, left;
 
-    /* Its memory is read back from swap first, step by step; it is scheduled when that is done. Until then its curve,
-     * which is looked up again with each new speed, would only delay the next step. */
+    /* The container's memory is read back from swap first, step by step, and the next change is scheduled
+     * afterwards. Until then its curve, which is looked up again with each new speed, would only delay the next
+     * step. */
     if (c->swapped_bytes > c->cold_bytes)
         return;
     if (c->cursor + 1 < curve->n)

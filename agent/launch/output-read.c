@@ -12,8 +12,8 @@
 
 #define SHORTEN_MAX (64U << 10) /* the kept bytes are held in memory meanwhile */
 
-/* nmd makes these directories as root with mode 0700, and starts no container with others (nm_check_private_dir()). The
- * shim has a handful of files in them, and the command can name none. If somebody with root's rights has filled one, an
+/* nmd makes these directories as root with mode 0700, and starts no container with others (nm_check_private_dir()).
+ * The shim has a handful of files in them, and the command can name none. If a process of root has filled one, an
  * older file may be missed, but the walk stays short. */
 #define ENTRIES_MAX 256
 

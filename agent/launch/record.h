@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What a shim knows of its command, and the files in which it records that; see launch.h. */
+/* The state of a command that its shim records, and the files in which it records that state; see launch.h. */
 
 #include <stddef.h>
 #include <stdint.h>

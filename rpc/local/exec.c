@@ -62,7 +62,7 @@ int nm_exec_answer_input(struct nm_call *call)
 
 /* ---- another command --------------------------------------------------------------------------- */
 
-/* Checks the header Upgrade. A user who may see the container is told which headers are required. */
+/* Checks the header Upgrade. The error names the required headers to a user who may see the container. */
 static int check_upgrade(struct nm_call *call)
 {
     const char *upgrade = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_UPGRADE);

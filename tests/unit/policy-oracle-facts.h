@@ -25,7 +25,7 @@ static inline double get(const struct nm_resources *r, int k)
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
 }
 
-/* Returns what a guaranteed container is promised, or would be once it is admitted. */
+/* Returns the promise of a guaranteed container, or the promise that it would have after its admission. */
 static inline double promise(const struct nm_policy_container *v, int k)
 {
     return k == NM_CPU && v->cpu_is_share ? 0 : get(&v->request, k);
@@ -49,7 +49,7 @@ static inline double resume_cpu(const struct facts *f, const struct nm_policy_co
                                  : (double)v->request.cpu_millicores;
 }
 
-/* Returns how much swapped memory returns when the container runs again, up to its memory limit. */
+/* Returns the amount of swapped memory that returns when the container runs again, up to its memory limit. */
 double facts_returning(const struct facts *f, const struct nm_policy_container *v);
 double facts_estimate(const struct facts *f, const struct nm_policy_container *v, int k);
 void facts_gather(struct oracle *o, struct facts *f, const struct world *w);

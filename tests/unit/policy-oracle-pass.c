@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The oracle of agent/policy/policy-pass.c: nobody passes a head that only passers keep out, and they do so for no
- * longer than settings.backfill_usec. Where the rules get intricate (paused containers that come back first, orders
- * other than arrival) it looks away, so its clock may be slower than the policy's, never faster.
+ * Checks agent/policy/policy-pass.c: no container passes a head that only passers keep out, and passers keep a head out
+ * for no longer than settings.backfill_usec. The oracle doesn't check complicated cases (paused containers, which
+ * resume first, and orders other than arrival), so its clock may be slower than the policy's, never faster.
  */
 
 #include <inttypes.h>
@@ -26,7 +26,8 @@ static double part(const struct nm_resources *r, int k)
     return k == NM_MEMORY ? (double)r->memory_bytes : (double)r->cpu_millicores;
 }
 
-/* What the head was held against: all that was admitted before it included, and those that pass it not. */
+/* Returns whether the head would fit without the containers that passed it. The sums include the containers that
+ * this round admitted before the head was considered, but not those that pass it now. */
 static bool only_passers_keep_out(const struct world *w, const struct nm_policy_container *head)
 {
     const struct nm_policy_settings *s = &w->settings;
@@ -116,7 +117,7 @@ const char *oracle_check_passing(struct oracle_passing *o, const struct world *w
         o->delay += w->in.now_usec - o->at;
     o->due = due;
     o->at = w->in.now_usec;
-    /* What holds next to nothing is not worth a kill. */
+    /* a container with less than 1 MiB need not be killed */
     if (due && w->settings.backfill_usec > 0 && o->delay >= w->settings.backfill_usec)
         for (size_t i = 0; i < w->in.n_views; i++)
             if (has_passed(w->in.views[i], head) &&
@@ -125,7 +126,8 @@ const char *oracle_check_passing(struct oracle_passing *o, const struct world *w
     return NULL;
 }
 
-/* Sixteen, and then none for 20 ms; who is held for it is started then, and not only with the next sample. */
+/* Checks that at most 16 opportunistic containers start within 20 ms. A container that is held back for this reason
+ * must start in a round after at most 20 ms, and not only after the next sample. */
 const char *oracle_check_starts(struct oracle_starts *o, const struct world *w)
 {
     if (o->since == 0 || w->in.now_usec >= o->since + 20 * NM_USEC_PER_MSEC)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rules once more; see policy-oracle.h. Written for clearness, in doubles, quadratic where that is simpler. */
+/* A second implementation of the rules; see policy-oracle.h. It is written for clearness, in doubles, quadratic
+ * where that is simpler. */
 
 #include "tests/unit/policy-oracle-facts.h"
 
@@ -54,8 +55,8 @@ static const char *check_victim(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
-/* Where memory may run out before two samples are over, one that was taken after the victims had gone is
- * enough. */
+/* Returns whether memory may run out within two samples. Then one sample that was taken after the victims had gone
+ * is enough. */
 static bool at_the_brink(const struct oracle *o, const struct facts *f)
 {
     double brink = f->beta[NM_MEMORY] + floor((f->capacity[NM_MEMORY] - f->beta[NM_MEMORY]) / 2);
@@ -85,7 +86,7 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
              8 * (f->s->cpu_samples - 1) * o->run_period))
         return wrong(o, "CPU is taken back after %u samples of %u", o->run_over_beta,
                      f->s->cpu_samples);
-    /* A reclaim of running ones is followed by a kill as soon as it is seen not to do. */
+    /* a kill follows a reclaim from running containers as soon as a sample shows that the reclaim wasn't enough */
     if (k == NM_MEMORY && (o->asked_running || at_the_brink(o, f)))
         return NULL;
     if (o->ever_taken[k] && o->quiet[k] < NM_MAX(2U, f->s->settle_samples))
@@ -94,8 +95,8 @@ static const char *check_threshold(struct oracle *o, const struct facts *f,
     return NULL;
 }
 
-/* Who runs is asked for memory only where a kill would follow, where there is swap enough, and as
- * much as it can do without. */
+/* Checks that memory is reclaimed from running containers only if a kill would follow, if there is enough swap, and
+ * only as much as each can do without. */
 static const char *check_running_reclaim(struct oracle *o, const struct facts *f)
 {
     double sum = 0, over = f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - f->beta[NM_MEMORY];
@@ -138,7 +139,8 @@ static const struct nm_policy_action *action_on(const struct facts *f, const str
     return NULL;
 }
 
-/* Of those that stay paused: what goes on or dies in this round counts elsewhere. */
+/* Returns the sum for the containers that stay paused. Those that resume or are killed in this round are counted
+ * elsewhere. */
 static double in_swap_of_paused(const struct facts *f)
 {
     double sum = 0;
@@ -234,7 +236,7 @@ static const char *check_resume(struct oracle *o, const struct facts *f,
 
 /* ---- the round as a whole -------------------------------------------------------------------- */
 
-/* Goes through the actions in order, adding up what they give out. */
+/* Checks the actions in order, and adds up the resources that they grant. */
 static const char *check_actions(struct oracle *o, const struct facts *f)
 {
     double used[2] = {f->used[0], f->used[1]}, allocated[2] = {f->allocated[0], f->allocated[1]};
@@ -270,7 +272,7 @@ static const char *check_actions(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Each victim of one taking must have been needed: without it, the need would not be met. */
+/* Checks that each victim for this reason was needed: without it, the sum would not meet the need. */
 static const char *check_all_needed(struct oracle *o, const struct facts *f, enum nm_reason reason,
                                     int k, double need)
 {
@@ -292,7 +294,7 @@ static const char *check_all_needed(struct oracle *o, const struct facts *f, enu
         return wrong(
             o, "more victims than needed for %s (reason %d): %.0f of %.0f, the least brings %.0f",
             k ? "CPU" : "memory", reason, sum, need, least);
-    /* Too little is only right when nothing usable was left, or the budget was spent. */
+    /* victims may bring too little only if no usable one was left, or the budget was used up */
     if (sum >= need || (reason != NM_REASON_ROOM_FOR_GUARANTEED && list->type == NM_ACTION_KILL))
         return NULL;
     for (uint32_t i = list->first_candidate; i < list->first_candidate + list->n_candidates; i++)
@@ -318,8 +320,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
             a->target->state != NM_PAUSED && a->target->state != NM_PAUSING)
             killed_cpu += (double)a->target->measured.cpu_millicores;
     }
-    /* At least what the policy may subtract: deadline kills of the same round only make the need
-     * smaller. */
+    /* This is the least that the policy may subtract. Deadline kills of the same round only make the need smaller. */
     r = check_all_needed(o, f, NM_REASON_MEMORY_OVER_BETA, NM_MEMORY,
                          f->in_use[NM_MEMORY] - f->pending_measured[NM_MEMORY] - reclaimed -
                              f->beta[NM_MEMORY]);
@@ -330,7 +331,8 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
                                 f->beta[NM_CPU]);
 }
 
-/* Those that fit, by arrival, are added to used; those from the first that doesn't on, to claims. */
+/* Adds guaranteed requests to `used`, in the order of arrival, as long as they fit. Adds the first one that doesn't
+ * fit, and all later ones, to `claims`. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double promised[2] = {f->promised[0], f->promised[1]};
@@ -368,7 +370,7 @@ static void admit_and_claim(const struct facts *f, double used[2], double claims
     }
 }
 
-/* What victims for these reasons will bring, as U counts them. */
+/* Adds the expected credit of the victims for this reason and resource, by the estimates that count in U. */
 static void add_expected(const struct facts *f, double pending[2], enum nm_reason reason,
                          int resource)
 {
@@ -416,7 +418,7 @@ static const char *check_room_need(struct oracle *o, const struct facts *f)
                                 ? used[NM_CPU] + claims[NM_CPU] - pending[NM_CPU] - f->beta[NM_CPU] : 0);
 }
 
-/* A guaranteed container that could start must; one that waits must have something to wait for. */
+/* Checks that a guaranteed container starts if it can, and that a waiting one has victims to wait for. */
 static const char *check_guaranteed(struct oracle *o, const struct facts *f)
 {
     bool waits_for = false;
@@ -442,7 +444,7 @@ static const char *check_guaranteed(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Paused containers go on in the order of their arrival; a person's pauses are not counted. */
+/* Checks that paused containers resume in the order of their arrival. Pauses by users are not counted. */
 static const char *check_resume_order(struct oracle *o, const struct facts *f)
 {
     uint64_t first_left = UINT64_MAX, last_resumed = 0;
@@ -485,7 +487,8 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* Of all that wait, and of those alone that are limited: how many are left, and who goes first. */
+/* A part of the queue (all containers, or the limited ones): the number of containers that stay, the sum of
+ * requests, the newest that stays and the oldest that is shed. */
 struct line {
     size_t left;
     double asked[2];
@@ -503,8 +506,9 @@ static void stand_in(struct line *l, const struct nm_policy_container *v, const 
         l->newest_kept = NM_MAX(l->newest_kept, v->seq);
 }
 
-/* Nothing is in its way: the node is empty, or nobody else waits or is paused, and nothing holds the whole queue. What
- * is behind others or beside paused ones it looks away from. */
+/* Returns whether nothing prevents the container's start: the node is empty, or no other container is queued or
+ * paused, and nothing holds the whole queue. Returns false for containers behind others or beside paused ones, which
+ * aren't checked. */
 static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v)
 {
     bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
@@ -532,7 +536,8 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     return plain || over;
 }
 
-/* Would it fit if it had the node for itself, beside what the host does? Of its CPU request so much counts. */
+/* Returns whether the container would fit on a node without other containers, beside the system's use. Only cpu_part
+ * of its CPU request counts. */
 static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                        double cpu_part)
 {
@@ -547,7 +552,7 @@ static bool fits_alone(const struct oracle *o, const struct facts *f, const stru
     return plain || over;
 }
 
-/* Whatever others do meanwhile. */
+/* Returns whether the container has waited too long, independently of other containers. */
 static bool waits_too_long(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                            double cpu_part)
 {
@@ -556,8 +561,8 @@ static bool waits_too_long(const struct oracle *o, const struct facts *f, const 
     return waits >= 20 * wait || (waits >= 10 * wait && !fits_alone(o, f, v, cpu_part));
 }
 
-/* What goes back to its upstream has waited, and what has waited while nothing moved goes back. What moves in this
- * round may have taken the room. */
+/* Checks that a container is given back only after the waiting time, and that it is given back if no container moved
+ * during that time. A container that moves in this round may have taken the room. */
 static const char *check_wait(struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                               const struct nm_policy_action *a)
 {
@@ -784,7 +789,8 @@ const char *oracle_check(struct oracle *o, const struct world *w)
     remember_kills(o, &f);
     for (size_t i = 0; i < f.v->n_actions && !r; i++)
         r = check_threshold(o, &f, &f.v->actions[i]);
-    /* What is taken in this round holds its admissions, too; room for the head of the queue is made last. */
+    /* Memory or CPU that is taken back in this round holds back its admissions, too. Memory for the head of the
+     * queue is freed last. */
     remember_taking(o, &f, false);
     r = r ? r : check_actions(o, &f);
     r = r ? r : check_running_reclaim(o, &f);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The
- * oracle computes all figures from the views, without the policy's code, and keeps its own history
- * (runs of samples over beta, kills, victims that settle).
+ * Checks the rules for every round: section 5 of DESIGN.md and those in agent/policy/policy.h. The oracle computes all
+ * figures from the views, without the policy's code, and keeps its own history (runs of samples over beta, kills,
+ * victims that settle).
  */
 
 #include "tests/unit/policy-world.h"
@@ -36,13 +36,13 @@ struct oracle {
 /* Returns NULL, or the rule that is broken. Call it after nm_policy_decide() and before world_act(). */
 const char *oracle_check(struct oracle *o, const struct world *w);
 
-/* How long containers that passed the head of the queue have kept the head waiting (policy-oracle-pass.c). */
+/* The time for which containers that passed the head of the queue have kept the head waiting (policy-oracle-pass.c). */
 struct oracle_passing {
     uint64_t head, at, delay;
     bool due;
 };
 
-/* How many opportunistic containers are started at once (policy-oracle-pass.c, too). */
+/* The number of opportunistic containers that are started at once (policy-oracle-pass.c, too). */
 struct oracle_starts {
     uint64_t since;
     size_t n;

@@ -29,7 +29,7 @@ static uint64_t between(struct world *w, uint64_t low, uint64_t high)
     return low + world_below(w, high - low + 1);
 }
 
-#define CROWD 40 /* of tiny ones, that come together */
+#define CROWD 40 /* number of tiny containers that arrive together */
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
@@ -45,8 +45,8 @@ static struct nm_fractions random_fractions(struct world *w, const struct nm_fra
     return f;
 }
 
-/* Drawn aside: a history in which nobody is asked to give back while it runs is what it would be
- * without this, and what is rare in some of them stays there. */
+/* Uses its own copy of the random state and restores it, so that each seed gives the same history as without
+ * reclaim, and histories with rare events keep them. */
 static void random_reclaim(struct world *w)
 {
     uint64_t rng = w->rng;
@@ -103,12 +103,12 @@ static void random_settings(struct world *w)
     random_reclaim(w);
     s->guard_stall = s->can_squeeze && world_chance(w, 0.5);
     s->stall_margin = (double)between(w, 0, 20) / 100;
-    if (s->guard_stall && world_chance(w, 0.5)) /* the defaults there */
+    if (s->guard_stall && world_chance(w, 0.5)) /* the default thresholds with the stall guard */
         s->over_allocation_threshold.cpu = 0.99, s->preemption_threshold.cpu = 1;
 }
 
-/* As a daemon that was started anew finds it. The work that must be lost for it takes longer than these
- * histories do. */
+/* Sets the policy's memory as a restarted nmd restores it. Surges would have to destroy more work to set it than
+ * these short histories have. */
 static void remember_surges(struct world *w)
 {
     struct nm_policy_memory m = {
@@ -168,7 +168,7 @@ static void enter(struct world *w, struct inhabitant *c, enum nm_state state)
     c->view.state_samples = 0;
 }
 
-/* Milliseconds as a rule, now and then far too long. */
+/* Starts a transition. It usually takes milliseconds, and sometimes far too long. */
 static void pass_through(struct world *w, struct inhabitant *c, enum nm_state state, double stuck)
 {
     enter(w, c, state);
@@ -202,7 +202,7 @@ static struct sums sums_of(const struct world *w)
     return s;
 }
 
-/* What policy.h says of a request, worked out anew. */
+/* Computes the result that policy.h promises for a request, without the policy's code. */
 static enum nm_reason expected(const struct world *w, enum nm_execution_type type, const struct nm_resources *request,
                                bool share)
 {
@@ -305,7 +305,7 @@ static void resume_done(struct world *w, struct inhabitant *c)
 {
     if (c->fails) {
         enter(w, c, NM_PAUSED);
-        /* it may come from a freeze that was given up */
+        /* the pause may come from a freeze that was given up */
         c->view.pause_deadline_usec =
             NM_MIN(c->view.pause_deadline_usec, w->now + w->settings.pause_deadline_usec);
         return;
@@ -315,7 +315,7 @@ static void resume_done(struct world *w, struct inhabitant *c)
     c->view.user_paused = false;
 }
 
-/* A transition that is due comes to its end. Returns whether anything happened. */
+/* Completes a transition that is due. Returns whether anything happened. */
 static bool arrive_in_state(struct world *w, struct inhabitant *c)
 {
     struct nm_policy_container *v = &c->view;
@@ -350,8 +350,7 @@ static bool on_cpu(const struct inhabitant *c)
                         c->view.state == NM_KILLING);
 }
 
-/* Guaranteed ones get what they want first, opportunistic ones share the rest within the
- * squeeze. */
+/* Gives guaranteed containers the CPU that they want. Opportunistic ones share the rest within the squeeze. */
 static void share_cpu(struct world *w)
 {
     uint64_t wanted[2] = {0}, given[2], left = nm_sub_u64(w->cpus, w->system_cpu);
@@ -371,7 +370,7 @@ static void share_cpu(struct world *w)
     }
 }
 
-/* The kernel takes from those who can't touch their pages, without being asked. */
+/* Swaps out pages of a paused container, as the kernel does without a request by nmd. */
 static void swap_out(struct world *w, struct inhabitant *c)
 {
     uint64_t bytes = world_chance(w, 0.02) ? world_below(w, c->memory_now + 1) : 0;
@@ -382,8 +381,8 @@ static void swap_out(struct world *w, struct inhabitant *c)
 
 static void use_resources(struct world *w, uint64_t elapsed)
 {
-    /* Half of the time little is used, so that much is admitted, and then everybody wants all of
-     * it. */
+    /* In half of the time all use is low, so that many containers are admitted. Then all containers use their full
+     * amounts. */
     uint64_t phase = w->now / (20 * NM_USEC_PER_SEC) % 2,
              before = (w->now - elapsed) / (20 * NM_USEC_PER_SEC) % 2;
     uint64_t quiet = w->phases && phase == 0 ? 8 : 1;
@@ -420,7 +419,8 @@ static void use_resources(struct world *w, uint64_t elapsed)
         w->system_cpu_mean ? w->system_cpu_mean / 2 + world_below(w, w->system_cpu_mean) : 0;
 }
 
-/* Of its own accord, by chance, and because of opportunistic work. */
+/* Sets the time for which the container waits for CPU: a base value, a random part and a part that opportunistic
+ * work causes. */
 static void sample_stall(struct world *w, struct inhabitant *c, uint64_t opportunistic_cpu)
 {
     uint64_t own = c->view.seq % 4 == 0 ? 300 : 10;
@@ -463,7 +463,7 @@ static void take_sample(struct world *w)
             used.cpu_millicores += w->all[i].cpu_now;
         }
     if (missed) {
-        /* Either it is known to be missing, or the old one just grows stale. */
+        /* the missing sample is either marked as invalid, or the old one stays and becomes stale */
         w->node.valid = w->node.valid && world_chance(w, 0.5);
         return;
     }
@@ -556,7 +556,7 @@ void world_calm(struct world *w)
     w->draining = w->unhealthy = false;
     w->shed_to = w->shed_limited_to = UINT32_MAX;
     w->settings.uplink_threshold = 0;
-    w->settings.offered = (struct nm_resources){0}; /* what is larger would wait for ever */
+    w->settings.offered = (struct nm_resources){0}; /* a larger container would wait for ever */
     w->system_memory_mean = w->system_cpu_mean = 0;
     for (size_t i = 0; i < WORLD_MAX; i++)
         w->all[i].work_left_usec = NM_MIN(w->all[i].work_left_usec, 3 * NM_USEC_PER_SEC);
@@ -589,7 +589,7 @@ static void fill_input(struct world *w, enum nm_policy_trigger trigger)
     };
 }
 
-/* The host sleeps, and nothing in it gets on. */
+/* Suspends the host. No container makes progress meanwhile. */
 static void sleep_a_while(struct world *w)
 {
     uint64_t slept = between(w, 2, 1200) * NM_USEC_PER_SEC;
@@ -621,7 +621,7 @@ void world_next(struct world *w)
         arrive(w, 1);
     if (w->arrive > 0 && w->settings.queue_max_length >= CROWD && world_chance(w, 0.05))
         for (int i = 0; i < CROWD; i++) {
-            fill_input(w, trigger); /* each is counted */
+            fill_input(w, trigger); /* count each arrival in the input of the next one */
             arrive(w, 100);
         }
     meddle(w);

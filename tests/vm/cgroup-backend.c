@@ -393,7 +393,7 @@ static void test_oom(void)
     o.cpu_quota_millicores = NM_CGROUP_NONE;
     o.memory_max_bytes = 32 << 20;
     s.cg = cg = create("c-oom", pid, &o);
-    /* Without swap; otherwise the guest's swap takes all the memory before the limit is reached. */
+    /* Disables swap for the cgroup; otherwise the guest's swap takes all the memory before the limit is reached. */
     check(nm_write_file_at(cg->dir_fd, "memory.swap.max", "0") == 0, "no swap");
     check(nm_cgroup_watch_new(event, cg, NM_CGROUP_WATCH_MEMORY_EVENTS, on_watch, &s, &w) == 0,
           "memory watch");

@@ -14,7 +14,7 @@ struct nm_yarn_setup_options {
     bool is_dry, undoes;
 };
 
-/* They fill a struct nm_yarn_setup_options. */
+/* The options of --yarn-setup. They fill a struct nm_yarn_setup_options. */
 extern const struct nm_option nm_yarn_setup_option_table[];
 
 #define NM_YARN_SETUP_USAGE \
