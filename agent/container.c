@@ -170,7 +170,7 @@ const char *nm_container_end_text(const struct nm_container *c, char *buf, size_
     return buf;
 }
 
-/* Texts of the ends that nmd or the kernel causes: what happened, and why. Ends with an exit code or a signal are
+/* Texts for the reasons of an end: what happened, and why. Ends with an exit code or a signal are
  * not in this table. */
 static const struct {
     const char *whose, *why;

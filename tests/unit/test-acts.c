@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: actions that don't come off (what can't be frozen, thawed or reclaimed), and what a restarted nmd
- * makes of a decision that was left open: the table of recovery-decide.c, row by row.
+ * agent/manager/: actions that fail (freezing, thawing and reclaiming), and the decisions that a restarted nmd finds
+ * open: the table of recovery-decide.c, row by row.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, manager_world_set_up, manager_world_tear_down)
 
-/* A file of the cgroup that can't be written: it is a directory. */
+/* Replaces a file of the cgroup by a directory, so that it can't be written. */
 static void spoil(const struct nm_live_container *l, const char *file)
 {
     assert_int_equal(unlinkat(l->cg->dir_fd, file, 0), 0);
@@ -66,7 +66,7 @@ static void test_what_can_not_be_frozen_runs_on(void **state)
     nm_act_pause(l, false);
     assert_int_equal(l->c->view.state, NM_RUNNING);
     assert_true(l->c->view.pause_deadline_usec == UINT64_MAX);
-    assert_true(l->c->view.freeze_failed_usec > 0); /* others are taken first from now on */
+    assert_true(l->c->view.freeze_failed_usec > 0); /* others are chosen first from now on */
     assert_failed(l, "Is a directory");
 }
 
@@ -91,7 +91,7 @@ static void test_a_freeze_that_takes_too_long(void **state)
     nm_freeze_given_up(l);
     assert_failed(l, "it was not frozen within 10 s");
     assert_true(l->c->view.freeze_failed_usec > 0);
-    open_decision(l, NM_DECISION_KILL); /* meanwhile it is another's: not to be closed by this */
+    open_decision(l, NM_DECISION_KILL); /* another decision is open now, and must stay open */
     nm_freeze_given_up(l);
     assert_true(l->decision_open);
 }
@@ -103,7 +103,7 @@ static bool is_reclaimed(const struct nm_live_container *l)
     return !l->reclaim_child;
 }
 
-/* It gets nothing in its time, which is no failure: what was gained is what was seen. */
+/* The reclaim frees nothing in its time. That isn't a failure: the decision records the measured gain. */
 static void test_reclaim(void **state)
 {
     struct manager_world *w = *state;
@@ -123,7 +123,7 @@ static void test_reclaim(void **state)
     assert_int_equal(l->decision.outcome, NM_OUTCOME_DONE);
     assert_true(l->regain_due);
     assert_int_equal(nm_fake_read(l->cg, "memory.swap.max", text, sizeof text), 0);
-    assert_int_equal(strncmp(text, "max", 3), 0); /* the bound is only for as long as it works */
+    assert_int_equal(strncmp(text, "max", 3), 0); /* memory.swap.max is limited only while the worker runs */
 }
 
 static void test_a_reclaim_that_fails(void **state)
@@ -131,7 +131,7 @@ static void test_a_reclaim_that_fails(void **state)
     struct manager_world *w = *state;
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
 
-    (void)unlinkat(l->cg->dir_fd, "memory.swap.current", 0); /* a kernel that doesn't account swap */
+    (void)unlinkat(l->cg->dir_fd, "memory.swap.current", 0); /* as on a kernel that doesn't account swap */
     open_decision(l, NM_DECISION_RECLAIM);
     nm_act_reclaim(l, 8 * MIB, 0);
     assert_true(l->c->view.reclaimed);
@@ -140,7 +140,7 @@ static void test_a_reclaim_that_fails(void **state)
     assert_failed(l, strerror(EOPNOTSUPP));
 }
 
-/* A worker that hangs in the kernel, as in a write to a slow disk: here in the opening of a pipe that nobody reads. */
+/* Starts a worker that hangs in the kernel, as in a write to a slow disk. Here it opens a pipe without a reader. */
 static struct nm_live_container *begin_to_hang(struct manager_world *w, uint64_t within_usec)
 {
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_RUNNING);
@@ -160,14 +160,14 @@ static void test_a_reclaim_that_hangs(void **state)
     struct manager_world *w = *state;
     struct nm_live_container *l = begin_to_hang(w, NM_USEC_PER_MSEC);
 
-    manager_world_wait(w, l, is_reclaimed); /* it is killed when it is late */
+    manager_world_wait(w, l, is_reclaimed); /* the worker is killed when it is late */
     assert_true(l->reclaim_late);
     assert_failed(l, "swap is too slow: ");
     assert_int_equal(nm_reclaim_bytes_per_sec(w->m), 1);
     assert_null(l->reclaim_timer);
 }
 
-/* A kill comes in between: what was gained by then is told if it had time to begin. */
+/* A kill ends the reclaim. The decision records the gain if the reclaim ran long enough. */
 static void test_a_reclaim_that_is_overtaken(void **state)
 {
     struct manager_world *w = *state;
@@ -183,12 +183,12 @@ static void test_a_reclaim_that_is_overtaken(void **state)
         manager_world_wait(w, l, is_reclaimed);
         if (!late)
             assert_failed(l, "the worker was killed");
-        nm_reclaim_overtaken(l); /* there is none any more */
+        nm_reclaim_overtaken(l); /* no reclaim runs any more */
         l->decision_open = false;
     }
 }
 
-/* Its worker is nobody's then, and is fetched all the same. */
+/* The worker has no container any more, and is reaped nevertheless. */
 static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
 {
     struct manager_world *w = *state;
@@ -207,7 +207,7 @@ static void test_a_container_that_goes_while_it_is_reclaimed(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-/* Nobody would hear of the worker: it goes at once. */
+/* The worker is killed at once if the loop can't watch it. */
 static void test_a_reclaim_without_a_source(void **state)
 {
     struct manager_world *w = *state;
@@ -305,7 +305,7 @@ static void test_each_open_decision(void **state)
                                        : fate == DONE  ? NM_OUTCOME_DONE : NM_OUTCOME_FAILED);
         if (fate == NOT_DONE)
             assert_string_equal(kept.error, "nmd was restarted before it was carried out");
-        assert_int_equal(l->c->view.reclaimed, rows[i].kind != NM_DECISION_RECLAIM); /* it is to be done again */
+        assert_int_equal(l->c->view.reclaimed, rows[i].kind != NM_DECISION_RECLAIM); /* a reclaim must be repeated */
     }
 }
 
@@ -315,7 +315,7 @@ static void test_decisions_that_are_closed(void **state)
     struct nm_live_container *l = manager_world_add(w, "it", NM_OPPORTUNISTIC, NM_PAUSED);
     struct nm_decision d;
 
-    nm_recovery_reopen_decision(l); /* none was ever taken */
+    nm_recovery_reopen_decision(l); /* there is no decision */
     assert_false(l->decision_open);
     nm_recovery_close_decision(w->m, l->c->id, "it went");
     put_pending(w, l->c->id, 4);
@@ -325,10 +325,10 @@ static void test_decisions_that_are_closed(void **state)
     assert_string_equal(d.error, "it went");
     nm_recovery_close_decision(w->m, l->c->id, "it went twice");
     d = newest(w, l->c->id);
-    assert_string_equal(d.error, "it went"); /* it had its outcome */
+    assert_string_equal(d.error, "it went"); /* the decision had its outcome already */
 }
 
-/* Paused, but the sample that shows what that brought was still to come. */
+/* The container is paused, but no sample has shown yet how much the pause freed. */
 static void test_what_was_regained_is_still_to_be_seen(void **state)
 {
     struct manager_world *w = *state;

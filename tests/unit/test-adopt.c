@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Shims that outlive their nmd: it is killed at different moments and another process adopts what
- * is there. Then the same with a full disk, and in a cgroup that is frozen or killed. Disk and
- * cgroup need root.
+ * Shims outlive their nmd: nmd is killed at different moments, and another process adopts its shims. The tests are
+ * repeated with a full disk, and in a cgroup that is frozen or killed. Disk and cgroup need root.
  */
 
 #include "tests/unit/launch-world.h"
@@ -25,8 +24,8 @@ struct handed_over {
     uint64_t ticks;
 };
 
-/* An nmd that dies by SIGKILL: a process of its own launches, waits for STARTED if `until_started`,
- * and goes. */
+/* Forks a process that takes the role of an nmd that dies by SIGKILL. It launches, waits for STARTED if
+ * `until_started`, and kills itself. */
 static struct handed_over launch_and_die(struct world *w, bool open_gate, bool until_started)
 {
     struct handed_over h = {0};
@@ -37,7 +36,7 @@ static struct handed_over launch_and_die(struct world *w, bool open_gate, bool u
     nmd = fork();
     assert_true(nmd >= 0);
     if (nmd == 0) {
-        w->event = NULL; /* a loop does not survive a fork */
+        w->event = NULL; /* an event loop can't be used after a fork */
         if (sd_event_new(&w->event) < 0 || launch(w) < 0 ||
             (open_gate && nm_launch_open_gate(w->launch) < 0))
             _exit(1);
@@ -50,12 +49,12 @@ static struct handed_over launch_and_die(struct world *w, bool open_gate, bool u
             (void)kill(getpid(), SIGKILL);
         _exit(1);
     }
-    (void)close(fds[1]); /* if it fails, what is read is the end, and nobody waits for ever */
+    (void)close(fds[1]); /* if the child fails, read() returns the end of the file and doesn't block */
     assert_int_equal(read(fds[0], &h, sizeof h), sizeof h);
     assert_int_equal(waitpid(nmd, &status, 0), nmd);
     assert_true(WIFSIGNALED(status));
     (void)close(fds[0]);
-    /* the forked copy did the work, this process's own loop is untouched */
+    /* the forked copy did the work; this process's own loop is untouched */
     return h;
 }
 
@@ -75,7 +74,7 @@ static void release_command(const struct world *w)
     (void)close(fd);
 }
 
-/* A command that ends with 17 when release_command() says so. */
+/* Sets a command that ends with 17 after release_command(). */
 static void use_waiting_command(struct world *w, char *script, size_t size)
 {
     (void)snprintf(script, size, "while [ ! -e %s/go ]; do sleep 0.02; done; exit 17", w->root);
@@ -91,7 +90,7 @@ static void test_adopt_running(void **state)
     use_waiting_command(w, script, sizeof script);
     h = launch_and_die(w, true, true);
     assert_int_equal(adopt(w, &h), 0);
-    assert_int_equal(w->n_started, 0); /* not inside the call */
+    assert_int_equal(w->n_started, 0); /* the callback isn't called inside nm_launch_adopt() */
     wait_for(w, &w->n_started);
     assert_int_equal(w->started.pid, h.pid);
     assert_int_equal(nm_launch_open_gate(w->launch), -EPIPE);
@@ -101,7 +100,7 @@ static void test_adopt_running(void **state)
     assert_int_equal(w->ended.exit_code, 17);
 }
 
-/* Adopted between the gate and the start: STARTED is heard through the directory. */
+/* The shim is adopted between the gate and the start. The start is seen by the watch of the directory. */
 static void test_adopt_early(void **state)
 {
     struct world *w = *state;
@@ -127,7 +126,7 @@ static void test_die_before_gate(void **state)
     shell(w, "echo must not run");
     h = launch_and_die(w, false, false);
     wait_until_dead(h.shim);
-    /* neither a record nor the sign of an open gate: it may be launched again */
+    /* there is neither a record nor the file of an open gate, so it may be launched again */
     assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
     assert_false(nm_launch_gate_was_open(w->dir));
     assert_nothing_written(w);
@@ -179,7 +178,7 @@ static void test_adopt_stranger(void **state)
     assert_null(w->launch);
 }
 
-/* What something else has done to the record is survived: the end comes anyway. */
+/* Another process has overwritten the record. The end is reported nevertheless. */
 static void test_garbage_record(void **state)
 {
     struct world *w = *state;
@@ -202,8 +201,7 @@ static void test_garbage_record(void **state)
 
 /* ---- a full disk --------------------------------------------------------------------- */
 
-/* Puts the container's directory on a file system of 64 KiB, in a mount namespace of this process's
- * own. */
+/* Mounts a file system of 64 KiB at the container's directory, in a mount namespace of this process. */
 static void use_small_disk(struct world *w)
 {
     if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
@@ -249,8 +247,7 @@ static void wait_for_reserve(const struct world *w)
     }
 }
 
-/* The disk fills up while the command runs, and no nmd is there when it ends: the reserved file
- * takes the record. */
+/* The disk fills up while the command runs, and no nmd runs when it ends. The reserved file takes the record. */
 static void test_disk_full_at_end(void **state)
 {
     struct world *w = *state;
@@ -270,8 +267,8 @@ static void test_disk_full_at_end(void **state)
     (void)umount2(w->dir, MNT_DETACH);
 }
 
-/* Full from the start: the shim stays, with the exit status, until there is room or somebody who
- * listens. */
+/* The disk is full from the start. The shim keeps running, with the exit status, until there is space or an nmd
+ * connects. */
 static void test_disk_full_all_along(void **state)
 {
     struct world *w = *state;
@@ -294,7 +291,7 @@ static void test_disk_full_all_along(void **state)
     (void)umount2(w->dir, MNT_DETACH);
 }
 
-/* With an nmd that listens, a full disk changes nothing. */
+/* A full disk changes nothing if an nmd is connected. */
 static void test_disk_full_but_heard(void **state)
 {
     struct world *w = *state;
@@ -318,12 +315,12 @@ static int write_cgroup(const struct world *w, const char *file, const char *tex
     return nm_write_file_at(AT_FDCWD, path, text);
 }
 
-/* Removed at the end. */
+/* Makes a cgroup, which the teardown removes. */
 static void make_cgroup(struct world *w)
 {
     make_own_cgroup(w->cgroup, sizeof w->cgroup);
     if (write_cgroup(w, "cgroup.freeze", "0") != 0)
-        skip(); /* the kernel can't */
+        skip(); /* the kernel has no freezer */
 }
 
 static void enter_cgroup(struct world *w, pid_t pid)
@@ -346,7 +343,7 @@ static void wait_for_event(const struct world *w, const char *line)
     } while (!strstr(text, line));
 }
 
-/* Everything in the cgroup is killed at once, the shim too: the end is known, its kind is not. */
+/* All processes in the cgroup are killed at once, the shim too. The end is known, but not its kind. */
 static void test_cgroup_killed(void **state)
 {
     struct world *w = *state;
@@ -363,7 +360,7 @@ static void test_cgroup_killed(void **state)
     wait_for_event(w, "populated 0");
 }
 
-/* nmd dies while the container is frozen; it is adopted frozen, and thawed by the next one. */
+/* nmd dies while the container is frozen. The next nmd adopts it frozen and thaws it. */
 static void test_adopt_frozen(void **state)
 {
     struct world *w = *state;
@@ -387,7 +384,7 @@ static void test_adopt_frozen(void **state)
     assert_int_equal(w->ended.exit_code, 17);
 }
 
-/* Frozen at its gate, and killed like that. */
+/* The shim is frozen at its gate and killed while frozen. */
 static void test_killed_frozen_at_gate(void **state)
 {
     struct world *w = *state;

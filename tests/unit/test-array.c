@@ -30,7 +30,7 @@ static void test_room_for_one_more(void **state)
         assert_int_equal(numbers[i], i);
 }
 
-/* What was there stays, and can still be used. */
+/* A failed resize keeps the elements, and the array can still be used. */
 static void test_no_memory(void **state)
 {
     _cleanup_free_ uint64_t *numbers = NULL;

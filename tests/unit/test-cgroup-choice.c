@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which backend it is, where several are possible, and whether it could start. */
+/* The choice of the backend if several are possible, and the check whether it can start. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void test_choice(void **state)
     assert_string_equal(chosen(w), "systemd");
     fake_systemd_answer(w->systemd, &(struct fake_answer){.method = "StartTransientUnit",
                                                           .error = SD_BUS_ERROR_ACCESS_DENIED});
-    assert_string_equal(chosen(w), "direct"); /* it is there, and doesn't serve us */
+    assert_string_equal(chosen(w), "direct"); /* systemd is there, but doesn't serve this user */
     world_set_booted(0);
     assert_string_equal(chosen(w), "direct");
     world_set_booted(-ENOMEM);
@@ -57,12 +57,12 @@ static void test_choice(void **state)
     world_set_user(1000);
     assert_int_equal(nm_systemd_available(), 1);
     fake_systemd_leave(w->systemd);
-    assert_int_equal(nm_systemd_available(), 0); /* no manager of this user's */
+    assert_int_equal(nm_systemd_available(), 0); /* this user has no manager */
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
     assert_int_equal(nm_systemd_available(), 0);
 }
 
-/* Can it start? Nothing is made to find that out. */
+/* Returns the result of nm_cgroup_backend_check(), which must not make anything. */
 static int check(struct world *w, enum nm_cgroup_backend_kind kind)
 {
     const struct nm_cgroup_backend_params params = {
@@ -87,7 +87,7 @@ static void test_check(void **state)
     assert_true(fake_systemd_heard(w->systemd, "Subscribe"));
     world_set_booted(0);
     fake_systemd_forget(w->systemd);
-    assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0); /* the direct one could */
+    assert_int_equal(check(w, NM_CGROUP_BACKEND_AUTO), 0); /* the direct backend could start */
     assert_false(fake_systemd_heard(w->systemd, "Subscribe"));
     fake_systemd_leave(w->systemd);
     world_set_booted(1);
@@ -120,7 +120,7 @@ static void test_no_mount(void **state)
     assert_null(w->b);
 }
 
-/* Who has no event loop gets the direct one, whatever systemd says. */
+/* Without an event loop the direct backend is chosen, even if systemd runs. */
 static void test_no_loop(void **state)
 {
     struct world *w = *state;

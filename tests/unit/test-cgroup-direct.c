@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend on this machine's real cgroup2 mount, with real processes: made, frozen, seen
- * frozen through the watch, killed while frozen, seen empty, removed, seen gone. Controllers aren't
- * needed. Skipped where no cgroup of ours may be made.
+ * The direct backend on this machine's real cgroup2 mount, with real processes: cgroups are made, frozen, killed while
+ * frozen and removed, and watches report each step. Controllers aren't needed. The tests are skipped if this process
+ * may not make cgroups.
  */
 
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static int teardown(void **state)
     nm_cgroup_backend_free(f->b);
     sd_event_unref(f->event);
     free(f);
-    assert_int_equal(access(path, F_OK), -1); /* nothing is left behind */
+    assert_int_equal(access(path, F_OK), -1); /* the slice was removed */
     return 0;
 }
 
@@ -81,7 +81,7 @@ static void on_done(int result, struct nm_cgroup *cg, const char *message, void 
     (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
-/* A process that waits to be killed, and dies with us. */
+/* Starts a process that sleeps until it is killed. It ends with this process. */
 static pid_t spawn(void)
 {
     pid_t pid = fork();
@@ -140,7 +140,7 @@ static void run_until(sd_event *event, const bool *flag, bool value)
     assert_int_equal(*flag, value);
 }
 
-/* Ends everything in cg and takes it away. */
+/* Kills all processes in cg and removes it. */
 static void clear(struct fixture *f, struct nm_cgroup *cg)
 {
     uint64_t deadline = nm_now_usec() + DEADLINE_USEC;
@@ -185,7 +185,7 @@ static void test_life(void **state)
     assert_int_equal(f->b->ops->remove(f->b, cg), 0);
 }
 
-/* The watch must fall silent between changes: one that isn't re-armed spins the loop. */
+/* The watch must be silent between changes. A watch that isn't re-armed would spin the loop. */
 static void test_watch_falls_silent(void **state)
 {
     struct fixture *f = *state;
@@ -212,7 +212,7 @@ static void test_signal_spares_one(void **state)
 
     (void)snprintf(text, sizeof text, "%d", (int)other);
     assert_int_equal(nm_write_file_at(cg->dir_fd, "cgroup.procs", text), 0);
-    /* A subgroup's processes are the container's, too. */
+    /* processes of a subgroup belong to the container, too */
     assert_int_equal(mkdirat(cg->dir_fd, "sub", 0755), 0);
     more = spawn();
     (void)snprintf(text, sizeof text, "%d", (int)more);
@@ -226,9 +226,9 @@ static void test_signal_spares_one(void **state)
     assert_int_equal(WTERMSIG(reap(spared)), SIGKILL);
 }
 
-/* A kernel without cgroup.kill, played by a directory that has only a list: of a frozen member and
- * of us, who are no member and so must not be hit, though our id stands there (as a recycled one
- * would). */
+/* Imitates a kernel without cgroup.kill by a directory that has only cgroup.procs. It lists a frozen member and this
+ * process. This process isn't a member and must not be signalled, although its id is listed, as a recycled id would
+ * be. */
 static void test_kill_without_cgroup_kill(void **state)
 {
     struct fixture *f = *state;
@@ -249,7 +249,8 @@ static void test_kill_without_cgroup_kill(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-/* What a privileged container has made below its own goes with it, however deep it is; but not with somebody in it. */
+/* Subgroups that a privileged container has made are removed with its cgroup, at any depth, unless they contain a
+ * process. */
 static void test_deep_groups(void **state)
 {
     struct fixture *f = *state;
@@ -322,10 +323,10 @@ static void test_name_taken(void **state)
     assert_int_equal(f->b->ops->create(f->b, "c1", "", late, &NM_CGROUP_LIMITS_NONE, on_done, &a),
                      0);
     assert_int_equal(a.result, -EEXIST);
-    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* the first one is untouched */
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* the first process isn't signalled */
     assert_int_equal(nm_cgroup_kill(cg), 0);
     reap(pid);
-    /* Now it is empty, and hence nobody's. */
+    /* the cgroup is empty now, so it can be replaced */
     second = create(f, "c1", late);
     assert_true(second->inode != cg->inode);
     clear(f, second);
@@ -348,7 +349,7 @@ static pid_t born_in(const struct nm_cgroup *cg)
     return pid;
 }
 
-/* Who was born in its cgroup stays there, in the very same one. */
+/* A process that was born in its cgroup stays in this cgroup. */
 static void test_prepared(void **state)
 {
     struct fixture *f = *state;
@@ -364,7 +365,7 @@ static void test_prepared(void **state)
     reap(pid);
 }
 
-/* Prepared for nothing: who was born elsewhere is moved. */
+/* The cgroup was prepared, but the process was born in another one. It is moved. */
 static void test_prepared_in_vain(void **state)
 {
     struct fixture *f = *state;
@@ -387,8 +388,8 @@ static void on_listed(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* What a restarted nmd does. */
-/* A helper uses the cgroup that a killed nmd left. It is no container's, and the backend removes it at its end. */
+/* A restarted nmd moves a helper into the cgroup that a killed nmd left. The cgroup isn't a container's, and the
+ * backend removes it at its end. */
 static void test_helper(void **state)
 {
     struct fixture *f = *state;
@@ -433,7 +434,7 @@ static void test_second_backend_finds_it(void **state)
     assert_int_equal(open_backend(&again, NULL), 0);
     assert_int_equal(again.b->ops->list(again.b, on_listed, &inode), 0);
     assert_true(inode == cg->inode);
-    nm_cgroup_backend_free(again.b); /* leaves the slice: it isn't empty */
+    nm_cgroup_backend_free(again.b); /* doesn't remove the slice, because it isn't empty */
     assert_int_equal(access(cg->path, F_OK), 0);
     clear(f, cg);
     reap(pid);
@@ -496,7 +497,7 @@ static void test_pressure(void **state)
     assert_int_equal(nm_psi_watch_new(f->event, f->b->slice_fd, "memory.pressure", false, 150000,
                                       1000000, on_pressure, NULL, &w),
                      0);
-    assert_int_equal(sd_event_run(f->event, 0), 0); /* nobody stalls in an empty slice */
+    assert_int_equal(sd_event_run(f->event, 0), 0); /* no process stalls in an empty slice */
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend, and what reads a cgroup's files, over directories of plain files: what it writes where there are
- * controllers, what it makes of files that aren't as they should be, and of what can't be had.
+ * The direct backend and the functions that read a cgroup's files, on directories of plain files: which files are
+ * written with and without controllers, and how wrong, missing and unreadable files are handled.
  */
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void test_limits(void **state)
     assert_file(w, "pids.max", "7");
     assert_file(w, "memory.oom.group", "1");
     assert_file(w, "io.weight", "default 10");
-    assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0); /* which reads them back */
+    assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0); /* the check reads the values back */
     fake_tree_write(&w->dir, SCOPE "io.weight", "default 11\n");
     fake_tree_write(&w->dir, SCOPE "cpu.max", "140000 100000\n");
     assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l),
@@ -69,7 +69,7 @@ static void test_what_is_not_there_is_not_set(void **state)
     struct nm_cgroup_limits l = some_limits();
     struct answer a = {0};
 
-    fake_tree_unlink(&w->dir, SCOPE "memory.oom.group"); /* younger than its controller */
+    fake_tree_unlink(&w->dir, SCOPE "memory.oom.group"); /* newer than its controller */
     w->b->feature[NM_CGROUP_PIDS] = w->b->feature[NM_CGROUP_IO_WEIGHT] = false;
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
     assert_int_equal(a.result, 0);
@@ -89,10 +89,10 @@ static void test_a_limit_that_is_refused(void **state)
     assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, on_done, &a), 0);
     assert_int_equal(a.result, -EISDIR);
     assert_non_null(strstr(a.message, "setting the limits of nmtest-c1.scope: Is a directory"));
-    assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, NULL, NULL), 0); /* nobody asked for the answer */
+    assert_int_equal(w->b->ops->set_limits(w->b, w->cg, &l, NULL, NULL), 0); /* without a callback */
 }
 
-/* Nothing of one is left when it can't be completed: the plain directory has no files to set. */
+/* A failed creation leaves no cgroup. Here it fails because a plain directory has no files to set. */
 static void test_a_creation_is_undone(void **state)
 {
     struct world *w = *state;
@@ -105,12 +105,13 @@ static void test_a_creation_is_undone(void **state)
     assert_false(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c2.scope"));
     a = (struct answer){0};
     assert_int_equal(w->b->ops->create(w->b, "c1", "", getpid(), &l, on_done, &a), 0);
-    assert_int_equal(a.result, -EEXIST); /* somebody's: it has something in it */
+    assert_int_equal(a.result, -EEXIST); /* the cgroup is in use: it isn't empty */
     assert_non_null(strstr(a.message, "isn't empty"));
     assert_int_equal(w->b->ops->create(w->b, "no/name", "", getpid(), &l, on_done, &a), -EINVAL);
 }
 
-/* Who was born in its cgroup, and can't have its limits, is killed there: it waits at its gate for nothing. */
+/* A process that was born in its cgroup is killed there if the limits can't be set, because otherwise it would wait
+ * at its gate for ever. */
 static void test_a_creation_where_it_was_born(void **state)
 {
     struct world *w = *state;
@@ -127,23 +128,24 @@ static void test_a_creation_where_it_was_born(void **state)
     assert_file(w, "cgroup.kill", "1");
     fake_tree_unlink(&w->dir, SCOPE "memory.max/it-is-a-directory");
     a = (struct answer){0};
-    assert_int_equal(w->b->ops->create(w->b, "c7", "", getpid(), &l, on_done, &a), 0); /* it has gone meanwhile */
+    assert_int_equal(w->b->ops->create(w->b, "c7", "", getpid(), &l, on_done, &a), 0); /* the process has ended */
     assert_int_equal(a.result, -ENOENT);
     is_member = false;
 }
 
-/* What can't be removed says why. */
+/* A failed removal reports the reason. */
 static void test_removals_that_fail(void **state)
 {
     struct world *w = *state;
     struct nm_cgroup *cg = NULL;
 
-    assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY); /* its plain files keep a plain directory */
+    assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY); /* a plain directory with plain files in it can't be
+                                                                 removed */
     fake_tree_write(&w->dir, SCOPE "sub/cgroup.procs", "1\n");
     assert_int_equal(w->b->ops->remove(w->b, w->cg), -EBUSY);
     assert_int_equal(w->b->ops->prepare(w->b, "c2", &cg), 0);
     assert_int_equal(rmdir(cg->path), 0);
-    assert_int_equal(w->b->ops->remove(w->b, cg), 0); /* somebody was faster */
+    assert_int_equal(w->b->ops->remove(w->b, cg), 0); /* another process has removed it already */
     fake_tree_write(&w->dir, "root/" SLICE "/nmtest-c2.scope", "a file");
     assert_int_equal(w->b->ops->remove(w->b, cg), -ENOTDIR);
     nm_cgroup_free(cg);
@@ -156,7 +158,7 @@ static void ignore(struct nm_cgroup *cg, const char *id, void *userdata)
     nm_cgroup_free(cg);
 }
 
-/* It comes back with its limits, and with what there is in it. */
+/* The slice is made again, with its limits and with the container's cgroup. */
 static void test_a_slice_that_was_removed(void **state)
 {
     struct world *w = *state;
@@ -216,7 +218,7 @@ static void test_files_that_are_not_as_they_should_be(void **state)
         if (nm_cgroup_check_drift(w->b, w->cg, &l) != -EBADMSG)
             fail_msg("%s of %s", cases[i].file, cases[i].text);
     }
-    assert_int_equal(nm_cgroup_read_swap(w->cg, &v), -EOPNOTSUPP); /* there is no such file */
+    assert_int_equal(nm_cgroup_read_swap(w->cg, &v), -EOPNOTSUPP); /* the file doesn't exist */
     fake_tree_write(&w->dir, SCOPE "memory.swap.current", "much\n");
     assert_int_equal(nm_cgroup_read_swap(w->cg, &v), -EBADMSG);
     assert_int_equal(v, 77);
@@ -225,7 +227,7 @@ static void test_files_that_are_not_as_they_should_be(void **state)
     assert_int_equal(v, 4096);
 }
 
-/* Nothing of these is asked for where it doesn't say so. */
+/* A missing file of a limit gives -EOPNOTSUPP, except for io.weight and pids.max, which are optional. */
 static void test_drift_of_what_is_missing(void **state)
 {
     static const struct {
@@ -253,8 +255,8 @@ static void test_drift_of_what_is_missing(void **state)
     assert_string_equal(nm_cgroup_feature_name(NM_CGROUP_FEATURE_COUNT), "unknown");
 }
 
-/* Without cpu.idle the lowest weight stands in for it; with it, an idle group's weight can't be read. No limit is
- * another thing than one that is very high. */
+/* Without cpu.idle the lowest weight replaces it. With cpu.idle, the weight of an idle group reads as 0. "No limit"
+ * differs from a very high limit. */
 static void test_drift_of_the_cpu(void **state)
 {
     static const struct {
@@ -288,7 +290,7 @@ static void test_drift_of_the_cpu(void **state)
         if (nm_cgroup_check_drift(w->b, w->cg, &l) != cases[i].drift)
             fail_msg("case %zu: %d", i, nm_cgroup_check_drift(w->b, w->cg, &l));
     }
-    w->b->feature[NM_CGROUP_CPU_WEIGHT] = false; /* nothing is enforced that could drift */
+    w->b->feature[NM_CGROUP_CPU_WEIGHT] = false; /* without the feature no value is set that could drift */
     assert_int_equal(nm_cgroup_check_drift(w->b, w->cg, &l), 0);
 }
 
@@ -312,12 +314,12 @@ static void test_drift_of_the_slice(void **state)
     assert_int_equal(nm_cgroup_slice_check_drift(w->b, &l), 0);
     assert_int_equal(nm_cgroup_slice_read_max(w->b, &v), 0);
     assert_int_equal(v, 8 << 20);
-    fake_tree_write(&w->dir, "root/" SLICE "/cpu.weight", "1"); /* an administrator's */
+    fake_tree_write(&w->dir, "root/" SLICE "/cpu.weight", "1"); /* set by an administrator */
     fake_tree_write(&w->dir, "root/" SLICE "/memory.max", "max");
     assert_int_equal(nm_cgroup_slice_check_drift(w->b, &l), 1 << NM_CGROUP_DRIFT_MEMORY_MAX);
 }
 
-/* What is written directly, whoever made the cgroup. */
+/* Functions that write and read files of a cgroup independently of the backend that made it. */
 static void test_direct_writes(void **state)
 {
     struct world *w = *state;
@@ -329,7 +331,7 @@ static void test_direct_writes(void **state)
     fake_tree_write(&w->dir, SCOPE "cgroup.freeze", "0\n");
     assert_int_equal(nm_cgroup_read_freeze(w->cg, &is_frozen), 0);
     assert_false(is_frozen);
-    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0); /* without the controller nothing has happened */
+    assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0); /* without the controller no event is counted */
     assert_int_equal(e.oom, 0);
     fake_tree_write(&w->dir, SCOPE "memory.events", "oom 3\n");
     assert_int_equal(nm_cgroup_read_memory_events(w->cg, &e), 0);
@@ -349,7 +351,7 @@ static void test_direct_writes(void **state)
     assert_int_equal(e.oom, 3);
 }
 
-/* Linux before 6.8 knows no swappiness there, and is asked again without. */
+/* Linux before 6.8 doesn't accept swappiness in memory.reclaim, so the request is repeated without it. */
 static void test_reclaim(void **state)
 {
     struct world *w = *state;
@@ -368,7 +370,7 @@ static void test_reclaim(void **state)
 
 /* ---- processes that are left ----------------------------------------------------------------- */
 
-/* A parent in vfork() is in state D for as long as its child lives. */
+/* Starts a process that hangs: the parent in vfork() is in state D until its child ends. */
 static pid_t hanging(void)
 {
     pid_t pid = fork();
@@ -378,8 +380,8 @@ static pid_t hanging(void)
 
         alarm(60);
         if (vfork() == 0) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* or it would outlive the test */
-            if (getppid() == parent) /* which may be killed before that */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* otherwise the child could outlive the test */
+            if (getppid() == parent) /* the parent may have been killed before prctl() */
                 (void)pause();
             _exit(0);
         }
@@ -405,7 +407,7 @@ static void test_leftover_processes(void **state)
     assert_string_equal(text, "1 of its processes is there, though none hangs in the kernel");
 
     pid = hanging();
-    (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last has gone */
+    (void)snprintf(text, sizeof text, "%d\n%d\n4194303\n", (int)getpid(), (int)pid); /* the last is dead */
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", text);
     do
         assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), 0);
@@ -423,7 +425,7 @@ static void test_leftover_processes(void **state)
     assert_string_equal(text, "2 of its processes are there, though none hangs in the kernel");
     fake_tree_write(&w->dir, SCOPE "cgroup.procs", "");
     fake_tree_unlink(&w->dir, SCOPE "cgroup.procs");
-    assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup itself has gone */
+    assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup was removed */
 }
 
 /* ---- what can't be had ----------------------------------------------------------------------- */
@@ -465,7 +467,7 @@ static void test_operations_that_fail(void **state)
         failed = fail_stop();
         assert_true(set.n_calls == 1 && slice.n_calls == 1);
         assert_true((cg != NULL) == (r == 0));
-        assert_int_equal(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c3.scope"), r == 0); /* or it is undone */
+        assert_int_equal(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c3.scope"), r == 0); /* undone on failure */
         if (r == 0)
             assert_int_equal(w->b->ops->remove(w->b, cg), 0);
         nm_cgroup_free(cg);
@@ -481,7 +483,7 @@ static void test_no_root(void **state)
     if (geteuid() == 0) {
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -ENOENT);
         assert_non_null(strstr(w->message, "making the slice /nonexistent/cgroup/nmtest.slice: "));
-    } else { /* whose slice would be below his own cgroup */
+    } else { /* the user's slice would be below their own cgroup */
         assert_int_equal(nm_cgroup_backend_new(&params, &w->b, &w->message), -EACCES);
         assert_non_null(strstr(w->message, "cgroup /nonexistent/cgroup"));
     }

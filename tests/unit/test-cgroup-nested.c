@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend where it isn't at the top of the mount as root: below a cgroup that was delegated to a user, and
- * where processes stand in the way of controllers. The kernel's "no internal processes" rule is played over plain
- * files, as is who we are.
+ * The direct backend below the top of the mount or without root: in a cgroup that is delegated to a user, and with
+ * processes that prevent controllers. The test imitates the kernel's "no internal processes" rule and the uid over
+ * plain files.
  */
 
 #include <setjmp.h>
@@ -20,8 +20,8 @@
 
 static struct {
     uid_t euid;
-    const char *own;  /* cgroup of this process; NULL: there is no line for cgroup2 */
-    char denied[128]; /* a path that may not be written to */
+    const char *own;  /* cgroup of this process; NULL: /proc/self/cgroup has no line for cgroup2 */
+    char denied[128]; /* a path that isn't writable */
     unsigned n_refused;
 } here;
 
@@ -61,7 +61,7 @@ static bool is_inhabited(int dir_fd)
     return nm_read_file_at(dir_fd, "cgroup.procs", text, sizeof text, NULL) >= 0 && text[0] != '\0';
 }
 
-/* Moves whoever is in the cgroup above into this one. */
+/* Moves the processes of the cgroup above into this one. */
 static int move_in(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, "cgroup.procs", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -83,7 +83,7 @@ static int enable(int dir_fd, const char *text)
     return fd >= 0 && dprintf(fd, "%s ", text + 1) > 0 ? 0 : -EIO;
 }
 
-/* What the kernel does for itself lacks nothing. */
+/* Imitates the kernel: checks the "no internal processes" rule, and moves the writer of "0". */
 int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
 {
     bool enables = nm_streq(name, "cgroup.subtree_control");
@@ -98,7 +98,7 @@ int __wrap_nm_write_file_at(int dir_fd, const char *name, const char *text)
     return r;
 }
 
-/* A user in a scope that is delegated. */
+/* Sets up a user in a delegated scope. */
 static int in_session(void **state)
 {
     struct world *w;
@@ -144,10 +144,10 @@ static void test_below_its_own_cgroup(void **state)
     (void)snprintf(expected, sizeof expected, "%s/root/session.scope/" SLICE, w->dir.path);
     assert_string_equal(w->b->slice_path, expected);
     assert_true(fake_tree_has(&w->dir, "root/session.scope/" SLICE));
-    assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu "); /* those that it has */
+    assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu "); /* the controllers that the scope has */
 }
 
-/* In a container's namespace the own cgroup looks like the mount itself. */
+/* In a cgroup namespace this process's cgroup looks like the mount itself. */
 static void test_at_the_top_of_a_namespace(void **state)
 {
     struct world *w = *state;
@@ -168,7 +168,7 @@ static void test_no_cgroup_of_its_own(void **state)
     assert_int_equal(world_start(w), -ENOENT);
     assert_string_equal(w->message, "/proc/self/cgroup: no cgroup2 entry");
     assert_null(w->b);
-    here.denied[0] = '\0'; /* which nobody needs who may write to the mount */
+    here.denied[0] = '\0'; /* a user who may write to the mount needs no permission there */
     assert_int_equal(world_start(w), 0);
 }
 
@@ -184,21 +184,21 @@ static void test_it_makes_way(void **state)
     assert_true(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon/cgroup.procs"));
     assert_says(w, "root/session.scope/cgroup.procs", "");
     assert_says(w, "root/session.scope/cgroup.subtree_control", "memory cpu ");
-    /* the leaf of a start before this one serves as well */
+    /* the leaf of an earlier start is used again */
     w->b = nm_cgroup_backend_free(w->b);
     populate(w, "root/session.scope/cgroup.procs", false);
     assert_int_equal(world_start(w), 0);
     assert_says(w, "root/session.scope/cgroup.procs", "");
 }
 
-/* Others are left where they are: there are no controllers then, which is no reason not to start. */
+/* Other processes aren't moved. There are no controllers then, but nmd starts. */
 static void test_others_are_in_the_way(void **state)
 {
     struct world *w = *state;
 
     populate(w, "root/session.scope/cgroup.procs", true);
     assert_int_equal(world_start(w), 0);
-    assert_int_equal(here.n_refused, 2); /* each of the two controllers */
+    assert_int_equal(here.n_refused, 2); /* one per controller */
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));
     assert_says(w, "root/session.scope/cgroup.subtree_control", "");
     assert_false(w->b->feature[NM_CGROUP_MEMORY_LIMITS]);
@@ -214,7 +214,8 @@ static void test_no_way_down(void **state)
     assert_int_equal(world_start(w), 0);
     assert_int_equal(here.n_refused, 2);
     w->b = nm_cgroup_backend_free(w->b);
-    fake_tree_unlink(&w->dir, "root/session.scope/cgroup.events"); /* as in the mount's root, where nobody is moved */
+    fake_tree_unlink(&w->dir, "root/session.scope/cgroup.events"); /* as in the mount's root, where no process is
+                                                                      moved */
     fake_tree_unlink(&w->dir, "root/session.scope/nmd-daemon");
     assert_int_equal(world_start(w), 0);
     assert_false(fake_tree_has(&w->dir, "root/session.scope/nmd-daemon"));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What cgroup/ reads and writes as text: cgroup.events, memory.events, PSI, limits, mountinfo.
- * Table-driven, no root.
+ * The texts that cgroup/ reads and writes: cgroup.events, memory.events, PSI, limits, mountinfo. Table-driven, no root.
  */
 
 #include <setjmp.h>
@@ -132,7 +131,7 @@ static void test_parse_psi(void **state)
     }
 }
 
-/* The text for one file, or NULL when it isn't written. */
+/* Returns the text for one file. NULL: the file isn't written. */
 static const char *text_of(const struct nm_limits_file *files, size_t n, const char *file)
 {
     for (size_t i = 0; i < n; i++)
@@ -168,16 +167,16 @@ static void test_limits(void **state)
     assert_string_equal(text_of(f, n, "memory.min"), "4096");
     assert_string_equal(text_of(f, n, "memory.oom.group"), "1");
     assert_string_equal(text_of(f, n, "cpu.idle"), "1");
-    assert_null(text_of(f, n, "cpu.weight")); /* EINVAL while idle */
+    assert_null(text_of(f, n, "cpu.weight")); /* the kernel returns EINVAL while idle */
     assert_string_equal(text_of(f, n, "cpu.max"), "150000 100000");
     assert_string_equal(text_of(f, n, "pids.max"), "64");
 
-    n = nm_limits_files(&l, false, f); /* a kernel without cpu.idle */
+    n = nm_limits_files(&l, false, f); /* on a kernel without cpu.idle */
     assert_null(text_of(f, n, "cpu.idle"));
     assert_string_equal(text_of(f, n, "cpu.weight"), "1");
 }
 
-/* From idle to a weight, cpu.idle must be written first: the kernel refuses a weight before. */
+/* cpu.idle must be written before cpu.weight to leave the idle class, because the kernel refuses a weight before. */
 static void test_limits_order(void **state)
 {
     struct nm_limits_file f[NM_LIMITS_MAX_FILES];
@@ -205,7 +204,7 @@ static void test_cpu_quota(void **state)
         {10, 10, "1000 100000"},
         {11, 20, "2000 100000"},
         {1, 10, "1000 100000"},
-        {0, 10, "1000 100000"}, /* never "nothing at all" */
+        {0, 10, "1000 100000"}, /* never 0, which would stop all processes */
         {128000, 128000, "12800000 100000"},
         {NM_CGROUP_NONE, NM_CGROUP_NONE, "max 100000"},
         {NM_CGROUP_NONE - 1, NM_CGROUP_NONE, "max 100000"},
@@ -246,7 +245,7 @@ static void test_has_word(void **state)
     assert_false(nm_attr_has_word("", "cpu"));
 }
 
-/* A file with this text in the test's own directory. */
+/* Writes the text to a file in the test's own directory. */
 static void write_temp(char path[64], const char *text)
 {
     int fd;
@@ -295,7 +294,7 @@ static void test_mount_find(void **state)
     }
 }
 
-/* Several: one with controllers is better than the first. */
+/* There are several mounts; one with controllers is better than the first. */
 static void test_mount_with_controllers(void **state)
 {
     static const char *const controllers[] = {NULL, "\n", "cpu memory\n"};
@@ -353,7 +352,7 @@ static void test_names(void **state)
         assert_non_null(strchr(nm_cgroup_drift_file(d), '.'));
 }
 
-/* What people are told in place of a code, where there is more to say. */
+/* Explanations of errors that need more words than the error's name. */
 static void test_explanations(void **state)
 {
     static const struct {

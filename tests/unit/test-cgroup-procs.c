@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Lists of processes, and what is done to those in them, when the kernel says no: each system call on the way fails as
- * it can. Processes that have gone meanwhile are no failure, and nobody is hit who isn't meant.
+ * Lists of processes, and the operations on their members, if the kernel refuses: each system call fails with its
+ * possible errors. Processes that have ended meanwhile are not a failure, and no other process is signalled.
  */
 
 #include <setjmp.h>
@@ -26,14 +26,14 @@
 #define NAME "nmtest-c1.scope"
 
 static struct {
-    const char *member; /* what /proc/PID/cgroup says of anybody */
-    const char *stat;   /* and the stat of any thread */
-    int read_fails[4];  /* of lists: in order, 0: it succeeds */
+    const char *member; /* content of /proc/PID/cgroup for any process */
+    const char *stat;   /* content of the stat file of any thread */
+    int read_fails[4];  /* errors of reads of lists, in order; 0: success */
     unsigned n_reads;
     int fdopendir_fails;
     int pidfd_open_fails, send_fails;
-    unsigned n_signals; /* that were sent, to nobody */
-    int bpf_fails[2];   /* loading, and what comes then */
+    unsigned n_signals; /* number of signals; none is delivered */
+    int bpf_fails[2];   /* errors of loading the program, and of the next call */
 } kernel;
 
 int __real_nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
@@ -86,7 +86,7 @@ static long bpf(enum bpf_cmd cmd)
     return cmd == BPF_PROG_LOAD ? open("/dev/null", O_RDONLY | O_CLOEXEC) : 0;
 }
 
-/* Whoever is signalled here isn't. */
+/* Replaces the system calls. Counts signals instead of sending them. */
 long __wrap_syscall(long number, ...)
 {
     va_list ap;
@@ -153,7 +153,7 @@ static void test_lists_that_cannot_be_read(void **state)
         {{EINTR, EINTR}, 0, 2},
         {{0, EINTR}, 0, 2},
         {{ENODEV}, -ENOENT, 77},  /* the cgroup was removed */
-        {{EOPNOTSUPP}, 0, 0},     /* it is a threaded one, without a list of its own */
+        {{EOPNOTSUPP}, 0, 0},     /* it is threaded, so cgroup.procs can't be read */
         {{EIO}, -EIO, 77},
         {{0, EIO}, -EIO, 77},
     };
@@ -187,15 +187,16 @@ static void test_who_walks_may_stop(void **state)
 
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
     assert_int_equal(last, 200);
-    fake_tree_write(&w->dir, "cgroup.procs", "100\n200"); /* as a kernel never ends it */
+    fake_tree_write(&w->dir, "cgroup.procs", "100\n200"); /* without the newline at the end, which the kernel always
+                                                             writes */
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
-    fake_tree_write(&w->dir, "cgroup.procs", "0\n300\n"); /* one of another namespace has no number */
+    fake_tree_write(&w->dir, "cgroup.procs", "0\n300\n"); /* a process of another PID namespace is listed as 0 */
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), 0);
     assert_int_equal(last, 300);
     fake_tree_write(&w->dir, "below/cgroup.procs", "200\n300\n");
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), -ECANCELED);
     assert_int_equal(last, 200);
-    fake_tree_unlink(&w->dir, "below/cgroup.procs"); /* a cgroup that has gone has nobody in it */
+    fake_tree_unlink(&w->dir, "below/cgroup.procs"); /* a removed cgroup has no processes */
     assert_int_equal(nm_procs_walk(w->cg->dir_fd, refuse, &last), 0);
 }
 
@@ -212,7 +213,7 @@ static void test_lists_of_nonsense(void **state)
     }
 }
 
-/* Whoever nests cgroups without end is followed only so far by who counts, and to the end by who clears up. */
+/* A deep tree is counted only to a certain depth, but removed completely. */
 static void test_deep_trees(void **state)
 {
     struct world *w = *state;
@@ -226,7 +227,7 @@ static void test_deep_trees(void **state)
     }
     assert_int_equal(nm_cgroup_n_processes(w->cg, &n), 0);
     assert_int_equal(n, 2 + 16);
-    assert_int_equal(nm_procs_prune(w->cg->dir_fd), -EBUSY); /* plain files keep a plain directory */
+    assert_int_equal(nm_procs_prune(w->cg->dir_fd), -EBUSY); /* plain directories with files in them can't be removed */
     assert_true(fake_tree_has(&w->dir, name));
     for (; *name; *(strrchr(name, '/') ? strrchr(name, '/') : name) = '\0') {
         (void)snprintf(file, sizeof file, "%s/cgroup.procs", name);
@@ -253,7 +254,7 @@ static void test_prune(void **state)
     assert_true(fake_tree_has(&w->dir, "cgroup.procs"));
 }
 
-/* The rest of very many is for another time: nmd has more to do. */
+/* One call removes a limited number of cgroups, because nmd has other work. The next call removes the rest. */
 static void test_prune_in_pieces(void **state)
 {
     enum { N = 1100 };
@@ -310,13 +311,13 @@ static void test_signals(void **state)
     kernel.member = "0::/" NAME "\n";
     assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
     assert_int_equal(kernel.n_signals, 2);
-    kernel.pidfd_open_fails = ESRCH; /* they have gone, */
+    kernel.pidfd_open_fails = ESRCH; /* the processes have ended */
     assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
     kernel.pidfd_open_fails = EMFILE;
     assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EMFILE);
     assert_int_equal(nm_cgroup_kill(w->cg), -EMFILE);
     kernel.pidfd_open_fails = 0;
-    kernel.send_fails = ESRCH; /* or go just now */
+    kernel.send_fails = ESRCH; /* the processes end just now */
     assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), 0);
     kernel.send_fails = EPERM;
     assert_int_equal(nm_cgroup_signal(w->cg, SIGTERM, 0), -EPERM);
@@ -326,7 +327,8 @@ static void test_signals(void **state)
     assert_int_equal(kernel.n_signals, 2);
 }
 
-/* Without cgroup.kill: those that go on being there are killed a few times, and then left to who waits for the end. */
+/* Without cgroup.kill: processes that keep being listed are killed a few times. Then the caller, who waits for the
+ * end, has to repeat the call. */
 static void test_a_list_without_end(void **state)
 {
     struct world *w = *state;
@@ -340,7 +342,7 @@ static void test_a_list_without_end(void **state)
     fake_tree_write(&w->dir, "cgroup.kill", "");
     fake_tree_write(&w->dir, "cgroup.procs", "100\n");
     assert_int_equal(nm_cgroup_kill(w->cg), 0);
-    assert_int_equal(kernel.n_signals, 8 * 2); /* the kernel's affair */
+    assert_int_equal(kernel.n_signals, 8 * 2); /* the kernel kills with cgroup.kill */
 }
 
 static void test_states(void **state)
@@ -357,7 +359,7 @@ static void test_states(void **state)
     struct world *w = *state;
     char text[16];
 
-    (void)snprintf(text, sizeof text, "%d\n", (int)getpid()); /* whose threads are looked for */
+    (void)snprintf(text, sizeof text, "%d\n", (int)getpid()); /* the state of this process's threads is read */
     fake_tree_write(&w->dir, "cgroup.procs", text);
     for (size_t i = 0; i < NM_ARRAY_SIZE(cases); i++) {
         struct nm_cgroup_leftover_procs s;
@@ -402,9 +404,9 @@ static void test_network_priority(void **state)
             continue;
         }
         kernel.bpf_fails[0] = ENOENT;
-        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, true), -ENOENT); /* the program has gone? */
+        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, true), -ENOENT); /* the program was removed */
         kernel.bpf_fails[0] = ENOENT;
-        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, false), 0); /* there was none */
+        assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, false), 0); /* no program was attached */
         kernel.bpf_fails[0] = EPERM;
         assert_int_equal(nm_cgroup_set_net_background(&b, w->cg, false), -EPERM);
         b.net_priority_fd = nm_close(b.net_priority_fd);

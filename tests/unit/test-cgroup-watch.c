@@ -27,7 +27,7 @@
 #define FAIL_ALL (FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN)
 
 static struct {
-    int fails[2]; /* write() to a pressure file: 0: it is taken */
+    int fails[2]; /* results of write() to a pressure file; 0: the trigger is accepted */
     unsigned n_writes;
     char texts[2][64];
 } trigger;
@@ -147,7 +147,7 @@ static void test_no_watch(void **state)
                      -ENOENT);
 }
 
-/* That it is empty, and will go, is told even where nobody can be told when it goes. */
+/* An empty cgroup is reported even if the watch for its removal can't be made. */
 static void test_an_empty_one_without_a_second_watch(void **state)
 {
     struct world *w = *state;
@@ -160,9 +160,9 @@ static void test_an_empty_one_without_a_second_watch(void **state)
     run_until(w->event, &s.n, 1);
     (void)fail_stop();
     assert_false(s.gone);
-    fake_tree_write(&w->dir, "c/cgroup.events", "populated 0\nfrozen 1\n"); /* the next change makes up for it */
+    fake_tree_write(&w->dir, "c/cgroup.events", "populated 0\nfrozen 1\n"); /* the next change makes the second watch */
     run_until(w->event, &s.n, 2);
-    fake_tree_write(&w->dir, "sibling", ""); /* whose end is nobody's business here */
+    fake_tree_write(&w->dir, "sibling", ""); /* the removal of another cgroup isn't reported */
     fake_tree_unlink(&w->dir, "sibling");
     while (sd_event_run(w->event, 20 * NM_USEC_PER_MSEC) > 0)
         continue;
@@ -174,7 +174,7 @@ static void test_an_empty_one_without_a_second_watch(void **state)
     assert_null(nm_cgroup_watch_free(watch));
 }
 
-/* It may have gone before anybody looked, though its file is still to be had. */
+/* The cgroup may have been removed before the watch is made, although its directory is still open. */
 static void test_it_has_gone(void **state)
 {
     struct nm_cgroup cg = {.dir_fd = -EBADF};
@@ -215,7 +215,7 @@ static void test_no_pressure_watch(void **state)
     struct nm_psi psi = {.some.total_usec = 77};
     bool failed = true;
 
-    trigger.n_writes = 2; /* which are all taken */
+    trigger.n_writes = 2; /* all further triggers are accepted */
     for (unsigned n = 1; failed; n++) {
         int r;
 
@@ -230,25 +230,27 @@ static void test_no_pressure_watch(void **state)
     assert_int_equal(watch_pressure(w, 100000, 1000000, &watch), -ENOENT);
     assert_int_equal(nm_psi_read(w->cg->dir_fd, "cpu.pressure", &psi), -ENOENT);
     fake_tree_write(&w->dir, "c/cpu.pressure", "all quiet\n");
-    assert_int_equal(watch_pressure(w, 100000, 1000000, &watch), -EPERM); /* epoll's word on what can't be watched */
+    assert_int_equal(watch_pressure(w, 100000, 1000000, &watch), -EPERM); /* epoll's error for a file that can't be
+                                                                             watched */
     assert_int_equal(nm_psi_read(w->cg->dir_fd, "cpu.pressure", &psi), -EBADMSG);
     assert_true(psi.some.total_usec == 77 && !watch);
 }
 
-/* Who has no privileges must be content with windows of 2 s and its multiples, in which as large a share counts. */
+/* An unprivileged process can use only windows that are a multiple of 2 s. The stall time is scaled so that the
+ * share stays the same. */
 static void test_a_coarser_window(void **state)
 {
     static const struct {
         int fails[2];
         uint64_t stall_usec, window_usec;
         int r;
-        const char *second; /* NULL: there is none */
+        const char *second; /* NULL: no second trigger is written */
     } cases[] = {
         {{EINVAL, 0}, 150000, 1000000, 0, "full 300000 2000000"},
         {{EPERM, 0}, 150000, 3000000, 0, "full 200000 4000000"},
         {{EPERM, EPERM}, 150000, 1000000, -EPERM, "full 300000 2000000"},
         {{EINVAL, EINVAL}, 100000, 1000000, -EINVAL, "full 200000 2000000"},
-        {{EINVAL, 0}, 150000, 4000000, -EINVAL, NULL}, /* it was one of those */
+        {{EINVAL, 0}, 150000, 4000000, -EINVAL, NULL}, /* already a multiple of 2 s */
         {{EOPNOTSUPP, 0}, 150000, 1000000, -EOPNOTSUPP, NULL},
     };
     struct world *w = *state;
@@ -269,7 +271,7 @@ static void test_a_coarser_window(void **state)
     }
 }
 
-/* Never sleeps, in that cgroup and on one CPU. */
+/* Starts a process that never sleeps, in that cgroup and on one CPU. */
 static pid_t spawn_spinner(const char *procs)
 {
     pid_t pid = fork();
@@ -294,7 +296,8 @@ static pid_t spawn_spinner(const char *procs)
     return pid;
 }
 
-/* The kernel's own: it comes while two share a CPU, and when the cgroup has gone the loop isn't kept busy by it. */
+/* Pressure of the real kernel is reported while two processes share a CPU. After the cgroup's removal the watch
+ * doesn't keep the loop busy. */
 static void test_real_pressure(void **state)
 {
     struct world *w = *state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The cgroup sampler: with fake memory files, and its fallback with a fake cgroup.procs that names
- * fake processes (exact figures) or real ones (workers that really share pages). A real cgroup is
- * used where one may be made.
+ * The cgroup sampler: with fake memory files, and its fallback with a fake cgroup.procs that names fake processes
+ * (exact figures) or real ones (workers that really share pages). A real cgroup is used if this process may make one.
  */
 
 #include <errno.h>
@@ -69,19 +68,20 @@ static void test_stall(void **state)
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("5000"));
     assert_int_equal(nm_cgroup_sampler_watch_stall(f->sampler, &f->cg, true), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
-    assert_false(c.stall_known); /* nothing to compare it with */
+    assert_false(c.stall_known); /* there is no earlier value */
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("25000"));
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2100000, &c), 0);
-    assert_false(c.stall_known); /* too short a time to say anything */
+    assert_false(c.stall_known); /* the interval is too short */
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2500000, &c), 0);
     assert_true(c.stall_known);
     assert_int_equal(c.stall_permille, 250);
     fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("130000"));
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2700000, &c), 0);
-    assert_true(c.stall_known); /* else looks, which count for nothing, could leave every sample without */
+    assert_true(c.stall_known); /* a short interval repeats the value; otherwise LOOK rounds could leave every sample
+                                   without one */
     assert_int_equal(c.stall_permille, 250);
-    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* no more than all of the time */
+    fake_tree_write(&f->cgroup, "cpu.pressure", PRESSURE("9130000")); /* the result is limited to the whole interval */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3500000, &c), 0);
     assert_int_equal(c.stall_permille, 1000);
     fake_tree_write(&f->cgroup, "cpu.pressure", "some nonsense\n");
@@ -103,13 +103,13 @@ static void test_idle_memory(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 1000000, &c), 0);
     assert_int_equal(c.memory_bytes, 1250);
-    /* Nothing ran and the kernel's total is the same: memory.stat isn't read, */
+    /* No CPU time was used and memory.current is the same: memory.stat isn't read. */
     fake_tree_write(&f->cgroup, "memory.stat",
                     "anon 500\nshmem 0\ninactive_anon 500\nactive_anon 0\nunevictable 0\n");
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
     assert_int_equal(c.memory_bytes, 1250);
     assert_int_equal(c.at_usec, 2000000);
-    /* but a paused container whose memory was reclaimed is seen at once. */
+    /* A lower memory.current, as after the reclaim of a paused container, is noticed at once. */
     fake_tree_write(&f->cgroup, "memory.current", "6000\n");
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 3000000, &c), 0);
     assert_int_equal(c.memory_bytes, 500);
@@ -149,27 +149,27 @@ static void test_what_changes_seldom(void **state)
     write_seldom(f, "1000000\n", "1100000\n", "0\n", "oom_kill 0\n");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
     assert_seldom(f, 1000000, 1100000, 0, 0);
-    /* A small step: memory.stat is read, the others aren't, and what is in use is a peak, too. */
+    /* A small change: only memory.stat is read, and memory.current raises the peak, too. */
     write_seldom(f, "1200000\n", "1250000\n", "5\n", "oom_kill 1\n");
     fake_tree_write(&f->cgroup, "memory.stat",
                     "anon 500\nshmem 0\ninactive_anon 500\nactive_anon 0\nunevictable 0\n");
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, 2000000, &c), 0);
     assert_int_equal(c.memory_bytes, 500);
     assert_seldom(f, 3000000, 1200000, 0, 0);
-    /* Many small steps make a leap. */
+    /* Several small changes add up to a large one. */
     write_seldom(f, "1300000\n", "1350000\n", "5\n", "oom_kill 1\n");
     assert_seldom(f, 4000000, 1350000, 5, 1);
-    /* A leap down: the OOM killer was there, or the rest is in swap. */
+    /* A large decrease: the OOM killer killed, or memory was swapped out. */
     write_seldom(f, "900000\n", "1400000\n", "7\n", "oom_kill 2\n");
     assert_seldom(f, 5000000, 1400000, 7, 2);
-    /* Without a leap, after a while. */
+    /* Without a large change the files are read after a while. */
     write_seldom(f, "900001\n", "1500000\n", "8\n", "oom_kill 3\n");
-    assert_seldom(f, 14999999, 1400000, 8, 2); /* but swap, once there is some, is followed */
+    assert_seldom(f, 14999999, 1400000, 8, 2); /* swap is read at each sample if there is some */
     write_seldom(f, "900002\n", "1500000\n", "8\n", "oom_kill 3\n");
     assert_seldom(f, 15000000, 1500000, 8, 3);
 }
 
-/* Swapped pages that zswap holds compressed take memory, and less of it than when they are back. */
+/* Pages that zswap holds compressed use memory, but less than uncompressed. */
 static void test_zswap(void **state)
 {
     struct fixture *f = *state;
@@ -179,7 +179,7 @@ static void test_zswap(void **state)
     fake_tree_write(&f->cgroup, "memory.swap.current", "70\n");
     fake_tree_write(&f->cgroup, "memory.current", "7000\n");
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, true, f->proc.path, &f->sampler), 0);
-    for (uint64_t t = 1; t <= 2; t++) { /* the second time nothing has changed */
+    for (uint64_t t = 1; t <= 2; t++) { /* the second time the files are unchanged */
         assert_int_equal(nm_cgroup_sampler_sample(f->sampler, t * 1000000, &c), 0);
         assert_int_equal(c.swap_bytes, 70);
         assert_int_equal(c.zswap_bytes, 30);
@@ -263,20 +263,20 @@ static void test_processes_come_and_go(void **state)
     write_process(f, 11, 50, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(sample_pages(f, 2), 650);
-    /* One more in front: the others are found again at their new places. */
+    /* Another process comes first in the list: the known ones are found at their new positions. */
     write_process(f, 9, 1, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "9\n10\n11\n");
     assert_int_equal(sample_pages(f, 3), 651);
     fake_tree_write(&f->cgroup, "cgroup.procs", "11\n");
     assert_int_equal(sample_pages(f, 4), 50);
-    /* Listed, but ended before it could be looked at. */
+    /* The process is listed, but ended before it could be read. */
     fake_tree_write(&f->cgroup, "cgroup.procs", "11\n12\n");
     assert_int_equal(sample_pages(f, 5), 50);
     fake_tree_write(&f->cgroup, "cgroup.procs", "");
     assert_int_equal(sample_pages(f, 6), 0);
 }
 
-/* What is in swap comes back without a sign in statm that it isn't there any more. */
+/* Pages that come back from swap aren't visible in statm. */
 static void test_swap_of_processes(void **state)
 {
     struct fixture *f = *state;
@@ -306,11 +306,11 @@ static void test_growth(void **state)
     /* Anonymous memory grows: statm is enough. */
     write_statm(f, 10, 5000, 1000);
     assert_int_equal(sample_pages(f, 2), 5200);
-    /* Shared memory grows: only status tells which kind. */
+    /* Shared memory grows: only status shows of which kind. */
     write_statm(f, 10, 5000, 3000);
     write_status(f, 10, 5000 * PAGE / 1024, 2200 * PAGE / 1024, 0);
     assert_int_equal(sample_pages(f, 3), 7200);
-    /* Anonymous memory shrinks: it went to swap. */
+    /* Anonymous memory shrinks: it was swapped out. */
     write_statm(f, 10, 3000, 3000);
     write_status(f, 10, 3000 * PAGE / 1024, 2200 * PAGE / 1024, 2000 * PAGE / 1024);
     use_cpu(f);
@@ -327,12 +327,12 @@ static void test_idle(void **state)
     write_process(f, 10, 100, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n");
     assert_int_equal(sample_pages(f, 1000000), 100);
-    /* No CPU time was used: not looked at, so that this (which can't be) isn't seen, */
+    /* No CPU time was used: the process isn't read, so that this (impossible) change isn't seen, */
     write_process(f, 10, 500, 0);
     assert_int_equal(sample_idle_pages(f, 2000000), 100);
-    /* until it has run, */
+    /* until it has used CPU time, */
     assert_int_equal(sample_pages(f, 3000000), 500);
-    /* or for long enough that it may have been swapped out. */
+    /* or has been idle for so long that it may have been swapped out. */
     write_process(f, 10, 20, 0);
     assert_int_equal(sample_idle_pages(f, 12999999), 500);
     assert_int_equal(sample_idle_pages(f, 13000000), 20);
@@ -348,17 +348,17 @@ static void test_shim(void **state)
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, f->proc.path, &f->sampler), 0);
     nm_cgroup_sampler_set_shim(f->sampler, 10);
     assert_int_equal(sample_pages(f, 1000000), 130);
-    /* It is still getting ready, */
+    /* The shim is still initializing and is read, */
     write_process(f, 10, 40, 0);
     assert_int_equal(sample_pages(f, 2000000), 140);
-    /* until it has been the same twice. What others do is seen as ever. */
+    /* until its value is the same twice. Changes of other processes are seen as before. */
     assert_int_equal(sample_pages(f, 3000000), 140);
     write_process(f, 10, 41, 0);
     write_process(f, 11, 200, 0);
     assert_int_equal(sample_pages(f, 4000000), 240);
     assert_int_equal(sample_pages(f, 12999999), 240);
     assert_int_equal(sample_pages(f, 13000000), 241);
-    /* A change is looked at again, and so is a process that isn't the shim any more. */
+    /* A changed value is read again, and so is a process that isn't the shim any more. */
     assert_int_equal(sample_pages(f, 14000000), 241);
     write_process(f, 10, 50, 0);
     assert_int_equal(sample_pages(f, 15000000), 241);
@@ -366,8 +366,8 @@ static void test_shim(void **state)
     assert_int_equal(sample_pages(f, 16000000), 250);
 }
 
-/* A page table walk answers when it is done: asks until the result is as wanted, and fails with
- * what it was instead. */
+/* Samples until the number of pages is in the range, because a page table walk takes some time. Fails with the last
+ * number. */
 static void assert_pages_in(struct fixture *f, uint64_t now_usec, uint64_t min, uint64_t max)
 {
     const uint64_t deadline = nm_now_usec() + 20 * NM_USEC_PER_SEC;
@@ -392,22 +392,22 @@ static void test_sharing(void **state)
     struct fixture *f = *state;
     uint64_t now = 1000000;
 
-    /* Four workers, each with 20,000 pages resident; half of those are the same ones. */
+    /* Four workers with 20,000 resident pages each; half of the pages are shared. */
     for (int pid = 10; pid < 14; pid++) {
         write_process(f, pid, 20000, 0);
         write_rollup(f, pid, 12500, 0);
     }
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n12\n13\n");
     assert_pages_in(f, now, 50000, 50000);
-    /* A little growth doesn't make it look again, but is counted. */
+    /* A small growth doesn't cause another walk, but is added. */
     write_process(f, 10, 20500, 0);
     assert_int_equal(sample_pages(f, now + 1000000), 50500);
-    /* They write to all of it, which no resident figure shows: seen after ten seconds. */
+    /* The workers write to all pages, which no resident figure shows. A walk after ten seconds sees it. */
     for (int pid = 10; pid < 14; pid++)
         write_rollup(f, pid, 20500, 0);
     assert_int_equal(sample_pages(f, now + 9000000), 50500);
     assert_pages_in(f, now + 10000000, 80500, 80500);
-    /* Where the kernel won't tell, the sum stands. */
+    /* If the kernel doesn't permit the walk, the sum is used. */
     for (int pid = 10; pid < 14; pid++)
         write_rollup(f, pid, 12500, 0);
     assert_pages_in(f, now + 20000000, 49000, 51000);
@@ -420,22 +420,21 @@ static void test_sharing_limits(void **state)
 {
     struct fixture *f = *state;
 
-    /* One large process, small helpers: the walk, which would halve the sum here, isn't worth
-     * it. */
+    /* One large process and small helpers: a walk, which would halve the sum here, isn't worth its cost. */
     write_process(f, 10, 50000, 0);
     write_process(f, 11, 500, 0);
     write_rollup(f, 10, 25000, 0);
     write_rollup(f, 11, 250, 0);
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
     assert_int_equal(sample_pages(f, 1000000), 50500);
-    /* Shared with processes elsewhere, too: never less than the largest process. */
+    /* Pages are shared with processes outside, too: the result is never less than the largest process. */
     write_process(f, 11, 40000, 0);
     write_rollup(f, 10, 5000, 0);
     write_rollup(f, 11, 5000, 0);
     assert_pages_in(f, 2000000, 50000, 50000);
 }
 
-/* A target that holds up whoever looks at it (here a pipe without a writer) doesn't hold up us. */
+/* A file that blocks its reader (here a pipe without a writer) doesn't block the sampler. */
 static void test_walk_hangs(void **state)
 {
     struct fixture *f = *state;
@@ -447,11 +446,11 @@ static void test_walk_hangs(void **state)
         assert_int_equal(mkfifo(path, 0600), 0);
     }
     fake_tree_write(&f->cgroup, "cgroup.procs", "10\n11\n");
-    assert_int_equal(sample_pages(f, 1000000), 20000); /* in doubt it is shared, */
+    assert_int_equal(sample_pages(f, 1000000), 20000); /* without a result memory counts as shared, */
     assert_int_equal(sample_pages(f, 10999999), 20000);
-    assert_int_equal(sample_pages(f, 11000000), 40000); /* but not for ever */
+    assert_int_equal(sample_pages(f, 11000000), 40000); /* but only for a limited time */
     assert_int_equal(sample_idle_pages(f, 60000000), 40000);
-    /* Freeing it (teardown does) must not wait for the child either. */
+    /* The teardown frees the sampler, which must not wait for the child. */
 }
 
 static void test_many_processes(void **state)
@@ -460,7 +459,8 @@ static void test_many_processes(void **state)
     char text[20 * 1500];
     size_t len = 0;
 
-    /* More than keep their descriptor, than are looked at, and in a changing order. */
+    /* The list is longer than the number of kept descriptors and than the number of processes that are read, and its
+     * order changes. */
     for (int pid = 1; pid <= 1500; pid++) {
         write_process(f, pid, 1, 0);
         len += (size_t)snprintf(text + len, sizeof text - len, "%d\n", pid);
@@ -539,8 +539,8 @@ static void test_real_workers(void **state)
     }
     fake_tree_write(&f->cgroup, "cgroup.procs", text);
     assert_int_equal(nm_cgroup_sampler_new(&f->cg, false, "/proc", &f->sampler), 0);
-    /* Once, not five times. The margin is for the rest of the process, which a sanitizer makes
-     * large. */
+    /* Shared pages count once, not five times. The margin covers the rest of the process, which is large with a
+     * sanitizer. */
     assert_pages_in(f, nm_now_usec(), SIZE / PAGE, 2 * SIZE / PAGE);
     for (size_t i = 0; i < WORKERS; i++) {
         assert_int_equal(kill(pids[i], SIGKILL), 0);
@@ -549,14 +549,14 @@ static void test_real_workers(void **state)
     assert_int_equal(munmap(shared, SIZE), 0);
 
     use_cpu(f);
-    /* They are dead: their kept descriptors must say so, and only this process is left. */
+    /* The workers are dead: reads of their kept descriptors fail, and only this process is left. */
     assert_int_equal(nm_cgroup_sampler_sample(f->sampler, nm_now_usec(), &c), 0);
     assert_in_range(c.memory_bytes, PAGE, SIZE);
 }
 
 enum { LIVING_SIZE = 64 << 20 };
 
-/* Waits until the first thread is a zombie, and says so. */
+/* Waits until the first thread is a zombie, and reports that. */
 static void *live_on(void *arg)
 {
     const int ready = *(int *)arg;
@@ -579,7 +579,7 @@ static void *live_on(void *arg)
     return NULL;
 }
 
-/* A process whose first thread has ended has its memory still. */
+/* A process whose first thread has ended still has its memory. */
 static void test_first_thread_ends(void **state)
 {
     struct fixture *f = *state;
@@ -593,7 +593,7 @@ static void test_first_thread_ends(void **state)
     if (pid == 0) {
         pthread_t thread;
 
-        (void)alarm(60); /* should a check fail here */
+        (void)alarm(60); /* in case that a check fails here */
         if (pthread_create(&thread, NULL, live_on, &ready[1]) != 0)
             _exit(1);
         pthread_exit(NULL);
@@ -611,7 +611,7 @@ static void test_first_thread_ends(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Neither of the first thread's nor of others that have ended; and where none is found the memory is unknown. */
+/* The memory isn't read from threads that have ended. If no living thread is found, the memory is unknown. */
 static void test_threads_end(void **state)
 {
     static const char ended[] = "Name:\tx\nState:\tZ (zombie)\nThreads:\t40\n";
@@ -669,7 +669,8 @@ static cpu_set_t one_cpu(void)
     return one;
 }
 
-/* Two that never sleep share one CPU: one of them always waits. How soon they are at it is the host's affair. */
+/* Two processes that never sleep share one CPU, so that one of them always waits. The time until they run depends on
+ * the host. */
 static void watch_real_stall(struct nm_cgroup_sampler *s, const struct nm_cgroup *cg)
 {
     uint64_t end = nm_now_usec() + 20 * NM_USEC_PER_SEC;
