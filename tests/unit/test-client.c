@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The client against canned replies over a real socket, each cut at every byte, and against nobody
- * at all. */
+/* The client against fixed replies over a real socket, each reply cut at every byte, and without a server. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +78,7 @@ static void test_cut_short(void **state)
     fake_nmd_stop(&f);
 }
 
-/* Nearly a megabyte doesn't fit into the socket's buffer: it goes out piece by piece. */
+/* Nearly a megabyte doesn't fit into the socket's buffer, so it is sent piece by piece. */
 static void test_large_body(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /big HTTP", LENGTH_REPLY, NULL}};
@@ -169,7 +168,7 @@ static void test_nobody_there(void **state)
     (void)unlink(addr.sun_path);
 }
 
-/* Accepted by the kernel, never answered: the caller is told, in the time that it gave. */
+/* The kernel accepts the connection, but no answer comes. The caller gets an error after its timeout. */
 static void test_silence(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -192,7 +191,7 @@ static void test_silence(void **state)
 
 enum call { NO_CALL, SOCKET, CONNECT, SEND, RECV, POLL };
 
-static enum call in_trouble; /* the next one of these fails once */
+static enum call in_trouble; /* the next call of this kind fails once */
 static int trouble;
 
 static bool fails(enum call c)
@@ -217,7 +216,7 @@ WRAP_CALL(CONNECT, int, connect, (int fd, const struct sockaddr *sa, socklen_t l
 WRAP_CALL(SEND, ssize_t, send, (int fd, const void *buf, size_t n, int flags), fd, buf, n, flags)
 WRAP_CALL(RECV, ssize_t, recv, (int fd, void *buf, size_t n, int flags), fd, buf, n, flags)
 WRAP_CALL(POLL, int, poll, (struct pollfd * p, nfds_t n, int timeout), p, n, timeout)
-/* The same, where sizes are checked at run time. */
+/* Wraps the variant of recv() that checks sizes at run time, too. */
 WRAP_CALL(RECV, ssize_t, __recv_chk, (int fd, void *buf, size_t n, size_t size, int flags), fd, buf, n, size, flags)
 WRAP_CALL(POLL, int, __poll_chk, (struct pollfd * p, nfds_t n, int timeout, size_t size), p, n, timeout, size)
 
@@ -227,7 +226,7 @@ static const struct {
 } troubles[] = {
     {SOCKET, EMFILE, -EMFILE},
     {CONNECT, EINTR, 0},
-    {CONNECT, EAGAIN, -ETIMEDOUT}, /* its backlog is full, and stayed so */
+    {CONNECT, EAGAIN, -ETIMEDOUT}, /* the backlog of the listener stays full */
     {CONNECT, EACCES, -EACCES},
     {SEND, EINTR, 0},
     {SEND, EAGAIN, 0},
@@ -252,7 +251,7 @@ static int upgrade(const struct fake_nmd *f, const char *target, uint64_t timeou
     return nm_client_upgrade(&q, "x", timeout_usec, ret_fd, ret);
 }
 
-/* As a loop that polls other descriptors, too. */
+/* Makes an upgrade through poll(), as a loop that polls other descriptors, too. */
 static int upgrade_by_and_by(const struct fake_nmd *f, const char *target, char ret_location[NM_CLIENT_LOCATION_SIZE])
 {
     const struct nm_client_request q = {.socket_path = f->path, .method = "POST", .target = target, .body = "{}"};
@@ -290,7 +289,7 @@ static void expect_hello(int fd)
     (void)close(fd);
 }
 
-/* Not a byte of what comes behind the head is taken, wherever it is cut. */
+/* The client reads no byte behind the head, wherever the reply is cut. */
 static void test_upgrade(void **state)
 {
     static const struct fake_exchange x[] = {{"POST /x HTTP/1.1\r\n", SWITCHING "hello", "{}"}};
@@ -373,7 +372,7 @@ static void test_upgrade_cut_short(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* What can be tried again is; all else is told. */
+/* Errors that permit another try are handled. All others reach the caller. */
 static void test_each_call_fails(void **state)
 {
     static const struct fake_exchange x[] = {
@@ -403,7 +402,8 @@ static void test_each_call_fails(void **state)
     fake_nmd_stop(&f);
 }
 
-/* A server that refuses a request before it has all of it answers, and reads no more: its answer counts. */
+/* A server may answer with an error and stop reading before it has the whole request. The client returns this
+ * answer. */
 static void test_answer_ahead_of_the_request(void **state)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -466,7 +466,7 @@ static void test_no_memory(void **state)
     assert_true(fail_each(fetch_once, &f) >= 4);
     assert_true(fail_each(upgrade_once, &f) >= 4);
     fake_nmd_stop(&f);
-    assert_int_equal(nm_client_answer_gather("abc", 3, &a), -E2BIG); /* an answer has an end */
+    assert_int_equal(nm_client_answer_gather("abc", 3, &a), -E2BIG); /* the length of an answer is limited */
     assert_null(a.body);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/config/config.h: what the table of keys promises is held against the parser (defaults, both ends
- * of every range and just beyond, typing errors), then whole files, drop-ins, refusals, and the two
- * packaged files that are made from it.
+ * agent/config/config.h: the table of keys is checked against the parser (defaults, both ends of every range and just
+ * beyond, typing errors). Then follow whole files, drop-ins, refusals, and the two packaged files that are made from
+ * the table.
  */
 
 #include <errno.h>
@@ -45,14 +45,13 @@ static void test_table(void **state)
         assert_true(strlen(k->meaning) > 10 && k->meaning[strlen(k->meaning) - 1] == '.');
         assert_true(!k->min == !k->max);
         assert_true(strspn(k->name, "abcdefghijklmnopqrstuvwxyz-") == strlen(k->name));
-        /* No two keys may write to the same place. */
+        /* two keys may not write to the same member */
         for (size_t j = 0; j < i; j++)
             assert_true(nm_config_keys[j].offset != k->offset);
     }
 }
 
-/* A default is written as get() would write it, so that "is it the default" can be told by
- * comparing texts. */
+/* A default is written as get() would write it, so that comparing texts shows whether a value is the default. */
 static void test_defaults_round_trip(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -65,7 +64,7 @@ static void test_defaults_round_trip(void **state)
     }
 }
 
-/* Texts just outside of a range, for each kind of number. */
+/* Writes a text just outside of a key's range, for each kind of number. */
 static void beyond(const struct nm_config_key *k, bool above, char *buf, size_t size)
 {
     const char *edge = above ? k->max : k->min;
@@ -121,7 +120,7 @@ static void test_ranges(void **state)
     }
 }
 
-/* What a value was read as is printed so that it reads back the same. */
+/* A value is printed so that it reads back the same. */
 static void test_values_round_trip(void **state)
 {
     static const struct {
@@ -214,7 +213,7 @@ static void test_too_many_users(void **state)
     for (unsigned i = before; i < NM_BANNED_USERS_MAX - 1; i++)
         assert_int_equal(nm_config_set(c, k, "someone"), 0);
     assert_int_equal(nm_config_set(c, k, "one two"), -ERANGE);
-    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* not half of it */
+    assert_int_equal(c->n_banned_users, NM_BANNED_USERS_MAX - 1); /* a list that is too long is refused as a whole */
     assert_int_equal(nm_config_set(c, k, "one"), 0);
 }
 
@@ -249,7 +248,7 @@ static void test_refusals(void **state)
 {
     static const struct {
         const char *text,
-            *message; /* message: the whole of it, or its beginning when it ends in "..." */
+            *message; /* message: the whole message, or its beginning if it ends in "..." */
     } rows[] = {
         {"[node]\nmemry = 3G", "FILE:2: [node] memry: no such key, did you mean memory?"},
         {"[queue]\nmax_length = 5",
@@ -302,7 +301,7 @@ static void test_refusals(void **state)
     }
 }
 
-/* inih's buffer holds 200 bytes; a longer line must not be read as two. */
+/* inih's buffer holds 200 bytes. A longer line must not be read as two. */
 static void test_long_lines(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();
@@ -354,7 +353,7 @@ static void test_lists(void **state)
 static void test_cross_checks(void **state)
 {
     static const struct {
-        const char *text, *part; /* part of the message; NULL: fine */
+        const char *text, *part; /* part of the message; NULL: accepted */
     } rows[] = {
         {"[over-allocation]\nmemory-threshold = 0.95",
          "FILE:2: [over-allocation] memory-threshold = 0.95: must be below [preemption] "
@@ -365,7 +364,7 @@ static void test_cross_checks(void **state)
         {"[over-allocation]\ncpu-threshold = 0.8\n[preemption]\ncpu-threshold = 0.8",
          "FILE:2: [over-allocation] cpu-threshold = 0.8: must be below [preemption] cpu-threshold, "
          "which is 0.8"},
-        /* An auto gives way. */
+        /* An automatic value adapts to the other key. */
         {"[preemption]\ncpu-threshold = 0.2", NULL},
         {"[over-allocation]\ncpu-threshold = 0.999", NULL},
         {"[sampling]\npressure-stall = 500ms",
@@ -430,7 +429,7 @@ static int load(bool must_exist, struct nm_config **ret, char **ret_message)
     return nm_config_load(path, must_exist, NULL, ret, ret_message);
 }
 
-/* Somebody else's word holds where no file says anything. */
+/* Defaults of another source (here a cluster's file) apply to keys that no file of nmd sets. */
 static void test_defaults_of_others(void **state)
 {
     struct nm_config_default defaults[] = {{"node", "memory", "800M", "site.xml"},
@@ -463,7 +462,7 @@ static void test_defaults_of_others(void **state)
     free(message);
 }
 
-/* Two that don't go together, neither in a file of nmd's: the message says where the one is from. */
+/* Two values contradict each other, and no file of nmd sets either. The message names the source of one. */
 static void test_defaults_at_odds(void **state)
 {
     const struct nm_config_default defaults[] = {{"over-allocation", "memory-threshold", "0.97", "site.xml"}, {}};
@@ -512,10 +511,10 @@ static void test_drop_ins(void **state)
     assert_int_equal(c->cpu_samples, 2);
 }
 
-/* One bad line anywhere, and nothing of all the files counts. */
+/* One bad line in any file makes nmd refuse all files. */
 static void test_refused_whole(void **state)
 {
-    struct nm_config *c = (struct nm_config *)directory; /* must stay what it was */
+    struct nm_config *c = (struct nm_config *)directory; /* must be unchanged on failure */
     _cleanup_free_ char *message = NULL;
 
     (void)state;
@@ -527,8 +526,7 @@ static void test_refused_whole(void **state)
         strstr(message, "/nmd.conf.d/10-a.conf:2: [queue] max-length = ten: allowed is"));
 }
 
-/* The two halves of a contradiction may stand in different files; the message names the place of
- * one. */
+/* The two values of a contradiction may be in different files. The message names the place of one. */
 static void test_contradiction_between_files(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;
@@ -544,7 +542,7 @@ static void test_contradiction_between_files(void **state)
     assert_null(c);
 }
 
-/* A contradiction is told beside other refusals, but only if both of its values are those that are meant. */
+/* A contradiction is reported beside other errors, but only if both of its values were read without an error. */
 static void test_contradiction_among_others(void **state)
 {
     static const struct {
@@ -567,7 +565,7 @@ static void test_contradiction_among_others(void **state)
         assert_int_equal(load(true, &c, &message), -EINVAL);
         if ((strstr(message, "must be below") != NULL) != rows[i].told)
             fail_msg("%s: %s", rows[i].text, message);
-        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* nothing else is lost or added */
+        assert_int_equal(strchr(message, '\n') != NULL, rows[i].told); /* the message has no other lines */
     }
 }
 
@@ -637,7 +635,7 @@ static void test_json(void **state)
     json_decref(array);
 }
 
-/* A host that holds the promise by itself gets bold ones; what is set is never changed. */
+/* With the stall guard the automatic thresholds are higher. Thresholds that are set never change. */
 static void test_cpu_thresholds(void **state)
 {
     static const struct {
@@ -664,7 +662,7 @@ static void test_cpu_thresholds(void **state)
     }
 }
 
-/* Which of several drop-ins it was, and what an auto came to. */
+/* The JSON names the drop-in that set a key, and the value of an "auto". */
 static void test_json_says_why(void **state)
 {
     const struct nm_config_note note = {"preemption", "cpu-threshold", "0.95", "careful: for a reason"};
@@ -719,7 +717,7 @@ static char *printed(int (*print)(FILE *))
     return text;
 }
 
-/* With every comment taken away before a key, the template is a file that changes nothing. */
+/* With every comment sign removed before a key, the template is a file that changes nothing. */
 static void test_template_is_the_defaults(void **state)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = defaults();

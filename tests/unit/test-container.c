@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/container.h: the states against a second, independent spelling of them, and copies. */
+/* agent/container.h: the transitions against a second, independent table, and copies. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void test_out_of_range(void **state)
     assert_false(nm_container_may_become(NM_RUNNING, NM_STATE_COUNT));
 }
 
-/* From every live state the end can be reached, or a container would stay for ever. */
+/* Every live state must have a path to the end, or a container could stay for ever. */
 static void test_everything_ends(void **state)
 {
     unsigned reaches = 1u << NM_COMPLETED;
@@ -123,7 +123,7 @@ static void test_copy_of_little(void **state)
     nm_command_done(&to);
 }
 
-/* As execve() counts: bytes, ends and pointers. */
+/* Counts as execve() does: bytes, terminating NULs and pointers. */
 static void test_bytes_and_room(void **state)
 {
     const char *v[] = {"ab", "", NULL};
@@ -140,13 +140,14 @@ static void test_bytes_and_room(void **state)
     rl.rlim_cur = 1 << 20;
     assert_int_equal(setrlimit(RLIMIT_STACK, &rl), 0);
     assert_int_equal(nm_command_room(), (256 - 16) << 10);
-    rl.rlim_cur = 64 << 10; /* the kernel's floor is 128 KiB */
+    rl.rlim_cur = 64 << 10; /* the kernel permits at least 128 KiB */
     assert_int_equal(setrlimit(RLIMIT_STACK, &rl), 0);
     assert_int_equal(nm_command_room(), (128 - 16) << 10);
     assert_int_equal(setrlimit(RLIMIT_STACK, &old), 0);
 }
 
-/* What nm_command_room() says is taken by execve() of the same stack, and not much more is. */
+/* execve() with the same stack limit accepts a command of nm_command_room() bytes, and refuses a slightly larger
+ * one. */
 static void test_room_is_the_kernels(void **state)
 {
     static const rlim_t stacks[] = {256 << 10, 1 << 20};
@@ -237,7 +238,7 @@ static enum nm_container_end end_of(const char *text)
     return *text == 'S' ? NM_END_SUCCEEDED : *text == 'F' ? NM_END_FAILED : NM_END_KILLED;
 }
 
-/* Each end has its own text for people, and only a success is called one. */
+/* Each kind of end has its own text, and only a success is named one. */
 static void test_state_text(void **state)
 {
     static const struct {
@@ -250,7 +251,7 @@ static void test_state_text(void **state)
         {NM_EXIT_SIGNALED, 139, 11, "Failed (SIGSEGV)"},
         {NM_EXIT_SIGNALED, 170, 42, "Failed (signal 42)"},
         {NM_EXIT_PREEMPTED, 137, 9, "Killed (preempted)"},
-        {NM_EXIT_KILLED, 0, 0, "Killed (on request)"}, /* it handled SIGTERM and exited with 0 */
+        {NM_EXIT_KILLED, 0, 0, "Killed (on request)"}, /* the command handled SIGTERM and exited with 0 */
         {NM_EXIT_SHED, -1, 0, "Killed (discarded from the queue)"},
         {NM_EXIT_NOT_FOUND, 127, 0, "Failed (command not found)"},
     };

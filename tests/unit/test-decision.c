@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Decision records: their words, and JSON there and back. */
+/* Decision records: their texts, and JSON in both directions. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #define GIB (UINT64_C(1) << 30)
 
-/* A node of 8 GiB and 4 cores. */
+/* Returns a decision of a node with 8 GiB and 4 cores. */
 static struct nm_decision sample(enum nm_decision_kind kind, enum nm_reason reason)
 {
     return (struct nm_decision){
@@ -92,7 +92,7 @@ static void test_why_held_or_refused(void **state)
     assert_summary(&d, "queued container_1_000002 (hash): CPU is at 81.2 % of capacity, and with "
                        "the 1 vcore that it asks for "
                        "would be at 106.2 %, over the limit of 95 %");
-    d.used.cpu_millicores = 2801; /* what is over a limit never reads as if it were not */
+    d.used.cpu_millicores = 2801; /* a value over a limit isn't rounded down to the limit */
     assert_contains(&d, "with the 1 vcore that it asks for would be at 95.03 %, over the limit of 95 %");
     d.used.cpu_millicores = 3250;
     d.reason = NM_REASON_BREAKER;
@@ -147,7 +147,8 @@ static void assert_advice(const struct nm_decision *d, bool less, bool guarantee
     assert_int_equal(strstr(text, "ask for it as guaranteed") != NULL, guaranteed);
 }
 
-/* Nothing is small enough where others alone use what may be used. */
+/* The advice to request less isn't given if the use of others alone exceeds the limit, so that no request is small
+ * enough. */
 static void test_less_is_no_advice(void **state)
 {
     static const enum nm_reason reasons[] = {NM_REASON_OVER_ALPHA, NM_REASON_WOULD_EXCEED_BETA, NM_REASON_NEVER_FITS};
@@ -164,7 +165,7 @@ static void test_less_is_no_advice(void **state)
     }
 }
 
-/* What is measured, what is reserved, and what others use are never one figure. */
+/* Measured use, reserve and the use of others are separate figures. */
 static void test_what_use_is_made_of(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_QUEUE, NM_REASON_WOULD_EXCEED_BETA);
@@ -191,7 +192,7 @@ static void test_what_use_is_made_of(void **state)
                        "7.6 GiB used by containers), over the preemption threshold of 95 %");
 }
 
-/* Eight vcores for four CPUs: what is asked for is told as it was asked for. */
+/* Eight vcores for four CPUs: requests are shown in vcores, as they were made. */
 static void test_vcores_apart_from_cpus(void **state)
 {
     struct nm_decision d = sample(NM_DECISION_REFUSE, NM_REASON_GUARANTEED_FULL);
@@ -327,7 +328,7 @@ static void test_outcomes(void **state)
                        "for it");
 }
 
-/* No reason may lack words, with numbers or without, and none may overrun its buffer. */
+/* Every reason needs texts, with and without numbers, and no text may overrun its buffer. */
 static void test_every_kind_and_reason(void **state)
 {
     (void)state;
@@ -423,7 +424,7 @@ static void test_explanation(void **state)
               "first.\n");
 }
 
-/* What gives nothing gives nothing of what was short. */
+/* A victim that frees nothing is described as freeing nothing of the missing resource. */
 static void test_nothing_of_what_was_short(void **state)
 {
     struct nm_decision d = complete();
@@ -439,7 +440,8 @@ static void test_nothing_of_what_was_short(void **state)
     assert_non_null(strstr(text, "Expected back: 0 cores; really regained: 0 cores."));
 }
 
-/* Who has asked a cluster for it has neither nmctl nor a second chance here. */
+/* A container of a cluster gets no advice about nmctl or options, because its user can't submit it again on this
+ * node. */
 static void test_advice_for_an_upstreams(void **state)
 {
     struct nm_decision d = complete();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: what of a journal isn't to be believed (another version's words, a foreign hand's), how many
- * applications are told apart, and what is shown of a node that isn't as it should be.
+ * agent/manager/: values in the journal that are wrong (from another version, or changed by another program), the limit
+ * on applications, and the status of a node with problems.
  */
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void put(struct manager_world *w, const char *key, const char *value)
     assert_int_equal(nm_store_put_value(w->m->store, key, value), 0);
 }
 
-/* Of what can be read nothing is lost, and the rest is as if it had never been. */
+/* All valid values are loaded, and invalid ones are ignored. */
 static void test_other_words(void **state)
 {
     struct manager_world *w = *state;
@@ -49,7 +49,7 @@ static void test_other_words(void **state)
     put(w, "app.short", "3 2");
     put(w, "app.old", "3 2 5000000 1");
     put(w, "app../passwd", "3 2 5000000 18446744073709551000");
-    nm_durable_load(w->m); /* so that it has nothing to save at its end */
+    nm_durable_load(w->m); /* so that the restart has no unsaved values to write */
     manager_world_restart(w);
     assert_int_equal(w->m->counters.paused, 7);
     assert_int_equal(w->m->counters.admitted, 5);
@@ -64,7 +64,7 @@ static void test_other_words(void **state)
     assert_true(nm_store_get_value(w->m->store, "app../passwd", text, sizeof text) < 0);
 }
 
-/* As a restarted nmd would find them. */
+/* Returns the number of the newest event that a restarted nmd would find. */
 static uint64_t newest_kept(const struct manager_world *w)
 {
     static struct nm_event_record ring[NM_EVENT_RING];
@@ -77,7 +77,7 @@ static uint64_t newest_kept(const struct manager_world *w)
     return next - 1;
 }
 
-/* An nmd that dies in the middle of a transaction has done nothing of it, and must not have said so. */
+/* An nmd that dies within a transaction has done nothing of it, so it must not have reported the events. */
 static void test_events_of_a_transaction(void **state)
 {
     struct manager_world *w = *state;
@@ -94,7 +94,7 @@ static void test_events_of_a_transaction(void **state)
     nm_events_tell_node(w->m, "something else");
     assert_int_equal(newest_kept(w), before + 2);
 
-    /* A decision that was told of lends its number to no other one, also where the journal has lost it. */
+    /* The number of a reported decision is never used again, even if the journal has lost the decision. */
     number = w->m->decisions.next + 100;
     w->m->decisions.next = number;
     nm_record_by(l, NM_DECISION_KILL, NM_REASON_USER, NULL);
@@ -119,7 +119,7 @@ static void test_a_margin_that_is_no_margin(void **state)
     }
 }
 
-/* So many have somebody alive; those that come then share the place of those without a name. */
+/* All applications have a live container. Further ones share the entry of containers without an application. */
 static void test_too_many_applications(void **state)
 {
     struct manager_world *w = *state;
@@ -133,11 +133,11 @@ static void test_too_many_applications(void **state)
         other = nm_lists_app(w->m, name);
         assert_int_equal(other, w->m->apps.n - 1);
     }
-    w->m->apps.all[7].seen_usec = 1; /* the one that was heard of least lately */
+    w->m->apps.all[7].seen_usec = 1; /* the application with the oldest use */
     other = nm_lists_app(w->m, "other");
     assert_int_equal(other, 7);
     assert_string_equal(w->m->apps.all[7].name, "other");
-    assert_int_equal(nm_lists_app(w->m, "first"), first); /* somebody lives */
+    assert_int_equal(nm_lists_app(w->m, "first"), first); /* it has a live container */
 }
 
 /* ---- what is shown ----------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static void test_logs_that_are_none(void **state)
 
 /* ---- the slice --------------------------------------------------------------------------------- */
 
-/* More than nmd asked for is an administrator's, and stays; less is put back. */
+/* If memory.low exceeds nmd's value, an administrator has set it, and it stays. A lower value is restored. */
 static void test_another_hand_at_the_slice(void **state)
 {
     struct manager_world *w = *state;
@@ -215,7 +215,7 @@ static void test_another_hand_at_the_slice(void **state)
     assert_int_equal(is, 512 * MIB);
     assert_true(nm_write_file_at(w->m->backend->slice_fd, "memory.max", "536870912") >= 0);
     nm_slice_check_drift(w->m);
-    nm_slice_check_drift(w->m); /* it is being set */
+    nm_slice_check_drift(w->m); /* the limits are being set */
     manager_world_settle(w);
     assert_int_equal(nm_cgroup_slice_read_max(w->m->backend, &is), 0);
     assert_int_equal(is, w->m->settings.capacity.memory_bytes);
@@ -226,11 +226,11 @@ static void test_a_slice_that_can_not_be_set(void **state)
 {
     struct manager_world *w = *state;
 
-    assert_int_equal(remove_tree(w->run), 0); /* nor is there a place for whose it is */
+    assert_int_equal(remove_tree(w->run), 0); /* the file for the owner of memory.low can't be saved either */
     nm_fake_fail_next(w->m->backend, NM_FAKE_SET_SLICE_LIMITS, -EIO);
     (void)manager_world_add(w, "it", NM_GUARANTEED, NM_RUNNING);
     nm_slice_set(w->m);
-    nm_slice_set(w->m); /* once more, after that */
+    nm_slice_set(w->m); /* requests another setting after the first */
     manager_world_settle(w);
     assert_false(w->m->slice->is_busy || w->m->slice->again);
     assert_true(w->m->slice->note.unsaved);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * agent/manager/: what is said of an end, whatever the last words are that there are of it; and containers that don't
- * end, whose limits can't be set, or that are gone when the answer comes.
+ * agent/manager/: the reported end, for every record that can be left of it. Also containers that don't end, whose
+ * limits can't be set, or that have ended before the answer of the backend.
  */
 
 #include <errno.h>
@@ -124,7 +124,7 @@ static const struct end_case end_cases[] = {
     {.exit_signal = SIGKILL, .oom_kills = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
      .says = "took it, because memory had run out in the slice or on the node"},
     {.exit_code = 128 + SIGKILL, .oom_kills = 2, .ooms = 1, .reason = NM_EXIT_OOM, .code = 128 + SIGKILL,
-     .says = "the kernel's OOM killer took it;"}, /* a shell's word for its child */
+     .says = "the kernel's OOM killer took it;"}, /* a shell's exit status for its killed child */
     {.exit_code = 128 + SIGKILL, .reason = NM_EXIT_EXITED, .code = 128 + SIGKILL, .says = ""},
     {.exit_code = 0, .kill = NM_EXIT_KILLED, .reason = NM_EXIT_KILLED, .says = ""},
     {.exit_signal = SIGTERM, .kill = NM_EXIT_PREEMPTED, .reason = NM_EXIT_PREEMPTED, .code = 128 + SIGTERM, .says = ""},
@@ -180,7 +180,7 @@ static void assert_judged(struct nm_live_container *l, enum nm_exit_reason reaso
     forget_end(l);
 }
 
-/* A shim that was killed has left no last word: its files say how far it had come. */
+/* A killed shim has reported no end. Its files show how far it had come. */
 static void test_without_a_final_record(void **state)
 {
     struct manager_world *w = *state;
@@ -202,14 +202,14 @@ static void test_without_a_final_record(void **state)
     l->c->pid = 0;
     assert_judged(l, NM_EXIT_KILLED, -1, "");
     l->c->kill_reason = NM_EXIT_NONE;
-    /* the shim's record is there, and tells of a command that runs, or of its end, as nobody has heard */
+    /* the shim's record exists, but its end has not been received */
     l->c->shim_pid = 1000000000;
     leave_file(w, l->c->id, NM_LAUNCH_RECORD_FILE, "no record\n");
     assert_judged(l, NM_EXIT_SIGNALED, 137, "");
     l->c->shim_pid = 0;
 }
 
-/* Only the sample sees it, where memory.events can't be watched. */
+/* Without a watch of memory.events only the sample detects the kill. */
 static void test_the_kernel_kills_unheard(void **state)
 {
     struct manager_world *w = *state;
@@ -223,14 +223,14 @@ static void test_the_kernel_kills_unheard(void **state)
     assert_int_equal(nm_fake_set_memory_events(l->cg, &(struct nm_cgroup_memory_events){.oom_kill = 2}), 0);
     nm_sample_live(l, nm_now_usec());
     assert_int_equal(l->c->oom_kills, 2);
-    assert_true(l->run.oom_reported && l->run.global_oom); /* its own limit wasn't reached */
+    assert_true(l->run.oom_reported && l->run.global_oom); /* the container's own limit wasn't reached */
     assert_int_equal(w->m->sampled.kernel_kills, 1);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     nm_sample_live(l, nm_now_usec());
     assert_int_equal(w->m->sampled.kernel_kills, 1);
 }
 
-/* The slice was stopped and made anew: its files are others. */
+/* The slice was removed and made again, so its files are new. */
 static void test_a_slice_that_goes(void **state)
 {
     struct manager_world *w = *state;
@@ -244,14 +244,14 @@ static void test_a_slice_that_goes(void **state)
     nm_sample_open_slice(w->m);
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &first), 0);
     assert_int_equal(usec, 1);
-    nm_sample_open_slice(w->m); /* once is enough */
+    nm_sample_open_slice(w->m); /* a second call changes nothing */
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
     assert_int_equal(slice, first);
     write_file(w->m->backend->slice_fd, "memory.stat", "anon 5\n");
     write_file(w->m->backend->slice_fd, "cpu.stat", "nonsense\n");
     assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
     write_file(w->m->backend->slice_fd, "cpu.stat", "usage_usec 2\n");
-    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0); /* until it is opened again */
+    assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0); /* until nm_sample_open_slice() opens the file again */
     nm_sample_open_slice(w->m);
     assert_int_equal(nm_sample_slice_cpu(w->m, &usec, &slice), 0);
     assert_int_not_equal(slice, first);
@@ -284,14 +284,14 @@ static void test_what_can_not_be_killed(void **state)
     assert_int_equal(w->m->counters.unkillable, 1);
     nm_manager_get_status(w->m, &status);
     assert_false(status.healthy);
-    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* it lets go at last */
+    assert_int_equal(nm_fake_set_events(l->cg, false, false), 0); /* the processes end at last */
     manager_world_wait(w, l, has_ended);
     manager_world_settle(w);
     nm_manager_get_status(w->m, &status);
     assert_true(status.healthy || !strstr(status.health_reason, "kill"));
 }
 
-/* Its cgroup.kill can't be written: that is told, and tried again. */
+/* The container's cgroup.kill can't be written. The error is reported, and the kill is repeated. */
 static void test_a_kill_that_fails(void **state)
 {
     struct manager_world *w = *state;
@@ -313,7 +313,8 @@ static void remove_cgroup(const struct nm_live_container *l)
     assert_int_equal(remove_tree(l->cg->path), 0);
 }
 
-/* Somebody has removed its cgroup (systemctl stop): what is asked for meets nothing, and it has ended. */
+/* Another process has removed the container's cgroup (systemctl stop). Requests find no processes, and the container
+ * has ended. */
 static void test_a_cgroup_that_vanishes(void **state)
 {
     static const enum nm_state states[] = {NM_RUNNING, NM_PAUSED, NM_KILLING};
@@ -357,7 +358,7 @@ static void test_limits_that_can_not_be_set(void **state)
     assert_int_equal(l->c->view.state, NM_RUNNING);
 }
 
-/* The backend still has a pointer to it. */
+/* The backend still has a pointer to the container, which must not be freed before the answer. */
 static void test_an_end_while_limits_are_set(void **state)
 {
     struct manager_world *w = *state;
@@ -371,7 +372,7 @@ static void test_an_end_while_limits_are_set(void **state)
     nm_lists_remove_live(l);
     assert_int_equal(w->m->lives.n, 0);
     assert_true(l->phase == NM_RUN_REMOVED && l->limits_in_flight == 2);
-    manager_world_settle(w); /* frees it, once */
+    manager_world_settle(w); /* frees the container, once */
     assert_ptr_equal(nm_lists_by_id(w->m, c->id), c);
 }
 
@@ -396,18 +397,18 @@ static void test_another_hand(void **state)
     assert_true(w->m->counters.drift_repairs >= 1);
     assert_file(l, "memory.max", "67108864");
     assert_int_equal(nm_fake_read(dies->cg, "memory.max", text, sizeof text), 0);
-    assert_string_equal(text, "1234567936"); /* the dying are let alone */
+    assert_string_equal(text, "1234567936"); /* the limits of a container in KILLING aren't restored */
     changes->limits_in_flight--;
     dies->c->view.state = NM_RUNNING;
 }
 
-/* A restarted nmd finds what an earlier one had set before another type or capacity. */
+/* A restarted nmd finds limits that an earlier nmd set for another type or capacity. */
 static void test_limits_are_put_right(void **state)
 {
     struct manager_world *w = *state;
     struct nm_live_container *l = add(w, "it");
 
-    l->c->pid = getpid(); /* whose score is another type's */
+    l->c->pid = getpid(); /* this process's OOM score is that of another type */
     overwrite(l, "memory.max", "1234567936");
     nm_limits_put_right(l);
     manager_world_settle(w);
@@ -437,7 +438,7 @@ static void test_a_stop_by_systemd(void **state)
     assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));
     e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, l->c->id));
-    nm_container_events_stopped(l->c->id, w->m); /* it says so twice */
+    nm_container_events_stopped(l->c->id, w->m); /* the backend reports the stop twice */
     assert_ptr_equal(e, nm_events_newest(w->m->events));
 }
 
@@ -449,7 +450,7 @@ static int asked_freeze(const struct nm_live_container *l)
     return text[0];
 }
 
-/* What somebody else froze or thawed is put back, unless it was the whole slice. */
+/* nmd reverts a freeze or a thaw by another process, unless the whole slice was frozen. */
 static void test_a_foreign_freeze(void **state)
 {
     struct manager_world *w = *state;
@@ -463,7 +464,8 @@ static void test_a_foreign_freeze(void **state)
     assert_int_equal(asked_freeze(l), '0');
     assert_int_equal(asked_freeze(paused), '1');
     assert_int_equal(w->m->counters.drift_repairs, 2);
-    assert_int_equal(nm_fake_set_events(l->cg, true, true), 0); /* by the slice's: its own says 0 */
+    assert_int_equal(nm_fake_set_events(l->cg, true, true), 0); /* frozen by the slice's cgroup.freeze: the
+                                                                   container's own file has 0 */
     manager_world_settle(w);
     assert_int_equal(w->m->counters.drift_repairs, 2);
     overwrite(l, "cgroup.events", "nonsense\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The newest events on disk: what is written is what is read, and nothing else is taken for an event. */
+/* The newest events on disk: written records are read back, and nothing else is accepted as an event. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The longest there can be of everything, and a text with all that a log line may have in it. */
+/* Returns the longest possible event, with all characters that a log line may have. */
 static struct nm_event_record longest(uint64_t number)
 {
     struct nm_event_record e = {.number = number,
@@ -90,7 +90,7 @@ static void test_there_and_back(void **state)
     assert_same(&plain, &got);
 }
 
-/* Each byte of a slot counts, and what is refused leaves the record alone. */
+/* A change of any byte of a slot is detected, and a refused slot leaves the record alone. */
 static void test_damage(void **state)
 {
     struct nm_event_record e = longest(9), got = {.number = 77};
@@ -139,7 +139,7 @@ static void test_other_words(void **state)
             fail_msg("row %zu", i);
         assert_int_equal(got.number, 77);
     }
-    (void)snprintf(body, sizeof body, "%s%0*d", good, (int)sizeof got.text, 0); /* more than a record holds */
+    (void)snprintf(body, sizeof body, "%s%0*d", good, (int)sizeof got.text, 0); /* longer than a record's text may be */
     assert_int_equal(nm_event_parse_body(body, &got), -EBADMSG);
     (void)snprintf(body, sizeof body, "%s", good);
     assert_int_equal(nm_event_parse_body(body, &got), 0);
@@ -166,7 +166,8 @@ static void test_a_ring(void **state)
     for (uint64_t n = 1; n <= NM_EVENT_RING + 10; n++)
         put(fd, n);
     assert_int_equal(lseek(fd, 0, SEEK_END), (off_t)NM_EVENT_RING * NM_EVENT_SLOT_BYTES);
-    assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 1), 0); /* the newest of the first round */
+    assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 1), 0); /* cuts the last slot, the newest event of the
+                                                                       first pass over the ring */
     assert_int_equal(close(fd), 0);
     fd = nm_event_file_open(dir, ring, &next);
     assert_true(fd >= 0);
@@ -181,7 +182,7 @@ static void test_a_ring(void **state)
     assert_int_equal(nm_event_file_open(dir, ring, &next), -ELOOP);
 }
 
-/* Whoever follows events hears of the next ones all the same. */
+/* Without a file, the events continue in memory with their numbers. */
 static void test_no_place(void **state)
 {
     char path[PATH_MAX + 8];
@@ -199,7 +200,7 @@ static void test_no_place(void **state)
     assert_int_equal(next, 5);
 }
 
-/* A record in another's place, as a hand that isn't nmd's may leave it. */
+/* A record in another record's slot, as another program may leave it. */
 static void test_another_place(void **state)
 {
     struct nm_event_record e = longest(9);
@@ -225,8 +226,8 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A limit on the size of files within a slot cuts its write short: the reason told is that limit, and not a full
- * disk. */
+/* A limit on the size of files that ends within a slot cuts the write short. The reported reason is this limit, and
+ * not a full disk. */
 static void test_limited(void **state)
 {
     static char text[NM_SLOT_BYTES_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/fair-queue.h: whose turn it is. */
+/* util/fair-queue.h: the order of turns. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void test_everybody_has_a_turn_after_another(void **state)
     assert_ptr_equal(nm_fair_take(&queue), &many[0]);
     assert_false(nm_fair_waits(&many[0]));
     assert_ptr_equal(nm_fair_take(&queue), &few[0]);
-    nm_fair_put(&queue, &late, 3, 0); /* behind the other two */
+    nm_fair_put(&queue, &late, 3, 0); /* behind the items of the other two keys */
     assert_ptr_equal(nm_fair_take(&queue), &many[1]);
     assert_ptr_equal(nm_fair_take(&queue), &few[1]);
     assert_ptr_equal(nm_fair_take(&queue), &late);
@@ -45,14 +45,14 @@ static void test_who_leaves_costs_nobody_a_turn(void **state)
     nm_fair_put(&queue, &b, 2, 0);
     nm_fair_put(&queue, &a[1], 1, 0);
     nm_fair_put(&queue, &c, 3, 0);
-    nm_fair_leave(&queue, &a[0]); /* its key keeps its place */
+    nm_fair_leave(&queue, &a[0]); /* the key keeps its position */
     nm_fair_leave(&queue, &b);
     assert_ptr_equal(nm_fair_take(&queue), &a[1]);
     assert_ptr_equal(nm_fair_take(&queue), &c);
     assert_null(nm_fair_take(&queue));
 }
 
-/* Parts bring a key no more turns, and take turns among themselves. */
+/* Parts don't give a key more turns. They take turns among themselves. */
 static void test_parts_share_the_turns_of_their_key(void **state)
 {
     struct nm_fair_queue queue = {0};
@@ -81,7 +81,7 @@ static void test_parts_share_the_turns_of_their_key(void **state)
 #define PARTS 3U
 #define ITEMS 24U
 
-/* What waits, in the order of turns. */
+/* The waiting keys or parts, in the order of turns. */
 struct row {
     uint64_t all[ITEMS];
     size_t n;

@@ -50,7 +50,7 @@ static void test_read(void **state)
     (void)state;
     assert_int_equal(nm_read_file_at(dir_fd, "none", buf, sizeof buf, &len), -ENOENT);
     assert_int_equal(len, 99);
-    put("f", "1234567"); /* with its NUL just as much as the buffer holds */
+    put("f", "1234567"); /* with its NUL exactly as long as the buffer */
     assert_int_equal(nm_read_file_at(dir_fd, "f", buf, sizeof buf, &len), 0);
     assert_int_equal(len, 7);
     assert_string_equal(buf, "1234567");
@@ -94,7 +94,7 @@ static void test_atomic(void **state)
     assert_string_equal(buf, "short");
     assert_int_equal(fstatat(dir_fd, "f", &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    /* What can't be replaced stays, and nothing temporary is left. */
+    /* a file that can't be replaced stays, and no temporary file is left */
     assert_int_equal(mkdirat(dir_fd, "d", 0755), 0);
     assert_int_equal(nm_write_file_atomic_at(dir_fd, "d", "x", 0600), -EISDIR);
     assert_int_equal(faccessat(dir_fd, ".d.new", F_OK, 0), -1);
@@ -149,7 +149,7 @@ static void would_make(const char *below, int expected)
     assert_int_equal(nm_check_mkdir_p(path), expected);
 }
 
-/* As far as it can be known it is what nm_mkdir_p() returns; nothing is made. */
+/* Returns the result of nm_mkdir_p(), as far as it can be predicted. Nothing is made. */
 static void test_check_mkdir_p(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void expect_in_root(const char *path, int expected)
         fail_msg("\"%s\": got %d, expected %d", path, fd, expected);
 }
 
-/* As somebody sees it whose root directory this is. */
+/* Opens paths as a process with this root directory does. */
 static void test_in_root(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void test_magic_links(void **state)
     (void)state;
     assert_int_equal(nm_open_in_root(root, "/proc/self/cwd", O_PATH | O_DIRECTORY), -ELOOP);
     assert_int_equal(nm_open_in_root(root, "/proc/self/root", O_PATH | O_DIRECTORY), -ELOOP);
-    fd = nm_open_in_root(root, "/proc/self", O_PATH | O_DIRECTORY); /* an ordinary one */
+    fd = nm_open_in_root(root, "/proc/self", O_PATH | O_DIRECTORY); /* an ordinary directory */
     assert_true(fd >= 0);
 }
 
@@ -281,7 +281,7 @@ static void test_log_level(void **state)
     assert_int_equal(nm_log_level(), LOG_INFO);
 }
 
-/* What lines come out on stderr at a level, and in which form. */
+/* The lines on stderr at each level, and their format. */
 static void test_log_lines(void **state)
 {
     _cleanup_close_ int file = openat(dir_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600),
@@ -291,7 +291,7 @@ static void test_log_lines(void **state)
     (void)state;
     assert_true(file >= 0 && saved >= 0);
     assert_true(dup2(file, STDERR_FILENO) >= 0);
-    nm_log_init(NM_LOG_AUTO); /* a file is not the journal, whatever $JOURNAL_STREAM says */
+    nm_log_init(NM_LOG_AUTO); /* stderr is a file, so it isn't the journal, whatever $JOURNAL_STREAM says */
     nm_log_set_level(LOG_WARNING);
     nm_info("dropped");
     nm_warning("kept %d", 1);
@@ -313,7 +313,7 @@ static size_t count_entries(DIR *dir)
     return n;
 }
 
-/* Two streams of one directory don't share their position. A descriptor that is no directory is closed all the same. */
+/* Two streams of one directory have separate positions. A descriptor of another file type is closed, too. */
 static void test_directory_streams(void **state)
 {
     DIR *dir = NULL, *other = NULL, *const untouched = (DIR *)(uintptr_t)&dir_fd;

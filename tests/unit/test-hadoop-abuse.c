@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a server of Hadoop's RPC does with those who aren't its clients, or are bad ones. */
+/* A server of Hadoop's RPC with connections that aren't its clients', or with faulty clients. */
 
 #include "hadoop-fixture.h"
 
@@ -28,7 +28,7 @@ static void put_frame(int fd, struct nm_packet_frame *f)
 
 /* ---- the answer to what begins wrongly ---------------------------------------------------- */
 
-/* The one packet in there: what it says, and that it is all. */
+/* Checks that the bytes are one packet, a fatal answer with this detail and class. */
 static void assert_fatal(const uint8_t *data, size_t size, int detail, const char *class_name)
 {
     struct nm_bytes packet = {data + 4, size - 4}, message;
@@ -64,7 +64,7 @@ static void test_wrong_beginnings(void **state)
         {true, "hrpc\x09\0\x51", 7, NM_EXCEPTION_FATAL_UNAUTHORIZED, NM_EXCEPTION_ACCESS},
         {false, "hrpc\x09\0\0\0\0\0\1x", 12, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
         {true, "hrpc\x09\0\xdf\0\0\0\2\1x", 13, NM_EXCEPTION_FATAL_REQUEST, NM_EXCEPTION_SERVER},
-        /* a call id of -3, where SASL should be; a packet that goes on in the next one */
+        /* a call id of -3 instead of SASL; a packet that continues in the next one */
         {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\0\x18\5\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_REQUEST,
          NM_EXCEPTION_SERVER},
         {true, "hrpc\x09\0\xdf\0\0\0\x0b\x08\x08\2\x10\1\x18\x41\x22\0\2\x10\1", 22, NM_EXCEPTION_FATAL_HEADER,
@@ -109,7 +109,7 @@ static void test_http(void **state)
     fixture_tear_down(&f);
 }
 
-/* Lengths that are too long for a stranger, or nothing. */
+/* Lengths that are too long before authentication, or 0. */
 static void test_lengths(void **state)
 {
     static const struct nm_bytes cases[] = {
@@ -207,7 +207,7 @@ static void one_session(struct fixture *f, const uint8_t *bytes, size_t size, si
     fixture_run_until(f, &f->n_echoes, n_echoes);
     shutdown(fd, SHUT_WR);
     n = fixture_read_to_end(f, fd, answer, sizeof answer);
-    /* two answers, of the same size: header with both ids' echo, and the message */
+    /* two answers of the same size: each has a header with both ids, and the message */
     assert_int_equal(n % 2, 0);
     assert_int_equal(answer[3], n / 2 - 4);
     assert_non_null(memmem(answer, n / 2, "0123456789abcde", 16));
@@ -229,7 +229,7 @@ static void test_split_everywhere(void **state)
     fixture_tear_down(&f);
 }
 
-/* One that ends at any byte leaves nothing behind. */
+/* A connection that ends at any byte leaves no resources behind. */
 static void test_truncated_everywhere(void **state)
 {
     uint8_t bytes[1024];
@@ -250,7 +250,8 @@ static void test_truncated_everywhere(void **state)
     fixture_tear_down(&f);
 }
 
-/* Every byte of it once wrong: refused or not, the server lives and forgets. */
+/* Every byte of the session is wrong once. Whether the connection is refused or not, the server keeps running and
+ * frees its state. */
 static void test_damaged_everywhere(void **state)
 {
     uint8_t bytes[1024], answer[2048];
@@ -283,7 +284,8 @@ static void test_damaged_everywhere(void **state)
 static const struct nm_hadoop_server_options short_times = {
     .handshake_usec = 100 * MSEC, .frame_usec = 100 * MSEC, .stall_usec = 100 * MSEC, .idle_usec = 100 * MSEC};
 
-/* Who doesn't go on is sent away: before the preamble, in it, before the context, in a frame, and when idle. */
+/* A client that stops sending is disconnected: before the preamble, in it, before the context, in a frame, and when
+ * idle. */
 static void test_half_open(void **state)
 {
     uint8_t bytes[1024], answer[512];
@@ -307,7 +309,7 @@ static void test_half_open(void **state)
     }
 }
 
-/* A call that waits for its answer isn't idle. */
+/* A connection with an open call isn't idle. */
 static void test_waiting_is_not_idle(void **state)
 {
     uint64_t until = nm_now_usec() + 400 * MSEC;
@@ -331,7 +333,7 @@ static void test_waiting_is_not_idle(void **state)
     fixture_tear_down(&f);
 }
 
-/* One that calls and never reads: the answers are kept at its cost, and then it goes. */
+/* A client calls and never reads. The answers are charged to its account, and then it is disconnected. */
 static void test_reads_nothing(void **state)
 {
     const struct nm_hadoop_server_options options = {.stall_usec = 200 * MSEC, .bytes_max = 4 << 20};
@@ -368,7 +370,7 @@ static void test_reads_nothing(void **state)
 #define N_LATE 150
 #define FIRST_ID 1000 /* all have the same length */
 
-/* One that calls, and reads only when nothing goes any more: it gets each answer whole and in its order. */
+/* A client calls, and reads only when it can't send any more. It gets each answer complete and in order. */
 static void test_reads_late(void **state)
 {
     uint64_t deadline = nm_now_usec() + 60 * NM_USEC_PER_SEC;
@@ -449,8 +451,8 @@ static unsigned n_open(struct fixture *f, const int *fds, unsigned n)
     return open;
 }
 
-/* A quarter of the places is all that one address gets without a token; others find room meanwhile, and who was
- * let in isn't counted any more. */
+/* One address gets at most a quarter of the places without a token. Other addresses still find places, and an
+ * authenticated client doesn't count any more. */
 static void test_places(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 64};
@@ -477,7 +479,7 @@ static void test_places(void **state)
         fds[i] = fixture_connect(&f);
     assert_int_equal(n_open(&f, fds, NM_ARRAY_SIZE(fds)), 16);
     assert_int_equal(nm_hadoop_server_connections(f.server), 31);
-    /* those who are known still work */
+    /* authenticated clients still work */
     for (unsigned i = 0; i < 15; i++) {
         Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
 
@@ -504,7 +506,7 @@ static int connect_from(const struct sockaddr *from, const struct sockaddr *to, 
     return fd;
 }
 
-/* A host has its quarter whichever protocol its address is of, and no part of another's. */
+/* A host has its quarter for IPv4 and IPv6 addresses alike, and shares it with no other host. */
 static void test_places_of_hosts(void **state)
 {
     static const struct nm_hadoop_protocol none = {FIXTURE_PROTOCOL, 1, NULL, 0};
@@ -546,7 +548,7 @@ static void test_places_of_hosts(void **state)
         fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
     }
     assert_int_equal(n_open(&f, fds, 15), 13);
-    for (unsigned i = 15; i < 30; i++) { /* strangers have half of all */
+    for (unsigned i = 15; i < 30; i++) { /* clients without a token have half of all places */
         from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 2);
         fds[i] = connect_from((struct sockaddr *)&from, (struct sockaddr *)&to, sizeof to);
     }
@@ -557,7 +559,7 @@ static void test_places_of_hosts(void **state)
     fixture_tear_down(&f);
 }
 
-/* Two silent hosts take all connections without a token, but for a short time only. A single one has the full time. */
+/* Two silent hosts take all places without a token, but for a short time only. A single host has the full time. */
 static void test_crowd_of_strangers(void **state)
 {
     const struct nm_hadoop_server_options options = {.connections_max = 32, .handshake_usec = 8 * NM_USEC_PER_SEC};
@@ -590,8 +592,8 @@ static void test_crowd_of_strangers(void **state)
     fixture_tear_down(&f);
 }
 
-/* A listening socket whose client can't be taken in is readable all the time: the loop must not turn for it, and the
- * client is served as soon as it can be. */
+/* If a client can't be accepted, the listening socket is readable all the time. The loop must not spin for it, and
+ * the client is served as soon as possible. */
 static void test_out_of_descriptors(void **state)
 {
     Hadoop__NodeId request = HADOOP__NODE_ID__INIT;
@@ -613,7 +615,7 @@ static void test_out_of_descriptors(void **state)
                                            20 * NM_USEC_PER_SEC, on_reply, &o),
                      0);
     few = old;
-    fd = dup(0); /* the lowest that is free: below it all are taken */
+    fd = dup(0); /* the lowest free descriptor: all below it are used */
     few.rlim_cur = (rlim_t)fd;
     close(fd);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);

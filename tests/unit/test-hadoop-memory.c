@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hadoop's RPC where memory runs out: it is said, nothing is kept, and the next one is served. */
+/* Hadoop's RPC when memory runs out: the error is reported, nothing leaks, and the next call is served. */
 
 #include "hadoop-fixture.h"
 
@@ -96,7 +96,7 @@ static int read_tokens(void *userdata)
     return r;
 }
 
-/* Who pays for an arena gets all of it back, also when a piece could be paid for and not be had. */
+/* An account gets back all that an arena has charged, also if an allocation fails after its charge. */
 static void test_credentials(void **state)
 {
     struct nm_quota *quota;
@@ -143,7 +143,7 @@ static int make_server(void *userdata)
 
     assert_true(fd >= 0);
     assert_int_equal(listen(fd, 1), 0);
-    r = nm_hadoop_server_new(f->event, fd, &options, &s); /* the descriptor is its own, also on failure */
+    r = nm_hadoop_server_new(f->event, fd, &options, &s); /* the server owns the descriptor, also on failure */
     if (r == 0)
         nm_hadoop_server_free(s);
     assert_int_equal(open_descriptors(), descriptors);
@@ -177,7 +177,8 @@ static void on_reply(void *userdata, int error, const ProtobufCMessage *answer, 
         assert_string_equal(((const Hadoop__NodeId *)answer)->host, "a.host");
 }
 
-/* One client, one call; what became of it. fails_at: what is refused, to whichever end, or 0. */
+/* Makes one call by one client and returns its result. fails_at: number of the allocation that fails, in client or
+ * server; 0: none. */
 static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_refused)
 {
     struct nm_hadoop_client_options options = {.token = secure ? &fixture_token : NULL};
@@ -198,7 +199,7 @@ static int echo(struct fixture *f, bool secure, unsigned fails_at, bool *ret_ref
     return o.error;
 }
 
-/* Whatever a connection lacks: its client hears something, and the next one is served. */
+/* Whichever allocation of a connection fails, its client gets an error, and the next client is served. */
 static void each_of_a_call(bool secure)
 {
     bool refused = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Frames, packets, arenas and exceptions: what comes in pieces, what is too long, and what is nothing of the kind. */
+/* Frames, packets, arenas and exceptions: data in pieces, data that is too long, and data of another format. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* As a socket would: at most so many bytes, and no more than the reader wants. */
+/* Feeds the frame as a socket would: at most at_most bytes, and no more than the reader wants. */
 static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t at_most)
 {
     size_t n;
@@ -37,7 +37,7 @@ static int feed(struct nm_frame *f, const uint8_t **data, size_t *size, size_t a
     return nm_frame_got(f, n);
 }
 
-/* Two frames, cut at every byte, and also byte by byte. */
+/* Two frames, cut at every byte, and byte by byte. */
 static void test_split(void **state)
 {
     static const uint8_t wire[] = {0, 0, 0, 5, 'h', 'e', 'l', 'l', 'o', 0, 0, 0, 1, 'x'};
@@ -91,7 +91,8 @@ static void test_refused_lengths(void **state)
     nm_frame_drop(&f);
 }
 
-/* A long frame that is only announced costs a first piece; it pays as it comes, and stops where the account does. */
+/* The header of a long frame costs only the first piece. The account pays as data arrives, and reading stops at the
+ * account's limit. */
 static void test_room_follows_bytes(void **state)
 {
     struct nm_quota_account *a;
@@ -113,7 +114,7 @@ static void test_room_follows_bytes(void **state)
         assert_true(nm_quota_account_bytes(a) <= 2 * f.n + 4096);
     }
     assert_int_equal(r, -ENOBUFS);
-    assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* half of the half for all who aren't administrators */
+    assert_true(nm_quota_account_bytes(a) <= 64 << 10); /* half of the half for accounts that aren't administrators */
     nm_frame_drop(&f);
     assert_int_equal(nm_quota_account_bytes(a), 0);
     nm_quota_account_unref(a);
@@ -122,7 +123,7 @@ static void test_room_follows_bytes(void **state)
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-/* Bytes of a request and an answer as Java and the manual have them. */
+/* Bytes of a request and an answer as in Java and the manual. */
 static void test_known_bytes(void **state)
 {
     static const uint8_t sasl_request[] = {0, 0, 0, 13, 8, 0x08, 2, 0x10, 0, 0x18, 65, 0x22, 0, 3, 8, 9, 0x10};
@@ -149,7 +150,7 @@ static void test_known_bytes(void **state)
     assert_memory_equal(packed, minus_33, sizeof minus_33);
 }
 
-/* Every truncation of a packet is found out, none is taken for another. */
+/* Every truncation of a packet is detected, and none is accepted as another packet. */
 static void test_truncated(void **state)
 {
     Hadoop__RequestHeader header = HADOOP__REQUEST_HEADER__INIT;
@@ -189,7 +190,7 @@ static void test_refused_varints(void **state)
         {(const uint8_t *)"\x80", 1},
         {(const uint8_t *)"\x80\x80\x80\x80\x80\x01", 6},
         {(const uint8_t *)"\xff\xff\xff\xff\x0f", 5}, /* -1 */
-        {(const uint8_t *)"\xff\xff\xff\xff\x07", 5}, /* 2 GiB that aren't there */
+        {(const uint8_t *)"\xff\xff\xff\xff\x07", 5}, /* a length of 2 GiB without data */
         {(const uint8_t *)"\x02x", 2},
     };
     struct nm_bytes message;
@@ -224,7 +225,7 @@ static void test_arena_alloc(void **state)
     nm_arena_done(&a);
 }
 
-/* Two bytes that become a hundred: the limit holds, the account is charged, and all is given back. */
+/* Two bytes that unpack to a hundred: the limit holds, the account is charged, and all is given back. */
 static void test_arena_limits(void **state)
 {
     uint8_t auths[20000];
@@ -235,7 +236,7 @@ static void test_arena_limits(void **state)
     (void)state;
     assert_int_equal(nm_quota_new(8 << 20, &quota), 0);
     assert_int_equal(nm_quota_account_of(quota, "somebody", false, &account), 0);
-    /* RpcSasl: unknown fields of no length */
+    /* RpcSasl: unknown fields of length 0 */
     for (size_t i = 0; i < sizeof auths; i += 2) {
         auths[i] = 0x7a;
         auths[i + 1] = 0;
@@ -251,9 +252,9 @@ static void test_arena_limits(void **state)
     nm_arena_done(&a);
     nm_arena_init(&a, SIZE_MAX, account);
     assert_true(nm_arena_has_room(&a, 2 << 20));
-    assert_false(nm_arena_has_room(&a, 5 << 19)); /* beyond what an account may hold here */
+    assert_false(nm_arena_has_room(&a, 5 << 19)); /* more than an account may hold */
     assert_int_equal(nm_quota_account_bytes(account), 0);
-    for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* what pieces cost besides */
+    for (size_t i = 0; i < (2 << 20) / 1024 - 200; i++) /* minus the overhead of the pieces */
         assert_non_null(nm_arena_alloc(&a, 1000));
     nm_arena_done(&a);
     assert_int_equal(nm_quota_account_bytes(account), 0);
@@ -271,7 +272,7 @@ static const Hadoop__Credentials *credentials(struct nm_arena *a, const void *da
                                                         (struct nm_bytes){data, size});
 }
 
-/* A string is refused with a NUL anywhere in it, however deep; bytes may have one. */
+/* A string with a NUL is refused at any depth. Bytes may contain one. */
 static void test_nul_in_strings(void **state)
 {
     /* tokens { alias: "ab", token { identifier: "xy", password: "pw", kind: "k", service: "sv" } } */
@@ -279,7 +280,7 @@ static void test_nul_in_strings(void **state)
                                "ab\x12\x0f\x0a\x02xy\x12\x02pw\x1a\x01k\x22\x02sv";
     static const struct {
         size_t at;
-        const char *path; /* NULL: these are bytes */
+        const char *path; /* NULL: a field of bytes */
     } cases[] = {{4, "tokens.alias"},          {5, "tokens.alias"},          {10, NULL}, {14, NULL},
                  {18, "tokens.token.kind"},    {21, "tokens.token.service"}, {22, "tokens.token.service"}};
     char data[sizeof good - 1], path[64];
@@ -304,7 +305,7 @@ static void test_nul_in_strings(void **state)
     nm_arena_done(&a);
 }
 
-/* Bytes that are empty or absent have data nevertheless, in lists and inside of messages, too. */
+/* Empty or absent bytes have a data pointer nevertheless, also in lists and nested messages. */
 static void test_empty_bytes(void **state)
 {
     static const char data[] = "\x0a\x0e\x0a\x00\x12\x0a\x0a\x00\x12\x00\x1a\x01k\x22\x01s"
@@ -341,7 +342,7 @@ static void test_exceptions(void **state)
     assert_string_equal(e.message, "");
     nm_exception_receive(&e, 0, "x", "a\x1b[31m\xff\xc3\xa4\xe2\x82\xac\xc3");
     assert_string_equal(e.message, "a [31m?\xc3\xa4\xe2\x82\xac?");
-    /* cut between characters: 1023 bytes are 511 of two, and one over */
+    /* cut between characters: 1023 bytes are 511 characters of two bytes, and one byte over */
     for (size_t i = 0; i < sizeof longer - 1; i++)
         longer[i] = "\xc3\xa4"[i % 2];
     longer[sizeof longer - 1] = '\0';

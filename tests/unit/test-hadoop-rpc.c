@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Client and server of Hadoop's RPC in one loop. */
+/* Client and server of Hadoop's RPC in one event loop. */
 
 #include "hadoop-fixture.h"
 
@@ -45,7 +45,7 @@ static int call_for(struct nm_hadoop_client *c, const char *method, const char *
     return nm_hadoop_client_call(c, method, &request.base, &hadoop__node_id__descriptor, 0, timeout, on_reply, o);
 }
 
-/* Also when it has to wait until we are let in; and it isn't the next call's. */
+/* The caller context is sent also for a call that waits until the connection is open. The next call doesn't use it. */
 static void test_caller_context(void **state)
 {
     struct nm_hadoop_client_options options = {};
@@ -111,14 +111,14 @@ static void test_token(void **state)
     echo_once(true, &fixture_token, false);
 }
 
-/* A server that doesn't ask for tokens, a client that has one. */
+/* The server doesn't ask for tokens, and the client has one. */
 static void test_fallback(void **state)
 {
     (void)state;
     echo_once(false, &fixture_token, true);
 }
 
-/* Who isn't let in hears why, for its calls and for the connection. */
+/* A refused client gets the reason, for its calls and for the connection. */
 static void refused_at_the_door(bool secure, const struct nm_token *token, const char *class_name)
 {
     struct outcome o = {}, end = {};
@@ -152,10 +152,11 @@ static void test_refused_at_the_door(void **state)
     refused_at_the_door(true, &unknown, NM_EXCEPTION_INVALID_TOKEN);
     refused_at_the_door(true, &wrong, NM_EXCEPTION_SASL);
     refused_at_the_door(true, NULL, NM_EXCEPTION_ACCESS);
-    refused_at_the_door(false, &fixture_token, NM_EXCEPTION_SASL); /* by the client, which wants to be known */
+    refused_at_the_door(false, &fixture_token, NM_EXCEPTION_SASL); /* refused by the client, which wants to
+                                                                      authenticate */
 }
 
-/* Who has a token is who the token says, whatever else it calls itself. */
+/* A client with a token has the identity of the token, independently of the name that it sends. */
 static void test_another_name(void **state)
 {
     struct outcome o = {}, end = {};
@@ -180,7 +181,8 @@ static void test_another_name(void **state)
     fixture_tear_down(&f);
 }
 
-/* A token's bearer has a quarter of the places; one more is told to come again, and those that are there stay. */
+/* The owner of a token has a quarter of the places. One more connection is asked to retry, and the existing ones
+ * stay. */
 static void test_places_of_a_token(void **state)
 {
     const struct nm_hadoop_server_options few = {.connections_max = 8};
@@ -208,7 +210,7 @@ static void test_places_of_a_token(void **state)
     fixture_tear_down(&f);
 }
 
-/* So many calls of one connection are under way at a time; what comes then waits, unread, and none is lost. */
+/* A connection may have CALLS_MAX calls open. Further calls wait unread, and none is lost. */
 static void test_calls_wait(void **state)
 {
     enum { CALLS_MAX = 32, N = CALLS_MAX + 8 };
@@ -228,7 +230,7 @@ static void test_calls_wait(void **state)
     while (o.n < N) {
         unsigned answered = o.n + 1;
 
-        fixture_run_until(&f, &f.n_held, 1); /* what had to wait may be on its way yet */
+        fixture_run_until(&f, &f.n_held, 1); /* a waiting call may still be on its way */
         f.n_held--;
         nm_hadoop_call_answer(f.held[f.n_held], nm_hadoop_call_request(f.held[f.n_held]));
         fixture_run_until(&f, &o.n, answered);
@@ -241,7 +243,7 @@ static void test_calls_wait(void **state)
     fixture_tear_down(&f);
 }
 
-/* What the server answers by itself; the connection goes on after each. */
+/* Calls that the server refuses by itself. The connection continues after each. */
 static void test_refused_calls(void **state)
 {
     static const struct {
@@ -278,7 +280,7 @@ static void test_refused_calls(void **state)
     fixture_tear_down(&f);
 }
 
-/* Calls overtake each other; one that isn't answered in time is given up, and its late answer is nobody's. */
+/* Calls overtake each other. A call without an answer in time fails, and its late answer is ignored. */
 static void test_order_and_time(void **state)
 {
     struct nm_hadoop_client_options options = {};
@@ -317,7 +319,7 @@ static void test_order_and_time(void **state)
     fixture_tear_down(&f);
 }
 
-/* More calls at once than a connection may have open: none is lost. */
+/* More calls at once than a connection may have open. None is lost. */
 static void test_many_calls(void **state)
 {
     struct nm_hadoop_client_options options = {};
@@ -348,7 +350,7 @@ static void test_many_calls(void **state)
     fixture_tear_down(&f);
 }
 
-/* A large request and its answer, in many pieces. */
+/* A large request and its answer are sent in many pieces. */
 static void test_large(void **state)
 {
     struct nm_hadoop_client_options options = {.token = &fixture_token};
@@ -367,7 +369,7 @@ static void test_large(void **state)
     fixture_run_until(&f, &o.n, 1);
     assert_int_equal(o.error, 0);
     assert_int_equal(strlen(o.host), sizeof o.host - 1);
-    /* and one that is larger than the server takes */
+    /* and a call that is larger than the server accepts */
     host = realloc(host, 5 << 20);
     memset(host, 'h', (5 << 20) - 1);
     host[(5 << 20) - 1] = '\0';
@@ -380,7 +382,7 @@ static void test_large(void **state)
     fixture_tear_down(&f);
 }
 
-/* From within a reply, and with calls under way on both sides. */
+/* Frees the client within a reply, while calls are open on both sides. */
 static void test_freed_in_the_middle(void **state)
 {
     struct nm_hadoop_client *c;
@@ -396,10 +398,10 @@ static void test_freed_in_the_middle(void **state)
     fixture_run_until(&f, &o.n, 1);
     assert_null(c);
     fixture_run_until_gone(&f);
-    assert_int_equal(f.n_held, 1); /* the server's method still has it, and answers to nobody */
+    assert_int_equal(f.n_held, 1); /* the server's method still has the call, and its answer goes nowhere */
     nm_hadoop_call_answer(f.held[0], nm_hadoop_call_request(f.held[0]));
     f.n_held = 0;
-    /* and from a reply that the clock gives */
+    /* and within the reply that reports a timeout */
     c = fixture_client(&f, &options);
     assert_int_equal(call_for(c, "hold", "x", 30 * NM_USEC_PER_MSEC, &o), 0);
     fixture_run_until(&f, &o.n, 2);
@@ -426,7 +428,7 @@ static void test_server_goes(void **state)
     f.server = nm_hadoop_server_free(f.server);
     fixture_run_until(&f, &end.n, 1);
     nm_hadoop_client_free(c);
-    /* nobody listens there now */
+    /* no server listens there now */
     o = (struct outcome){};
     c = fixture_client(&f, &options);
     call(c, "echo", "x", &o);
@@ -437,7 +439,7 @@ static void test_server_goes(void **state)
     fixture_tear_down(&f);
 }
 
-/* A server that accepts and says nothing: the greeting has its time. */
+/* The server accepts and says nothing. The client waits for the greeting only for a limited time. */
 static void test_silent_server(void **state)
 {
     struct outcome o = {}, end = {};
@@ -476,7 +478,7 @@ static void test_ping(void **state)
     c = fixture_client(&f, &options);
     call(c, "hold", "x", &held);
     assert_int_equal(call_for(c, "hold", "clock", 200 * NM_USEC_PER_MSEC, &clock), 0);
-    fixture_run_until(&f, &clock.n, 1); /* meanwhile the server has had some pings */
+    fixture_run_until(&f, &clock.n, 1); /* the client has sent some pings meanwhile */
     call(c, "echo", "still there", &o);
     fixture_run_until(&f, &o.n, 1);
     assert_int_equal(o.error, 0);

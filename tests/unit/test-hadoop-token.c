@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tokens: their digest, their written form, bags of them, and what identifiers say. */
+/* Tokens: their digest, their written form, credentials, and the content of identifiers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,12 +150,12 @@ static void test_credentials(void **state)
     assert_token(&out.tokens[1].token, &job);
     assert_true(nm_bytes_equal(out.tokens[1].alias, bytes("two")));
     assert_true(nm_bytes_equal(out.secrets[0].value, bytes("key")));
-    nm_writer_put(&w, bytes("x")); /* one byte too many */
+    nm_writer_put(&w, bytes("x")); /* appends one byte too many */
     assert_int_equal(nm_writer_result(&w, &written), 0);
     assert_int_equal(parse(&a, written, &out), -EBADMSG);
     nm_writer_done(&w);
 
-    /* An empty bag has seven bytes. */
+    /* Empty credentials have seven bytes. */
     nm_credentials_write(&(struct nm_credentials){}, &w);
     assert_int_equal(nm_writer_result(&w, &written), 0);
     assert_true(nm_bytes_equal(written, (struct nm_bytes){(const uint8_t *)"HDTS\0\0\0", 7}));
@@ -190,7 +190,7 @@ static void test_credentials_in_protobuf(void **state)
     assert_int_equal(out.n_tokens, 1);
     assert_token(&out.tokens[0].token, &job);
     assert_int_equal(parse(&a, (struct nm_bytes){file, 5 + n}, &out), -EBADMSG);
-    /* a secret that is a token */
+    /* a token among the secrets */
     bag.secrets = list;
     bag.n_secrets = 1;
     bag.n_tokens = 0;
@@ -200,7 +200,7 @@ static void test_credentials_in_protobuf(void **state)
     nm_arena_done(&a);
 }
 
-/* Counts that nothing can back cost nothing. */
+/* False counts without data don't allocate memory. */
 static void test_false_counts(void **state)
 {
     static const struct nm_bytes bad[] = {
@@ -266,7 +266,7 @@ static void test_nm_token(void **state)
     assert_int_equal(parsed->key_id, -5);
     assert_int_equal(parsed->attempt->application->id, 7);
     nm_arena_done(&a);
-    /* written and read again */
+    /* writes and reads the token */
     nm_token_write(t, &w);
     assert_int_equal(nm_writer_result(&w, &written), 0);
     assert_int_equal(nm_token_read(&written, &read), 0);
@@ -275,7 +275,7 @@ static void test_nm_token(void **state)
     assert_int_equal(nm_token_copy(&read, &copy), 0);
     nm_writer_done(&w);
     assert_token(copy, t);
-    /* forged: every bit of the identifier counts */
+    /* a forged token: every bit of the identifier counts */
     for (size_t bit = 0; bit < 8 * copy->identifier.size; bit++) {
         uint8_t *byte = (uint8_t *)copy->identifier.data + bit / 8;
 
@@ -287,7 +287,7 @@ static void test_nm_token(void **state)
     nm_token_free(t);
 }
 
-/* What lacks a part that everybody relies on is no identifier. */
+/* An identifier without a member that all users of it need is refused. */
 static void test_incomplete_identifiers(void **state)
 {
     const Hadoop__ContainerTokenIdentifier *container;

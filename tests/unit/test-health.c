@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/health.h with real scripts in a real event loop. Nothing sleeps: the loop runs until
- * something is true. */
+/* agent/health.h with real scripts in a real event loop. No test sleeps: the loop runs until a condition is true. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +28,7 @@ struct fixture {
     char directory[64];
     sd_event *event;
     struct nm_config *config;
-    /* what the callbacks have heard */
+    /* results that the callbacks received */
     unsigned n_verdicts;
     struct nm_health_verdict verdict;
     unsigned n_changes;
@@ -48,7 +47,7 @@ static int set_up(void **state)
     if (!mkdtemp(f->directory) || sd_event_new(&f->event) < 0 ||
         nm_config_new_defaults(&f->config) < 0)
         return -1;
-    f->config->disk_min_free = 0; /* the disk of a build machine is none of this test's business */
+    f->config->disk_min_free = 0; /* the disk of the build machine must not affect the tests */
     f->config->health_period_usec = 20 * NM_USEC_PER_MSEC;
     *state = f;
     return 0;
@@ -73,8 +72,8 @@ static void write_script(const char *path, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-/* Makes <directory>/<name> with these lines after "#!/bin/sh". Another file per text: one that is
- * being run can't be written. */
+/* Makes <directory>/<name> with these lines after "#!/bin/sh". Each text needs its own file, because a running
+ * script can't be written. */
 static const char *script(struct fixture *f, const char *name, const char *lines, char *path,
                           size_t size)
 {
@@ -159,7 +158,7 @@ static void test_long_error(void **state)
     assert_int_equal(strlen(f->verdict.error), sizeof f->verdict.error - 1);
 }
 
-/* Output without end is not read without end; the script gets SIGPIPE. */
+/* Endless output is read only to a limit. The script gets SIGPIPE. */
 static void test_endless_output(void **state)
 {
     run(*state, "exec yes");
@@ -174,7 +173,7 @@ static bool is_gone(pid_t pid)
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (nm_read_file_at(AT_FDCWD, path, stat, sizeof stat, NULL) < 0)
         return true;
-    end = strrchr(stat, ')'); /* a zombie that waits for init is as good as gone */
+    end = strrchr(stat, ')'); /* a zombie that waits for init counts as ended */
     return end && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
 }
 
@@ -188,7 +187,7 @@ static pid_t read_pid(struct fixture *f)
     return (pid_t)atoi(text);
 }
 
-/* What the script leaves behind in its group goes with it, and doesn't hold its result up. */
+/* Processes that the script leaves in its process group are killed, and don't delay its result. */
 static void test_leftovers(void **state)
 {
     struct fixture *f = *state;
@@ -253,7 +252,7 @@ static void test_not_runnable(void **state)
     assert_int_equal(nm_health_script_check(path), 0);
     write_script(path, "#! /no/such/interpreter -x\n");
     assert_int_equal(nm_health_script_check(path), -ENOENT);
-    write_script(path, "#!/etc/passwd\n"); /* not executable */
+    write_script(path, "#!/etc/passwd\n"); /* the interpreter isn't executable */
     assert_int_equal(nm_health_script_check(path), -EACCES);
     write_script(path, "");
     assert_int_equal(nm_health_script_check(path), -ENOEXEC);
@@ -291,7 +290,7 @@ static void set_script(struct fixture *f, const char *path)
     f->config->health_script = strdup(path);
 }
 
-/* Good, bad and good again, as a file that the script looks for comes and goes. */
+/* The result changes from good to bad and back when a file that the script looks for comes and goes. */
 static void test_script_changes_its_mind(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
@@ -304,7 +303,7 @@ static void test_script_changes_its_mind(void **state)
     write_script(flag, "");
     set_script(f, script(f, "s", lines, path, sizeof path));
     h = start(f);
-    assert_false(nm_health_get(h, &reason)); /* nothing is known yet, which is no news */
+    assert_false(nm_health_get(h, &reason)); /* without a result no change is reported */
     assert_string_equal(reason, "the health script has not answered yet");
     assert_int_equal(f->n_changes, 0);
     RUN_UNTIL(f, f->n_changes == 1);
@@ -332,14 +331,14 @@ static void test_script_times_out(void **state)
     RUN_UNTIL(f, f->n_changes == 1);
     assert_false(f->healthy);
     assert_string_equal(f->reason, "the health script did not end in time");
-    /* Another script, which is good: what the first said is forgotten. */
+    /* Another script, which succeeds: the first script's result is discarded. */
     set_script(f, script(f, "good", "exit 1", path, sizeof path));
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
     RUN_UNTIL(f, f->n_changes == 2);
     assert_true(f->healthy);
 }
 
-/* A script that can't be run, or ends badly, must not stop the node. */
+/* A script that can't be run or that fails otherwise must not make the node unhealthy. */
 static void test_broken_script(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
@@ -353,7 +352,7 @@ static void test_broken_script(void **state)
     (void)snprintf(count, sizeof count, "%s/count", f->directory);
     (void)snprintf(lines, sizeof lines, "echo >>%s; exit 9", count);
     set_script(f, script(f, "s", lines, path, sizeof path));
-    assert_true(sd_event_run(f->event, 100 * NM_USEC_PER_MSEC) >= 0); /* the missing one */
+    assert_true(sd_event_run(f->event, 100 * NM_USEC_PER_MSEC) >= 0); /* runs the missing script */
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
     RUN_UNTIL(f, stat(count, &st) == 0 && st.st_size >= 3); /* three rounds */
     assert_int_equal(f->n_changes, 0);
@@ -380,7 +379,7 @@ static void test_unkillable(void **state)
     assert_int_equal(f->n_changes, 3);
 }
 
-/* No file system has more free than it holds. */
+/* The required free space exceeds the size of any file system. */
 static void test_disk(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
@@ -392,15 +391,15 @@ static void test_disk(void **state)
     assert_false(nm_health_get(h, &reason));
     assert_int_equal(strncmp(reason, "only ", 5), 0);
     assert_non_null(strstr(reason, f->directory));
-    assert_null(strstr(reason, ";"));  /* one file system, told once */
-    assert_int_equal(f->n_changes, 0); /* not from within nm_health_new() */
+    assert_null(strstr(reason, ";"));  /* a file system is reported once */
+    assert_int_equal(f->n_changes, 0); /* not called within nm_health_new() */
     f->config->disk_min_free = 0;
     assert_int_equal(nm_health_reconfigure(h, f->config), 0);
     RUN_UNTIL(f, f->n_changes == 1);
     assert_true(f->healthy);
 }
 
-/* A log directory that is yet to be made is judged by the file system that it will be on. */
+/* A log directory that doesn't exist yet is judged by the file system on which it will be made. */
 static void test_missing_directory(void **state)
 {
     _cleanup_(nm_health_freep) struct nm_health *h = NULL;
@@ -430,14 +429,14 @@ static void test_several_reasons(void **state)
 
 /* ---- no memory, no descriptors ---- */
 
-/* Killed by now: who is freed while it runs isn't waited for. */
+/* Reaps killed scripts. A script that is freed while it runs is killed, but not waited for. */
 static void fetch_children(void)
 {
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
 
-/* It isn't run then, and nothing is left of it. */
+/* Without event sources the script isn't run, and no process is left. */
 static void test_a_script_without_sources(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a JSON text would become, against what the parser then makes of it. */
+/* The predicted size of a JSON text in memory, compared with the memory that the parser uses. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static size_t parse(const char *text, size_t len)
     return peak;
 }
 
-/* n times `piece` between `begin` and `end`; a '#' in it becomes the number. */
+/* Returns `begin`, n times `piece`, and `end`. A '#' in `piece` becomes the number. */
 static char *repeat(const char *begin, const char *piece, const char *end, unsigned n)
 {
     char *text;
@@ -74,7 +74,7 @@ static void test_counts(void **state)
     assert_int_equal(nm_json_scan(NULL, 0).n_values, 0);
 }
 
-/* Never less than it takes, and no more than a few times that. */
+/* The prediction is never below the used memory, and at most a few times as large. */
 static void test_bytes(void **state)
 {
     static const struct {
@@ -103,7 +103,7 @@ static void test_bytes(void **state)
             size_t said = nm_json_scan(text, strlen(text)).tree_bytes,
                    taken = parse(text, strlen(text));
             if (nm_json_scan(text, strlen(text)).n_containers > NM_JSON_CONTAINERS_MAX)
-                continue; /* not counted to the end */
+                continue; /* the scan stopped before the end of the text */
             if (said + 512 < taken || said > 6 * taken + 512)
                 fail_msg("%u times %s: %zu bytes were said, %zu taken", numbers[k],
                          shapes[i].piece, said, taken);
