@@ -2,9 +2,9 @@
 
 /*
  * A shim, and its command's process before the exec, with each of their system calls failing once (failing-shim.c).
- * Whatever fails, nmd hears of an end; a command that is said not to have run has not; one that ran has told its exit
- * status and all of its output, or says that some is lost; and where neither `gate` nor record is left nothing ran, by
- * which a restarted nmd goes. Then the same of nmd's own half of a launch.
+ * Whatever fails: nmd receives an end; a command that is reported not to have run has not run; a command that ran has
+ * reported its exit status and all of its output, or that some output is lost; and if neither `gate` nor record exists,
+ * no command ran, because a restarted nmd relies on this. The same follows for nmd's own half of a launch.
  */
 
 #include "tests/unit/launch-world.h"
@@ -25,7 +25,7 @@
 #include "util/fileio.h"
 #include "util/frame.h"
 
-#define MOST_CALLS 24 /* of one name: a reset of 64 signals is not looked at one by one */
+#define MOST_CALLS 24 /* maximum calls of one name; the resets of 64 signals aren't all tested */
 
 struct trouble {
     const char *call;
@@ -34,7 +34,7 @@ struct trouble {
 
 static char struck_file[96], ran_file[96], plan[192], script[256];
 
-/* Empty, and anybody's. */
+/* Makes an empty file that all users may write. */
 static void make_file(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -51,7 +51,7 @@ static size_t size_of(const char *path)
     return (size_t)st.st_size;
 }
 
-/* A shim that fails, and a command that leaves word that it ran. */
+/* Prepares a shim whose nth call fails, and a command that leaves a mark when it runs. */
 static void begin(struct world *w, const struct trouble *t, unsigned n)
 {
     char path[160];
@@ -82,7 +82,7 @@ static bool has_run(void)
     return size_of(ran_file) == 4;
 }
 
-/* Who loses its terminal may have been killed by that before it could do anything. */
+/* The hangup of its terminal may have killed the command before it did anything. */
 static bool was_hung_up(const struct world *w)
 {
     return w->rows > 0 && w->ended.exit_signal == SIGHUP;
@@ -113,13 +113,15 @@ static void look_at_end(struct world *w, const char *expected_output)
         assert_string_equal(output(w, "stdout"), expected_output);
 }
 
-/* The shim asks for memory once, and what measures coverage dies without. */
+/* The shim allocates memory once. Later allocations belong to the coverage runtime, which would abort without
+ * memory. */
 static unsigned most_of(const struct trouble *t)
 {
     return nm_streq(t->call, "malloc") ? 1 : MOST_CALLS;
 }
 
-/* A shim without this call is as good as the real one. Tells how many of them there were. */
+/* Runs the shim with the first, second, ... call failing, until no call fails any more. Returns the number of failed
+ * calls. */
 static unsigned try_each(struct world *w, const struct trouble *t, void (*run_it)(struct world *w))
 {
     unsigned n = 0;
@@ -129,7 +131,7 @@ static unsigned try_each(struct world *w, const struct trouble *t, void (*run_it
         begin(w, t, ++n);
         run_it(w);
         struck = has_struck();
-        if (!struck) { /* all went well then */
+        if (!struck) { /* no call failed */
             assert_false(w->without_record);
             assert_int_equal(w->ended.failed_stage, NM_LAUNCH_STAGE_NONE);
         }
@@ -163,7 +165,7 @@ static void test_plain(void **state)
         (void)try_each(*state, &plain_troubles[i], run_plain);
 }
 
-/* Of another user, in namespaces of its own. */
+/* Runs the command as another user, in its own namespaces. */
 static void test_confined(void **state)
 {
     static const struct trouble troubles[] = {
@@ -226,7 +228,7 @@ static void hear(int fd, struct heard *h)
     h->is_over = h->is_over || n == 0 || errno != EAGAIN;
 }
 
-/* Until both the shim and the connection are at their end. */
+/* Reads the connection until both the shim and the connection have ended. */
 static void hear_all(struct world *w, int fd, const unsigned *n_ended, struct heard *h)
 {
     uint64_t until = nm_now_usec() + DEADLINE_USEC;
@@ -242,7 +244,7 @@ static void hear_all(struct world *w, int fd, const unsigned *n_ended, struct he
 
 static void send_frame(int fd, const struct nm_frame *f)
 {
-    (void)send(fd, f->data, f->len, MSG_NOSIGNAL); /* who would hear it may have gone */
+    (void)send(fd, f->data, f->len, MSG_NOSIGNAL); /* the receiver may have ended */
 }
 
 static void send_input(int fd, const char *text)
@@ -262,7 +264,7 @@ static void send_size(int fd)
     send_frame(fd, &f);
 }
 
-/* What can't be sent ends input, and isn't the command's end. */
+/* A failure to pass on input ends the input, but not the command. */
 static void run_with_input(struct world *w)
 {
     struct heard h;
@@ -330,7 +332,7 @@ static void test_terminal(void **state)
 /* ---- another command in a container ------------------------------------------------------------------------- */
 
 static unsigned n_sessions_ended;
-static uint16_t session_rows; /* of its terminal, if it has one */
+static uint16_t session_rows; /* terminal rows of the session; 0: no terminal */
 
 static void on_session(struct nm_launch *l, enum nm_launch_phase phase, const struct nm_launch_record *r,
                        void *userdata)
@@ -465,7 +467,8 @@ static void test_session_confined(void **state)
     try_sessions(w);
 }
 
-/* Who says what a shim doesn't understand is treated like one who has gone: the command is told, and ends. */
+/* A peer that sends an invalid frame is treated like one that closed the connection: the command gets a hangup and
+ * ends. */
 static void test_session_abused(void **state)
 {
     static const struct {
@@ -504,7 +507,7 @@ static void test_session_abused(void **state)
 
 /* ---- nmd's own half ----------------------------------------------------------------------------------------- */
 
-#define MOST_OF_CHILD 40 /* what fails in nmd's child isn't seen to have failed */
+#define MOST_OF_CHILD 40 /* failures in nmd's forked child can't be seen here */
 
 static void no_child_is_left(struct world *w)
 {
@@ -518,7 +521,7 @@ static void no_child_is_left(struct world *w)
     assert_int_equal(errno, ECHILD);
 }
 
-/* A launch that fails has left no process, and has run nothing. */
+/* A failed launch leaves no process and has run no command. */
 static void look_at_launch(struct world *w, int r)
 {
     if (r < 0) {
@@ -578,7 +581,7 @@ static void on_adopted(struct nm_launch *l, enum nm_launch_phase phase, const st
     ++*(unsigned *)userdata;
 }
 
-/* Without memory or a watch a shim is adopted, or it isn't; it goes on in either case. */
+/* Without memory or a watch the adoption of a shim may fail. The shim keeps running in either case. */
 static void test_adopt(void **state)
 {
     static const unsigned kinds[] = {FAIL_MEMORY, FAIL_EVENT, FAIL_OPEN};
@@ -619,7 +622,7 @@ static void test_adopt(void **state)
     end_container(w);
 }
 
-/* Whether namespaces can be had is a question that has an answer, whatever stands in the way. */
+/* The probe for namespaces has a result whichever call fails. */
 static void test_probe(void **state)
 {
     static const struct trouble troubles[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A container's output: the files that it is kept in, their limit, what becomes of it on a full disk and when the shim
- * is killed, by real commands behind the real shim. */
+/* A container's output, with real commands and the real shim: its files, their limit, a full disk, and a killed
+ * shim. */
 
 #include "tests/unit/launch-world.h"
 
@@ -30,7 +30,7 @@ static int open_logs(const struct world *w)
     return fd;
 }
 
-/* All of a stream that is kept, from `from` on, as nmd reads it; *ret_base: of the first file. */
+/* Returns all of a stream that is kept, from `from` on, as nmd reads it. *ret_base: offset of the first file. */
 static char *read_all(const struct world *w, const char *stream, uint64_t from, uint64_t *ret_base)
 {
     _cleanup_close_ int dir = open_logs(w);
@@ -79,7 +79,7 @@ static void test_limit(void **state)
     assert_int_equal(w->ended.output_lost_bytes, 0);
     text = read_all(w, "stdout", 0, &base);
     assert_true(base > 0);
-    /* 588895 bytes in all: what is kept are the last of them, without a gap */
+    /* 588895 bytes in all; the last of them are kept, without a gap */
     assert_int_equal(base + strlen(text), 588895);
     assert_true(strlen(text) >= LIMIT / 2 - NM_OUTPUT_HEAD_MAX && strlen(text) <= LIMIT);
     assert_string_equal(text + strlen(text) - 14, "\n99999\n100000\n");
@@ -96,7 +96,7 @@ static void test_limit(void **state)
     assert_string_equal(output(w, "stderr"), "fine\n");
 }
 
-/* No line of ours comes between two files that are both there. */
+/* The shim writes no line of its own between two files that both exist. */
 static void test_below_the_limit(void **state)
 {
     struct world *w = *state;
@@ -115,8 +115,7 @@ static void test_below_the_limit(void **state)
     assert_null(strchr(text, '['));
 }
 
-/* What fills a disk in the twinkling of an eye fills no more than the limit, at any moment; and the command is held up
- * by nothing. */
+/* Output that would fill a disk at once never uses more than the limit, and nothing blocks the command. */
 static void test_flood(void **state)
 {
     struct world *w = *state;
@@ -140,7 +139,8 @@ static void test_flood(void **state)
     (void)close(p.fd);
 }
 
-/* What the user could do with a file of its own, it can't with a pipe; what programs do with /dev/stdout, they can. */
+/* The user can't truncate or chmod the output as with a file of its own, because it is a pipe. Programs can use
+ * /dev/stdout as usual. */
 static void test_no_file(void **state)
 {
     struct world *w = *state;
@@ -161,7 +161,8 @@ static void test_no_file(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-/* What was written before the end is there, and a descendant that goes on and on doesn't hold up the end. */
+/* All output that was written before the command's end is kept, and a descendant that keeps writing doesn't delay
+ * the end. */
 static void test_end_with_writer(void **state)
 {
     struct world *w = *state;
@@ -174,7 +175,7 @@ static void test_end_with_writer(void **state)
     text = read_all(w, "stderr", 0, NULL);
     assert_int_equal(strlen(text), 30000);
     assert_true(w->ended.pid > 1);
-    assert_int_equal(kill(-w->ended.pid, SIGKILL), 0); /* `sleep` holds on, in the command's own group */
+    assert_int_equal(kill(-w->ended.pid, SIGKILL), 0); /* `sleep` still runs, in the command's process group */
 }
 
 /* A shim that is frozen or short of CPU may be killed before it has passed on the rest of the output. */
@@ -196,7 +197,7 @@ static void test_killed_shim(void **state)
         (void)poll(NULL, 0, 5);
     assert_int_equal(kill(shim, SIGSTOP), 0);
     assert_int_equal(close(open(path + 3, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    do { /* it has become `sleep` when it has written */
+    do { /* the process becomes `sleep` after it has written */
         char comm[64];
 
         (void)snprintf(comm, sizeof comm, "/proc/%d/comm", w->started.pid);
@@ -210,7 +211,8 @@ static void test_killed_shim(void **state)
     assert_string_equal(output(w, "stdout"), "first\nlast words\n");
 }
 
-/* Nothing is left in the pipe, and the shim waits for more: what it had read before is written, or lost. */
+/* Returns whether the pipe is empty and the shim waits for more. All data that it had read before is written, or
+ * lost. */
 static bool all_is_passed_on(const struct world *w, int pipe_fd)
 {
     char path[32], text[1024];
@@ -245,7 +247,7 @@ static void put_file(int dir, const char *name, const char *text)
     assert_int_equal(nm_write_file_atomic_at(dir, name, text, 0600), 0);
 }
 
-/* The pipe of a shim that is gone, with this in it. */
+/* Returns the pipe of a shim that has ended, with this text in it. */
 static struct nm_output_drain make_drain(const struct world *w, const char *text)
 {
     struct nm_output_drain drain = NM_OUTPUT_DRAIN_NONE;
@@ -259,8 +261,8 @@ static struct nm_output_drain make_drain(const struct world *w, const char *text
     return drain;
 }
 
-/* A log that somebody else has cut has lost its head, and has what came next in its place: it is written to all the
- * same. Where nothing came next, it gets a new head. */
+/* Another process has truncated the log, so its head is missing. Output is appended nevertheless. An empty log gets
+ * a new head. */
 static void test_cut_log(void **state)
 {
     struct world *w = *state;
@@ -295,7 +297,7 @@ static unsigned count_descriptors(void)
     return n;
 }
 
-/* As many as nmd keeps free for what it must do, or fewer: none is lost. */
+/* With only the descriptors that nmd reserves, or fewer, no output is lost. */
 static void test_few_descriptors(void **state)
 {
     struct world *w = *state;
@@ -326,7 +328,8 @@ static void test_few_descriptors(void **state)
     assert_string_equal(output(w, "stdout"), "words\nlast words\nlast words\nlast words\n");
 }
 
-/* On a full disk the command runs to its end; what is missing is counted, and told as soon as that can be written. */
+/* On a full disk the command runs to its end. The missing output is counted, and the count is reported as soon as it
+ * can be written. */
 static void test_full_disk(void **state)
 {
     struct world *w = *state;
@@ -396,7 +399,7 @@ static void check_shortened(struct world *w, uint64_t total, const char *end)
     assert_int_equal(pread(p.fd, head, strlen(expected), 0), strlen(expected));
     assert_memory_equal(head, expected, strlen(expected));
     (void)close(p.fd);
-    assert_true(on_disk(w) <= 8192 + 4096 + 2 * 4096); /* the last two for their times */
+    assert_true(on_disk(w) <= 8192 + 4096 + 2 * 4096); /* the last two for the files of times */
     assert_int_equal(nm_output_shorten(dir, 4000), 0); /* it is short */
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a command finds when it starts, how each failure is told, and what becomes of shims. As root
- * the commands run as other users too; otherwise this tests what an unprivileged nmd can do and
- * skips the rest.
+ * The environment of a started command, the report of each failure, and the end of shims. As root the commands run as
+ * other users too. Otherwise the test covers an unprivileged nmd and skips the rest.
  */
 
 #include "tests/unit/launch-world.h"
@@ -44,7 +43,7 @@ static void test_exit_code(void **state)
     assert_string_equal(output(w, "stderr"), "err\n");
     assert_int_equal(nm_launch_record_read(w->dir, &r), 0);
     assert_memory_equal(&r, &w->ended, sizeof r);
-    /* the shim was our child and has been reaped */
+    /* the shim was this process's child and has been reaped */
     assert_int_equal(waitpid(nm_launch_shim_pid(w->launch), NULL, WNOHANG), -1);
 }
 
@@ -97,8 +96,7 @@ static void test_permission_denied(void **state)
     check_failure(w, NM_LAUNCH_STAGE_EXEC, EACCES);
 }
 
-/* A PATH of the container's own, in which the first match may not be executed and a later one may.
- */
+/* The container's PATH: its first match may not be executed, and a later one may. */
 static void test_path_lookup(void **state)
 {
     struct world *w = *state;
@@ -243,7 +241,7 @@ static void test_nobody(void **state)
     assert_int_equal(st.st_mode & 07777, 0700);
 }
 
-/* A member of further groups gets them, and nothing of nmd's own. */
+/* A user with supplementary groups gets them, and none of nmd's groups. */
 static void test_supplementary_groups(void **state)
 {
     struct world *w = *state;
@@ -279,7 +277,7 @@ static void confine(struct world *w)
     w->confine = true;
 }
 
-/* Files are whose they were, root's included, and nothing of privilege is left. */
+/* The owners of files stay the same, root included, and no privilege is left. */
 static void test_confined(void **state)
 {
     struct world *w = *state;
@@ -299,7 +297,7 @@ static void test_confined(void **state)
     assert_string_equal(output(w, "stdout"), expected);
 }
 
-/* What it leaves in shared memory is gone with it, and was never the host's. */
+/* Shared memory that the container leaves is removed with its namespace, and was never in the host's. */
 static void test_private_ipc(void **state)
 {
     struct world *w = *state;
@@ -315,7 +313,7 @@ static void test_private_ipc(void **state)
     assert_int_equal(access("/dev/shm/nm-test-left", F_OK), -1);
 }
 
-/* Nor does it need anything of the shim's once it runs, and goes with it all the same. */
+/* A confined command doesn't need the shim's resources once it runs, and ends with its shim nevertheless. */
 static void test_confined_goes_with_its_shim(void **state)
 {
     struct world *w = *state;
@@ -330,7 +328,8 @@ static void test_confined_goes_with_its_shim(void **state)
     wait_until_dead(w->started.pid);
 }
 
-/* Who may gain privileges, and root, get none: their rights would be worth something in there. */
+/* A container that may gain privileges, or that runs as root, gets no user namespace, because it would have more
+ * rights there. */
 static void test_not_confined(void **state)
 {
     struct world *w = *state;
@@ -364,7 +363,7 @@ static void test_new_privs_allowed(void **state)
 static void test_descriptors(void **state)
 {
     struct world *w = *state;
-    int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 200); /* neither is CLOEXEC */
+    int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 200); /* neither is close-on-exec */
 
     shell(w, "for f in /proc/$$/fd/*; do readlink $f >/dev/null && echo ${f##*/}; done; readlink "
              "/proc/self/fd/0; exec 0<&-; read x || echo eof");
@@ -391,7 +390,7 @@ static void test_signals_and_session(void **state)
     assert_non_null(strstr(output(w, "stdout"), expected));
 }
 
-/* The shim itself: out of reach, and without rights. */
+/* The command can't affect the shim, and the shim has no rights. */
 static void test_shim_is_hardened(void **state)
 {
     struct world *w = *state;
@@ -455,7 +454,7 @@ static void test_gate_stays_shut(void **state)
     assert_int_equal(nm_launch_record_read(w->dir, &r), -ENOENT);
     assert_false(nm_launch_gate_was_open(w->dir));
     assert_nothing_written(w);
-    /* the loop reaps what was forgotten */
+    /* the loop reaps the child of the freed launch */
     while (waitid(P_PID, (id_t)shim, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
         assert_true(nm_now_usec() < until);
         assert_true(sd_event_run(w->event, 100000) >= 0);
@@ -506,7 +505,7 @@ static struct nm_cgroup_backend *make_slice(void)
     return b;
 }
 
-/* It is there before its gate opens, nobody has moved it, and so is what it starts. */
+/* The shim is in its cgroup before its gate opens, without a move, and so are its children. */
 static void test_born_in_its_cgroup(void **state)
 {
     struct world *w = *state;
@@ -532,7 +531,7 @@ static void test_born_in_its_cgroup(void **state)
     assert_int_equal(b->ops->remove(b, cg), 0);
 }
 
-/* Nobody waits for the exec: that it failed is told. */
+/* The caller doesn't wait for the exec, so its failure is reported later. */
 static void test_shim_is_no_program(void **state)
 {
     struct world *w = *state;
@@ -564,7 +563,7 @@ static void test_shim_is_no_program(void **state)
     assert_int_equal(b->ops->remove(b, cg), 0);
 }
 
-/* The descriptor is no cgroup (any more): it is started all the same. */
+/* The descriptor isn't a cgroup (any more). The shim is started nevertheless. */
 static void test_no_such_cgroup(void **state)
 {
     struct world *w = *state;
@@ -576,7 +575,7 @@ static void test_no_such_cgroup(void **state)
     assert_int_equal(w->ended.exit_code, 4);
 }
 
-/* A stale record of an earlier attempt in the same directory is not believed. */
+/* The record of an earlier attempt in the same directory is ignored. */
 static void test_second_attempt(void **state)
 {
     struct world *w = *state;
@@ -602,7 +601,7 @@ static void test_shim_killed_alone(void **state)
     assert_int_equal(kill(nm_launch_shim_pid(w->launch), SIGKILL), 0);
     wait_for(w, &w->n_ended);
     assert_true(w->without_record);
-    wait_until_dead(w->started.pid); /* it goes with its shim */
+    wait_until_dead(w->started.pid); /* the command ends with its shim */
 }
 
 #define launch_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

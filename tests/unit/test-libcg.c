@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The direct backend through libcgroup, whose calls that would look for mounts or touch the kernel are played: they do
- * the same to a tree of plain files, or fail as they can. What it keeps in memory is its own.
+ * The direct backend with libcgroup. The test replaces the calls of the library that would read mounts or use the
+ * kernel: they do the same to a tree of plain files, or fail with the real errors. The library's data in memory is
+ * real.
  */
 
 #include <setjmp.h>
@@ -21,17 +22,17 @@
 
 static struct {
     struct world *w;
-    const char *mounted_at; /* NULL: as it should be */
+    const char *mounted_at; /* NULL: at the usual place */
     bool mounts_none;
     int init_fails;
     unsigned n_inits;
     cgroup_logger_callback logger;
-    int fails; /* what each touch of the kernel ends with */
+    int fails; /* result of each call that uses the kernel */
     int last_errno;
-    bool does_nothing; /* though it says so */
+    bool does_nothing; /* but reports success */
     unsigned n_created, n_modified, n_deleted;
-    unsigned memory_left; /* 1: the next piece of memory can't be had */
-    char name[80];        /* of the group that was made last */
+    unsigned memory_left; /* 1: the next allocation fails */
+    char name[80];        /* name of the group that was made last */
     struct {
         char file[32], text[64];
     } values[16];
@@ -57,7 +58,7 @@ int __wrap_cgroup_get_last_errno(void);
 int __wrap_cgroup_init(void)
 {
     lib.n_inits++;
-    lib.logger = NULL; /* it puts its own there, which writes to stdout */
+    lib.logger = NULL; /* cgroup_init() sets its own logger, which writes to stdout */
     return lib.init_fails;
 }
 
@@ -170,7 +171,7 @@ static int alone(void **state)
     return r;
 }
 
-/* The backend asks for the mount point. */
+/* Starts the backend, which reads the mount point through the library. */
 static int started(void **state)
 {
     assert_int_equal(alone(state), 0);
@@ -198,7 +199,7 @@ static void log_with(const char *format, ...)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* Where it can't serve isn't an error: the backend goes without it. */
+/* A failure of the library isn't an error: the backend works without it. */
 static void test_where_it_cannot_serve(void **state)
 {
     struct world *w = *state;
@@ -207,7 +208,7 @@ static void test_where_it_cannot_serve(void **state)
     lib.init_fails = ECGFAIL;
     assert_false(init(w));
     lib.init_fails = 0;
-    lib.mounted_at = "/sys/fs/cgroup/memory"; /* version 1, beside it */
+    lib.mounted_at = "/sys/fs/cgroup/memory"; /* a version 1 mount beside cgroup2 */
     assert_false(init(w));
     lib.mounts_none = true;
     assert_false(init(w));
@@ -217,16 +218,16 @@ static void test_where_it_cannot_serve(void **state)
     assert_false(init(w));
     fake_tree_unlink(&w->dir, "root/cgroup.controllers");
     assert_false(init(w));
-    assert_int_equal(lib.n_inits, 0); /* it would have read all mounts for nothing */
+    assert_int_equal(lib.n_inits, 0); /* the library isn't initialized, because that would read all mounts in vain */
 }
 
-/* What it has to say goes to the log, at the level of debugging, and never to stdout. */
+/* Messages of the library go to the log at debug level, and never to stdout. */
 static void test_its_words(void **state)
 {
     char text[2000];
 
     assert_true(init(*state));
-    assert_non_null(lib.logger); /* again, after cgroup_init() had put its own there */
+    assert_non_null(lib.logger); /* set again after cgroup_init() had set its own */
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     log_with("%s", text);
@@ -262,7 +263,7 @@ static void test_life(void **state)
     assert_false(fake_tree_has(&w->dir, "root/" SLICE "/nmtest-c2.scope"));
 }
 
-/* It takes a group that is there for made: whose that is, the kernel is asked. */
+/* The library reports success for an existing group, so the backend checks in the kernel whether the group existed. */
 static void test_a_name_that_is_taken(void **state)
 {
     struct world *w = *state;
@@ -304,7 +305,7 @@ static void test_its_codes(void **state)
     }
 }
 
-/* Whatever it fails with: the plain way is tried, and it is that one's reason which is told. */
+/* After any failure of the library the backend uses plain files, and reports the error of this second attempt. */
 static void test_the_plain_way_instead(void **state)
 {
     struct world *w = *state;
@@ -326,7 +327,7 @@ static void test_the_plain_way_instead(void **state)
     assert_int_equal(a.result, -EISDIR);
 }
 
-/* A removal that it took for done is looked at, and done. */
+/* After a removal that the library only reported, the backend checks and removes the group. */
 static void test_it_says_what_is_not_so(void **state)
 {
     struct world *w = *state;
@@ -345,7 +346,7 @@ static void test_it_says_what_is_not_so(void **state)
     nm_cgroup_free(cg);
 }
 
-/* Each piece of memory once: the library isn't asked for half of something. */
+/* Each allocation fails once: the library isn't called with incomplete data. */
 static void test_no_memory(void **state)
 {
     static const struct nm_limits_file files[] = {
@@ -363,7 +364,7 @@ static void test_no_memory(void **state)
         assert_int_equal(r, lib.memory_left == 0 ? -ENOMEM : 0);
         assert_int_equal(lib.n_modified, r == 0);
     }
-    assert_int_equal(n - 2, 6); /* the group, two controllers, three values */
+    assert_int_equal(n - 2, 6); /* one for the group, two for controllers, three for values */
     for (n = 1; n <= 2; n++) {
         lib.memory_left = n;
         assert_int_equal(nm_libcg_create(SLICE "/c"), -ENOMEM);

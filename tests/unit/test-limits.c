@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/manager/ on the fake backend: what the kernel is told to hold, when that changes at an awkward moment. */
+/* agent/manager/ on the fake backend: limits of the kernel that must change while a container starts, pauses or
+ * ends. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +30,8 @@ static void squeeze(struct manager_world *w, uint64_t millicores)
     manager_world_settle(w);
 }
 
-/* It runs again when the squeeze is over, and nobody would look at it then. */
+/* A paused container gets the new quota too, because it runs again when the squeeze is over, and no later step would
+ * set it. */
 static void test_what_is_paused_is_let_go_with_the_others(void **state)
 {
     struct manager_world *w = *state;
@@ -50,7 +52,7 @@ static void test_what_is_paused_is_let_go_with_the_others(void **state)
     assert_file(pausing, "cpu.max", "max 100000");
 }
 
-/* The CPU limits of the dying are lifted: neither a quota nor the idle class comes back over them. */
+/* A container in KILLING keeps its high CPU limits: no quota and no idle class is set again. */
 static void test_killed_container_keeps_no_cpu_limits(void **state)
 {
     struct manager_world *w = *state;
@@ -73,7 +75,7 @@ static uint64_t slice_low(const struct manager_world *w)
     return is;
 }
 
-/* Once for all that changed, however many they are: in the round that they ask for. */
+/* The slice's limits are set once for all changed containers, in the round that the changes request. */
 static void test_the_slice_follows_in_the_round(void **state)
 {
     struct manager_world *w = *state;
@@ -113,7 +115,7 @@ static void end(struct manager_world *w, const struct nm_live_container *l, pid_
     manager_world_wait(w, l, has_ended);
 }
 
-/* nmd doesn't listen meanwhile. */
+/* Waits for the command without running nmd's event loop. */
 static pid_t wait_for_command(const struct nm_live_container *l)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -128,7 +130,7 @@ static pid_t wait_for_command(const struct nm_live_container *l)
     return record.pid;
 }
 
-/* Nobody moves it there: the fake's files are what the test writes. */
+/* Writes the process into the fake's cgroup.procs, because no kernel moves it there. */
 static void put_into_cgroup(const struct nm_live_container *l, pid_t pid)
 {
     char text[16];
@@ -146,7 +148,7 @@ static long oom_score_adj(pid_t pid)
     return strtol(text, NULL, 10);
 }
 
-/* Until its gate is open, with its cgroup made for what was asked for at first. */
+/* Starts a container until its gate is open. Its cgroup was made for the first type. */
 static struct nm_live_container *launch(struct manager_world *w, bool changed)
 {
     static const char *const argv[] = {"/bin/sleep", "100", NULL};
@@ -160,7 +162,7 @@ static struct nm_live_container *launch(struct manager_world *w, bool changed)
     return l;
 }
 
-/* The command was told its score before it was demoted, and so was systemd what its cgroup is to hold. */
+/* The command got its OOM score before the container was demoted, and systemd its limits. */
 static void test_a_change_while_the_cgroup_is_made(void **state)
 {
     struct manager_world *w = *state;
@@ -176,7 +178,7 @@ static void test_a_change_while_the_cgroup_is_made(void **state)
     end(w, l, pid);
 }
 
-/* Its cgroup is there, and its command is not in it yet. */
+/* The cgroup exists, but the command isn't in it yet. */
 static void test_a_change_while_the_command_starts(void **state)
 {
     struct manager_world *w = *state;

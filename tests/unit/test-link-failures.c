@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The link sampler when its socket can't be had, and when what comes out of it isn't what was asked for: the kernel is
- * played, answer by answer. Whatever goes wrong, the caller's figures stay as they were, and the next sample is whole.
+ * The link sampler when its socket can't be made, and when it receives unexpected answers. The test imitates the
+ * kernel, answer by answer. After any failure the caller's figures are unchanged, and the next sample is complete.
  */
 
 #include <errno.h>
@@ -26,18 +26,18 @@
 #define SPEED_MBIT 10
 
 enum answer {
-    LINKS,       /* two, and the end */
-    LINK_ALONE,  /* one that isn't part of several */
-    INTERRUPTED, /* by a signal, then as it should be */
+    LINKS,       /* two links and the end */
+    LINK_ALONE,  /* one link, not part of a multipart message */
+    INTERRUPTED, /* interrupted by a signal, then correct */
     FAILS,       /* recvfrom() */
     NOTHING,
     TOO_LONG,
-    OF_A_STRANGER, /* another process, then as it should be */
-    OF_YESTERDAY,  /* an earlier request's, then as it should be */
-    UNREADABLE,    /* a link without a name, between those that have one */
+    OF_A_STRANGER, /* from another process, then correct */
+    OF_YESTERDAY,  /* for an earlier request, then correct */
+    UNREADABLE,    /* a link without a name among others */
     REFUSED,       /* by the kernel */
-    REFUSED_BADLY, /* in a message that is too short to say so */
-    ACKNOWLEDGED,  /* and that is all */
+    REFUSED_BADLY, /* refused in a message that is too short */
+    ACKNOWLEDGED,  /* only an acknowledgement */
 };
 
 static struct {
@@ -45,13 +45,13 @@ static struct {
     unsigned send_interrupted;
     int send_fails;
     bool has_routes;
-    enum answer answer; /* to the question for links */
-    bool is_second;     /* part of the answer */
-    uint16_t type;      /* of the question, and its number */
+    enum answer answer; /* answer to the request for links */
+    bool is_second;     /* the next call continues the answer */
+    uint16_t type;      /* type and number of the request */
     uint32_t seq;
-    uint64_t bytes; /* counters of links */
+    uint64_t bytes; /* value of the counters of links */
     bool is_down;
-    const char *speed; /* in /sys; NULL: none */
+    const char *speed; /* speed in /sys; NULL: no file */
 } kernel;
 
 /* ---- libnl and the socket -------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ int __wrap_nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size,
     (void)ret_len;
     assert_int_equal(strncmp(name, "/sys/class/net/", 15), 0);
     if (!kernel.speed)
-        return -EINVAL; /* as it says for links that have none */
+        return -EINVAL; /* as the kernel does for links without a speed */
     (void)snprintf(buf, size, "%s", kernel.speed);
     return 0;
 }
@@ -176,7 +176,7 @@ static void add_error(struct packet *p, int error, bool is_short)
     p->len += nlh->nlmsg_len;
 }
 
-/* The default route leads over the first link. */
+/* Adds a default route over the first link. */
 static void add_route(struct packet *p)
 {
     struct rtmsg rtm = {.rtm_type = RTN_UNICAST, .rtm_family = AF_INET};
@@ -197,7 +197,7 @@ static void add_links(struct packet *p)
     add_end(p);
 }
 
-/* What comes before the answer, or in its place. False: nothing, so that the answer is next. */
+/* Adds a message that comes before or instead of the answer. Returns false if there is none. */
 static bool answer_first(struct packet *p, struct sockaddr_nl *from)
 {
     switch (kernel.answer) {
@@ -320,10 +320,10 @@ static int make_one(void *userdata)
 static void test_no_memory(void **state)
 {
     (void)state;
-    assert_int_equal(fail_each(make_one, NULL), 2); /* itself and its buffer; the socket is libnl's */
+    assert_int_equal(fail_each(make_one, NULL), 2); /* the sampler and its buffer; libnl allocates the socket */
 }
 
-/* What is in the way is passed over, and all links are there. */
+/* Messages that don't belong to the answer are skipped, and all links are found. */
 static void test_disturbed(void **state)
 {
     static const enum answer answers[] = {LINKS, INTERRUPTED, OF_A_STRANGER, OF_YESTERDAY, UNREADABLE};
@@ -374,7 +374,7 @@ static void test_no_answer(void **state)
     kernel.send_fails = ECONNREFUSED;
     assert_int_equal(nm_link_sampler_sample(s, 2 * NM_USEC_PER_SEC, links, &n), -ECONNREFUSED);
     assert_int_equal(n, 77);
-    /* What it knew of the links has outlived all that. */
+    /* The sampler's data about the links has survived all failures. */
     kernel.send_fails = 0;
     kernel.answer = LINKS;
     kernel.bytes = 4000;
@@ -383,7 +383,7 @@ static void test_no_answer(void **state)
     assert_true(links[1].utilization > 0.0015 && links[1].utilization < 0.0017);
 }
 
-/* An answer may be shorter than it should be. */
+/* The answer may have fewer links than expected. */
 static void test_few_links(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
@@ -400,13 +400,13 @@ static void test_few_links(void **state)
     assert_int_equal(n, 1);
     kernel.answer = ACKNOWLEDGED; /* it goes, */
     assert_int_equal(nm_link_sampler_sample(s, 3 * NM_USEC_PER_SEC, links, &n), 0);
-    kernel.answer = LINK_ALONE; /* and is another one when it comes back */
+    kernel.answer = LINK_ALONE; /* the link counts as a new one when it returns */
     kernel.bytes = 2000;
     assert_int_equal(nm_link_sampler_sample(s, 4 * NM_USEC_PER_SEC, links, &n), 0);
     assert_int_equal(links[0].rx_bytes_per_sec, 0);
 }
 
-/* A clock that went backwards gives no rate until the next look. */
+/* A clock that was set back gives no rate until the next sample. */
 static void test_clock_goes_back(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = new_sampler();
@@ -423,8 +423,8 @@ static void test_clock_goes_back(void **state)
     assert_int_equal(links[0].rx_bytes_per_sec, 500);
 }
 
-/* The configured speed stands in where there is no other; what there is is looked at when a link comes up, and now and
- * then. */
+/* The configured speed is used if the kernel doesn't know one. The kernel's speed is read when a link comes up, and
+ * once a minute. */
 static void test_speed(void **state)
 {
     static const struct {

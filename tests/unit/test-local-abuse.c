@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server and clients that stall, flood, don't read or talk nonsense: others must not
- * notice. */
+/* The HTTP server and clients that stall, flood, don't read or send garbage: other clients must not notice. */
 
 #include "http-fixture.h"
 
@@ -31,14 +30,14 @@ static void test_slow_clients(void **state)
     end = nm_now_usec() + DEADLINE_USEC;
     while (!silent.eof || !half.eof || !trickle.eof || !body.eof) {
         assert_true(nm_now_usec() < end);
-        if (!trickle.eof) /* a byte now and then must not keep it alive */
+        if (!trickle.eof) /* a byte now and then must not keep the connection open */
             (void)send(trickle.fd, "X", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         turn_for(&trickle, 50000);
         turn(&silent);
         turn(&half);
         turn(&body);
         assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL),
-                         200); /* others don't notice */
+                         200); /* other clients don't notice */
     }
     for (size_t i = 0; i < 4; i++) {
         struct client *const all[] = {&silent, &half, &trickle, &body};
@@ -52,8 +51,8 @@ static void test_slow_clients(void **state)
     client_close(&body);
 }
 
-/* One that keeps its connection and asks nothing is let go without a word: what it asks next, in the
- * very same moment, must not find the answer to something else. */
+/* An idle connection is closed without a message. A request that the client sends at the same moment must not get an
+ * answer to something else. */
 static void test_idle_clients(void **state)
 {
     struct fixture *f = *state;
@@ -84,8 +83,9 @@ static void test_reader_that_does_not_read(void **state)
     before = n_open_fds();
     client_connect(f, &c);
     client_send(&c, "GET /v1/containers HTTP/1.1\r\nHost: x\r\n\r\n");
-    until(&other, n_open_fds() == before + 2);                         /* its end and ours */
-    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* ours alone: given up */
+    until(&other, n_open_fds() == before + 2);                         /* the client's end and the server's */
+    until(&other, n_open_fds() == before + 1 - (other.eof ? 1u : 0u)); /* only the client's end: the server has
+                                                                          closed the connection */
     client_close(&c);
     client_close(&other);
 }
@@ -113,7 +113,7 @@ static void test_garbage(void **state)
         until(&c, c.eof);
         client_close(&c);
     }
-    /* a head that fits into no buffer */
+    /* a head that is larger than any buffer */
     memset(block, 'a', sizeof block - 1);
     block[sizeof block - 1] = '\0';
     client_connect(f, &c);
@@ -152,7 +152,7 @@ static void test_many_connections(void **state)
     before = n_open_fds();
     for (int i = 0; i < 1200; i++) {
         client_connect(f, &c[i]);
-        turn(&c[i]); /* the listen queue has an end, too */
+        turn(&c[i]); /* the length of the listen queue is limited */
     }
     until(&c[0], n_open_fds() == before + 2200);
     for (int i = 0; i < 1200; i++)
@@ -169,7 +169,7 @@ static void test_many_connections(void **state)
     assert_int_equal(served, 1000);
     assert_int_equal(refused, 200);
     client_connect(f, &c[0]);
-    until(&c[0], n_open_fds() <= before + 2); /* nothing is left behind */
+    until(&c[0], n_open_fds() <= before + 2); /* no descriptor is left open */
     client_close(&c[0]);
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
 }
@@ -182,7 +182,7 @@ static void test_one_user_can_not_take_all(void **state)
     int status;
 
     if (geteuid() != 0)
-        skip(); /* only root can connect as somebody else */
+        skip(); /* only root can connect as another user */
     start(f, &p);
     for (int i = 0; i < 32; i++) {
         client_connect_as(f, &c[i], ALICE, ALICE);
@@ -210,7 +210,7 @@ static void test_out_of_descriptors(void **state)
     client_connect(f, &c);
     client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n");
     few = old;
-    fd = dup(0); /* the lowest that is free: below it all are taken */
+    fd = dup(0); /* the lowest free descriptor: all below it are used */
     few.rlim_cur = (rlim_t)fd;
     close(fd);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -231,7 +231,7 @@ static void test_answers_held_are_limited(void **state)
 
     raise_fd_limit();
     start(f, NULL);
-    for (int i = 0; i < 260; i++) { /* some 300 KB as JSON, more than a socket takes */
+    for (int i = 0; i < 260; i++) { /* about 300 KB as JSON, more than a socket buffers */
         struct nm_container *con = fake_manager_add(f->m, "x", 0);
         memset(con->name, 'n', sizeof con->name - 1);
         memset(con->app, 'a', sizeof con->app - 1);
@@ -240,7 +240,7 @@ static void test_answers_held_are_limited(void **state)
     for (int i = 0; i < 220; i++) {
         client_connect(f, &c[i]);
         client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        for (int k = 0; k < 20 && sd_event_run(f->event, 2000) > 0; k++) /* served, but not read */
+        for (int k = 0; k < 20 && sd_event_run(f->event, 2000) > 0; k++) /* answered, but not read */
             continue;
     }
     for (int i = 0; i < 220; i++) {
@@ -260,7 +260,7 @@ static int count(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Bodies that never become whole fill one user's share. Others' are taken all the same. */
+/* Incomplete bodies fill one user's share. Other users' bodies are accepted nevertheless. */
 static void test_bodies_held_are_limited_by_user(void **state)
 {
     static char body[900001];
@@ -269,7 +269,7 @@ static void test_bodies_held_are_limited_by_user(void **state)
     unsigned refused = 0;
 
     if (geteuid() != 0)
-        skip(); /* only root can connect as somebody else */
+        skip(); /* only root can connect as another user */
     raise_fd_limit();
     start(f, NULL);
     memset(body, ' ', sizeof body - 1);
@@ -278,13 +278,13 @@ static void test_bodies_held_are_limited_by_user(void **state)
         client_send(&c[i], "POST /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                            "Content-Length: 900002\r\n\r\n%s", body);
     }
-    /* as large as any: a body of a quarter of a megabyte and an answer */
+    /* the largest request: a body of a quarter of a megabyte, and an answer */
     body[0] = '{';
     strcpy(body + sizeof body - 24, "\"command\":[\"true\"]}");
     assert_int_equal(request_as(f, BOB, "POST", "/v1/containers", body, NULL), 201);
     assert_int_equal(request_as(f, ALICE, "GET", "/v1/version", NULL, NULL), 200);
     for (int i = 0; i < 32; i++) {
-        client_send(&c[i], "{}"); /* the end, and no JSON */
+        client_send(&c[i], "{}"); /* completes the body, which isn't JSON */
         until(&c[i], c[i].eof);
         refused += client_status(&c[i]) == 503;
         client_close(&c[i]);
@@ -293,8 +293,7 @@ static void test_bodies_held_are_limited_by_user(void **state)
     assert_int_equal(request_as(f, ALICE, "POST", "/v1/containers", body, NULL), 201);
 }
 
-/* One user's hundred slow requests are in the way of the next one of the same user, not of
- * another's. */
+/* A hundred slow requests of a user delay the next one of this user, not one of another user. */
 static void test_users_take_turns(void **state)
 {
     static struct client c[100];
@@ -309,7 +308,7 @@ static void test_users_take_turns(void **state)
         client_send(&c[i], "GET /v1/containers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     }
     assert_int_equal(request_as(f, BOB, "GET", "/v1/version", NULL, NULL), 200);
-    assert_in_range(f->m->n_listed, 0, 20); /* the rest of them still waits */
+    assert_in_range(f->m->n_listed, 0, 20); /* the other requests still wait */
     for (int i = 0; i < 100; i++) {
         until(&c[i], c[i].eof);
         assert_int_equal(client_status(&c[i]), 200);
@@ -317,7 +316,7 @@ static void test_users_take_turns(void **state)
     }
 }
 
-/* A flood of expensive requests must not keep the node from being sampled. */
+/* A flood of expensive requests must not prevent samples of the node. */
 static void test_loop_stays_responsive(void **state)
 {
     struct fixture *f = *state;
@@ -340,7 +339,7 @@ static void test_loop_stays_responsive(void **state)
         assert_int_equal(client_status(&c[i]), 200);
         client_close(&c[i]);
     }
-    assert_true(ticks >= 4); /* all at once would have let it come up once or twice */
+    assert_true(ticks >= 4); /* without turns the timer would have run once or twice */
 }
 
 static void test_stop_with_requests_waiting(void **state)
@@ -362,7 +361,7 @@ static void test_stop_with_requests_waiting(void **state)
 
 /* ---- those who leave, and what makes no sense ------------------------------------------------ */
 
-/* Sends so much of a request and is gone, before or after the server has seen it. */
+/* Sends the first n bytes of a request and disconnects, before or after the server has read them. */
 static void leave_at(struct fixture *f, const char *request, size_t n)
 {
     struct client c;
@@ -374,7 +373,7 @@ static void leave_at(struct fixture *f, const char *request, size_t n)
     client_close(&c);
 }
 
-/* Whichever byte was somebody's last: what was kept for him is given up, and nothing of his is done by halves. */
+/* A client disconnects after each byte: the server frees the client's data, and no request is carried out by half. */
 static void test_gone_at_any_byte(void **state)
 {
     static const char *const requests[] = {
@@ -439,7 +438,7 @@ static char *repeated(const char *begin, const char *piece, size_t n, const char
     return text;
 }
 
-/* Nothing is done on the word of a body that isn't understood, or is too much to be looked at. */
+/* A body that can't be parsed, or that is too large, has no effect. */
 static void test_bodies_that_make_no_sense(void **state)
 {
     struct fixture *f = *state;
@@ -472,7 +471,7 @@ static void test_bodies_that_make_no_sense(void **state)
     assert_string_equal(f->m->last_id, "");
 }
 
-/* A body of few bytes may be a tree of many: those are rationed, too, and given back. */
+/* A small body may be a large tree. The tree counts in the quota, too, and is given back. */
 static void test_trees_held_are_limited(void **state)
 {
     static char body[1000001];
@@ -483,7 +482,7 @@ static void test_trees_held_are_limited(void **state)
 
     start(f, NULL);
     memset(body, ' ', sizeof body - 1);
-    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) { /* 1 MiB each of the 24 */
+    for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++) { /* 1 MiB for each of the 24 */
         client_connect(f, &c[i]);
         client_send(&c[i], "POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\n\r\n%s", body);
     }
@@ -493,12 +492,12 @@ static void test_trees_held_are_limited(void **state)
     for (size_t i = 0; i < NM_ARRAY_SIZE(c); i++)
         client_close(&c[i]);
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
-    assert_int_equal(request(f, "POST", "/v1/containers", tree, &j), 400); /* "" is no program */
+    assert_int_equal(request(f, "POST", "/v1/containers", tree, &j), 400); /* "" isn't a program */
     assert_error(j, "invalid", "command[0]", NULL);
     free(tree);
 }
 
-/* Whoever doesn't wait for the answer isn't taken for one who has nothing to say. */
+/* Input before the answer is refused. It must not look like the end of input. */
 static void test_input_too_early(void **state)
 {
     struct fixture *f = *state;
@@ -514,7 +513,7 @@ static void test_input_too_early(void **state)
     client_close(&c);
 }
 
-/* The manager's own word reaches the client, whatever was asked. */
+/* The manager's refusal reaches the client, whatever the request. */
 static void test_deeds_refused(void **state)
 {
     struct fixture *f = *state;

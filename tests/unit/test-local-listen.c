@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Listening sockets where somebody else is already, or the system refuses; and who is at the other end. */
+/* Listening sockets on a path that is in use, and with system calls that fail. Also the credentials of peers. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 #define ALICE 54321
 #define ALL (FAIL_MEMORY | FAIL_OPEN)
-#define N_GROUPS 100 /* more than are asked for at first */
+#define N_GROUPS 100 /* more groups than the first buffer has room for */
 
 /* ---- what the system may refuse -------------------------------------------------------------- */
 
@@ -105,7 +105,7 @@ static void assert_listens(const struct world *w)
     (void)close(fd);
 }
 
-/* A path is taken from nobody who may still be there. */
+/* A path isn't taken over if its socket may be in use. */
 static void test_somebody_elses(void **state)
 {
     struct world *w = *state;
@@ -128,7 +128,7 @@ static void test_somebody_elses(void **state)
     (void)close(fd);
 }
 
-/* A killed nmd's socket, which a process that it had just forked has for a moment longer, is waited for. */
+/* The socket of a killed nmd may stay open for a moment in a process that it had just forked. nmd waits for its end. */
 static void test_left_behind(void **state)
 {
     struct world *w = *state;
@@ -150,11 +150,11 @@ static void test_left_behind(void **state)
     assert_int_equal(waitpid(nmd, NULL, 0), nmd);
     assert_listens(w);
     (void)close(died[1]);
-    assert_int_equal(read(died[0], &c, 1), 0); /* the child has gone */
+    assert_int_equal(read(died[0], &c, 1), 0); /* the child has ended */
     (void)close(died[0]);
 }
 
-/* One that answers nobody, since more wait already than it has places for, is alive. */
+/* A server whose backlog is full, so that it answers no client, is alive. */
 static void test_busy(void **state)
 {
     struct world *w = *state;
@@ -173,7 +173,8 @@ static void test_busy(void **state)
     (void)close(fd);
 }
 
-/* Somebody who is neither root nor in the group can't give the socket to it, nor replace what isn't his. */
+/* A user who is neither root nor in the group can't give the socket to the group, nor replace the file of another
+ * user. */
 static void test_without_rights(void **state)
 {
     struct world *w = *state;
@@ -187,7 +188,7 @@ static void test_without_rights(void **state)
     assert_refused(w, 1, -EPERM, "not permitted");
     assert_int_equal(stat(w->path, &st), -1);
     assert_int_equal(seteuid(0), 0);
-    (void)close(bound(w, SOCK_STREAM)); /* stale, as root knows, and as nobody else can */
+    (void)close(bound(w, SOCK_STREAM)); /* stale, which only root can find out */
     assert_int_equal(chmod(w->path, 0600), 0);
     assert_int_equal(seteuid(ALICE), 0);
     assert_refused(w, NM_LISTEN_NO_GROUP, -EACCES, "may be in use");
@@ -200,7 +201,7 @@ static void test_without_rights(void **state)
     assert_listens(w);
 }
 
-/* What there was at the path before is there afterwards, unless it was stale. */
+/* After a failure the path is as before, except that a stale socket is removed. */
 static void test_each_call_fails(void **state)
 {
     enum { NOTHING, STALE, LIVE, N };
@@ -248,16 +249,17 @@ static void test_check(void **state)
 
     assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0);
     (void)close(bound(w, SOCK_STREAM));
-    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0); /* who answers there isn't asked */
+    assert_int_equal(nm_listen_check_unix(w->path, none, &message), 0); /* the check doesn't ask for a server on the
+                                                                           path */
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), -ENOENT);
     assert_non_null(strstr(message, "socket path /nonexistent/run/nmd.sock: No such file"));
     free(message);
-    made[0] = "/nonexistent/run/nmd"; /* and so what leads there */
+    made[0] = "/nonexistent/run/nmd"; /* and the directory to it will be made */
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd.sock", made, &message), 0);
     assert_int_equal(nm_listen_check_unix("/nonexistent/run/nmd/nmd.sock", made, &message), 0);
     assert_int_equal(nm_listen_check_unix("/nonexistent/ru/nmd.sock", made, &message), -ENOENT);
     free(message);
-    (void)snprintf(path, sizeof path, "%s/a/nmd.sock", w->path); /* below what is no directory */
+    (void)snprintf(path, sizeof path, "%s/a/nmd.sock", w->path); /* below a file that isn't a directory */
     assert_int_equal(nm_listen_check_unix(path, none, &message), -ENOTDIR);
     assert_non_null(strstr(message, path));
     free(message);
@@ -279,7 +281,7 @@ static unsigned port_of(int fd)
     return ntohs(sa.sin_port);
 }
 
-/* A path that can't be hides nothing of the address. */
+/* An error of the path doesn't hide an error of the address. */
 static void test_both_wrong(void **state)
 {
     static const char *const none[] = {NULL};
@@ -308,7 +310,7 @@ static void test_tcp_taken(void **state)
     int fd, other = -7;
 
     (void)state;
-    assert_int_equal(nm_listen_tcp("[]:0", &fd, &message), 0); /* nothing before the port: the loopback address */
+    assert_int_equal(nm_listen_tcp("[]:0", &fd, &message), 0); /* without an address before the port: loopback */
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", port_of(fd));
     assert_int_equal(nm_listen_tcp(address, &other, &message), -EADDRINUSE);
     assert_int_equal(other, -7);
@@ -360,7 +362,7 @@ static void test_group(void **state)
     assert_int_equal(nm_listen_group("root"), 0);
 }
 
-/* As many groups as directory services give people; the kernel noted them when the connection was made. */
+/* As many groups as directory services may give to users. The kernel saves them when the connection is made. */
 static void test_many_groups(void **state)
 {
     gid_t groups[N_GROUPS], old[N_GROUPS];
@@ -395,7 +397,7 @@ static void test_many_groups(void **state)
     }
     assert_int_equal(nm_listen_peer(fds[0], 5000 + N_GROUPS, &who), 0);
     assert_false(who.admin);
-    assert_int_equal(nm_listen_peer(fds[0], 6000, &who), 0); /* the primary one counts, too */
+    assert_int_equal(nm_listen_peer(fds[0], 6000, &who), 0); /* the primary group counts, too */
     assert_true(who.admin);
     assert_int_equal(nm_listen_peer(fds[0], NM_LISTEN_NO_GROUP, &who), 0);
     assert_false(who.admin);
@@ -403,7 +405,7 @@ static void test_many_groups(void **state)
     (void)close(fds[1]);
 }
 
-/* nmd's own user administers it, whoever that is. */
+/* The user that nmd runs as is an administrator. */
 static void test_own_user(void **state)
 {
     struct nm_caller who;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Logs with times, in two files, and cut while somebody reads them. */
+/* Logs with times, in two files, and logs that are cut while a client reads them. */
 
 #include "http-fixture.h"
 
@@ -19,7 +19,7 @@ static void log_path(struct fixture *f, const char *name, char path[256])
     (void)snprintf(path, 256, "%s/%s.%s", f->dir, f->m->containers[0]->id, name);
 }
 
-/* Anew each time, as nmd does it when the file is full. */
+/* Writes a new file and renames it, as the shim does when the file is full. */
 static void write_file(struct fixture *f, const char *name, const void *data, size_t n)
 {
     char path[256], new[256];
@@ -39,7 +39,7 @@ static void write_log(struct fixture *f, const char *name, const char *text)
     write_file(f, name, text, strlen(text));
 }
 
-/* Points at these bytes of the output, a second apart. */
+/* Writes points for these offsets of the output, a second apart. */
 static void write_times(struct fixture *f, const uint64_t *offsets, size_t n)
 {
     struct nm_output_point p[8];
@@ -110,7 +110,7 @@ static void test_timestamps(void **state)
     assert_log(f, "?timestamps=true", 200, T0 "one\n" T0 "two\n" T1 "three");
     write_times(f, (uint64_t[]){4, 8}, 2);
     assert_log(f, "?timestamps=true", 200, UNKNOWN "one\n" T0 "two\n" T1 "three");
-    /* what is asked for from the middle of a line on has no time */
+    /* a line that is read from its middle has no time */
     assert_log(f, "?timestamps=true&from=4", 200, T0 "two\n" T1 "three");
     assert_log(f, "?timestamps=true&from=5", 200, "wo\n" T1 "three");
     assert_log(f, "?timestamps=true&from=13", 200, "");
@@ -124,29 +124,29 @@ static void test_since(void **state)
     struct fixture *f = *state;
 
     begin(f);
-    assert_log(f, "?since_usec=1", 200, ""); /* nothing was written, so nothing since then */
+    assert_log(f, "?since_usec=1", 200, ""); /* no output was written at all */
     write_log(f, "stdout", "");
     assert_log(f, "?since_usec=1", 200, "");
     write_log(f, "stdout", "one\ntwo\nthree\n");
-    assert_log(f, "?since_usec=1", 409, NULL); /* that isn't known */
+    assert_log(f, "?since_usec=1", 409, NULL); /* the times aren't known */
     write_times(f, (uint64_t[]){0, 4, 8}, 3);
     assert_log(f, "?since_usec=1", 200, "one\ntwo\nthree\n");
     assert_log(f, "?since_usec=1000000001000000", 200, "two\nthree\n");
     assert_log(f, "?since_usec=1000000001000001&timestamps=true", 200, T2 "three\n");
     assert_log(f, "?since_usec=1000000003000000", 200, "");
-    /* a line that had begun before is left out, and where the first one begins isn't known yet */
+    /* a line that begins before the time is left out, and the position of the first line isn't known yet */
     write_times(f, (uint64_t[]){0, 6}, 2);
     assert_log(f, "?since_usec=1000000001000000", 200, "three\n");
     assert_position(f, "?since_usec=1000000001000000", NULL);
     write_times(f, (uint64_t[]){0, 10}, 2);
     assert_log(f, "?since_usec=1000000001000000", 200, "");
-    /* where the newest lines begin later than that, they do */
+    /* if the newest lines begin later than the time, they are the result */
     write_times(f, (uint64_t[]){0, 4}, 2);
     assert_log(f, "?since_usec=1000000001000000&tail=1", 200, "three\n");
     assert_log(f, "?since_usec=1000000001000000&tail=3", 200, "two\nthree\n");
 }
 
-/* Of this process, so far. */
+/* Returns the number of reads of this process so far. */
 static uint64_t n_reads(void)
 {
     FILE *f = fopen("/proc/self/io", "re");
@@ -160,8 +160,8 @@ static uint64_t n_reads(void)
     return n;
 }
 
-/* A line that was begun before isn't shown, and may have no end: it is passed over piece by piece, and others have
- * their turns in between. */
+/* A line that begins before the time isn't shown, and may be endless. The server skips it piece by piece, and other
+ * clients have turns meanwhile. */
 static void test_since_within_a_long_line(void **state)
 {
     enum { LONG = 256 << 20, READS = LONG / 4096 };
@@ -183,10 +183,10 @@ static void test_since_within_a_long_line(void **state)
         turn(&c);
         most = NM_MAX(most, n_reads() - before);
     }
-    assert_in_range(most, 1, READS / 4); /* some turns of its own, as many as there is time for, and then the loop's */
+    assert_in_range(most, 1, READS / 4); /* some turns of the client, and then turns of the loop */
     assert_content(&c, "last\n");
     client_close(&c);
-    /* the stream goes on where nothing comes after it but what is followed */
+    /* the stream continues if only followed output comes after the line */
     assert_int_equal(truncate(path, LONG), 0);
     follow(f, &c, WEB "?follow=true&since_usec=1000000001000000");
     append_log(f, f->m->containers[0], "x\nmore\n");
@@ -208,7 +208,7 @@ static void test_times_of_a_strange_log(void **state)
     assert_log(f, "", 200, "one\n");
 }
 
-/* A file of times comes into being, and is replaced, while the log is followed. */
+/* A file of times is made and replaced while the log is followed. */
 static void test_followed_with_times(void **state)
 {
     struct fixture *f = *state;
@@ -241,7 +241,7 @@ static void test_two_files(void **state)
     begin(f);
     write_log(f, "stdout.0", "one\ntwo\n");
     write_log(f, "stdout", HEAD "three\nfour\n");
-    /* read in one go there is nothing between them */
+    /* if both files are read at once, no line is between them */
     assert_log(f, "", 200, "one\ntwo\nthree\nfour\n");
     assert_log(f, "?from=4", 200, "two\nthree\nfour\n");
     assert_log(f, "?from=8", 200, "three\nfour\n");
@@ -258,7 +258,8 @@ static void test_two_files(void **state)
     assert_log(f, "?from=10&timestamps=true", 200, "ree\n" T2 "four\n");
 }
 
-/* The first of two was cut: who asks for it gets what is left, with the line that says so, and knows where that is. */
+/* The first of two files was cut. The client gets the rest, with the line that reports the cut, and the position of
+ * the rest. */
 static void test_cut_before(void **state)
 {
     struct fixture *f = *state;
@@ -276,7 +277,7 @@ static void test_cut_before(void **state)
     assert_log(f, "?since_usec=1000000001000000&timestamps=true", 200, T1 HEAD T1 "three\n" T1 "four\n");
 }
 
-/* The log moves on under its reader: nothing comes twice, and what was cut is told. */
+/* The log changes its file while it is followed. No output comes twice, and a cut is reported. */
 static void test_followed_over_files(void **state)
 {
     struct fixture *f = *state;
@@ -290,7 +291,7 @@ static void test_followed_over_files(void **state)
     log_path(f, "stdout", from);
     log_path(f, "stdout.0", to);
     assert_int_equal(rename(from, to), 0);
-    turn_for(&c, 20000); /* there is none that is the newest for a moment */
+    turn_for(&c, 20000); /* for a moment no newest file exists */
     write_log(f, "stdout", HEAD "three\n");
     fake_manager_set_state(f->m, f->m->containers[0], NM_PAUSED);
     until(&c, strstr(c.data, "three\n"));
@@ -302,8 +303,7 @@ static void test_followed_over_files(void **state)
     client_close(&c);
 }
 
-/* What becomes of a log while somebody who isn't quick reads it: he is cut off, or hears less, but gets no other bytes
- * than those that were there. */
+/* A log is cut while a slow client reads it. The client is disconnected or gets less, but never wrong bytes. */
 static void test_cut_under_a_reader(void **state)
 {
     static char text[2 << 20];
@@ -317,12 +317,12 @@ static void test_cut_under_a_reader(void **state)
     client_connect(f, &c);
     client_send(&c, "GET " WEB " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     client_connect(f, &other);
-    turn_for(&other, 50000); /* until the socket is full */
+    turn_for(&other, 50000); /* until the socket's buffer is full */
     log_path(f, "stdout", path);
     assert_int_equal(truncate(path, 0), 0);
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 200);
-    assert_in_range(c.len, 1000, sizeof text); /* less than was announced: it knows */
+    assert_in_range(c.len, 1000, sizeof text); /* less than announced, so the client notices */
     assert_non_null(client_header(&c, "Content-Length"));
     client_close(&c);
     client_close(&other);
@@ -353,7 +353,7 @@ static void test_bad_queries(void **state)
     }
 }
 
-/* Shorter than it was a moment ago: there is no tail of it to be found. */
+/* The file has been truncated, so its tail can't be found. */
 static void test_tail_of_less(void **state)
 {
     struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server where memory or descriptors run out, at each place once: a client is answered, refused or cut off,
- * but never told half of something as if it were all, nothing is left behind, and the next one is served. */
+/* The HTTP server without memory or descriptors, at each place once. A client is answered, refused or disconnected,
+ * but never gets a part of an answer as if it were complete. Nothing leaks, and the next client is served. */
 
 #include "http-fixture.h"
 
@@ -79,8 +79,8 @@ enum MHD_Result __wrap_MHD_add_response_header(struct MHD_Response *r, const cha
 struct ask {
     const char *method, *target, *body;
     int status;
-    const char *upgrade; /* the header of that name, or NULL */
-    bool waits;          /* for the container's end */
+    const char *upgrade; /* value of the header Upgrade, or NULL */
+    bool waits;          /* waits for the container's end */
 };
 
 static void ask(struct fixture *f, struct client *c, const struct ask *a)
@@ -95,7 +95,8 @@ static void ask(struct fixture *f, struct client *c, const struct ask *a)
                 a->upgrade ? a->upgrade : "", a->upgrade ? "\r\n" : "", strlen(body), body);
 }
 
-/* As turn() of the fixture, with nothing refused to the fixture itself. Returns what sd_event_run() does. */
+/* Does the same as turn() of the fixture, without failures in the fixture itself. Returns the result of
+ * sd_event_run(). */
 static int armed_turn(struct client *c, unsigned kinds)
 {
     int r;
@@ -108,8 +109,8 @@ static int armed_turn(struct client *c, unsigned kinds)
     return r;
 }
 
-/* Until the connection has ended. Who waits for the container's end gets it once all else is done. Returns whether the
- * nth thing was refused. */
+/* Serves until the connection has ended. A client that waits for the container's end gets it after all else is done.
+ * Returns whether the nth allocation was refused. */
 static bool serve(struct client *c, const struct ask *a, unsigned n)
 {
     struct nm_container *con = c->f->m->containers[0];
@@ -124,7 +125,8 @@ static bool serve(struct client *c, const struct ask *a, unsigned n)
         if (nm_now_usec() > end)
             fail_msg("no end with refusal %u; so far: %s", n, c->data);
         if (a->upgrade && client_body(c) && client_status(c) != 101)
-            (void)shutdown(c->fd, SHUT_WR); /* refused: it would be kept for the next request */
+            (void)shutdown(c->fd, SHUT_WR); /* after a refusal the server would keep the connection for the next
+                                               request */
         if (r == 0 && a->waits && con->view.state != NM_COMPLETED)
             fake_manager_set_state(c->f->m, con, NM_COMPLETED);
     }
@@ -141,7 +143,7 @@ static void assert_json(const char *text)
     json_decref(j);
 }
 
-/* What came whole of an answer, or NULL: it was cut off, and the client knows. */
+/* Returns the content of a complete answer. NULL: the answer was cut off, which the client can detect. */
 static char *whole_content(const struct client *c)
 {
     char *content;
@@ -155,13 +157,14 @@ static char *whole_content(const struct client *c)
     return strstr(c->data, "\r\n0\r\n\r\n") ? client_content(c) : NULL;
 }
 
-/* jansson takes a string that it has no memory for for a mistake in the text, and we can't tell. */
+/* jansson reports a failed allocation for a string as a mistake in the text, and the caller can't distinguish the
+ * two. */
 static bool is_parsers_mistake(const struct ask *a, int status)
 {
     return a->body && status == 400;
 }
 
-/* done: the deed was, but could not be shown. */
+/* done: the action was carried out, but its result could not be shown. */
 static void assert_refusal(const struct ask *a, int status, const char *content, bool done)
 {
     assert_int_equal(strstr(content, "This was done") != NULL, done);
@@ -175,7 +178,7 @@ static void assert_refusal(const struct ask *a, int status, const char *content,
         assert_error(json_loads(content, 0, NULL), "internal", "nmd", NULL);
 }
 
-/* Returns what came whole of a good answer, or NULL. */
+/* Returns the content of a good and complete answer, or NULL. */
 static char *check_answer(const struct client *c, const struct ask *a, bool refused, bool done)
 {
     const char *type = client_header(c, "Content-Type");
@@ -208,7 +211,7 @@ static void forget_new_containers(struct nm_manager *m)
     m->containers[0]->view.state = NM_RUNNING;
 }
 
-/* One request, of which the nth thing that it needs is refused. Returns what it got, if that was all, or NULL. */
+/* Makes one request whose nth allocation is refused. Returns the content of a good and complete answer, or NULL. */
 static char *refuse(struct fixture *f, const struct ask *a, unsigned n, bool *ret_refused)
 {
     unsigned n_done = f->m->n_done;
@@ -223,7 +226,7 @@ static char *refuse(struct fixture *f, const struct ask *a, unsigned n, bool *re
     return content;
 }
 
-/* How many refusals the request meets. same: what it gets is each time the same, or cut off. */
+/* Returns the number of possible refusals of the request. same: each complete answer has the same content. */
 static unsigned each_refusal(struct fixture *f, const struct ask *a, bool same)
 {
     const struct ask version = {"GET", "/v1/version", NULL, 200, NULL, false};
@@ -242,7 +245,7 @@ static unsigned each_refusal(struct fixture *f, const struct ask *a, bool same)
     return n - 2;
 }
 
-/* One of everything that can be asked for, or has lists in it. */
+/* Adds one object of each kind that a request can return, or that has lists in it. */
 static void furnish(struct fixture *f)
 {
     static const char *const argv[] = {"sh", "-c", "exit \xff", NULL};
@@ -310,7 +313,7 @@ static void test_requests(void **state)
         assert_true(each_refusal(f, &all[i], false) >= 5);
 }
 
-/* Who waits in the queue is named when it is discarded. */
+/* A complete answer to a drain names the queued container. */
 static void test_drain_with_waiting(void **state)
 {
     static const struct ask drain = {"POST", "/v1/drain", "{}", 200, NULL, false};
@@ -350,7 +353,7 @@ static void test_streams(void **state)
         assert_true(each_refusal(f, &all[i], !strstr(all[i].target, "/wait")) >= 5);
 }
 
-/* Whatever a follower's stream lacks: it is cut off, or hears what comes later. */
+/* Whichever allocation of a followed stream fails: it is cut off, or later output still arrives. */
 static void test_followed_on(void **state)
 {
     static const struct ask a = {"GET", "/v1/containers/web/logs?follow=true", NULL, 200, NULL, false};
@@ -382,7 +385,7 @@ static void test_followed_on(void **state)
 
 /* ---- the other direction --------------------------------------------------------------------- */
 
-/* A client that has no memory for its request sends none, rather than another one. */
+/* A client without memory for its request sends none, instead of a wrong one. */
 static void test_submission(void **state)
 {
     struct nm_submit s = {
@@ -448,7 +451,7 @@ static void test_start(void **state)
     unsigned before, n;
     bool refused;
 
-    assert_int_equal(try_server(f, &p, 0, &refused), 0); /* timers have the loop open a descriptor of its own */
+    assert_int_equal(try_server(f, &p, 0, &refused), 0); /* timers make the loop open a descriptor of its own */
     before = n_open_fds();
     for (refused = true, n = 1; refused; n++) {
         int r = try_server(f, &p, n, &refused);
@@ -460,7 +463,7 @@ static void test_start(void **state)
     assert_true(n > 12);
 }
 
-/* One that was inherited stays its giver's when nothing comes of it. */
+/* An inherited socket stays open and its caller's if the start fails. */
 static void test_start_with_inherited(void **state)
 {
     struct fixture *f = *state;
@@ -486,7 +489,7 @@ static void test_start_with_inherited(void **state)
 static void test_start_with_what_is_no_socket(void **state)
 {
     struct fixture *f = *state;
-    const struct nm_local_server_params p = {.listen_fd = 1 << 20}; /* a number that is none's */
+    const struct nm_local_server_params p = {.listen_fd = 1 << 20}; /* a number without a descriptor */
     struct nm_local_server *s = NULL;
     char *message = NULL;
 
@@ -496,7 +499,7 @@ static void test_start_with_what_is_no_socket(void **state)
     free(message);
 }
 
-/* Another socket is the server's also when it can't be watched, and goes with it. */
+/* The server owns another socket also if it can't be watched, and closes it. */
 static void test_another_socket(void **state)
 {
     struct fixture *f = *state;
@@ -521,7 +524,7 @@ static void test_another_socket(void **state)
             assert_int_equal(connect(c.fd, (struct sockaddr *)&sa, sizeof sa), 0);
             client_send(&c, "GET /v1/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             until(&c, c.eof);
-            assert_int_equal(client_status(&c), 403); /* what TCP has, and no more */
+            assert_int_equal(client_status(&c), 403); /* the permissions of TCP, and no more */
             client_close(&c);
         }
         stop(f);
@@ -545,6 +548,6 @@ int main(void)
         TEST(test_another_socket),
     };
 
-    json_set_alloc_funcs(malloc, free); /* ours, which fail */
+    json_set_alloc_funcs(malloc, free); /* the test's functions, which fail */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
