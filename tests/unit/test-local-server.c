@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP server: requests good and bad, who may what, and its sockets. */
+/* The HTTP server: valid and invalid requests, permissions, and its sockets. */
 
 #include "http-fixture.h"
 
@@ -236,7 +236,7 @@ static void ask_for_command(struct client *c, const char *protocol, const char *
                 protocol, strlen(body), body, behind);
 }
 
-/* The connection becomes the command's, and nmd has let go of it by then. */
+/* The connection is passed to the command, and nmd has closed its own descriptor by then. */
 static void test_exec(void **state)
 {
     static const char body[] = "{\"command\":[\"ls\",\"-l\"],\"env\":{\"A\":\"1\"},\"rows\":24,\"columns\":80}";
@@ -280,11 +280,11 @@ static void test_submit_with_input(void **state)
     client_close(&c);
     assert_int_equal(request(f, "POST", "/v1/containers", "{\"command\":[\"cat\"]}", NULL), 201);
     assert_false(f->m->had_input);
-    /* who would be at its other end? */
+    /* a container without a session has no input */
     assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 400);
 }
 
-/* Whoever doesn't wait for the answer gets none: what came with the request is not the command's. */
+/* A client that sends input before the answer is refused. The command doesn't get bytes that came with the request. */
 static void test_exec_too_early(void **state)
 {
     struct fixture *f = *state;
@@ -389,7 +389,7 @@ static void test_keep_alive(void **state)
         free(c.data);
         c.data = calloc(1, 1);
         c.len = 0;
-        /* an error in between must not cost the connection */
+        /* an error in between must not close the connection */
         client_send(&c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", i == 1 ? "/nowhere" : "/v1/version");
         until(&c, strstr(c.data, "}\n"));
         assert_int_equal(client_status(&c), i == 1 ? 404 : 200);
@@ -486,7 +486,7 @@ static void test_other_users(void **state)
 static void test_admin_group(void **state)
 {
     struct fixture *f = *state;
-    struct nm_local_server_params p = {.admin_group = "daemon"}; /* gid 1 on every Debian */
+    struct nm_local_server_params p = {.admin_group = "daemon"}; /* gid 1 on Debian */
     struct client c;
     struct stat st;
 
@@ -504,7 +504,7 @@ static void test_admin_group(void **state)
     assert_false(f->m->caller.admin);
 }
 
-/* Others' containers are named nowhere in a decision about mine. */
+/* A decision about a user's container doesn't name containers of other users. */
 static void test_decisions_leave_out_others(void **state)
 {
     struct fixture *f = *state;
@@ -569,7 +569,7 @@ static void test_socket_path(void **state)
     struct stat st;
     int fd;
 
-    /* one that nobody listens at any more is replaced */
+    /* a socket without a listener is replaced */
     fd = socket(AF_UNIX, SOCK_STREAM, 0);
     strcpy(sa.sun_path, f->path);
     assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
@@ -578,12 +578,12 @@ static void test_socket_path(void **state)
     assert_int_equal(stat(f->path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0660);
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
-    /* one that is served is not */
+    /* a socket with a listener isn't replaced */
     expect_failure(f, &p, -EADDRINUSE, "in use by process ");
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
     stop(f);
     assert_int_equal(stat(f->path, &st), -1);
-    /* what is no socket is left alone */
+    /* a file that isn't a socket isn't removed */
     fd = open(f->path, O_WRONLY | O_CREAT, 0600);
     close(fd);
     expect_failure(f, &p, -EEXIST, "is not a socket");
@@ -612,7 +612,7 @@ static void test_inherited_socket(void **state)
     assert_int_equal(nm_local_server_new(f->event, f->m, &p, &f->server, &message), 0);
     assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200);
     stop(f);
-    assert_int_equal(access(f->path, F_OK), 0); /* the path is its giver's */
+    assert_int_equal(access(f->path, F_OK), 0); /* the owner of an inherited socket removes its path */
 }
 
 /* ---- TCP ---------------------------------------------------------------------------------- */
@@ -689,8 +689,8 @@ static void test_tcp_address(void **state)
 
 /* ---- lists -------------------------------------------------------------------------------- */
 
-/* In parts, each with the target of the next one, until there are no more; and without what may be
- * long. */
+/* The list comes in parts. Each part has the target of the next one, until there are no more. Long members are left
+ * out. */
 static void test_list_in_parts(void **state)
 {
     static const char *const words[] = {"sh", "-c", "0123456789012345678901234567890123456789",
@@ -755,7 +755,7 @@ static void test_routes(void **state)
         assert_int_equal(id != NULL, brace != NULL);
         if (id)
             assert_string_equal(id, "abcd");
-        /* what is served to everyone over TCP only reads */
+        /* requests that TCP permits to everyone only read */
         if (r->flags & NM_ROUTE_TCP)
             assert_string_equal(r->method, "GET");
         nm_target_done(&t);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers that take their time: wait, logs and events that are followed, and clients that leave in
- * between. */
+/* Answers that take long: wait, logs and events that are followed, and clients that disconnect meanwhile. */
 
 #include "counted-memory.h"
 #include "http-fixture.h"
@@ -34,7 +33,7 @@ static void test_wait(void **state)
     fake_manager_set_state(f->m, con, NM_KILLING);
     turn_for(&c, 20000);
     assert_int_equal(c.len, 0);
-    /* by the end its name stands for another one */
+    /* before the end, another container gets its name */
     strcpy(con->name, "old");
     newer = fake_manager_add(f->m, "web", 0);
     con->exit_code = 3;
@@ -48,7 +47,7 @@ static void test_wait(void **state)
     client_close(&c);
     assert_int_equal(newer->view.state, NM_RUNNING);
     assert_int_equal(request(f, "GET", "/v1/containers/old/wait", NULL, NULL),
-                     200); /* ended: at once */
+                     200); /* the container has ended: answered at once */
 }
 
 static void test_wait_client_leaves(void **state)
@@ -70,7 +69,7 @@ static void test_wait_client_leaves(void **state)
     turn_for(&other, 50000);
     for (int i = 0; i < 50; i++)
         client_close(&c[i]);
-    until(&other, n_open_fds() == before); /* nobody waits for what nobody asks for any more */
+    until(&other, n_open_fds() == before); /* the server frees the wait of a disconnected client */
     client_close(&other);
 }
 
@@ -85,7 +84,7 @@ static void test_wait_half_closed(void **state)
     client_connect(f, &c);
     client_send(&c, "GET /v1/containers/web/wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     turn_for(&c, 50000);
-    assert_int_equal(shutdown(c.fd, SHUT_WR), 0); /* it has no more to say, but still listens */
+    assert_int_equal(shutdown(c.fd, SHUT_WR), 0); /* the client sends no more, but still reads */
     turn_for(&c, 50000);
     assert_false(c.eof);
     fake_manager_set_state(f->m, con, NM_COMPLETED);
@@ -142,7 +141,7 @@ static void test_logs_large(void **state)
     con = fake_manager_add(f->m, "web", 0);
     memset(line, 'x', 99);
     strcpy(line + 99, "\n");
-    for (int i = 0; i < 60000; i++) /* 6 MB: more than a tail looks back */
+    for (int i = 0; i < 60000; i++) /* 6 MB: more than the server reads back for a tail */
         append_log(f, con, line);
     client_connect(f, &c);
     client_send(&c, "GET /v1/containers/web/logs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -176,7 +175,7 @@ static void test_logs_follow(void **state)
     start(f, &p);
     con = fake_manager_add(f->m, "web", 0);
     con->view.state = NM_SCHEDULED;
-    follow(f, &c, "/v1/containers/web/logs?follow=true"); /* not even started: no file */
+    follow(f, &c, "/v1/containers/web/logs?follow=true"); /* the container hasn't started: no file */
     turn_for(&c, 1500 * NM_USEC_PER_MSEC);                /* longer than any timeout */
     assert_false(c.eof);
     append_log(f, con, "first\n");
@@ -216,7 +215,7 @@ static void test_logs_follow_truncated(void **state)
     client_close(&c);
 }
 
-/* What lies there is not what nmd has made: the manager says so, at once or while it is followed. */
+/* The file isn't the one that the shim has made. The manager reports that, at once or while the log is followed. */
 static void test_logs_not_a_file(void **state)
 {
     struct fixture *f = *state;
@@ -299,7 +298,7 @@ static void test_events_after(void **state)
     assert_non_null(strstr(c.data, "\"number\":5"));
     assert_null(strstr(c.data, "lost"));
     client_close(&c);
-    follow(f, &c, "/v1/events?after=900"); /* from before a restart: everything is news */
+    follow(f, &c, "/v1/events?after=900"); /* a number of an nmd before a restart: all events are new */
     until(&c, strstr(c.data, "\r\n0\r\n\r\n"));
     assert_non_null(strstr(c.data, "\"number\":1"));
     client_close(&c);
@@ -319,7 +318,7 @@ static void test_events_lost(void **state)
     client_close(&c);
 }
 
-/* A reader that sleeps costs nothing but its place, and is told what it missed. */
+/* A slow reader costs only its place, and is informed of the events that it missed. */
 static void test_events_slow_reader(void **state)
 {
     struct fixture *f = *state;
@@ -399,14 +398,14 @@ static void sampled(struct fixture *f, uint64_t from, uint64_t to)
                        &(struct nm_history_point){.at_usec = i * NM_USEC_PER_SEC, .realtime_usec = i});
 }
 
-/* As many points as there can be. */
+/* Starts with the longest possible history. */
 static void start_with_long_history(struct fixture *f)
 {
     sampled(f, 1, 601);
     start(f, NULL);
 }
 
-/* How many points there are, with the times of the first and the last of them; 0: any. */
+/* Returns the number of points, and checks the times of the first and the last one. 0: any time. */
 static size_t n_points(const struct client *c, json_int_t first, json_int_t last)
 {
     _cleanup_free_ char *text = client_content(c);
@@ -437,7 +436,7 @@ static void get_history(struct fixture *f, struct client *c)
     get_history_of(f, c, "");
 }
 
-/* So far back from the newest point, to the microsecond. */
+/* The span counts back from the newest point, to the microsecond. */
 static void test_history_span(void **state)
 {
     static const struct {
@@ -481,8 +480,8 @@ static void test_history(void **state)
     }
 }
 
-/* The longest that there can be is made piece by piece: whoever asks for it again and again costs neither much memory
- * nor others their time. */
+/* The longest history is made piece by piece: a client that requests it again and again costs little memory and
+ * doesn't delay others. */
 static void test_history_long(void **state)
 {
     struct fixture *f = *state;
@@ -505,7 +504,7 @@ static void test_history_long(void **state)
     client_close(&other);
 }
 
-/* What falls out of the ring before a slow reader comes to it is left out, and what comes in isn't put to the end. */
+/* Points that the ring drops before a slow reader comes to them are left out, and new ones aren't appended. */
 static void test_history_slow_reader(void **state)
 {
     struct fixture *f = *state;
@@ -514,7 +513,7 @@ static void test_history_slow_reader(void **state)
     start_with_long_history(f);
     get_history(f, &c);
     client_connect(f, &other);
-    turn_for(&other, 300 * NM_USEC_PER_MSEC); /* until the socket is full */
+    turn_for(&other, 300 * NM_USEC_PER_MSEC); /* until the socket's buffer is full */
     sampled(f, 602, 1190);
     until(&c, c.eof);
     assert_in_range(n_points(&c, 1, 601), 12, 600);
@@ -561,13 +560,13 @@ static void test_stop_with_streams(void **state)
     until(&logs, logs.eof);
     until(&events, events.eof);
     assert_int_equal(client_status(&wait), 503);
-    fake_manager_set_state(f->m, con, NM_COMPLETED); /* nobody listens any more */
+    fake_manager_set_state(f->m, con, NM_COMPLETED); /* all connections have been closed by the server */
     client_close(&wait);
     client_close(&logs);
     client_close(&events);
 }
 
-/* Read by the library only while it is being stopped. */
+/* The library reads the request only while it is being stopped. */
 static void test_wait_in_the_moment_of_the_stop(void **state)
 {
     struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What comes over TCP, before the HTTP library hears of it: the head of a request, the names by which this host may be
- * asked, and the places that one host has. */
+/* Checks of TCP connections before the HTTP library gets them: the head of a request, the permitted host names, and
+ * the places per host. */
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ static const struct {
     HEAD(NM_HEAD_E_BAD, "GET / http/1.1\r\nHost: a\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, "GET / HTTP/0.9\r\n\r\n"),
     HEAD(NM_HEAD_E_BAD, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
-    /* The library passes over empty lines: it would answer what comes after them, unjudged. */
+    /* The library skips empty lines, so it would answer the request after them, which hasn't been checked. */
     HEAD(NM_HEAD_E_BAD, "\r\n" BEGIN "\r\n"),
     HEAD(NM_HEAD_E_BAD, "\r\n\r\n" BEGIN "\r\n"),
     HEAD(NM_HEAD_E_BAD, "\r\n\r\n\r\n" BEGIN "\r\n"),
@@ -87,7 +87,7 @@ static void test_heads(void **state)
         print_message("# %zu\n", i);
         assert_int_equal(nm_head_judge(heads[i].head, heads[i].size, &head), heads[i].outcome);
         assert_int_equal(heads[i].outcome == NM_HEAD_E_BAD, head.why != NULL);
-        for (size_t n = 0; n < heads[i].size; n++) { /* any part of it, in memory of its own size */
+        for (size_t n = 0; n < heads[i].size; n++) { /* each prefix, in a buffer of its exact size */
             char *part = malloc(n + (n == 0));
             int r;
 
@@ -218,7 +218,7 @@ int __wrap_accept4(int fd, struct sockaddr *sa, socklen_t *size, int flags)
     return accept_from_afar(fd, sa, size, flags);
 }
 
-/* From 127.0.0.N, which is a host of its own to the server (far-hosts.h). */
+/* Connects from 127.0.0.N, which counts as a separate host (far-hosts.h). */
 static void connect_from(struct fixture *f, struct client *c, unsigned last_byte)
 {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000000u + last_byte)};
@@ -238,7 +238,7 @@ static int ask(struct fixture *f, unsigned last_byte, const char *host)
 
     connect_from(f, &c, last_byte);
     client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: %s\r\n\r\n", host);
-    until(&c, c.eof); /* and each connection has one request */
+    until(&c, c.eof); /* each connection has one request */
     status = client_status(&c);
     client_close(&c);
     return status;
@@ -258,10 +258,10 @@ static void test_hosts(void **state)
         assert_int_equal(ask(f, 1, good[i]), 200);
     for (size_t i = 0; i < NM_ARRAY_SIZE(bad); i++)
         assert_int_equal(ask(f, 1, bad[i]), 421);
-    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* whose Host is nobody's on the UNIX socket */
+    assert_int_equal(request(f, "GET", "/v1/version", NULL, NULL), 200); /* the UNIX socket doesn't check Host */
 }
 
-/* In pieces, at once with what follows, and refused as soon as it is wrong. */
+/* A request in pieces, a request together with the next one, and requests that are refused at the first wrong byte. */
 static void test_gate(void **state)
 {
     static const char request[] = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -282,7 +282,7 @@ static void test_gate(void **state)
     client_send(&c, "%sGET /v1/version HTTP/1.1\r\nHost: evil.example\r\n\r\n", request);
     until(&c, c.eof);
     assert_int_equal(client_status(&c), 200);
-    assert_null(strstr(c.data + 9, "HTTP/1.1 ")); /* the second request isn't looked at */
+    assert_null(strstr(c.data + 9, "HTTP/1.1 ")); /* the second request isn't answered */
     client_close(&c);
     for (size_t i = 0; i < NM_ARRAY_SIZE(heads); i++) {
         if (heads[i].outcome != NM_HEAD_E_BAD)
@@ -293,20 +293,20 @@ static void test_gate(void **state)
         assert_int_equal(client_status(&c), 400);
         client_close(&c);
     }
-    connect_from(f, &c, 1); /* whoever goes away in the middle */
+    connect_from(f, &c, 1); /* a client that disconnects in the middle */
     client_send(&c, "GET /v1");
     turn(&c);
     (void)shutdown(c.fd, SHUT_WR);
     until(&c, c.eof);
     client_close(&c);
-    connect_from(f, &c, 1); /* or is there when the server ends */
+    connect_from(f, &c, 1); /* a client that is connected when the server stops */
     client_send(&c, "GET /v1");
     turn(&c);
     stop(f);
     client_close(&c);
 }
 
-/* From so many of c on, from this host: half a request each, its head's or its body's. */
+/* Opens n connections from this host, each with a half request (of the head or of the body). */
 static void hold(struct fixture *f, struct client *c, size_t n, unsigned host, const char *half)
 {
     for (size_t i = 0; i < n; i++) {
@@ -332,8 +332,8 @@ static unsigned count_open(struct client *c, size_t n)
 static const char *const halves[] = {"GET /v1/version HTTP/1.1\r\nHo",
                                      "GET /v1/version HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n"};
 
-/* Half a request and silence: a quarter of the places for TCP is all that one host gets, it gets it for so long, and
- * its own next request makes the oldest of them go. */
+/* With half requests one host gets at most a quarter of the places for TCP, and only until the timeout. Its next
+ * connection replaces its oldest one. */
 static void test_places(void **state)
 {
     struct nm_local_server_params p = {
@@ -355,7 +355,8 @@ static void test_places(void **state)
     }
 }
 
-/* Whoever takes all places for TCP with half requests, from one address of loopback or from many, keeps nobody out. */
+/* Clients that take all places for TCP with half requests, from one loopback address or from many, don't keep others
+ * out. */
 static void test_crowd(void **state)
 {
     struct nm_local_server_params p = {.http_address = "0", .max_connections = 512};
@@ -376,7 +377,7 @@ static void test_crowd(void **state)
     }
 }
 
-/* Two lengths are refused on the UNIX socket as well. */
+/* Two lengths of a body are refused on the UNIX socket, too. */
 static void test_lengths_on_the_unix_socket(void **state)
 {
     static const char *const both[] = {"Content-Length: 2\r\nContent-Length: 3\r\n",
@@ -395,7 +396,7 @@ static void test_lengths_on_the_unix_socket(void **state)
     }
 }
 
-/* Those of others are nobody's business on the socket; over TCP all are told of, and not whose they were. */
+/* On the UNIX socket a user sees only its own applications. TCP shows all, without their users. */
 static void test_applications(void **state)
 {
     struct fixture *f = *state;
@@ -416,7 +417,8 @@ static void test_applications(void **state)
     json_decref(j);
 }
 
-/* What is refused for where it comes from is refused for that, whatever else is wrong with it, and nothing is done. */
+/* A request with a forbidden origin or host is refused for this reason, whatever else is wrong with it, and isn't
+ * carried out. */
 static void test_origins_on_the_unix_socket(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/cache.h and cache-file.h: single cases, and random histories beside a plain account of them. */
+/* localize/cache.h and cache-file.h: single cases, and random histories, which a simple model checks. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static struct nm_cache_key key_of(const char *uri)
         .visibility = NM_VISIBILITY_PRIVATE, .user = "alice", .application = "", .uri = uri, .pattern = ""};
 }
 
-/* Asks for it, and has it fetched if it has to be. */
+/* Asks for the resource, and marks it as fetched if it is new. Returns its id. */
 static uint64_t have(struct nm_cache *c, const char *uri, uint64_t bytes, uint64_t now_usec)
 {
     const struct nm_cache_key key = key_of(uri);
@@ -54,7 +54,7 @@ static void test_one_fetch(void **state)
     assert_int_equal(nm_cache_bytes(c), 40);
 }
 
-/* Whatever differs, it is another resource. */
+/* Keys that differ in any member are different resources. */
 static void test_keys(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
@@ -88,7 +88,7 @@ static void test_failed_fetch(void **state)
     nm_cache_failed(c, first);
     assert_int_equal(nm_cache_ask(c, &key, 1, &second), NM_CACHE_E_NEW);
     assert_int_not_equal(first, second);
-    assert_null(nm_cache_next_to_leave(c)); /* who waited for it hasn't heard yet */
+    assert_null(nm_cache_next_to_leave(c)); /* the users that waited haven't released it yet */
     nm_cache_release(c, first, 2);
     assert_int_equal(nm_cache_next_to_leave(c)->id, first);
     nm_cache_removed(c, first);
@@ -108,7 +108,7 @@ static void test_least_recently_used_leaves(void **state)
     nm_cache_release(c, b, 5);
     nm_cache_release(c, d, 20);
     assert_int_equal(nm_cache_next_to_leave(c)->id, b);
-    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW); /* what leaves is nobody's any more */
+    assert_int_equal(nm_cache_ask(c, &key, 30, &next), NM_CACHE_E_NEW); /* an entry that leaves isn't found any more */
     assert_int_equal(nm_cache_next_to_leave(c)->id, a);
     assert_null(nm_cache_next_to_leave(c)); /* d has room */
     assert_int_equal(nm_cache_bytes(c), 180);
@@ -167,7 +167,7 @@ static void test_files(void **state)
     assert_int_equal(nm_cache_find(later, a)->used_usec, 9000009);
     assert_int_equal(nm_cache_find(later, b)->used_usec, 2000002);
     assert_string_equal(nm_cache_find(later, b)->key.uri, "b");
-    /* what wasn't whole is there to be removed, and what wasn't a file of ours is gone */
+    /* the incomplete entry is there to be removed, and the foreign file was removed */
     assert_int_equal(nm_cache_next_to_leave(later)->id, f);
     assert_null(nm_cache_next_to_leave(later));
     assert_int_equal(faccessat(fd, "nonsense", F_OK, 0), -1);
@@ -181,14 +181,14 @@ static void test_files(void **state)
     assert_int_equal(nm_cache_file_load(fd, "boot2", next_boot), 0);
     assert_null(nm_cache_find(next_boot, b));
     assert_int_equal(nm_cache_ask(next_boot, &a_key, 5, &f), NM_CACHE_E_NEW);
-    assert_int_equal(f, 78); /* what couldn't be read may have a directory */
+    assert_int_equal(f, 78); /* the ids of unreadable files aren't used again, because their directories may exist */
     for (int i = 0; i < 2; i++)
         assert_non_null(nm_cache_next_to_leave(next_boot));
     assert_null(nm_cache_next_to_leave(next_boot));
     assert_int_equal(remove_tree(directory), 0);
 }
 
-/* What an earlier version wrote, whose fields have another order. */
+/* Writes a note of an earlier version, whose members have another order. */
 static void write_in_another_order(int fd, const char *name)
 {
     _cleanup_close_ int file = openat(fd, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -210,8 +210,8 @@ static uint64_t bytes_and_use_after_restart(int fd, uint64_t id, uint64_t *ret_u
     return e->is_leaving ? UINT64_MAX : e->bytes;
 }
 
-/* A note is one file from its beginning to its end, whatever becomes of the resource: in place of one that was let go
- * of, file systems look for others for long. Only an earlier version's is written anew. */
+/* nmd keeps one file for a note as long as the resource exists, because file systems may search long for a new inode
+ * after a removal. Only the note of an earlier version is replaced. */
 static void test_notes(void **state)
 {
     _cleanup_(nm_cache_freep) struct nm_cache *c = nm_cache_new(100);
@@ -284,7 +284,7 @@ static void test_listed(void **state)
 #define MOST_BYTES 300
 #define MAX_USERS 40
 
-/* The account: who uses what, and what is on the disk. */
+/* The model: the entries that are in use, and those on the disk. */
 struct account {
     struct nm_cache *cache;
     uint64_t in_use[MAX_USERS]; /* ids; 0: none */
@@ -353,7 +353,8 @@ static void end_a_fetch(struct account *a)
         }
 }
 
-/* The rule, without a heap: doomed entries first, then, while the cache is too large, the least recently used ones. */
+/* The rule without a heap: entries with is_leaving first, then, while the cache is too large, the least recently
+ * used ones. */
 static bool has_to_leave(const struct account *a, bool *ret_doomed, uint64_t *ret_used_usec)
 {
     const struct nm_cache_entry *e;
@@ -400,7 +401,7 @@ static void leave(struct account *a, bool is_at_once)
     }
 }
 
-/* What leaves and hasn't said so yet. */
+/* Completes all removals that have begun. */
 static void finish_leaving(struct account *a)
 {
     const struct nm_cache_entry *e;
@@ -451,7 +452,7 @@ static void check_account(struct account *a)
         assert_true(!a->in_use[k] || nm_cache_find(a->cache, a->in_use[k]));
 }
 
-/* When all that may leave has left, there is room again, or what is left is in use. */
+/* Checks that the cache isn't too large after all removals, unless the remaining entries are in use. */
 static void check_room(struct account *a)
 {
     const struct nm_cache_entry *e;
@@ -491,7 +492,7 @@ static void test_random_histories(void **state)
     }
 }
 
-/* The resources of thousands of containers. Looking at all of them for each lookup and removal would take minutes. */
+/* The resources of thousands of containers. A scan for each lookup and removal would take minutes. */
 static void test_many(void **state)
 {
     enum { MANY = 200000 };
@@ -520,7 +521,7 @@ static void test_many(void **state)
     assert_true(clock() - begun < 20 * CLOCKS_PER_SEC);
 }
 
-/* Empty files take no bytes of the room, and still there are no more of them than so many. */
+/* Empty files use no bytes, so the number of entries is limited as well. */
 static void test_most_entries(void **state)
 {
     enum { MORE = 100 };
@@ -534,7 +535,7 @@ static void test_most_entries(void **state)
     }
     for (unsigned i = 0; i < MORE; i++)
         assert_int_equal(nm_cache_next_to_leave(c)->id, NM_CACHE_FIRST_ID + i);
-    assert_null(nm_cache_next_to_leave(c)); /* although none has gone yet */
+    assert_null(nm_cache_next_to_leave(c)); /* although the removals aren't complete */
     for (unsigned i = 0; i < MORE; i++)
         nm_cache_removed(c, NM_CACHE_FIRST_ID + i);
     assert_null(nm_cache_next_to_leave(c));
@@ -544,7 +545,7 @@ static void test_most_entries(void **state)
     assert_null(nm_cache_at(c, 0));
 }
 
-/* The end of one looks at its own resources alone, or this would take minutes. */
+/* The end of an application reads only its own resources. Otherwise the test would take minutes. */
 static void test_many_applications(void **state)
 {
     enum { MANY = 200000 };

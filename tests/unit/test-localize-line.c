@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/line.h: whose item is next. */
+/* localize/line.h: the order of items. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static void done(struct world *w)
     assert_true(TAILQ_EMPTY(&w->line.users));
 }
 
-/* Who fills all that there is leaves a slot, and others have their own beyond it. */
+/* A user that fills all slots leaves one for others, who also have extra slots. */
 static void test_hog(void **state)
 {
     struct world w = {0};
@@ -59,7 +59,7 @@ static void test_hog(void **state)
     done(&w);
 }
 
-/* The fewest first; of equals who came first, and not who has more in line. */
+/* The user with the fewest running items is next. Among equals the first arrival wins, and not the longest queue. */
 static void test_order(void **state)
 {
     struct world w = {0};
@@ -83,7 +83,7 @@ static void test_order(void **state)
     done(&w);
 }
 
-/* No more than `most` run, however many users there are. */
+/* At most `most` items run, however many users there are. */
 static void test_most(void **state)
 {
     struct world w = {0};
@@ -102,7 +102,7 @@ static void test_most(void **state)
     done(&w);
 }
 
-/* Its slot is for others, and not for its own user to begin with more that don't end. */
+/* The slot of a written-off item is free for other users. Its own user can't start another item with it. */
 static void test_written_off(void **state)
 {
     struct world w = {0};

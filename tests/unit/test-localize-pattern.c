@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/pattern/pattern.h: expressions match as in java.util.regex, whose answers these are (40-hdfs asks Java
- * itself), or are refused in words. */
+/* localize/pattern/pattern.h: expressions match as in java.util.regex, which gave these answers (40-hdfs compares
+ * them with Java), or are refused with a reason. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "localize/pattern/pattern.h"
 #include "util/macros.h"
 
-/* Names with blanks between them; of those Java matches the first n. */
+/* Names, separated by blanks. Java matches the first n of them. */
 struct row {
     const char *pattern, *names;
     unsigned n;
@@ -109,7 +109,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Nothing that somebody sends takes for ever, or is guessed. */
+/* No pattern runs without a time limit, and no answer is guessed. */
 static void test_cannot_be_told(void **state)
 {
     _cleanup_(nm_pattern_freep) struct nm_pattern *slow = NULL, *word = NULL;

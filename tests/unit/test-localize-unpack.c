@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/unpack.h: archives of good will, and others. What is refused must leave nothing outside of its
+/* localize/worker/unpack.h: valid and malicious archives. A refused archive must leave nothing outside of its
  * directory. */
 
 #include <setjmp.h>
@@ -26,12 +26,12 @@ enum packing { TAR, TAR_GZ, TAR_GZ_GZ, TAR_XZ, ZIP };
 struct member {
     unsigned type; /* AE_IF...; 0: a hard link */
     const char *name;
-    const char *text; /* what is in it, or where it leads */
-    uint64_t zeros;   /* in place of a text */
+    const char *text; /* content, or target of a link */
+    uint64_t zeros;   /* number of zeros to write instead of a text */
     unsigned mode;
 };
 
-/* /tmp/X/in is what is unpacked into. */
+/* The archive is unpacked into /tmp/X/in. */
 struct world {
     char root[32];
     int root_fd, in_fd, source_fd;
@@ -98,7 +98,7 @@ static void write_member(struct archive *a, const struct member *m)
         archive_entry_set_hardlink(e, m->text);
     if (m->type == AE_IFCHR || m->type == AE_IFBLK)
         archive_entry_set_rdev(e, 0x0103);
-    assert_true(archive_write_header(a, e) >= ARCHIVE_WARN); /* of a name that is no text in this locale */
+    assert_true(archive_write_header(a, e) >= ARCHIVE_WARN); /* a warning: the name isn't valid text in this locale */
     if (size > 0)
         assert_int_equal(archive_write_data(a, m->text, size), size);
     for (uint64_t n = 0; n < m->zeros; n += sizeof zeros)
@@ -153,7 +153,7 @@ static unsigned mode_of(struct world *w, const char *name)
     return st.st_mode & 07777;
 }
 
-/* It is refused for a reason with this text in it, and nothing is beside the directory. */
+/* Checks that the archive is refused with this text in the reason, and that no file is outside of the directory. */
 static void assert_refused(struct world *w, int error, const char *reason)
 {
     int n = 0;
@@ -240,7 +240,7 @@ static void test_pattern(void **state)
     assert_int_equal(w->bytes, 3);
 }
 
-/* As tar does it and Java: the slash doesn't count. */
+/* A leading slash is ignored, as in tar and Java. */
 static void test_absolute(void **state)
 {
     struct world *w = *state;
@@ -274,7 +274,8 @@ static void assert_link(struct world *w, const char *name, const char *expected)
     assert_string_equal(target, expected);
 }
 
-/* What an environment of Python's has, and what can only be followed with rights of one's own. */
+/* Links as in a Python environment, and links to outside. They are made but not followed while unpacking, so a
+ * process needs its own rights to follow them. */
 static void check_links(struct world *w, enum packing packing)
 {
     PACK(w, packing, {AE_IFLNK, "bin/python3", "/usr/bin/python3", 0, 0}, {AE_IFLNK, "lib64", "lib", 0, 0},
@@ -327,7 +328,7 @@ static void test_through_file(void **state)
     assert_refused(*state, -ENOTDIR, "leads through what is no directory");
 }
 
-/* tar goes through a link that leads further down. */
+/* tar follows a link to a directory below. */
 static void test_through_plain_symlink(void **state)
 {
     struct world *w = *state;
@@ -341,7 +342,7 @@ static void test_through_plain_symlink(void **state)
     assert_link(w, "x/a", "./d/");
 }
 
-/* The file takes the link's place; what it led to stays as it is. */
+/* The file replaces the link. The link's target stays unchanged. */
 static void test_file_over_symlink(void **state)
 {
     struct world *w = *state;
@@ -358,7 +359,7 @@ static void test_hard_link_out(void **state)
     assert_refused(*state, -EXDEV, "link that leads out");
 }
 
-/* Beneath the directory, where there is no such file. */
+/* The target is looked up beneath the directory, where no such file exists. */
 static void test_hard_link_absolute(void **state)
 {
     PACK(*state, TAR, {0, "a", "/etc/passwd", 0, 0});
@@ -374,14 +375,14 @@ static void test_hard_link_to_symlink(void **state)
     assert_link(w, "c", "/etc/passwd");
 }
 
-/* Not through the link, which would make another name for what is elsewhere. */
+/* The link isn't followed, because that would make another name for a file outside. */
 static void test_hard_link_through_symlink(void **state)
 {
     PACK(*state, TAR, {AE_IFLNK, "d", "/etc", 0, 0}, {0, "c", "d/passwd", 0, 0});
     assert_refused(*state, -ELOOP, "leads through a link");
 }
 
-static int link_error; /* what a file system without hard links says */
+static int link_error; /* error of a file system without hard links */
 
 int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
 int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
@@ -394,7 +395,7 @@ int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int 
     return -1;
 }
 
-/* A copy of the file, which takes room, and of the symlink. */
+/* The file and the symlink are copied instead. Copies count as used bytes. */
 static void test_no_hard_links(void **state)
 {
     static const int errors[] = {EPERM, EMLINK, EOPNOTSUPP};
@@ -418,7 +419,7 @@ static void test_no_hard_links(void **state)
     }
 }
 
-/* As much as they may come to in all, and no more. */
+/* Copies count in the limit of all bytes. */
 static void test_no_hard_links_out_of_bounds(void **state)
 {
     struct world *w = *state;
@@ -430,7 +431,7 @@ static void test_no_hard_links_out_of_bounds(void **state)
     link_error = 0;
 }
 
-/* As bytes, also where the archive has them as text. */
+/* Names are used as bytes, also if the archive has them as text. */
 static void test_tar_names(void **state)
 {
     struct world *w = *state;
@@ -450,7 +451,8 @@ static void test_tar_names(void **state)
     assert_file(w, "h\xc3\xbc", "one");
 }
 
-/* Flags of a zip's entry are at 6 in its header and at 8 in the directory; bit 11 says UTF-8, as Java's do. */
+/* Sets or clears the UTF-8 flag of all entries. The flags of a zip's entry are at offset 6 in its header and at 8 in
+ * the directory. Bit 11 means UTF-8, which Java sets. */
 static void say_utf8(struct world *w, bool is_utf8)
 {
     const off_t size = lseek(w->source_fd, 0, SEEK_END);
@@ -477,7 +479,7 @@ static void test_zip_names(void **state)
     assert_file(w, "\xe6\x97\xa5\xe6\x9c\xac", "two");
 }
 
-/* What says nothing of it has bytes. */
+/* A name without the UTF-8 flag is used as bytes. */
 static void test_zip_bytes(void **state)
 {
     struct world *w = *state;
@@ -540,7 +542,7 @@ static void test_just_enough(void **state)
     assert_int_equal(w->bytes, 100);
 }
 
-/* Directories that a name implies cost as much as others. */
+/* Directories that only a name implies count as entries, too. */
 static void test_too_many(void **state)
 {
     struct world *w = *state;

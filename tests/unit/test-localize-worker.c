@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/worker.h: whole runs, each in a process of its own, against files, archives and commands. */
+/* localize/worker/worker.h: complete runs, each in a separate process, with files, archives and commands. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ static void make_dir(const char *name, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
-/* Its time is set when all is in it. */
+/* Sets the directory's time after all its files have been made. */
 static void date(const char *name)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
@@ -109,7 +109,7 @@ static void make_link(const char *name, const char *to)
     assert_int_equal(symlink(to, path), 0);
 }
 
-/* With all that is in it, whatever the type; by its name it could be an archive. */
+/* A directory is fetched with its whole content, whatever the type. Its name could be an archive's. */
 static void test_directory(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void test_public_directory(void **state)
     assert_int_equal(mode_of("10/d/sub/a"), 0555);
 }
 
-/* Only what everybody may read, and nothing by way of a link. */
+/* A PUBLIC directory needs read permission for everybody in all of it, and may not have links. */
 static void test_no_public_directory(void **state)
 {
     _cleanup_free_ char *sub = path_of("d/sub"), *file = path_of("d/sub/a"), *link = path_of("d/link");
@@ -180,7 +180,7 @@ static void fetch_limited(const char *name, const char *limits)
     fetch(uri, RESOURCE("FILE"), top);
 }
 
-/* A directory in itself, more than may be, and what is no file. */
+/* A directory that contains itself, one with more entries than permitted, and one with a special file. */
 static void test_directory_out_of_bounds(void **state)
 {
     _cleanup_free_ char *fifo = path_of("d/fifo"), *circle = path_of("d/circle");
@@ -212,7 +212,7 @@ static void test_directory_out_of_bounds(void **state)
     assert_failed("changed after the job was submitted");
 }
 
-/* What not every file system has. */
+/* System calls that some file systems don't have. is_poor makes them fail. */
 static bool is_poor;
 #define WRAP_LACKING(type, error, name, parameters, ...) \
     type __real_##name parameters; \
@@ -243,10 +243,10 @@ static void test_poor_file_system(void **state)
     is_poor = false;
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "File exists"));
-    assert_true(is_there("10/a")); /* and nothing of it was touched */
+    assert_true(is_there("10/a")); /* and the existing file is unchanged */
 }
 
-/* A jar with a pattern is a directory, with itself in it. */
+/* A jar with a pattern becomes a directory that also contains the jar. */
 static void test_jar(void **state)
 {
     const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1700000000, .tv_nsec = 123456789}};
@@ -276,7 +276,7 @@ static void test_jar(void **state)
     assert_int_equal(mode_of("10/job.jar/job.jar"), 0500);
 }
 
-/* What isn't called an archive isn't one. */
+/* A file whose name isn't an archive's is copied, and not unpacked. */
 static void test_archive_by_name(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void test_targets(void **state)
     assert_int_equal(mkdir(left, 0), 0);
     fetch_file("a", RESOURCE("FILE"));
     assert_done("10/a", "text");
-    /* it is somebody's by now */
+    /* the target exists already */
     fetch_file("a", RESOURCE("FILE"));
     assert_int_equal(status, NM_WORKER_SOME_FAILED);
     assert_non_null(strstr(output, "File exists"));
@@ -343,7 +343,7 @@ static void test_removals(void **state)
     assert_true(is_there("a"));
 }
 
-/* One that fails keeps none of the others back. */
+/* A failed resource doesn't prevent the others. */
 static void test_several(void **state)
 {
     _cleanup_free_ char *work =
@@ -359,7 +359,7 @@ static void test_several(void **state)
     assert_true(is_there("10/a"));
 }
 
-/* Nothing has failed but what is missing: a list that says nothing is no reason to fetch anything again. */
+/* A check fails only if files are missing. A list without information is no reason to fetch a resource again. */
 static void test_checks(void **state)
 {
     _cleanup_free_ char *work = print("{\"checks\":[\"%s/10\",\"%s/none/11\"],\"resources\":[]}", root, root);
@@ -380,7 +380,7 @@ static void test_checks(void **state)
     assert_int_equal(unlink(file), 0);
     run(work);
     assert_non_null(strstr(output, "{\"check\":0,\"state\":\"failed\",\"error\":\"d/a was removed\"}"));
-    /* what isn't a list says nothing */
+    /* an invalid list has no information */
     assert_int_equal(chmod(list, 0600), 0);
     assert_int_equal(truncate(list, 0), 0);
     assert_int_equal(nm_write_file_at(AT_FDCWD, list, "nonsense"), 0);
@@ -388,7 +388,7 @@ static void test_checks(void **state)
     assert_non_null(strstr(output, "{\"check\":0,\"state\":\"done\",\"bytes\":0}"));
 }
 
-/* A file alone needs none. */
+/* A single file needs no list. */
 static void test_no_list(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void test_command(void **state)
     assert_null(strstr(output, "noise"));
 }
 
-/* Hadoop's shell decodes nothing and takes patterns; its target must be one that a URI may end in. */
+/* Hadoop's shell decodes no names and accepts patterns. Its target must be a name that a URI can end with. */
 static void test_command_names(void **state)
 {
     static const struct {
@@ -446,8 +446,8 @@ static void test_command_names(void **state)
     assert_failed("there is a NUL in its path");
 }
 
-/* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that isn't the
- * worker's. */
+/* The environment of a fetch command: Hadoop's user, the cluster's settings, and a memory limit that differs from
+ * the worker's. */
 static void test_command_surroundings(void **state)
 {
     static const struct {

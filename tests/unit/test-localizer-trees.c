@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h, when somebody else changes what is in a kept directory: real workers copy it from this host. */
+/* localize/localizer.h when another process changes a cached directory. Real workers copy the directory from this
+ * host. */
 
 #include "tests/unit/localizer-world.h"
 
@@ -11,7 +12,7 @@
 
 #define TARGET "local/usercache/alice/filecache/"
 
-/* Workers are counted: what is looked at in the loop costs none. */
+/* Number of forks: a check without a worker costs none. */
 static unsigned n_forks;
 
 pid_t __real_fork(void);
@@ -43,7 +44,7 @@ static void make_source(struct world *w)
     assert_int_equal(symlinkat("old.jar", w->root_fd, "src/lib/link.jar"), 0);
 }
 
-/* A tree isn't looked at again for `usec`. */
+/* Starts a localizer that doesn't check a tree again for `usec`. */
 static void start_with(struct world *w, uint64_t usec)
 {
     w->localizer = nm_localizer_free(w->localizer);
@@ -72,7 +73,7 @@ static void ask_as_alice(struct world *w, struct owner *o)
     ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PRIVATE, o);
 }
 
-/* Asks, and returns whether the tree with this number is what it was given. */
+/* Asks for the tree, and returns whether the answer is the directory with this number. */
 static bool gets(struct world *w, unsigned number)
 {
     _cleanup_free_ char *wanted = print("%s/usercache/alice/filecache/%u", w->local, number), *target = NULL;
@@ -102,7 +103,7 @@ static void remove_link(struct world *w)
     remove_at(w, TARGET "10/src/lib/link.jar");
 }
 
-/* With the times of its directory put back, as systemd-tmpfiles does it. */
+/* Removes files and restores the times of their directory, as systemd-tmpfiles does. */
 static void remove_and_hide(struct world *w)
 {
     struct stat st;
@@ -136,7 +137,8 @@ static void remove_list(struct world *w)
     remove_at(w, TARGET "10/.nmd-list");
 }
 
-/* Who has the tree keeps it; who asks has it fetched again. The next nmd looks at it as well. */
+/* A container that has the tree keeps it. For the next ask the tree is fetched again. A restarted nmd checks it,
+ * too. */
 static void test_broken(void **state)
 {
     static void (*const ways[])(struct world *) = {remove_old, remove_link, remove_and_hide, remove_directory,
@@ -168,7 +170,7 @@ static void test_broken(void **state)
     }
 }
 
-/* A container may write into what is its user's: a file more, and one that has grown, are its own affair. */
+/* A container may write into its user's tree. New files and files that have grown don't make the tree invalid. */
 static void test_added(void **state)
 {
     struct world *w = *state;
@@ -185,7 +187,7 @@ static void test_added(void **state)
     assert_true(gets(w, 11));
 }
 
-/* A note of an nmd that made no lists: the tree is taken for whole while it isn't empty. */
+/* A note of an nmd that made no lists: the tree counts as complete unless it is empty. */
 static void test_no_list(void **state)
 {
     struct world *w = *state;
@@ -204,7 +206,7 @@ static void test_no_list(void **state)
     assert_int_equal(n_forks, 0);
 }
 
-/* A file needs no worker, and neither does a tree that was whole a moment ago. */
+/* A file needs no worker, and neither does a tree that was complete a moment ago. */
 static void test_workers(void **state)
 {
     struct world *w = *state;
@@ -235,7 +237,7 @@ static void test_workers(void **state)
     assert_int_equal(n_forks, 0);
 }
 
-/* Whoever is first in line looks at it, and each has a line of their own. */
+/* The user whose line is first checks the tree. Each user has its own line. */
 static void test_public(void **state)
 {
     const uid_t bob = geteuid() == 0 ? NOBODY - 1 : geteuid();
@@ -243,7 +245,7 @@ static void test_public(void **state)
     struct owner a, b;
 
     make_source(w);
-    remove_at(w, "src/lib/link.jar"); /* links aren't for everybody */
+    remove_at(w, "src/lib/link.jar"); /* a PUBLIC resource may have no links */
     start_with(w, 1);
     ask_for_tree(w, "alice", worker_uid(), NM_VISIBILITY_PUBLIC, &a);
     RUN_UNTIL(w, a.ended);
@@ -261,7 +263,7 @@ static void test_public(void **state)
     give_back(&b);
 }
 
-/* All of the user's slots for fetches are taken; and one who asks goes before the answer is there. */
+/* All slots of the user for fetches are in use, and an ask is given back before its answer. */
 static void test_busy(void **state)
 {
     struct world *w = *state;
@@ -285,12 +287,12 @@ static void test_busy(void **state)
     ask_as_alice(w, &a);
     give_back(&a);
     ask_as_alice(w, &a);
-    give_back(&a); /* and it ends while a worker looks */
+    give_back(&a); /* and give back during the check by a worker */
     for (size_t i = 0; i < NM_ARRAY_SIZE(hang); i++)
         give_back(&hang[i]);
 }
 
-/* A worker that can't be started, or that dies, keeps no container: the tree counts as whole. */
+/* If the worker can't be started or dies, the tree counts as complete, so that the container can start. */
 static void test_no_worker(void **state)
 {
     struct world *w = *state;

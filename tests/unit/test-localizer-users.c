@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h: what one user's asks cost another's. */
+/* localize/localizer.h: the effect of a user's asks on other users. */
 
 #include "localize/worker-protocol.h"
 #include "tests/unit/localizer-world.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 static const char popular[] = "x:f-10";
-static unsigned n_heard; /* lines of workers */
+static unsigned n_heard; /* number of lines from workers */
 
 int __real_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
 int __wrap_nm_worker_reply_parse(const char *text, size_t size, struct nm_worker_reply *ret);
@@ -36,7 +36,7 @@ static void one_worker(struct world *w)
     start(w);
 }
 
-/* It waits for nothing that stands before it in another user's line, and is fetched once all the same. */
+/* A PUBLIC resource doesn't wait for resources before it in another user's line, and is fetched only once. */
 static void test_public_behind_what_hangs(void **state)
 {
     static const char *const uris[] = {"x:hang-1", popular};
@@ -85,7 +85,7 @@ static void test_public_behind_private(void **state)
     give_back(&bob);
 }
 
-/* Whoever asked first may give it back: it is fetched for the other, in whichever line is first. */
+/* The first user may give the ask back. The resource is fetched for the other user, in the line that comes first. */
 static void test_first_gives_back(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
@@ -111,7 +111,7 @@ static void test_first_gives_back(void **state)
     give_back(&bob);
 }
 
-/* Nobody wants it any more, in either line. */
+/* Both users give their asks back before the fetch. */
 static void test_both_give_back(void **state)
 {
     static const char *const hang[] = {"x:hang-1"}, *const other[] = {"x:hang-2"};
@@ -137,7 +137,7 @@ static void test_both_give_back(void **state)
     give_back(&alice);
 }
 
-/* Another process that writes into the worker's pipe, until there is nobody who reads. */
+/* Starts a process that writes into the worker's pipe until its reader closes it. */
 static pid_t begin_to_flood(pid_t worker)
 {
     static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
@@ -171,13 +171,13 @@ static void test_flood(void **state)
     give_back(&o);
     assert_int_equal(o.result, -EIO);
     assert_non_null(strstr(o.message, "x:hang-1: nm-localizer said more than it has to and was ended"));
-    assert_true(n_heard > 1000); /* all that an nmd may find that was held up for long */
+    assert_true(n_heard > 1000); /* an nmd that was blocked for long may find as many lines */
     assert_true(n_heard < 2000);
-    assert_true(o.progress < 100); /* and told of now and then */
+    assert_true(o.progress < 100); /* progress is reported only now and then */
     RUN_UNTIL(w, !is_there(w, "state/10"));
 }
 
-/* One that only waits is ended in the end; one of whose resource a byte comes now and then isn't, under whatever
+/* A fetch without progress is ended after a while. A fetch that gets a byte now and then isn't, whatever the file's
  * name. */
 static void test_stalled(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * localize/localizer.h with real workers, which fetch by a command that counts how often it is called. As root the
- * workers are nobody's, otherwise they are whoever runs this.
+ * localize/localizer.h with real workers, which fetch with a command that counts its calls. As root the workers run as
+ * nobody, otherwise as the user of this test.
  */
 
 #include "tests/unit/localizer-world.h"
@@ -42,7 +42,7 @@ static void test_one_fetch_for_all(void **state)
     give_back(&c);
 }
 
-/* Whoever waits for another's fetch has it fetched; a name that comes twice is one resource. */
+/* A resource that another ask fetches counts as fetched. A name that comes twice is one resource. */
 static void test_counts(void **state)
 {
     static const char *const uris[] = {"x:f-10", "x:g-20", "x:f-10"};
@@ -60,7 +60,7 @@ static void test_counts(void **state)
     assert_int_equal(n.fetched_bytes, 30);
     assert_int_equal(n.n_cached, 0);
     assert_int_equal(n.cached_bytes, 0);
-    assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* its command takes so long */
+    assert_true(n.usec >= 300 * NM_USEC_PER_MSEC); /* the duration of its command */
     nm_localizer_count(c.ask, &n);
     assert_int_equal(n.n_fetched, 0);
     assert_int_equal(n.fetched_bytes, 0);
@@ -151,7 +151,7 @@ static void test_least_recently_used_goes(void **state)
     assert_false(is_there(w, "state/11"));
 }
 
-/* What nobody waits for any more is ended with all that it started; what was begun is removed. */
+/* A fetch that no ask waits for is ended with all its processes, and its incomplete files are removed. */
 static void test_given_up(void **state)
 {
     struct world *w = *state;
@@ -171,7 +171,7 @@ static void test_given_up(void **state)
     assert_int_equal(b.ended, 0);
 }
 
-/* Of three workers one account has two; those in line that nobody wants any more never begin. */
+/* One account may use two of three workers. Fetches in the line that no ask needs any more never start. */
 static void test_line(void **state)
 {
     struct world *w = *state;
@@ -194,7 +194,7 @@ static void test_line(void **state)
 
 /* ---- with the user's own rights --------------------------------------------------------------------------------- */
 
-#define GROUP 54321 /* of the account "member" alone */
+#define GROUP 54321 /* group that only the account "member" has */
 
 int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
 int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
@@ -208,7 +208,8 @@ int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n)
     return *n = 2;
 }
 
-/* What the container's command could read is fetched; and another account of the same uid isn't taken for this one. */
+/* A file that the container's command could read is fetched. Another account with the same uid is not treated as
+ * this one. */
 static void test_supplementary_group(void **state)
 {
     static const char *const accounts[] = {"member", "nobody"};
@@ -240,7 +241,7 @@ static void test_supplementary_group(void **state)
     }
 }
 
-/* One who asks for what never comes, as much as possible, for itself and for everybody, and stops its own workers. */
+/* Asks for as many endless fetches as possible, PRIVATE and PUBLIC, and stops its own workers. */
 static void begin_to_hog(struct world *w, struct owner own[4], struct owner public[2])
 {
     pid_t pid;
@@ -254,7 +255,7 @@ static void begin_to_hog(struct world *w, struct owner own[4], struct owner publ
         }
         ask(w, &own[i], hang);
     }
-    RUN_UNTIL(w, count_log(w) == 2); /* the user's share of three workers, for PUBLIC resources, too */
+    RUN_UNTIL(w, count_log(w) == 2); /* the user's share of three workers, also for PUBLIC resources */
     assert_true(has_written_pid(w, &pid));
     assert_int_equal(kill(-getpgid(pid), SIGSTOP), 0);
 }
@@ -282,7 +283,7 @@ static void empty_log(struct world *w)
     assert_true(fd >= 0);
 }
 
-/* However much of one user's is on its way, another's takes no longer than without. */
+/* Many fetches of one user don't delay another user's fetch. */
 static void test_another_user(void **state)
 {
     struct world *w = *state;
@@ -292,7 +293,7 @@ static void test_another_user(void **state)
     empty_log(w);
     begin_to_hog(w, own, public);
     beside_usec = start_as_bob(w, "x:c-5", "x:d-5");
-    /* or two seconds, since a busy host may take its time with either */
+    /* or two seconds, because a busy host may be slow in either case */
     if (beside_usec > NM_MAX(2 * alone_usec, 2 * NM_USEC_PER_SEC))
         fail_msg("alone %ju us, beside another user's %ju us", (uintmax_t)alone_usec, (uintmax_t)beside_usec);
     for (size_t i = 0; i < NM_ARRAY_SIZE(own); i++)
@@ -306,7 +307,8 @@ static void on_removed(void *userdata)
     *(bool *)userdata = true;
 }
 
-/* The same user's, while all of its slots for fetching are taken: nobody waits for either. */
+/* A removal doesn't wait for the same user's fetches, which use all of its slots, and they don't wait for the
+ * removal. */
 static void test_removal_has_its_own_slot(void **state)
 {
     struct world *w = *state;
@@ -329,7 +331,7 @@ static void test_removal_has_its_own_slot(void **state)
         give_back(&public[i]);
 }
 
-/* One that its owner has stopped is ended; one whose server or command takes its time isn't. */
+/* A worker that its user has stopped is ended. A worker with a slow server or command isn't. */
 static void test_stopped_worker(void **state)
 {
     struct world *w = *state;
@@ -356,7 +358,7 @@ static void test_stopped_worker(void **state)
 
 /* ---- what isn't what it was ------------------------------------------------------------------------------------- */
 
-/* Somebody else can't be given what is being given up, before the worker's end has been heard. */
+/* A resource that is being given up can't be given to another ask before the worker's end. */
 static void test_given_up_and_asked_again(void **state)
 {
     struct world *w = *state;
@@ -390,7 +392,7 @@ static void cut_file(struct world *w)
     assert_int_equal(ftruncate(fd, 3), 0);
 }
 
-/* Nothing but the directory is left of one; that it is empty is all that there is to see. */
+/* Leaves only an empty directory of the resource. */
 static void replace_by_empty_directory(struct world *w)
 {
     assert_int_equal(fchmodat(w->root_fd, "local/usercache/alice/filecache/10", 0700, 0), 0);
@@ -398,7 +400,7 @@ static void replace_by_empty_directory(struct world *w)
     assert_int_equal(mkdirat(w->root_fd, "local/usercache/alice/filecache/10/f-10", 0700), 0);
 }
 
-/* Cleaners remove files by age and leave directories that are younger. */
+/* Cleaners remove files by age and keep directories that are younger. */
 static void leave_directories(struct world *w)
 {
     static const char *const dirs[] = {"local/usercache/alice/filecache/10/f-10/a",
@@ -444,8 +446,8 @@ static void replace_by_link(struct world *w)
     assert_int_equal(symlinkat("/etc/passwd", w->root_fd, "local/usercache/alice/filecache/10/f-10"), 0);
 }
 
-/* A cleaner of temporary files was there. Who has it already isn't harmed; who asks has it fetched anew, and so has the
- * next nmd remembered it. */
+/* A cleaner of temporary files has removed the resource. A container that has it isn't affected. The next ask
+ * fetches it again, and the note on disk says so for the next nmd. */
 static void test_lost(void **state)
 {
     static void (*const ways[])(struct world *) = {cut_file, replace_by_empty_directory, leave_directories,
@@ -468,7 +470,7 @@ static void test_lost(void **state)
         assert_int_equal(b.result, 0);
         assert_int_equal(count_log(w), 2);
         assert_true(is_there(w, "local/usercache/alice/filecache/11/f-10"));
-        assert_true(nm_localizer_is_there(a.ask, 0)); /* it was, when it was asked for */
+        assert_true(nm_localizer_is_there(a.ask, 0)); /* it was present at the time of the ask */
         give_back(&a);
         give_back(&b);
         RUN_UNTIL(w, !is_there(w, "state/10"));
@@ -481,7 +483,7 @@ static void test_lost(void **state)
     }
 }
 
-/* More directories than are looked into, each with a file: the first of these is enough. */
+/* There are more directories than the check reads, each with a file. The first one is enough. */
 static void test_not_lost(void **state)
 {
     struct world *w = *state;
@@ -506,7 +508,7 @@ static void test_not_lost(void **state)
     give_back(&b);
 }
 
-/* After it was given, and before it is used. */
+/* The resource is lost after the answer to the ask and before its use. */
 static void test_lost_later(void **state)
 {
     struct world *w = *state;
@@ -535,7 +537,7 @@ static void on_told(int level, const char *sentence)
     (void)snprintf(told, sizeof told, "%s", sentence);
 }
 
-/* Takes away the permission to write to the directory above, so that the target can be emptied but not removed. */
+/* Removes the write permission of the directory above, so that the target can be emptied but not removed. */
 static void set_undeletable(struct world *w, bool is)
 {
     const char *above = "local/usercache/alice/filecache";
@@ -545,7 +547,7 @@ static void set_undeletable(struct world *w, bool is)
     assert_int_equal(fchmodat(w->root_fd, above, is ? 0555 : 0755, 0), 0);
 }
 
-/* A removal that fails is tried again later, and reported once. */
+/* A failed removal is repeated later and reported once. */
 static void test_removal_that_fails(void **state)
 {
     static const char *const uris[] = {"x:a-1", "x:b-1"};
@@ -568,7 +570,7 @@ static void test_removal_that_fails(void **state)
     assert_non_null(strstr(told, "; nmd tries again at intervals"));
     for (int i = 0; i < 5; i++)
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
-    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* their bytes count until they are removed */
+    assert_int_equal(nm_localizer_bytes(w->localizer), 2); /* the bytes count until the files are removed */
     set_undeletable(w, false);
     RUN_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
     assert_false(is_there(w, "local/usercache/alice/filecache/10"));
@@ -591,7 +593,7 @@ static void test_restart(void **state)
     assert_int_equal(a.result, 0);
     assert_int_equal(count_log(w), 1);
     give_back(&a);
-    /* what was on its way, as after a crash, is removed, and its place isn't given to another */
+    /* an incomplete fetch, as after a crash, is removed, and its directory isn't used for another one */
     ask(w, &b, "x:hang-1");
     RUN_UNTIL(w, count_log(w) == 2);
     give_back(&b);
@@ -601,7 +603,7 @@ static void test_restart(void **state)
     RUN_UNTIL(w, !is_there(w, "state/11"));
     assert_false(is_there(w, "local/usercache/alice/filecache/11_tmp"));
     assert_true(is_there(w, "local/usercache/alice/filecache/10"));
-    /* after a boot nothing is what it was */
+    /* after a reboot all resources are removed */
     w->localizer = nm_localizer_free(w->localizer);
     w->params.boot_id = "next boot";
     start(w);

@@ -40,7 +40,7 @@ static int tear_down(void **state)
     return rmdir(w->dir);
 }
 
-/* Another process that holds the lock until it is killed. */
+/* Starts a process that holds the lock until it is killed. */
 static pid_t hold(const char *path)
 {
     int pair[2];
@@ -87,7 +87,7 @@ static void test_names_the_holder(void **state)
     assert_int_equal(nm_lockfile_take(w->path, 0, &holder), 0); /* it is ours */
 }
 
-/* A child of the holder that outlives it has no part in the lock. */
+/* A child that outlives the holder doesn't keep the lock. */
 static void test_ends_with_the_process(void **state)
 {
     const struct world *w = *state;
@@ -141,7 +141,7 @@ static void test_refuses(void **state)
     assert_int_equal(holder, 1);
 }
 
-/* What another process gets for the byte: -EBUSY, with this one for its holder, or 0. */
+/* Returns the result of another process that takes the byte: -EBUSY with this process as its holder, or 0. */
 static int take_elsewhere(const char *path, int64_t place)
 {
     const pid_t child = fork();
@@ -160,7 +160,7 @@ static int take_elsewhere(const char *path, int64_t place)
     return -WEXITSTATUS(status);
 }
 
-/* Each byte is a lock of its own, and the one descriptor holds them all. */
+/* Each byte is a separate lock. One descriptor holds all of them. */
 static void test_bytes(void **state)
 {
     const struct world *w = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Logs in a directory of their owner's, which the container's user may write in: what nmd opens of it, as root. */
+/* Logs in a directory that the container's user can write to: the files in it that nmd, as root, opens. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -72,7 +72,7 @@ static void assert_no_log(struct manager_world *w, int r)
     assert_int_equal(read_log(w, text, sizeof text), r);
 }
 
-/* Nothing but a plain file, by no link; and it may come late, and go again. */
+/* nmd opens only a plain file, and follows no link. The file may be made late, and may disappear. */
 static void test_plain_files_only(void **state)
 {
     struct manager_world *w = *state;
@@ -89,14 +89,14 @@ static void test_plain_files_only(void **state)
         assert_int_equal(symlink("other", file), 0);
         assert_no_log(w, NM_AGENT_E_CONFLICT);
         assert_int_equal(unlink(file), 0);
-        assert_int_equal(mkfifo(file, 0600), 0); /* nobody writes into it, and nmd doesn't wait for that */
+        assert_int_equal(mkfifo(file, 0600), 0); /* the pipe has no writer, and nmd doesn't wait for one */
         assert_no_log(w, NM_AGENT_E_CONFLICT);
         assert_int_equal(unlink(file), 0);
         manager_world_restart(w);
     }
 }
 
-/* Somebody else's file with another name, or another directory in the place of this one. */
+/* Another name for a file of another user, or another directory at this path. */
 static void test_what_is_others(void **state)
 {
     struct manager_world *w = *state;
@@ -118,7 +118,7 @@ static void test_what_is_others(void **state)
     assert_no_log(w, NM_AGENT_E_CONFLICT);
 }
 
-/* What the shim has heard is its log only if there is none of its own, and none will come. */
+/* The output that the shim received is the container's log only if the container has no log file and won't get one. */
 static void test_what_came_before(void **state)
 {
     struct manager_world *w = *state;
@@ -129,7 +129,8 @@ static void test_what_came_before(void **state)
     assert_no_log(w, -ENOENT);
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
     manager_world_settle(w);
-    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* gone with one that hasn't run */
+    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* the kill removed this file, because
+                                                                                the container hasn't run */
     assert_log(w, "what bash said");
     fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
     assert_log(w, "its own words");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node's last day, and applications that have ended: what stays over a restart, and what a damaged file costs. */
+/* The node's last day and ended applications: the data that survives a restart, and the effect of a damaged file. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define SECOND NM_USEC_PER_SEC
 #define HOUR (3600 * SECOND)
-#define NOW (UINT64_C(1700000000) * SECOND) /* divides by neither step */
+#define NOW (UINT64_C(1700000000) * SECOND) /* a multiple of neither step */
 
 static char dir[64];
 
@@ -41,7 +41,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Every byte of the file on its own: a bit of it is another one now. */
+/* Flips one bit of each byte from `from` on, with this step. */
 static void damage(const char *name, off_t from, off_t step)
 {
     char path[96], byte;
@@ -118,14 +118,14 @@ static void test_text(void **state)
         assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
     }
     memcpy(copy, text, sizeof copy);
-    strcat(copy, " 1"); /* one number too many */
+    strcat(copy, " 1"); /* one number more than the format has */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
     memcpy(copy, text, sizeof copy);
     *strrchr(copy, ' ') = '\0'; /* or too few */
     assert_int_equal(nm_long_history_parse(copy, &q), -EBADMSG);
 }
 
-/* A sample a second for a day and an hour. */
+/* Adds a sample per second for a day and an hour. */
 static void test_spans(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
@@ -147,7 +147,7 @@ static void test_spans(void **state)
     assert_true(size_of("history") <= 2 * 640 * NM_LONG_HISTORY_SLOT_BYTES);
 }
 
-/* What was there is there again, the step that had begun as well, and goes on. */
+/* After a restart all points are there, including the step that had begun, and new points follow. */
 static void test_restart(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
@@ -166,14 +166,15 @@ static void test_restart(void **state)
     assert_true(nm_history_get(day, n - 1)->at_usec >= NOW + 3 * HOUR - 3 * SECOND);
     assert_int_equal(nm_history_get(day, 3)->paused, 3);
     assert_int_equal(nm_history_get(day, 3)->use[NM_HISTORY_RESERVED].cpu_millicores, 5);
-    assert_true(nm_history_n(nm_long_history_get(h, HOUR)) >= 290); /* two hours, of which one had passed */
+    assert_true(nm_history_n(nm_long_history_get(h, HOUR)) >= 290); /* the fine steps cover two hours, and one of
+                                                                       them has passed */
     add(h, NOW + 4 * HOUR);
     assert_int_equal(nm_history_n(day), n + 1);
     nm_long_history_free(h);
     h = open_at(NOW + 40 * HOUR);
     assert_int_equal(nm_history_n(nm_long_history_get(h, 24 * HOUR)), 0);
     nm_long_history_free(h);
-    h = open_at(NOW + HOUR); /* the clock was set back: what is yet to come is left out */
+    h = open_at(NOW + HOUR); /* the clock was set back: points in the future are left out */
     day = nm_long_history_get(h, 24 * HOUR);
     assert_true(nm_history_get(day, nm_history_n(day) - 1)->at_usec <= NOW + HOUR);
     nm_long_history_free(h);
@@ -194,8 +195,8 @@ static void test_clock_set_back(void **state)
     nm_long_history_free(h);
 }
 
-/* A damaged slot is one point less; a file of another kind, or none that may be written, is no history and no
- * harm. */
+/* A damaged slot costs one point. A file of another kind, or one that can't be written, is ignored without a
+ * failure. */
 static void test_damage(void **state)
 {
     struct nm_long_history *h = open_at(NOW);
@@ -220,7 +221,7 @@ static void test_damage(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(nm_long_history_new(dir, NOW, &h, &error), 0);
     assert_true(error < 0);
-    add(h, NOW); /* in memory alone */
+    add(h, NOW); /* only in memory */
     assert_int_equal(nm_history_n(nm_long_history_get(h, HOUR)), 1);
     nm_long_history_free(h);
 }
@@ -293,12 +294,12 @@ static void test_apps(void **state)
         nm_ended_apps_free(a);
         a = open_apps();
     }
-    end_one(a, "job", 7, NM_EXIT_EXITED, 0, 4000); /* and goes on where it was */
+    end_one(a, "job", 7, NM_EXIT_EXITED, 0, 4000); /* and continues at the same position */
     assert_true(app_of(a, "job", 7)->succeeded == 2);
     nm_ended_apps_free(a);
 }
 
-/* One user's thousand are in nobody else's way, and the oldest go. */
+/* A thousand applications of one user don't displace those of others. The oldest of this user are dropped. */
 static void test_too_many_apps(void **state)
 {
     struct nm_ended_apps *a = open_apps();
@@ -320,7 +321,7 @@ static void test_too_many_apps(void **state)
     assert_non_null(app_of(a, "other", 8));
     assert_non_null(app_of(a, "job-999", 7));
     assert_null(app_of(a, "job-0", 7));
-    for (unsigned i = 0; i < 1000; i++) { /* root's are bounded by the table alone */
+    for (unsigned i = 0; i < 1000; i++) { /* only the size of the table limits root's applications */
         (void)snprintf(name, sizeof name, "job-%u", i);
         end_one(a, name, 0, NM_EXIT_EXITED, 0, 5000 + i);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole manager where memory, sources of the event loop, descriptors or disks fail: one thing at a time is refused
- * to it, each in its turn. Nothing that it was entrusted with is lost for that, and nobody is left between two states.
+ * The whole manager without memory, event sources, descriptors or disk space: each allocation is refused once. No
+ * submitted container is lost for that, and none stays between two states.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static bool is_running(const struct nm_live_container *l)
     return l->c->view.state == NM_RUNNING;
 }
 
-/* The kernel's part: a cgroup whose shim has gone is empty. */
+/* Does the kernel's part: marks the cgroup of an ended shim as empty. */
 static void empty_cgroups(struct manager_world *w)
 {
     for (size_t i = 0; i < w->m->lives.n; i++) {
@@ -76,7 +76,7 @@ static bool has_ended(struct manager_world *w, const char *id)
     return !c || c->view.state == NM_COMPLETED;
 }
 
-/* With what housekeeping and the next sample would do. */
+/* Runs the loop, and does the work of housekeeping and of samples, until the container has ended. */
 static void run_to_end(struct manager_world *w, const char *id)
 {
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
@@ -141,7 +141,7 @@ static void assert_all_there(struct manager_world *w, const char *ended)
     assert_int_equal(w->m->orphans.n, 1);
 }
 
-/* It can't begin, or it begins with less; whatever it was, the next one finds everything. */
+/* nmd fails to start, or starts with less. After that the next nmd finds all data. */
 static void test_birth(void **state)
 {
     struct manager_world *w = *state;
@@ -186,7 +186,7 @@ static bool was_refused(struct manager_world *w, const struct nm_submit *s, char
     return true;
 }
 
-/* Until it has ended, or nothing more can fail on its way. */
+/* Runs the loop until the container has ended, or the failure can't occur any more. */
 static void go_on(struct manager_world *w, const char *id)
 {
     for (unsigned i = 0; i < 200 && !has_ended(w, id); i++) {
@@ -203,7 +203,7 @@ static void assert_end_is_told(struct manager_world *w, const char *id)
 {
     const struct nm_container *c = nm_lists_by_id(w->m, id);
 
-    if (!c) /* there was no room for it in the list of those that have ended */
+    if (!c) /* the list of ended containers had no memory for it */
         return;
     assert_int_equal(c->view.state, NM_COMPLETED);
     if (c->exit_reason == NM_EXIT_EXITED)
@@ -260,7 +260,7 @@ static void test_life_without_files(void **state)
 
 /* ---- requests --------------------------------------------------------------------------------- */
 
-#define BEFORE 64 /* of the blob, before and after what is tried */
+#define BEFORE 64 /* bytes of the blob before and after the request */
 
 struct request {
     struct manager_world *w;
@@ -340,7 +340,7 @@ static int pause_and_resume(struct request *q)
 
     (void)nm_manager_pause(q->w->m, &manager_world_admin, q->id, &q->problem);
     armed = fail_pause();
-    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* it couldn't be frozen, or hasn't been seen to be */
+    assert_true(is_running(l) || l->c->view.state == NM_PAUSING); /* the freeze has failed, or hasn't been confirmed */
     if (!is_running(l))
         assert_int_equal(nm_manager_resume(q->w->m, &manager_world_admin, q->id, &q->problem), 0);
     fail_resume(armed);
@@ -374,7 +374,7 @@ static int check(struct request *q)
 static int (*const requests[])(struct request *q) = {list,  reload,           exec,               record, set_blob,
                                                      drain, pause_and_resume, promote_and_demote, check};
 
-/* Each is done, or it is refused and has changed nothing; and the next one is done. */
+/* Each request is carried out, or is refused without any change. The next one is carried out. */
 static void test_requests(void **state)
 {
     struct manager_world *w = *state;
@@ -404,7 +404,8 @@ static void test_requests(void **state)
     assert_int_equal(close(fds[0]) + close(fds[1]), 0);
 }
 
-/* What is forked is another program's, or counts what was reached before it ends (tests/coverage/hooks.c). */
+/* In a forked child the failures end, because it executes another program or writes coverage data
+ * (tests/coverage/hooks.c). */
 static void in_child(void)
 {
     (void)fail_stop();

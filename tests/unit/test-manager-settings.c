@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* agent/node/manager-settings.c on the fake backend: a configuration or a node that changes under containers. */
+/* agent/node/manager-settings.c on the fake backend: the configuration or the node changes while containers run. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void assert_helper_weight(struct manager_world *w, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* The helper has half of the share of the slice's weight that a container of one CPU has. */
+/* The helper's share of the slice's weight is half of the share of a container with one CPU. */
 static void test_a_helpers_weight(void **state)
 {
     struct manager_world *w = *state;
@@ -125,7 +125,8 @@ static void test_a_helpers_weight(void **state)
 
 /* ---- an upstream's wish ------------------------------------------------------ */
 
-/* The kernel's limit goes up with it, never beyond the host, and isn't lowered under what runs. */
+/* The slice's memory.max follows the upstream's size upwards, up to the host's memory, and isn't lowered below the
+ * use. */
 static void test_an_upstreams_size(void **state)
 {
     struct manager_world *w = *state;
@@ -142,7 +143,7 @@ static void test_an_upstreams_size(void **state)
     manager_world_settle(w);
     nm_manager_get_status(w->m, &s);
     assert_int_equal(s.configured.memory_bytes, 400 * MIB);
-    assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the least that a system keeps */
+    assert_int_equal(s.capacity.memory_bytes, (1000 - 256) * MIB); /* the smallest reserve of the system */
     assert_slice_max(w, 1000 - 256);
     assert_non_null(strstr(s.notes[s.n_notes - 1], "counts on 4.9 GiB"));
 
@@ -160,7 +161,8 @@ static void test_an_upstreams_size(void **state)
     nm_manager_get_status(w->m, &s);
     assert_int_equal(s.offered.memory_bytes, 400 * MIB);
 
-    /* What was accepted at the start, with a reserve that gives way, is no less if an upstream wants just that. */
+    /* The configured memory was accepted at the start with a smaller reserve. An upstream that sets just this size
+     * gets it, too. */
     reload(w, "[node]\nmemory = 800M\n");
     nm_manager_set_size(w->m, 800 * MIB, 2);
     manager_world_settle(w);
@@ -182,7 +184,7 @@ static uint64_t millicores(const struct manager_world *w, const char *name)
     return l->c->view.request.cpu_millicores;
 }
 
-/* What waits and what runs: as much of the node as the same vcores come to in a new request. */
+/* After a change of vcores, waiting and running containers have as much CPU as a new request with the same vcores. */
 static void test_vcores_that_become_other_shares(void **state)
 {
     struct manager_world *w = *state;
@@ -206,7 +208,7 @@ static void test_vcores_that_become_other_shares(void **state)
     assert_int_equal(millicores(w, "runs"), 1000);
 }
 
-/* What is at work goes by them from now on. */
+/* The timers and watches in use follow the new values. */
 static void test_what_a_reload_changes(void **state)
 {
     struct manager_world *w = *state;
@@ -223,7 +225,7 @@ static void test_what_a_reload_changes(void **state)
     (void)nm_manager_reload(w->m, &problem);
 }
 
-/* The journal, or the copy that takes its place, knows what they were for an earlier nmd. */
+/* The journal, or the copy that replaces it, contains the number of vcores of an earlier nmd. */
 static void test_vcores_that_changed_while_nmd_was_away(void **state)
 {
     struct manager_world *w = *state;

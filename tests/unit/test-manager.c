@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole manager in one process: real journal, real shims and commands, cgroups of the fake backend (the test plays
- * the kernel) and a node that stands still. Nothing sleeps: the loop runs until something is true, or is idle.
+ * The whole manager in one process: real journal, real shims and commands, cgroups of the fake backend (the test acts
+ * as the kernel) and a node that doesn't change. No test sleeps: the loop runs until a condition is true, or until it
+ * is idle.
  */
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static const struct nm_caller admin = {.admin = true};
 
 #define RUN_UNTIL(w, condition) RUN_UNTIL_WITHIN(w, DEADLINE_USEC, condition)
 
-/* No more sources can be added to it. */
+/* Ends the loop, so that it accepts no more sources. */
 static void end_loop(struct manager_world *w)
 {
     assert_true(sd_event_exit(w->event, 0) >= 0);
@@ -61,7 +62,7 @@ static struct nm_live_container *run(struct manager_world *w, const char *script
     return l;
 }
 
-#define JOURNAL_IS_FULL 1024 /* bytes of a file: enough for all others */
+#define JOURNAL_IS_FULL 1024 /* limit on the size of a file: enough for all other files */
 
 static void limit_files(rlim_t bytes)
 {
@@ -85,7 +86,7 @@ static unsigned n_turns_of(struct manager_world *w, sd_event_source *timer)
     return n;
 }
 
-/* The host slept for eight hours: the timer is due since then, and what it is for is done once. */
+/* The host slept for eight hours. The timer has been due since then, and housekeeping runs once. */
 static void test_housekeeping_after_sleep(void **state)
 {
     struct manager_world *w = *state;
@@ -99,7 +100,7 @@ static void test_housekeeping_after_sleep(void **state)
     assert_true(w->m->timers.housekeeping_due_usec > nm_now_usec());
 }
 
-/* Without a timer for the time of grace nobody would come back. */
+/* Without a timer for the grace period the kill would not continue. */
 static void test_kill_without_timer(void **state)
 {
     struct manager_world *w = *state;
@@ -115,7 +116,7 @@ static void test_kill_without_timer(void **state)
     assert_file(l, "cgroup.kill", "1");
 }
 
-/* A drain whose deadline nothing would keep is refused, and changes nothing. */
+/* A drain is refused if no timer for its deadline can be made. Nothing is changed. */
 static void test_drain_without_timer(void **state)
 {
     struct manager_world *w = *state;
@@ -139,8 +140,8 @@ static void restart_amid_drain(struct manager_world *w, bool crash)
     manager_world_restart(w);
 }
 
-/* A drain until a restart is over after an orderly end, and goes on after a crash; one without that goes on after both,
- * whatever is asked for on top of it. */
+/* A drain until a restart ends with an orderly end, and continues after a crash. A drain without this option
+ * continues after both, even if it is requested again with the option. */
 static void test_drain_until_restart(void **state)
 {
     static const struct {
@@ -184,7 +185,7 @@ static uint64_t counted_bytes(const struct nm_live_container *l, uint64_t now_us
     return nm_estimate(&l->m->settings, &l->c->view, now_usec).memory_bytes;
 }
 
-/* A file that is too long stays so: the figures from before that are not for ever. */
+/* A file stays too long to be read. The last figures count only for a limited time. */
 static void test_old_figures_grow_stale(void **state)
 {
     struct manager_world *w = *state;
@@ -257,7 +258,7 @@ static void test_close_breaker_on_full_disk(void **state)
 
 /* ---- starts that come to nothing ----------------------------------------------------------------- */
 
-/* systemd takes no more units, whenever it is asked. */
+/* Runs the loop while systemd refuses all new units. */
 static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
 {
     unsigned n = 0;
@@ -297,7 +298,7 @@ static void test_start_is_tried_with_next_sample(void **state)
     assert_int_equal(c->exit_reason, NM_EXIT_EXITED);
 }
 
-/* Nothing that was said and seen of a start that ran nothing is true of the next one. */
+/* After a start that has run no command, its messages and figures don't affect the next start. */
 static void test_start_is_forgotten(void **state)
 {
     struct manager_world *w = *state;
@@ -346,7 +347,7 @@ static int exec(struct manager_world *w, const struct nm_live_container *l, bool
     return r;
 }
 
-/* Each is a child to be reaped: so many in a container, so many of a user. */
+/* Each command is a child that must be reaped, so their number is limited per container and per user. */
 static void test_too_many_commands(void **state)
 {
     struct manager_world *w = *state;
@@ -366,7 +367,7 @@ static void test_too_many_commands(void **state)
         assert_non_null(strstr(p.message, "16 commands were started in this container"));
     }
     l = submit(w, "exec sleep 1000");
-    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* it doesn't run yet */
+    assert_int_equal(exec(w, l, true, &p), NM_AGENT_E_CONFLICT); /* the container doesn't run yet */
     RUN_UNTIL(w, l->c->view.state == NM_RUNNING);
     assert_int_equal(exec(w, l, false, &p), NM_AGENT_E_UNAVAILABLE);
     assert_non_null(strstr(p.message, "64 commands were started in your containers"));
@@ -398,7 +399,7 @@ static void test_a_command_without_descriptors(void **state)
 
 /* ---- what is done out of turn -------------------------------------------------------------------- */
 
-/* Its memory.events change, just after a sample that took so long. Is another one asked for? */
+/* Changes memory.events just after a sample with this cost. Returns whether the change requests a round. */
 static bool is_looked_at(struct manager_world *w, const struct nm_live_container *l,
                          const struct nm_cgroup_memory_events *e,
                          uint64_t cost_usec)
@@ -411,7 +412,7 @@ static bool is_looked_at(struct manager_world *w, const struct nm_live_container
     return w->m->round.triggers & 1U << NM_TRIGGER_PRESSURE;
 }
 
-/* What reads files at its own limit is told of all the time. */
+/* A container that reads files at its own limit changes memory.events all the time. */
 static void test_memory_events_are_bounded(void **state)
 {
     struct manager_world *w = *state;
@@ -424,7 +425,7 @@ static void test_memory_events_are_bounded(void **state)
     assert_true(is_looked_at(w, l, &(struct nm_cgroup_memory_events){.max = 50, .oom = 1, .oom_kill = 1}, 0));
 }
 
-/* Which has no way to tell nmd before a round that is urgent. */
+/* The kernel's kill can't be reported before a round that kills for a deadline. */
 static void test_the_kernel_was_quicker(void **state)
 {
     const struct nm_cgroup_memory_events killed = {.max = 1, .oom_kill = 1};
@@ -435,13 +436,13 @@ static void test_the_kernel_was_quicker(void **state)
     manager_world_settle(w);
     l->memory_watch = nm_cgroup_watch_free(l->memory_watch);
     assert_int_equal(nm_fake_set_memory_events(l->cg, &killed), 0);
-    l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1; /* a reason for nmd to kill it, too */
+    l->c->view.paused_usec = l->c->view.pause_deadline_usec = 1; /* the deadline is another reason to kill */
     nm_round(w->m, NM_TRIGGER_CHANGE);
     manager_world_settle(w);
     assert_int_equal(l->decision.kind, NM_DECISION_KILL);
     assert_int_equal(l->decision.reason, NM_REASON_KERNEL_OOM);
     assert_int_equal(l->c->view.state, NM_PAUSED);
-    l->run.oom_kill_usec = 1; /* something is left of it, long after */
+    l->run.oom_kill_usec = 1; /* processes are left long after the kill */
     nm_round(w->m, NM_TRIGGER_CHANGE);
     manager_world_settle(w);
     assert_int_equal(l->decision.reason, NM_REASON_PAUSE_DEADLINE);
@@ -486,13 +487,13 @@ static void test_removable(void **state)
     assert_true(first > 0 && first <= nm_realtime_usec());
     manager_world_start(w);
     assert_int_equal(nm_manager_drain(w->m, &admin, manager_world_drain(UINT64_MAX), &problem), 0);
-    assert_int_equal(removable_since(w), first); /* draining is no matter */
+    assert_int_equal(removable_since(w), first); /* draining doesn't matter */
     assert_int_equal(nm_manager_undrain(w->m, &admin, &problem), 0);
     l = submit(w, "exit 0");
     c = l->c;
     assert_int_equal(removable_since(w), 0); /* it waits */
     RUN_UNTIL(w, manager_world_shim_is_gone(l));
-    assert_int_equal(removable_since(w), 0); /* what it left running is still in its cgroup */
+    assert_int_equal(removable_since(w), 0); /* processes that the command left are still in the cgroup */
     assert_int_equal(nm_fake_set_events(l->cg, false, false), 0);
     RUN_UNTIL(w, c->view.state == NM_COMPLETED);
     assert_true(removable_since(w) >= c->finished_realtime_usec);
@@ -508,14 +509,14 @@ static void test_removable_is_kept(void **state)
     nm_durable_save(w->m);
     manager_world_restart(w);
     assert_int_equal(removable_since(w), since);
-    /* the clock was put back: nobody knows how long it has been */
+    /* the clock was set back: the time since then is unknown */
     w->m->removable_since_usec = nm_realtime_usec() + HOUR_USEC;
     nm_durable_save(w->m);
     manager_world_restart(w);
     assert_in_range(removable_since(w), since + HOUR_USEC, nm_realtime_usec());
 }
 
-/* nmd died before a round wrote that something had come and gone. */
+/* nmd died before a round saved that a container had come and gone. */
 static void test_removable_is_not_believed(void **state)
 {
     struct manager_world *w = *state;
@@ -540,7 +541,7 @@ static void test_removable_waits_for_strangers(void **state)
 {
     struct manager_world *w = *state;
 
-    w->m->orphans.n = 1; /* a cgroup that isn't known, and lives; there is nothing to be shown of it */
+    w->m->orphans.n = 1; /* an unknown live cgroup */
     nm_removable_look(w->m);
     assert_int_equal(w->m->removable_since_usec, 0);
     w->m->orphans.n = 0;
@@ -548,7 +549,7 @@ static void test_removable_waits_for_strangers(void **state)
     assert_true(w->m->removable_since_usec > 0);
 }
 
-/* "1 2!": numbers, and a mark behind what isn't on disk. */
+/* Prints "1 2!": the numbers, with a mark after an event that isn't on disk. */
 static void print_event(const struct nm_event_record *e, void *userdata)
 {
     fprintf(userdata, "%s%u%s", ftell(userdata) > 0 ? " " : "", (unsigned)e->number, e->is_unsaved ? "!" : "");
@@ -565,7 +566,7 @@ static void assert_events(struct manager_world *w, uint64_t after, const char *e
     assert_string_equal(text, expected);
 }
 
-/* Returns the descriptor of this process whose file's name has that end. */
+/* Returns the descriptor of this process whose file name ends with `end`. */
 static int find_descriptor(const char *end)
 {
     char link[40], path[PATH_MAX];
@@ -582,7 +583,7 @@ static int find_descriptor(const char *end)
     return -1;
 }
 
-/* What can't be written is marked, and written as soon as it can be. */
+/* An event that can't be written is marked, and written as soon as possible. */
 static void test_unsaved_events(void **state)
 {
     struct manager_world *w = *state;
@@ -600,7 +601,7 @@ static void test_unsaved_events(void **state)
     assert_events(w, before, expected);
     assert_int_equal(dup2(copy, fd), fd);
     assert_int_equal(close(copy) + close(full), 0);
-    nm_record_store_result(w->m, 0); /* any write that goes well */
+    nm_record_store_result(w->m, 0); /* a successful write of the journal */
     (void)snprintf(expected, sizeof expected, "%u %u %u", (unsigned)before + 1, (unsigned)before + 2,
                    (unsigned)before + 3);
     assert_events(w, before, expected);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers: that the contract's members are there, of the right kind, and that odd values come
- * through. */
+/* Answers have the members of the contract with the right types, and special values are passed on. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +12,7 @@
 #include "rpc/local/messages.h"
 #include "rpc/local/metrics.h"
 
-/* The value at "a.b.c". */
+/* Returns the value at a path such as "a.b.c". */
 static const json_t *at(const json_t *j, const char *path)
 {
     char copy[128], *p = copy, *name;
@@ -117,9 +116,9 @@ static void test_status_more(void **state)
     strcpy(s->queue_head_id, "container_1_000007");
     s->breaker_until_usec = 50;
     s->surge_margin_until_usec = 60;
-    s->removable_since_realtime_usec = 70; /* a time of day already */
+    s->removable_since_realtime_usec = 70; /* this member is in realtime already */
     s->squeeze_millicores = 250;
-    s->sample_age_usec = UINT64_MAX; /* there was none yet */
+    s->sample_age_usec = UINT64_MAX; /* no sample yet */
     s->healthy = false;
     strcpy(s->health_reason, "script: \xff ERROR");
     strcpy(s->over_beta, "Memory is full.");
@@ -127,7 +126,7 @@ static void test_status_more(void **state)
     s->n_notes = 1;
     strcpy(s->links[0].name, "eth0");
     s->n_links = 1;
-    s->utilization.cpu = 0.0 / 0.0; /* not a number, as JSON has none */
+    s->utilization.cpu = 0.0 / 0.0; /* NaN, which JSON doesn't have */
     j = nm_messages_status(s, 1000, false, json_object());
     assert_text(j, "queue.hold.reason", nm_reason_name(NM_REASON_OVER_ALPHA));
     assert_text(j, "queue.hold.container_id", "container_1_000007");
@@ -236,7 +235,7 @@ static void test_container_ended(void **state)
     assert_number(j, "exit_code", 137);
     assert_number(j, "exit_signal", 9);
     assert_text(j, "exit_reason", "oom-killed");
-    assert_null_at(j, "exit_cause"); /* for its own limit: nobody decided that */
+    assert_null_at(j, "exit_cause"); /* killed at its own limit: no decision caused that */
     assert_null_at(j, "exit_decision_number");
     assert_null_at(j, "owner_code");
     assert_number(j, "finished_usec", 5);
@@ -280,7 +279,7 @@ static void test_container_redacted(void **state)
     j = nm_messages_container(c, &x);
     assert_string_equal(json_string_value(json_array_get(at(j, "command"), 0)),
                         "--password=hunter2");
-    assert_null(at(j, "env")); /* told to nobody: it is where people put secrets */
+    assert_null(at(j, "env")); /* not in answers, because users put secrets there */
     json_decref(j);
     fake_manager_free(m);
 }
@@ -359,7 +358,7 @@ static void test_decision(void **state)
     json_decref(j);
 }
 
-/* What a restart could lose is marked, and says so in words. */
+/* Decisions and events that a restart could lose are marked, and their text says so. */
 static void test_unsaved(void **state)
 {
     const struct nm_decision d = {.number = 3, .kind = NM_DECISION_PAUSE, .is_unsaved = true};
@@ -378,8 +377,7 @@ static void test_unsaved(void **state)
     json_decref(j);
 }
 
-/* Times are times of day, whichever boot they were of; what there is none of is null; vcores are what they are asked
- * for as. */
+/* Times are in realtime, independently of the boot. Absent members are null. Vcores are as requested. */
 static void test_decision_spelling(void **state)
 {
     static const char *const absent[] = {"container_id", "container_name", "on_behalf_of_id", "by_user", "error",
@@ -484,7 +482,7 @@ static void test_history(void **state)
 
 /* ---- metrics ------------------------------------------------------------------------------ */
 
-/* What an upstream writes by itself. */
+/* Writes metrics as an upstream does. */
 static void write_own(void *userdata, const struct nm_metric_writer *w)
 {
     const struct nm_metric_label label = {"way", "a\"b"};
@@ -571,7 +569,7 @@ static void test_metrics_of_upstream(void **state)
     fake_manager_free(m);
 }
 
-/* Every family is announced once, with help and type, before its samples, and begins with nm_. */
+/* Each family is announced once, with help and type, before its samples, and its name begins with nm_. */
 static void test_metrics_families(void **state)
 {
     struct nm_manager *m = fake_manager_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The samplers' parsers: texts and what must come of them. */
+/* The samplers' parsers: texts and the expected results. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void test_meminfo(void **state)
          "AnonPages: 3 kB\nShmem: 2 kB\nSwapTotal: 8 kB\nSwapFree: 4 kB\n",
          0, {24731700ull << 10, 24370324ull << 10, 8192, 4096, 3072, 2048, 0}},
         {"MemTotal: 2 kB\nMemAvailable: 1 kB", 0, {2048, 1024, 0, 0, 0, 0, 0}},
-        /* the pages of one size, and the pools of all sizes */
+        /* pages of one size, and the pools of all sizes */
         {"MemTotal: 90 kB\nMemAvailable: 1 kB\nHugePages_Total: 2\nHugepagesize: 2 kB\nHugetlb: 64 kB\n", 0,
          {90 << 10, 1024, 0, 0, 0, 0, 64 << 10}},
         {"MemTotal: 2 kB\nMemFree: 1 kB\n", -EBADMSG, {0}}, /* before Linux 3.14 */
@@ -126,7 +126,7 @@ static void test_memory_stat(void **state)
     assert_int_equal(m.kernel, 20);
 }
 
-/* Before Linux 5.18 what the kernel holds is a sum, and no part of it may take that round to nothing. */
+/* Before Linux 5.18 the kernel's memory is a sum of members. No member may make the sum overflow. */
 static void test_memory_stat_sums(void **state)
 {
     static const char *const parts[] = {"pagetables", "percpu", "slab_unreclaimable", "slab_reclaimable"};
@@ -208,13 +208,13 @@ static void test_process(void **state)
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(m.shmem_bytes, 4 << 10);
     assert_int_equal(m.swap_bytes, 8 << 10);
-    /* What is missing because it was cut off is no zero. */
+    /* a value that is missing because the text was cut off isn't 0 */
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tS (sleeping)\nGroups:\t1 2 3", &m), -EBADMSG);
     assert_int_equal(nm_monitor_parse_status("VmRSS:\t9 kB\nRssAnon:\t5 kB\nThreads:\t1\n", &m), -EBADMSG);
     assert_int_equal(m.anon_bytes, 112 << 10);
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t1\n", &m), 0);
     assert_int_equal(m.anon_bytes, 0);
-    /* Nor is what another thread has. */
+    /* memory of another thread isn't 0 either */
     m.anon_bytes = 7;
     assert_int_equal(nm_monitor_parse_status("Name:\tx\nState:\tZ (zombie)\nThreads:\t2\n", &m),
                      NM_MONITOR_THREAD_ENDED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests util/option.h: the values that options store in a struct, and the messages about wrong options. */
+/* util/option.h: command lines, the values that they set, and the messages of refused ones. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void note_fault(const struct nm_option_fault *fault, void *userdata)
     run->n_faults++;
 }
 
-/* Splits the line at spaces and parses the words. */
+/* Parses a command line of words. */
 static int parse(struct run *run, bool stops, const char *line)
 {
     const struct nm_option_parser p = {
@@ -132,7 +132,7 @@ static void test_operands(void **state)
     assert_int_equal(run.first, 1);
 }
 
-/* Words after --version are not checked. */
+/* Words after --version aren't read. */
 static void test_done(void **state)
 {
     struct run run;
@@ -181,7 +181,7 @@ static void test_faults(void **state)
     }
 }
 
-/* Checks the message of nm_option_tell(), with stderr redirected to a file. */
+/* Checks the message of the fault, which is written to a file instead of stderr. */
 static void assert_told(const struct nm_option_fault *fault, const char *expected)
 {
     _cleanup_fclose_ FILE *f = tmpfile();

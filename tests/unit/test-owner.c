@@ -688,7 +688,7 @@ static void acknowledge_and_die(struct manager_world *w)
     assert_int_equal(nm_manager_acknowledge(w->m, OWNER, YARNS, &p), 0);
 }
 
-/* What was reported to the owner as done is done for the next nmd as well. */
+/* A change that was reported to the owner as done is also done for the next nmd. */
 static void test_killed(void **state)
 {
     struct manager_world *w = *state;

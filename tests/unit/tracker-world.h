@@ -67,7 +67,7 @@ void tracker_run_until(struct tracker_world *w, bool (*is)(const struct tracker_
 void tracker_run_beats(struct tracker_world *w, unsigned n);
 /* Returns the upstream as `nmctl status` shows it. */
 struct nm_upstream tracker_shown(const struct tracker_world *w);
-/* What it says there of application masters, as far as `who` may see them: the caller's. */
+/* Returns the details of application masters that `who` may see. The caller drops the reference. */
 json_t *tracker_masters(const struct tracker_world *w, const struct nm_caller *who);
 bool tracker_is_running(const struct tracker_world *w);
 /* Sets a node size of 0 in the answer; for `order`. */
