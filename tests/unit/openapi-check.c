@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * openapi-check SOCKET: holds the description that a running nmd serves against what it really
- * answers, as TAP. It submits small containers and ends them; the daemon must be one that may be
- * played with.
+ * openapi-check SOCKET: compares the OpenAPI document of a running nmd with its real answers, and prints the result as
+ * TAP. The program submits small containers and ends them, so don't run it on a production node.
  */
 
 #include <stdio.h>
@@ -32,7 +31,7 @@ static const char *media_type(const struct nm_client_answer *a, const char *patt
                                             : "application/json";
 }
 
-/* One request; wanted: the status that it must have. Returns the answer's JSON (the caller's), or
+/* Makes a request, whose answer must have the status `wanted`. Returns the answer's JSON, which the caller drops, or
  * NULL. */
 static json_t *ask(struct state *s, const char *method, const char *pattern,
                    const char *id_or_query, const char *body, unsigned wanted)

@@ -72,7 +72,7 @@ static int check_known_keywords(struct check *c, const json_t *schema, const cha
     return 0;
 }
 
-/* Members that there must be: all of them, or those that one which is there comes with. */
+/* Checks that all required members are present. required: the schema's "required", or a list of "dependentRequired". */
 static int check_required(struct check *c, const json_t *required, const json_t *value, const char *where)
 {
     const json_t *name;
@@ -204,7 +204,7 @@ static const json_t *find_operation(const json_t *doc, const char *method, const
     return walk(doc, (const char *const[]){"paths", pattern, lower, NULL});
 }
 
-/* The media type alone, without its parameters. */
+/* Finds the schema for a content type, whose parameters are ignored. */
 static const json_t *find_schema(const json_t *content, const char *content_type)
 {
     char type[64];

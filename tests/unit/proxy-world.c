@@ -257,7 +257,7 @@ void proxy_connect_master(struct world *w)
     assert_int_equal(nm_hadoop_client_new(w->event, &o, &w->client), 0);
 }
 
-/* Its container is started: it has what is in its credentials then. */
+/* Starts the container of the attempt's master, with a token in its credentials. */
 int proxy_try_launch(struct world *w, int32_t attempt)
 {
     const struct nm_token theirs = {nm_bytes_of("first"), nm_bytes_of("secret"), nm_bytes_of(NM_TOKEN_KIND_AMRM),
@@ -356,7 +356,7 @@ void proxy_register_master(struct world *w)
     assert_int_equal(((Masters__RegisterMasterAnswer *)w->answer)->maximum->memory, 8192);
 }
 
-/* One guaranteed container, and so many opportunistic ones. -1: nothing is asked for. */
+/* Asks for one guaranteed container and this number of opportunistic ones. -1: for none. */
 void proxy_begin_allocate(struct world *w, int32_t response_id, int32_t opportunistic)
 {
     static ProtobufCMessageUnknownField progress = {5, PROTOBUF_C_WIRE_TYPE_32BIT, 4, (uint8_t *)"abcd"};

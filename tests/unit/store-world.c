@@ -92,15 +92,14 @@ struct nm_container *make(unsigned seq)
     return c;
 }
 
-/* All of the struct but its pointers is plain data without holes that matter: both come from
- * calloc. */
+/* Compares all members but the pointers as bytes. Holes don't differ, because both structs come from calloc(). */
 void assert_same(const struct nm_container *a, const struct nm_container *b)
 {
     struct nm_container x, y;
 
-    memcpy(&x, a, sizeof x); /* an assignment may leave the holes out */
+    memcpy(&x, a, sizeof x); /* an assignment might not copy holes */
     memcpy(&y, b, sizeof y);
-    x.view.owner = y.view.owner = NULL; /* the manager's own, not stored */
+    x.view.owner = y.view.owner = NULL; /* belongs to the manager and isn't stored */
     memset(&x.command, 0, sizeof x.command);
     memset(&y.command, 0, sizeof y.command);
     memset(&x.blob, 0, sizeof x.blob);
@@ -129,7 +128,7 @@ void put(struct world *w, unsigned seq, int expected)
     assert_int_equal(nm_store_put_container(w->store, c), expected);
 }
 
-/* Runs SQL on the closed file, as another hand might. */
+/* Runs SQL on the closed file, as another program might. */
 void run_sql(const struct world *w, const char *sql)
 {
     char *message = NULL;
@@ -169,7 +168,7 @@ void load_decisions(struct world *w, const char *id, unsigned max)
 /* Leaves a journal as a killed nmd does, with `n` containers and decisions. */
 void leave_log(struct world *w, unsigned n)
 {
-    static unsigned number; /* what doesn't change isn't written */
+    static unsigned number; /* differs in each call, because unchanged rows aren't written */
     pid_t pid;
     int status;
 

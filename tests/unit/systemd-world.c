@@ -21,7 +21,7 @@ static int booted;
 uid_t __wrap_geteuid(void);
 int __wrap_sd_booted(void);
 
-/* Which manager it is depends on who we are. */
+/* The uid decides whether the backend uses the system's manager or the user's. */
 uid_t __wrap_geteuid(void)
 {
     return euid;
@@ -123,7 +123,7 @@ void on_done(int result, struct nm_cgroup *cg, const char *message, void *userda
     (void)snprintf(a->message, sizeof a->message, "%s", message ? message : "");
 }
 
-/* The deadline is of the loop's own clock; the other one may be put forward. */
+/* Returns the time of the loop's clock, because the backend's clock may be put forward. */
 static uint64_t now(struct world *w)
 {
     uint64_t usec;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* util/become.h: each change of user is made by a child of the test's own, which prints what the kernel says of it. */
+/* util/become.h: each change of user is made in a child, which prints its state in the kernel. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 static const gid_t two_groups[] = {GROUP, 54321};
 static const struct nm_identity other = {USER, GROUP, two_groups, NM_ARRAY_SIZE(two_groups)};
 
-/* The session keyring's number, which only its possessor can ask for; -1 where there are no keys. */
+/* Returns the number of the session keyring, which only its possessor can read. -1: the kernel has no keys. */
 static long session_keyring(void)
 {
     return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0);
@@ -76,7 +76,7 @@ static void assert_line(const char *status, const char *line)
         fail_msg("no line '%s' in\n%s", line, status);
 }
 
-/* All that makes a user, and nothing of root's. */
+/* The child has all ids and groups of the user, and no privilege of root. */
 static void test_other(void **state)
 {
     char status[4096];
@@ -90,7 +90,7 @@ static void test_other(void **state)
     assert_line(status, "\nGroups:\t54321 65533 \n");
     assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
                         "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n");
-    /* set-user-ID programs go on working where they are to */
+    /* set-user-ID programs still work without no_new_privs */
     assert_int_equal(in_child(&other, &(struct nm_become_terms){0}, status), 0);
     assert_line(status, "\nCapEff:\t0000000000000000\n");
     assert_line(status, "\nNoNewPrivs:\t0\n");
@@ -108,10 +108,10 @@ static void test_kept_capability(void **state)
         in_child(&other, &(struct nm_become_terms){.no_new_privs = true, .kept_capabilities = KEPT}, status), 0);
     assert_line(status, "\nUid:\t65534\t65534\t65534\t65534\n");
     assert_line(status, "\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000004\nCapEff:\t0000000000000004\n");
-    assert_line(status, "\nKeepCaps:\t0\n"); /* nm-shuffle executes nothing after it */
+    assert_line(status, "\nKeepCaps:\t0\n"); /* nm-shuffle executes no program afterwards */
 }
 
-/* One that isn't there can't be kept: who needs it must hear of that. */
+/* A capability that doesn't exist can't be kept, so the call fails. */
 static void test_missing_capability(void **state)
 {
     const struct nm_become_terms terms = {.kept_capabilities = UINT64_C(1) << 62};
@@ -136,8 +136,8 @@ static void test_root_itself(void **state)
     assert_null(strstr(status, "\nCapEff:\t0000000000000000\n"));
 }
 
-/* Becomes that user in a child, to which a filter of system calls refuses those of keys with this errno (0: it has
- * none). Returns the child's session keyring; -2: it could not become that user. */
+/* Becomes that user in a child. A seccomp filter refuses the system calls for keys with this errno (0: no filter).
+ * Returns the child's session keyring; -2: the change of user failed. */
 static long keyring_of(const struct nm_identity *who, unsigned refusal)
 {
     struct sock_filter lines[] = {
@@ -167,7 +167,8 @@ static long keyring_of(const struct nm_identity *who, unsigned refusal)
     return number;
 }
 
-/* Each has one of its own, root's too, and nobody is refused where there is none to be had. */
+/* Each change of user makes a new session keyring, also for root. Without keys in the kernel the change succeeds
+ * nevertheless. */
 static void test_keyring(void **state)
 {
     const struct nm_identity root = {0, 0, (const gid_t[]){0}, 1};
@@ -187,7 +188,7 @@ static void test_keyring(void **state)
     assert_int_equal(keyring_of(&root, EDQUOT), -1);
 }
 
-/* The ids that this process has, and no others. */
+/* Without root, only the ids of this process are possible. */
 static void test_not_root(void **state)
 {
     struct nm_identity self = {geteuid() == 0 ? USER : geteuid(), getegid(), NULL, 0}, others_group = self;
@@ -214,7 +215,7 @@ static void test_not_root(void **state)
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */
 
-static int n_in_file = -1; /* of groups that the name service has; -1: its own answer */
+static int n_in_file = -1; /* number of groups in the name service; -1: the real ones */
 
 int __real_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
 int __wrap_getgrouplist(const char *user, gid_t group, gid_t *groups, int *n);
@@ -245,7 +246,7 @@ static void test_groups(void **state)
     assert_int_equal(unknown[0], 77);
 }
 
-/* No member of many groups is left without some of them. */
+/* All groups of a user are found, however many there are. */
 static void test_many_groups(void **state)
 {
     static const unsigned numbers[] = {31, 32, 33, 640, 65536};

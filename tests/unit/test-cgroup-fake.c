@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fake backend, and on its trees of plain files everything of cgroup/ that only reads and
- * writes files: freeze, kill, limits, drift, watches, listing, probing. No root.
+ * The fake backend, and on its trees of plain files all functions of cgroup/ that only read and write files: freeze,
+ * kill, limits, drift, watches, listing, probing. No root.
  */
 
 #include <setjmp.h>
@@ -160,8 +160,7 @@ static void test_ordered_failures(void **state)
     run_until(f->event, &again.called);
     assert_int_equal(again.result, -ENOTCONN);
     assert_int_equal(nm_fake_n_calls(f->b, NM_FAKE_CREATE), 2);
-    /* No callback is no reason to fall over; nor is an answer that is under way when the backend
-     * goes. */
+    /* the callback may be NULL, and the backend may be freed before the answer */
     assert_int_equal(f->b->ops->set_slice_limits(f->b, &NM_CGROUP_LIMITS_NONE, NULL, NULL), 0);
 }
 
@@ -180,7 +179,7 @@ static void test_bad_ids(void **state)
 static void test_container_id(void **state)
 {
     static const struct {
-        const char *name, *id; /* NULL: none of ours */
+        const char *name, *id; /* NULL: not a scope of nmd */
     } cases[] = {
         {"nmtest-container_1_000001.scope", "container_1_000001"},
         {"nmtest-a.scope", "a"},
@@ -263,7 +262,7 @@ static void test_drift(void **state)
                                  .pids_max = NM_CGROUP_NONE, .oom_group = true, .io_weight = 7};
     _cleanup_(nm_cgroup_freep) struct nm_cgroup *cg = make(f, "c1", &l);
 
-    /* As the kernel gives it back: rounded down to pages. */
+    /* As the kernel returns the values: rounded down to pages. */
     rewrite(cg, "memory.max", "1048576\n");
     rewrite(cg, "memory.min", "4096\n");
     rewrite(cg, "memory.low", "8192\n");
@@ -280,7 +279,7 @@ static void test_drift(void **state)
     rewrite(cg, "memory.oom.group", "0\n");
     rewrite(cg, "io.weight", "default 100\n8:0 1\n");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l), (1 << NM_CGROUP_DRIFT_COUNT) - 1);
-    rewrite(cg, "io.weight", "default 7\n8:0 1\n"); /* of one device: an administrator's */
+    rewrite(cg, "io.weight", "default 7\n8:0 1\n"); /* set for one device by an administrator */
     nm_fake_set_feature(f->b, NM_CGROUP_MEMORY_LIMITS, "no controller");
     assert_int_equal(nm_cgroup_check_drift(f->b, cg, &l),
                      1 << NM_CGROUP_DRIFT_CPU_WEIGHT | 1 << NM_CGROUP_DRIFT_CPU_IDLE |
@@ -435,7 +434,7 @@ static void test_probe(void **state)
     p.swaps = swaps;
     put(fd, "swaps", "Filename Type Size Used Priority\n");
 
-    /* A hybrid host: a core, and no controllers. */
+    /* A hybrid host: cgroup2 without controllers. */
     put(fd, "cgroup.controllers", "\n");
     put(fd, "cgroup.subtree_control", "\n");
     put(fd, "cgroup.freeze", "0\n");
@@ -451,13 +450,13 @@ static void test_probe(void **state)
                         "measured from /proc, without what only sockets, memfd and tmpfs hold");
     assert_non_null(strstr(f->b->missing[NM_CGROUP_KILL], "one by one"));
 
-    /* Controllers that weren't handed down. */
+    /* Controllers that aren't enabled in subtree_control. */
     put(fd, "cgroup.controllers", "cpu io memory pids\n");
     nm_probe_features(f->b, &p);
     assert_false(f->b->feature[NM_CGROUP_MEMORY_LIMITS]);
     assert_non_null(strstr(f->b->missing[NM_CGROUP_CPU_WEIGHT], "isn't enabled"));
 
-    /* All of it, but an old systemd and no swap. */
+    /* All files exist, but systemd is old and there is no swap. */
     put(fd, "cgroup.subtree_control", "cpu io memory pids\n");
     put(fd, "io.bfq.weight", "default 100\n");
     put(fd, "cpu.idle", "0\n");
@@ -476,7 +475,7 @@ static void test_probe(void **state)
     p.has_idle_property = true;
     nm_probe_features(f->b, &p);
     for (enum nm_cgroup_feature i = 0; i < NM_CGROUP_FEATURE_COUNT; i++) {
-        if (i == NM_CGROUP_NET_PRIORITY) /* of the running kernel, not of the tree */
+        if (i == NM_CGROUP_NET_PRIORITY) /* depends on the running kernel, not on the tree */
             continue;
         assert_true(f->b->feature[i]);
         assert_null(f->b->missing[i]);
@@ -513,7 +512,8 @@ static bool is_shortage(int r)
     return r == -ENOMEM || r == -EMFILE;
 }
 
-/* With a loop, or without one, where the callback comes inline. */
+/* Makes the backend with each allocation failing once, with or without a loop. Without a loop the callback is called
+ * at once. */
 static void make_or_fail(struct fixture *f, sd_event *event)
 {
     const struct nm_cgroup_backend_params params = {
@@ -571,7 +571,8 @@ static void test_shortages(void **state)
     create_or_fail(f);
 }
 
-/* It may be somewhere that is given, where others have been; and what isn't answered at its end is dropped. */
+/* The tree may be in a given directory that an earlier backend used. Answers that are missing when the backend is
+ * freed are dropped. */
 static void test_a_given_root(void **state)
 {
     struct nm_cgroup_backend_params params = {.kind = NM_CGROUP_BACKEND_FAKE, .slice = "nmtest.slice"};
@@ -600,7 +601,7 @@ static void test_a_given_root(void **state)
     f->b = nm_cgroup_backend_free(f->b);
     assert_false(second.called);
     nm_cgroup_free(a.cg);
-    assert_true(fake_tree_has(&dir, "nmtest.slice/nmtest-c1.scope/cgroup.procs")); /* it isn't its own to remove */
+    assert_true(fake_tree_has(&dir, "nmtest.slice/nmtest-c1.scope/cgroup.procs")); /* not removed */
     fake_tree_done(&dir);
     params.cgroup_root = "/nonexistent";
     assert_int_equal(nm_cgroup_backend_new(&params, &f->b, &message), -ENOENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The frames of a session: there and back, in pieces of any size, and what is none. */
+/* The frames of a session: making and parsing, in pieces of any size, and invalid frames. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "util/error.h"
 #include "util/frame.h"
 
-/* Hands bytes over in pieces of at most `piece`. Returns what the last one came to. */
+/* Feeds the bytes in pieces of at most `piece`. Returns the result of the last piece. */
 static int feed(struct nm_frame *f, const void *data, size_t n, size_t piece)
 {
     const uint8_t *p = data;
@@ -71,7 +71,7 @@ static void test_none(void **state)
     (void)state;
     assert_int_equal(feed(&f, "I\1\0\1", 4, 4), -EBADMSG);
     f.len = 0;
-    assert_int_equal(feed(&f, "I\0\x40\1", 4, 4), -EBADMSG); /* a byte more than there may be */
+    assert_int_equal(feed(&f, "I\0\x40\1", 4, 4), -EBADMSG); /* one byte more than permitted */
     f.len = 0;
     assert_int_equal(feed(&f, "HTTP", 4, 1), -EBADMSG);
 }

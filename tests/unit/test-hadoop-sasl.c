@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* SASL without a socket: our server against responses that are computed here, by RFC 2831 alone; our client against our
- * server; and everything that either must refuse. */
+/* SASL without a socket: nmd's server against responses that the test computes by RFC 2831 alone, nmd's client
+ * against nmd's server, and all messages that either must refuse. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static int server_step(struct world *w, enum _Hadoop__RpcSasl__State state, cons
     return nm_sasl_server_step(w->server, &in, &w->out, &w->why);
 }
 
-/* The challenge is that of a Java node, with another nonce. */
+/* Gets the nonce of a challenge, which otherwise equals a Java node's. */
 static void get_nonce(struct world *w, char *nonce, size_t size)
 {
     char challenge[256];
@@ -163,7 +163,7 @@ static void base64_text(char *ret, const uint8_t *data, size_t size)
     ret[BASE64_ENCODE_RAW_LENGTH(size)] = '\0';
 }
 
-/* As Java's client writes it. */
+/* Writes a response as Java's client does. */
 static void respond(const char *nonce, const uint8_t *id, size_t id_size, const uint8_t *pass, char *out, size_t size,
                     char rspauth[33])
 {
@@ -197,7 +197,7 @@ static void test_server(void **state)
     assert_memory_equal(nm_sasl_server_identifier(w.server).data, identifier, sizeof identifier);
     assert_string_equal(nm_sasl_server_user(w.server), "somebody");
     assert_int_equal(n_lookups, 1);
-    /* and no second time */
+    /* a second response is refused */
     assert_int_equal(server_step(&w, HADOOP__RPC_SASL__STATE__INITIATE, "DIGEST-MD5", response), -EACCES);
     tear_down(&w);
 }
@@ -243,7 +243,7 @@ static void test_server_refuses(void **state)
     }
 }
 
-/* Tokens that libgsasl takes for text, and that are none: protobuf-c leaves an empty one without data. */
+/* Tokens that libgsasl would read as text, but that aren't text. protobuf-c leaves an empty token without data. */
 static const ProtobufCBinaryData no_text[] = {
     {0, NULL}, {0, (uint8_t *)(uintptr_t)""}, {1, (uint8_t *)(uintptr_t)""}, {5, (uint8_t *)(uintptr_t)"a=\0\"b"}};
 
@@ -322,7 +322,7 @@ static void test_both(void **state)
     tear_down(&w);
 }
 
-/* A challenge that comes by itself. */
+/* The challenge comes in a separate message. */
 static void test_client_challenged_later(void **state)
 {
     Hadoop__RpcSasl__Auth auth, *auths[] = {&auth};
@@ -348,7 +348,7 @@ static void test_client_challenged_later(void **state)
     later.token = w.out->auths[0]->challenge;
     assert_int_equal(client_step(c, &later, &out), 0);
     assert_int_equal(out->state, HADOOP__RPC_SASL__STATE__RESPONSE);
-    initiate = *out; /* our server wants it in INITIATE */
+    initiate = *out; /* nmd's server expects the response in INITIATE */
     initiate.state = HADOOP__RPC_SASL__STATE__INITIATE;
     initiate.auths = auths;
     initiate.n_auths = 1;
@@ -359,7 +359,8 @@ static void test_client_challenged_later(void **state)
     tear_down(&w);
 }
 
-/* A server that claims to know us must prove it; one that doesn't ask is refused unless that will do. */
+/* A server must prove that it knows the client's secret. A server that requires no authentication is refused unless
+ * simple_will_do. */
 static void test_client_refuses(void **state)
 {
     Hadoop__RpcSasl in = HADOOP__RPC_SASL__INIT;
@@ -388,7 +389,7 @@ static void test_client_refuses(void **state)
     gsasl_done(library);
 }
 
-/* The challenge that comes with the offer, the one that comes later, and the proof at the end. */
+/* Invalid text in a challenge with the offer, in a later challenge, and in the final proof. */
 static void test_client_refuses_what_is_no_text(void **state)
 {
     Gsasl *library;
@@ -409,7 +410,7 @@ static void test_client_refuses_what_is_no_text(void **state)
             offer = *w.out;
             auth = *offer.auths[0];
             offer.auths = auths;
-            in.has_token = i < NM_ARRAY_SIZE(no_text); /* the last time there is none at all */
+            in.has_token = i < NM_ARRAY_SIZE(no_text); /* the last case has no token */
             if (in.has_token)
                 in.token = no_text[i];
             auth.has_challenge = stage == 2 || (stage == 0 && in.has_token);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The history's ring, and the file-system sampler, which is as small. */
+/* The history's ring, and the file-system sampler. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static void assert_range(const struct nm_history *h, uint64_t from, uint64_t to)
 
 #define SPAN UINT64_C(6000) /* 600 steps of 10 */
 
-/* Whatever the sampling does: many a step, one a step, or one in many of them. */
+/* With several samples per step, one per step, or one in several steps, the points cover the span. */
 static void test_span(void **state)
 {
     static const uint64_t periods[] = {1, 3, 10, 11, 47, 2500};
@@ -50,7 +50,7 @@ static void test_span(void **state)
     }
 }
 
-/* Bursts of samples between the ordinary ones cost none of the older points. */
+/* Bursts of samples between the ordinary ones don't displace older points. */
 static void test_bursts(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
@@ -63,7 +63,8 @@ static void test_bursts(void **state)
     assert_in_range(nm_history_get(h, 0)->at_usec, 0, 40);
 }
 
-/* Amounts of one step are a mean without a drift, counts the newest, the cost the highest. */
+/* Amounts of a step are the mean of its samples, without a drift. Counts are the newest, and the cost is the
+ * highest. */
 static void test_mean(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
@@ -122,7 +123,7 @@ static void test_since(void **state)
     assert_int_equal(nm_history_since(h, 18), 10);
 }
 
-/* A step can't be less than a unit of the clock: then there are more steps than points, and the newest are kept. */
+/* A step can't be shorter than a unit of the clock. Then there are more steps than points, and the newest are kept. */
 static void test_a_span_of_odd_length(void **state)
 {
     _cleanup_(nm_history_freep) struct nm_history *h = NULL;
@@ -151,7 +152,7 @@ static void test_no_memory(void **state)
     assert_int_equal(nm_history_set_span(h, SPAN / 2), -ENOMEM);
     assert_true(fail_stop());
     assert_int_equal(nm_history_step_usec(h), 10); /* as it was, */
-    assert_range(h, 5, 5);                         /* with what was in it */
+    assert_range(h, 5, 5);                         /* with its content */
     assert_int_equal(fail_each(change_span, h), 1);
     assert_int_equal(nm_history_step_usec(h), 5);
 }

@@ -71,7 +71,7 @@ static void test_record_round_trip(void **state)
         assert_int_equal(nm_launch_record_print(&records[i], text, sizeof text), 0);
         assert_int_equal(nm_launch_record_parse(text, &r), 0);
         assert_same_record(&r, &records[i]);
-        /* a reader that is too small a buffer, and every way of cutting the text off */
+        /* with a buffer that is too small, and with the text cut off at each byte */
         assert_int_equal(nm_launch_record_print(&records[i], text, 20), -E2BIG);
         assert_int_equal(nm_launch_record_print(&records[i], text, sizeof text), 0);
         if (records[i].phase != NM_LAUNCH_ENDED)
@@ -146,7 +146,7 @@ static void test_record_from_the_future(void **state)
     assert_int_equal(r.max_rss_bytes, 0);
 }
 
-/* The least limit that there is, and none. */
+/* The smallest limit, and no limit. */
 static void test_record_output_max(void **state)
 {
     struct nm_launch_record r;
@@ -239,7 +239,7 @@ static void test_spec_of_session(void **state)
     assert_int_equal(s.terms.rows, 0);
     nm_shim_spec_done(&s);
     nm_freep(&text);
-    terms.session.n_more = 3; /* of an environment of two */
+    terms.session.n_more = 3; /* of two variables of the environment */
     assert_int_equal(nm_shim_spec_print(&plain, &nobody, &terms, &text, &size), 0);
     assert_int_equal(nm_shim_spec_parse(text, size, &s), -EBADMSG);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The link sampler against the real kernel, in a network namespace of its own that holds a pair of
- * virtual Ethernet links and a default route. Where no namespace may be made, the tests are
- * skipped; the parsers have their own.
+ * The link sampler against the real kernel, in its own network namespace with a pair of virtual Ethernet links and a
+ * default route. The tests are skipped if no namespace may be made. The parsers have their own test.
  */
 
 #include <arpa/inet.h>
@@ -29,7 +28,7 @@
 #define FRAMES 100
 #define FRAME_BYTES 1000
 
-static struct nl_sock *sock; /* in the namespace; NULL: there is none */
+static struct nl_sock *sock; /* socket in the namespace; NULL: there is no namespace */
 
 static void bring_up(const char *name)
 {
@@ -42,7 +41,7 @@ static void bring_up(const char *name)
     rtnl_link_put(change);
 }
 
-/* The kernel's link watch looks at a carrier that came up when it gets round to it. */
+/* Waits until the link runs, because the kernel notices a carrier only after a delay. */
 static void wait_running(const char *name)
 {
     struct ifreq ifr = {0};
@@ -131,7 +130,7 @@ static void send_frames(const char *name)
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
-    frame[12] = 0x08; /* an EtherType, which nobody reads */
+    frame[12] = 0x08; /* an EtherType that no program reads */
     for (int i = 0; i < FRAMES; i++)
         assert_int_equal(sendto(fd, frame, sizeof frame, 0, (struct sockaddr *)&to, sizeof to),
                          sizeof frame);
@@ -170,7 +169,7 @@ static void test_rates(void **state)
     send_frames("nmv0");
     assert_int_equal(nm_link_sampler_sample(s, 2000000, links, &n), 0);
     l = find(links, n, "nmv0");
-    /* The kernel itself sends a little when a link comes up. */
+    /* The kernel itself sends a few bytes when a link comes up. */
     assert_in_range(l->tx_bytes - before, FRAMES * FRAME_BYTES, FRAMES * FRAME_BYTES + 5000);
     assert_int_equal(l->tx_bytes_per_sec, l->tx_bytes - before);
     assert_true(l->utilization >= 0.08 && l->utilization < 0.09); /* of the configured 10 Mbit/s */
@@ -195,7 +194,7 @@ static void test_uplink(void **state)
     assert_false(find(links, n, "nmv1")->uplink);
 }
 
-/* More links than a sample has room for: the uplink, which is the last here, must be in it. */
+/* There are more links than a sample has room for. The uplink, which is the last here, must be in the sample. */
 static void test_too_many(void **state)
 {
     _cleanup_(nm_link_sampler_freep) struct nm_link_sampler *s = NULL;
@@ -212,7 +211,7 @@ static void test_too_many(void **state)
         (void)snprintf(b, sizeof b, "nmb%d", i);
         assert_int_equal(rtnl_link_veth_add(sock, a, b, getpid()), 0);
     }
-    assert_int_equal(rtnl_link_get_kernel(sock, 0, "nmv0", &old), 0); /* its route goes with it */
+    assert_int_equal(rtnl_link_get_kernel(sock, 0, "nmv0", &old), 0); /* its route disappears with the link */
     assert_int_equal(rtnl_link_delete(sock, old), 0);
     rtnl_link_put(old);
     assert_int_equal(rtnl_link_veth_add(sock, "nmz0", "nmz1", getpid()), 0);

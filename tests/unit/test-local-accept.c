@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A server whose accept4() fails for want of memory or descriptors rests, and serves when there is room again. */
+/* A server whose accept4() fails for lack of memory or descriptors pauses, and accepts again when it can. */
 
 #include "http-fixture.h"
 
@@ -34,7 +34,7 @@ static void test_rests(void **state)
         n_failed = 0;
         client_connect(f, &c);
         turn_for(&c, 300 * NM_USEC_PER_MSEC);
-        /* one in each pause, and the one that is tried with the descriptor in reserve */
+        /* one per pause, and one with the reserved descriptor */
         assert_in_range(n_failed, 1, 8);
         failing_errno = 0;
         client_send(&c, "GET /v1/version HTTP/1.1\r\nHost: nmd\r\n\r\n");
@@ -45,7 +45,7 @@ static void test_rests(void **state)
     stop(f);
 }
 
-/* An error of one connection is no reason to rest. */
+/* An error of one connection doesn't cause a pause. */
 static void test_goes_on(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/: what it is told, and the names in it. Nothing is fetched here. */
+/* localize/: parsing of the worker's input, and names in it. No resource is fetched here. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static void test_no_work(void **state)
     }
 }
 
-/* A host is found in any case, a service in its own one. */
+/* Hosts are compared without regard to case, services with regard to it. */
 static void test_name_nodes(void **state)
 {
     static const struct {
@@ -236,7 +236,7 @@ static void test_webhdfs_status(void **state)
 #define ENTRY(name) \
     "{\"pathSuffix\":" name ",\"type\":\"FILE\",\"length\":1,\"modificationTime\":2,\"permission\":\"644\"}"
 
-/* Names that would lead somewhere else are no names. */
+/* Names that would lead out of the directory are refused. */
 static void test_webhdfs_list(void **state)
 {
     static const char *const bad[] = {

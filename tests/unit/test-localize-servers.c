@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/worker/worker.h: whole runs, each in a process of its own, against web servers and name nodes, some of them
- * malicious. */
+/* localize/worker/worker.h: complete runs, each in a separate process, against web servers and name nodes, some of
+ * them malicious. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static struct canned_server server;
     "{\"pathSuffix\":\"" name "\",\"type\":\"" type "\",\"length\":" length \
     ",\"modificationTime\":1,\"permission\":\"" mode "\"}"
 
-/* The server's replies. It is name node, data node and web server in one; /s is a standby name node. */
+/* The server's replies. The server is name node, data node and web server in one; /s is a standby name node. */
 static void make_table(unsigned port, struct canned *table)
 {
     const struct canned rows[] = {
@@ -118,7 +118,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Fetches from our server, without a second try unless `top` says otherwise. */
+/* Fetches from the test's server, without a second try unless `top` says otherwise. */
 static void fetch_http(const char *path, uint64_t timestamp, const char *top)
 {
     _cleanup_free_ char *uri = print("http://127.0.0.1:%u/%s", server.port, path);
@@ -138,7 +138,7 @@ static void fetch_hdfs(const char *path, const char *more)
     fetch(uri, more, top);
 }
 
-/* It goes by name nodes of its own, and has TLS where none are configured, whatever the policy is. */
+/* swebhdfs: has its own list of name nodes. Without one it uses TLS, whatever the cluster's policy. */
 static void test_swebhdfs(void **state)
 {
     _cleanup_free_ char *top = print("\"user\":\"alice\",\"limits\":{\"attempts\":1},\"name_nodes\":{\"c\":["
@@ -152,7 +152,7 @@ static void test_swebhdfs(void **state)
     assert_failed(base);
     fetch("swebhdfs://127.0.0.9/d/x", "\"type\":\"FILE\",\"timestamp\":0", top);
     assert_failed("https://127.0.0.9:9871: ");
-    /* the cluster's addresses are of TLS all the same */
+    /* the cluster's addresses use TLS nevertheless */
     fetch("swebhdfs://c/d/a%20b", "\"type\":\"FILE\",\"timestamp\":0",
           "\"user\":\"alice\",\"limits\":{\"attempts\":1},\"webhdfs\":{\"https\":true},"
           "\"name_nodes\":{\"c\":[\"https://127.0.0.1:1\"]},");
@@ -282,7 +282,7 @@ static void test_hdfs_refused(void **state)
     assert_failed("dfs.webhdfs.user.provider.user.pattern in hdfs-site.xml");
 }
 
-/* A name node sends to a data node of our own host again and again, unless it is told that the node has failed. */
+/* A name node redirects to a data node on this host every time, unless the request names this data node as failed. */
 static void test_hdfs_dead_nodes(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void test_hdfs_dead_nodes(void **state)
     assert_done("10/copies", "hello");
 }
 
-/* That there is no other isn't the reason, and another attempt begins with all of them. */
+/* If all data nodes have failed, the error names their failure. The next attempt begins with all of them. */
 static void test_hdfs_only_dead_nodes(void **state)
 {
     static const char *const paths[] = {"copy", "six"};
@@ -305,11 +305,11 @@ static void test_hdfs_only_dead_nodes(void **state)
     }
 }
 
-/* /o is an observer that lags behind, /p one that refuses. */
+/* /o is an observer that lags behind, /p is one that refuses. */
 static void test_hdfs_observer(void **state)
 {
     static const struct {
-        const char *second, *failure; /* NULL: it is had */
+        const char *second, *failure; /* NULL: the fetch succeeds */
     } cases[] = {{"", NULL}, {"/p", "AccessControlException"}, {"/s", "FileNotFoundException"},
                  {"/o", "FileNotFoundException"}};
 
@@ -329,7 +329,8 @@ static void test_hdfs_observer(void **state)
     }
 }
 
-/* When one name node has said that there is no such file, nm-localizer waits only briefly for another that hangs. */
+/* After one name node has reported that the file doesn't exist, nm-localizer waits only briefly for another that
+ * hangs. */
 static void test_hdfs_second_hangs(void **state)
 {
     _cleanup_close_ int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -347,10 +348,10 @@ static void test_hdfs_second_hangs(void **state)
                 server.port, ntohs(in.sin_port));
     fetch("hdfs://c/d/a%20b", RESOURCE("FILE"), top);
     assert_failed("FileNotFoundException");
-    assert_true(nm_now_usec() - begun_usec < 30 * NM_USEC_PER_SEC); /* of 60 that its silence may last elsewhere */
+    assert_true(nm_now_usec() - begun_usec < 30 * NM_USEC_PER_SEC); /* less than the usual 60 s of silence */
 }
 
-/* Our server doesn't speak TLS, so a fetch with TLS fails. The certificates to trust are set before that. */
+/* The test's server doesn't support TLS, so a fetch with TLS fails. The trusted certificates are set before that. */
 static void test_hdfs_tls(void **state)
 {
     _cleanup_free_ char *uri = print("webhdfs://127.0.0.1:%u/d/a%%20b", server.port);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* localize/localizer.h: a container with as many resources as it may have costs the loop no long turn. */
+/* localize/localizer.h: a container with the maximum number of resources doesn't cause a long turn of the loop. */
 
 #include "tests/unit/localizer-world.h"
 
@@ -13,9 +13,9 @@
 #include "util/fileio.h"
 
 #define N 8192
-#define PATIENCE_USEC (300 * NM_USEC_PER_SEC) /* sanitizers, and a busy host */
+#define PATIENCE_USEC (300 * NM_USEC_PER_SEC) /* for sanitizers and a busy host */
 #define PIECE 64
-/* In one turn no more than the calls of a few pieces: a file of nmd's is dated or removed, or looked at. */
+/* Maximum of calls in one turn: those of a few pieces, which set the time of a note, remove it, or read it. */
 #define CALLS_MAX (3 * PIECE)
 
 /* ---- what nmd's calls are counted by ---------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void end_turn(void)
 
 /* ---- many ------------------------------------------------------------------------------------------------------- */
 
-/* One file under as many patterns, which mean nothing for it. */
+/* Asks for one file N times, each time with another pattern, which a file ignores. */
 static void ask_many(struct world *w, struct owner *o, enum nm_visibility visibility, bool fails)
 {
     const struct nm_localizer_user user = {
@@ -138,7 +138,7 @@ static void check_turns(void)
     most_calls = n_forks = 0;
 }
 
-/* They come, are there when they are asked for again, and go. */
+/* The resources are fetched, are found at the next ask, and are removed. */
 static void test_localized(void **state)
 {
     struct world *w = *state;
@@ -162,7 +162,7 @@ static void test_localized(void **state)
     give_back(&o);
     nm_localizer_set_room(w->localizer, 0);
     RUN_TURNS_UNTIL(w, nm_localizer_bytes(w->localizer) == 0);
-    /* as many as there is to do, and not one for each */
+    /* only as many workers as needed, and not one for each resource */
     assert_true(n_forks <= N / 8);
     check_turns();
     assert_false(is_there(w, "state/10"));
@@ -180,8 +180,7 @@ static bool nothing_is_noted(struct world *w)
     return n == 0;
 }
 
-/* The first failure is the end; what was still in line goes without a worker having begun, and without a file of nmd's
- * having been written. */
+/* The first failure ends the ask. For the resources that still wait, no worker starts and nmd writes no file. */
 static void test_failed(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_APPLICATION, NM_VISIBILITY_PUBLIC};
@@ -201,7 +200,7 @@ static void test_failed(void **state)
     }
 }
 
-/* Asked for and given back at once: the rest of it is never asked for, nor does it keep nmd from ending. */
+/* The ask is given back at once. The remaining resources are never requested, and don't prevent nmd's end. */
 static void test_given_back(void **state)
 {
     struct world *w = *state;
@@ -220,7 +219,7 @@ static void test_given_back(void **state)
 
 /* ---- one resource under many names ------------------------------------------------------------------------------ */
 
-#define FLOOD_LINES 1000 /* as many as a worker may say at once */
+#define FLOOD_LINES 1000 /* maximum of lines that a worker may send at once */
 
 static void on_told(struct nm_localizer_ask *ask, const struct nm_localizer_progress *progress, void *userdata)
 {
@@ -246,12 +245,12 @@ static void ask_names(struct world *w, struct owner *o, enum nm_visibility visib
     n_told = most_told = n_forks = 0;
     assert_int_equal(nm_localizer_ask(w->localizer, &user, list, N, &listener, &o->ask), 0);
     free(list);
-    /* until all are asked for */
+    /* until all resources have been requested */
     RUN_TURNS_UNTIL(w, n_forks > 0 && nm_now_usec() > begun_usec + NM_USEC_PER_SEC);
     assert_int_equal(n_forks, 1);
 }
 
-/* Into the worker's pipe, which isn't read meanwhile, as any process of the user's may. */
+/* Writes into the worker's pipe while nobody reads it, as any process of the user may do. */
 static void flood(unsigned lines)
 {
     static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";
@@ -265,7 +264,7 @@ static void flood(unsigned lines)
     assert_true(n > FLOOD_LINES / 2);
 }
 
-/* Each turn tells the ask once at most, and all of its resources have come when the one has. */
+/* Each turn reports progress to the ask at most once. All resources are complete when the fetch is. */
 static void test_names(void **state)
 {
     static const enum nm_visibility all[] = {NM_VISIBILITY_PRIVATE, NM_VISIBILITY_PUBLIC};
@@ -296,7 +295,7 @@ static void test_names(void **state)
     check_turns();
 }
 
-/* One that is killed has left a full pipe, which is read in one turn. */
+/* A killed worker has left a full pipe, which is read in one turn. */
 static void test_names_killed(void **state)
 {
     struct world *w = *state;
@@ -316,7 +315,8 @@ static void test_names_killed(void **state)
     check_turns();
 }
 
-/* It fails for all of them, and then comes for all of them; given back, it is fetched no further. */
+/* The fetch fails for all resources of the ask, and succeeds for all of the next one. An ask that is given back ends
+ * the fetch. */
 static void test_names_failed(void **state)
 {
     struct world *w = *state;

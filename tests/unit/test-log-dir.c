@@ -129,8 +129,7 @@ static void test_what_came_before(void **state)
     assert_no_log(w, -ENOENT);
     assert_int_equal(nm_manager_kill(w->m, &manager_world_admin, ID, true, &p), 0);
     manager_world_settle(w);
-    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* the kill removed this file, because
-                                                                                the container hasn't run */
+    fake_tree_write(&w->tree, "state/logs/" ID "/stdout", "what bash said"); /* removed, since it hasn't run */
     assert_log(w, "what bash said");
     fake_tree_write(&w->tree, "owner/1/stdout", "its own words");
     assert_log(w, "its own words");

@@ -179,7 +179,7 @@ static void test_limited(void **state)
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
     assert_int_equal(nm_output_open(dir_fd, "stdout", 0, &o), 0);
     nm_output_write(&o, "some", 4);
-    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another time beside it */
+    o.times.apart_usec = UINT64_C(3600) * 1000000; /* prevents another time in this log */
     limit_files(10);
     nm_output_write(&o, "more than fits", 14);
     assert_int_equal(o.error, -EFBIG);

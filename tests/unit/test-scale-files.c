@@ -52,7 +52,7 @@ static void test_exclude(void **state)
     assert_string_equal(more, "old1 old2 # ours\n\n  old3\t\n# n1\nold4 # nmscale was here\n"
                               "n1 # nmscale\nn2 # nmscale\n");
     assert_true(nm_scale_exclude_has(more, "n1"));
-    assert_false(nm_scale_exclude_has(admins, "n1")); /* the name stands in a comment */
+    assert_false(nm_scale_exclude_has(admins, "n1")); /* the name is in a comment */
     assert_true(nm_scale_exclude_has(admins, "old2"));
     assert_true(nm_scale_exclude_has(admins, "old3"));
     assert_false(nm_scale_exclude_has(admins, "ours"));
@@ -66,7 +66,7 @@ static void test_exclude(void **state)
     assert_false(nm_scale_exclude_has(one, "n1"));
     assert_true(nm_scale_exclude_has(one, "n2"));
     less = nm_scale_exclude_remove(more, hosts, 3);
-    assert_string_equal(less, admins); /* old2 was added by somebody else */
+    assert_string_equal(less, admins); /* the administrator added old2 */
 }
 
 /* Files without a final newline, with other line ends, and empty ones. */
@@ -137,7 +137,7 @@ static void test_replace(void **state)
     assert_int_equal(size, 3);
     assert_int_equal(nm_scale_read_file(path, 2, &text, &size), -E2BIG);
     assert_int_equal(nm_scale_replace_file("/nonexistent/x", "", 0600), -ENOENT);
-    /* No temporary file is left beside it. */
+    /* no temporary file is left */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(rmdir(dir), 0);
