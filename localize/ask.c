@@ -525,7 +525,7 @@ bool nm_localizer_is_there(const struct nm_localizer_ask *ask, size_t i)
     if (i >= ask->n_asked)
         return false;
     e = nm_cache_find(ask->localizer->cache, ask->ids[i]);
-    return e->state == NM_CACHE_READY && !e->is_leaving; /* a failed entry is READY to the cache, and doomed */
+    return e->state == NM_CACHE_READY && !e->is_leaving; /* a failed entry is READY with is_leaving */
 }
 
 bool nm_localizer_check(struct nm_localizer_ask *ask, size_t i, const char *name)

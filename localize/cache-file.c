@@ -201,9 +201,9 @@ static int load_file(int dir_fd, const char *name, uint64_t id, const char *boot
     return nm_cache_restore(cache, &e);
 }
 
-/* Loads all files. If a file can't be read, its number is reserved all the same, so that no new resource gets the same
- * path. The file is kept, so that the next nmd reserves the number, too. It may be valid, and unreadable only because
- * of the disk or a lack of descriptors. */
+/* Loads all files. If a file can't be read, its number is reserved nevertheless, so that no new resource gets the
+ * same path. The file is kept, so that the next nmd reserves the number, too. It may be valid, and unreadable only
+ * because of the disk or a lack of descriptors. */
 int nm_cache_file_load(int dir_fd, const char *boot_id, struct nm_cache *cache)
 {
     _cleanup_closedir_ DIR *d = NULL;

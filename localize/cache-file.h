@@ -4,11 +4,11 @@
 /*
  * The part of the cache that survives nmd: one small file for each entry, named by its id, in a directory of nmd's own.
  * The file is made before the resource and removed after it, so no resource is left behind without a file. Only a
- * resource that was whole and was fetched since the host was booted (resources are not synced) is restored as usable.
- * Others are restored as doomed, and are removed like any doomed entry. The file's mtime is the time of the resource's
- * last use. Its sticky bit, which has no effect on a file, means that a list of the resource's contents stands beside
- * the resource (listing.h). The mark is not a key in the file, because an nmd without support for lists rejects a file
- * with an unknown key, and would leave the resource behind.
+ * resource that was complete and was fetched since the host was booted (resources are not synced) is restored as
+ * usable. Others are restored with is_leaving, and are then removed. The file's mtime is the time of the resource's
+ * last use. Its sticky bit, which has no effect on a file, means that a list of the resource's contents is beside the
+ * resource (listing.h). The mark is not a key in the file, because an nmd without support for lists rejects a file with
+ * an unknown key, and would leave the resource behind.
  */
 
 #include <jansson.h>

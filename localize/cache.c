@@ -89,7 +89,7 @@ static uint64_t hash_key(const struct nm_cache *c, const struct nm_cache_key *k)
     return hash;
 }
 
-/* Compares keys. An equal hash is not enough: anybody who names URIs can make two with the same hash. */
+/* Compares keys. An equal hash is not enough: users choose URIs and can make two with the same hash. */
 static bool same_key(const struct nm_cache_key *a, const struct nm_cache_key *b)
 {
     return a->visibility == b->visibility && a->type == b->type && a->timestamp_msec == b->timestamp_msec &&
@@ -207,8 +207,8 @@ static int grow(struct nm_cache *c)
     return 0;
 }
 
-/* Finds the usable entry of a key. Besides it there may be doomed entries with the same key, or entries that are being
- * removed. */
+/* Finds the usable entry of a key. Entries of the same key that have is_leaving or are being removed may exist
+ * beside it. */
 static struct slot *find_key(const struct nm_cache *c, const struct nm_cache_key *key)
 {
     const struct slot like = {.hash = hash_key(c, key)};
@@ -239,7 +239,7 @@ static bool may_leave(const struct nm_cache_entry *e)
     return e->state == NM_CACHE_READY && e->users == 0;
 }
 
-/* Orders removals: doomed entries first, then the least recently used ones. */
+/* Orders removals: entries with is_leaving first, then the least recently used ones. */
 static bool leaves_before(const struct nm_cache_entry *a, const struct nm_cache_entry *b)
 {
     return a->is_leaving != b->is_leaving ? a->is_leaving : a->used_usec < b->used_usec;
@@ -444,7 +444,8 @@ void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes)
     settle(c, slot);
 }
 
-/* Dooms the entry of a failed fetch: a part of it may be on the disk, so it is removed as other entries are. */
+/* Sets is_leaving for the entry of a failed fetch: a part of it may be on the disk, so it is removed as other
+ * entries are. */
 void nm_cache_failed(struct nm_cache *c, uint64_t id)
 {
     struct slot *slot = find_id(c, id);
@@ -464,7 +465,8 @@ void nm_cache_doom(struct nm_cache *c, uint64_t id)
     settle(c, slot);
 }
 
-/* Dooms the entries of the application. One that is being fetched is removed as soon as the fetch has ended. */
+/* Sets is_leaving for the entries of the application. One that is being fetched is removed as soon as the fetch has
+ * ended. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application)
 {
     for (uint32_t i = c->room ? *app_head(c, user, application) : 0; i > 0; i = c->slots[i - 1].app_next) {

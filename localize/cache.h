@@ -55,7 +55,7 @@ struct nm_cache_entry {
     uint64_t bytes; /* 0 while it is fetched */
     uint64_t used_usec;
     unsigned users; /* number of asks that have not released it */
-    bool is_leaving; /* doomed: lookups skip it; it is removed once it has no users */
+    bool is_leaving; /* lookups skip the entry; it is removed once it has no users */
     enum nm_cache_noted noted;
     bool is_listed;        /* a list of its contents stands beside it (listing.h) */
     uint64_t checked_usec; /* time of the last check that found it whole; 0: not since it was restored */
@@ -92,17 +92,17 @@ void nm_cache_checked(struct nm_cache *c, uint64_t id, uint64_t now_usec);
 void nm_cache_fetched(struct nm_cache *c, uint64_t id, uint64_t bytes);
 void nm_cache_failed(struct nm_cache *c, uint64_t id);
 
-/* Dooms the entry: what is on the disk is unusable, or will never arrive. The next ask fetches the resource again. The
- * entry is removed once its last user has released it. */
+/* Sets is_leaving: the entry's files are unusable, or will never arrive. The next ask fetches the resource again.
+ * The entry is removed once its last user has released it. */
 void nm_cache_doom(struct nm_cache *c, uint64_t id);
 
 /* Ends the application: its own entries are removed once they are unused. */
 void nm_cache_end_application(struct nm_cache *c, const char *user, const char *application);
 
 /*
- * Returns the next entry to remove: a doomed entry without users, or, if there are too many bytes or entries, the least
- * recently used one of those without users. NULL: nothing has to be removed, or all remaining entries are in use. The
- * entry is LEAVING until it is removed and nm_cache_removed() is called.
+ * Returns the next entry to remove: one with is_leaving and without users, or, if there are too many bytes or entries,
+ * the least recently used one of those without users. NULL: nothing has to be removed, or all remaining entries are in
+ * use. The entry is LEAVING until it is removed and nm_cache_removed() is called.
  */
 const struct nm_cache_entry *nm_cache_next_to_leave(struct nm_cache *c);
 void nm_cache_removed(struct nm_cache *c, uint64_t id);

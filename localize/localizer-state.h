@@ -98,8 +98,8 @@ struct nm_cache_key nm_localizer_key(const struct nm_localizer_user *user, const
 void nm_localizer_ask_fail(struct nm_localizer_ask *ask, int result, const char *message);
 void nm_localizer_ask_settle(struct nm_localizer_ask *ask);
 
-/* Removes the entry from the index at once, and marks its file as not whole. The next nmd must not take it for the
- * resource that is fetched in its place. */
+/* Sets is_leaving, removes the entry from the index at once, and marks its file as incomplete, because the next nmd
+ * must not use it instead of the resource that is fetched again. */
 void nm_localizer_doom(struct nm_localizer *l, uint64_t id);
 
 /* Looks at the ask's next n resources, once. Returns false if workers do so; the ask is in `checking` until they have

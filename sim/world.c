@@ -335,7 +335,8 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
         w->apps[job->app].queued++;
         return 0;
     }
-    /* Also if it was paused when the recording began: the policy decides about that again. */
+    /* A job that was paused when the recording began starts as running, because the policy decides about pauses
+     * again. */
     w->apps[job->app].running++;
     c->view.admitted = true;
     c->view.started_usec = w->now_usec - job->ran_usec;

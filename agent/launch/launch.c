@@ -4,7 +4,7 @@
  * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and calls back for STARTED and ENDED, each
  * once and in this order. There are three sources, and any of them may be missing:
  *
- *   socket   the shim's messages, fastest; an adopted shim has none (it went with the old nmd)
+ *   socket   the shim's messages, fastest; an adopted shim has none (it was closed when the old nmd ended)
  *   record   the file in the container's directory, with the same content; watched with inotify after
  *            an adoption
  *   pidfd    readable when the shim is gone, which ENDED reports; messages and record are then read a

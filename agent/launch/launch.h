@@ -42,8 +42,7 @@ struct nm_launch_params {
 
 /* Tests in a child, for which it waits, whether this host supports `confine`. Returns 0, or -errno if it does not. */
 int nm_launch_probe_confinement(void);
-/* Returns the reason in words, as it follows "it can't be had, for". error: negative result of
- * nm_launch_probe_confinement(). */
+/* Returns the reason in words, for use after "for". error: negative result of nm_launch_probe_confinement(). */
 const char *nm_launch_no_confinement(int error);
 
 struct nm_launch;

@@ -126,7 +126,7 @@ static int copy_file(struct place *p, int fd, int dir_fd, const char *name, char
     return 0;
 }
 
-/* Moves or copies a file. ours: its name in the temporary directory; NULL: it isn't there. */
+/* Moves or copies a file. ours: its name in the temporary directory; NULL: it isn't there, so it is copied. */
 static int keep_file(struct place *p, int fd, const char *ours, int dir_fd, const char *name, char **ret_message)
 {
     return ours ? move_file(p, ours, dir_fd, name, ret_message) : copy_file(p, fd, dir_fd, name, ret_message);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Linked into every program of a build with --enable-coverage, and into no other. gcov writes its counters where a
- * program ends by exit() or calls execve(), and ours have more ends: children that leave by _exit() or fexecve(), a
- * death on purpose (NMD_FAULT), a suite's kill -9. The linker leads those calls here (--wrap, see configure.ac).
+ * Linked into every program of a build with --enable-coverage, and into no other. gcov writes its counters when a
+ * program ends by exit() or calls execve(). nmd's programs also end in other ways: children by _exit() or fexecve(), a
+ * fault step (NMD_FAULT), a suite's kill -9. The linker redirects those calls to this file (--wrap, see configure.ac).
  *
- * A suite that means SIGKILL sends SIGRTMIN + 7 instead (tests/integration/lib.sh: nmd_kill), and this process does it
- * to itself. That isn't safe at any moment, as no writing of files in a signal handler is; to who sees no end of it
- * the suite comes with the real signal.
+ * Instead of SIGKILL a suite sends SIGRTMIN + 7 (tests/integration/lib.sh: nmd_kill), and the process then kills itself
+ * by SIGKILL after it has written its counters. Writing files in a signal handler isn't safe at every moment, so the
+ * suite sends the real SIGKILL to a process that doesn't end.
  */
 
 #include <gcov.h>
@@ -25,7 +25,7 @@ int __wrap_kill(pid_t pid, int sig);
 int __wrap_fexecve(int fd, char *const argv[], char *const env[])
 {
     __gcov_dump();
-    __gcov_reset(); /* or what follows where that fails would not be written */
+    __gcov_reset(); /* otherwise the counters since a failed call would not be written */
     return __real_fexecve(fd, argv, env);
 }
 

@@ -23,7 +23,7 @@ enum nm_yarn_fate {
     NM_YARN_IDLE,
 };
 
-/* Returns the fate of a property. Some values of an obeyed property can stop nmd all the same. */
+/* Returns the fate of a property. Some values of an obeyed property can stop nmd nevertheless. */
 enum nm_yarn_fate nm_yarn_rules_fate(const char *name);
 
 int nm_yarn_rules_set_defaults(struct nm_yarn_conf *c);

@@ -28,7 +28,7 @@ struct nm_setup_spot {
     uid_t uid; /* of a file or directory, as the next two */
     gid_t gid;
     mode_t mode;
-    const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be ours */
+    const char *sha256;   /* of a file, in hexadecimal; NULL: it is too large to be from nmd */
     const char **missing; /* if nothing exists: the directories above it that don't either, the outermost first */
     size_t n_missing;
     const char **weak; /* the directories above it in which others than root can replace it, the outermost first */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The list of what a setup has written, so that undo reverts exactly that. It is saved before the first change: after
- * an interrupted setup it has all changes that were made, and perhaps more. The entry of a file has checksums: two
- * while the file is being replaced, either of which identifies the file as ours.
+ * The list of the changes of a setup, so that undo reverts exactly these. It is saved before the first change: after an
+ * interrupted setup it has all changes that were made, and perhaps more. The entry of a file has checksums: two while
+ * the file is being replaced, either of which shows that the setup wrote the file.
  */
 
 #include <stdbool.h>

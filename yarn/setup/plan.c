@@ -246,7 +246,8 @@ int nm_setup_plan_make(const struct nm_setup_wish *w, const struct nm_yarn_setti
 
 /* ---- the manifest ------------------------------------------------------------------------- */
 
-/* Removes the path's entries of other kinds. What they describe no longer exists or isn't ours any more. */
+/* Removes the path's entries of other kinds, because the files that they describe don't exist any more or were
+ * replaced. */
 static void forget_others(struct nm_setup_manifest *m, enum nm_setup_entry_kind kind, const char *path)
 {
     size_t n = 0;

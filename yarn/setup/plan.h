@@ -14,7 +14,7 @@ enum nm_setup_act {
     NM_SETUP_KEEP,   /* nothing to do: it is as it should be */
     NM_SETUP_MAKE,   /* create it */
     NM_SETUP_CHANGE, /* replace the text of a file that we wrote; set owner and mode of a directory */
-    NM_SETUP_LEAVE,  /* it should be different, but isn't ours */
+    NM_SETUP_LEAVE,  /* it should be different, but a setup hasn't made it */
 };
 
 struct nm_setup_step {

@@ -28,8 +28,8 @@ struct nm_yarn_setup_params {
 };
 
 /* Prints to `out`. Returns 0 if everything is as it should be, even if the administrator has open decisions or a
- * ResourceManager doesn't answer. -EEXIST: something isn't ours and was left unchanged; `out` names it. Other -errno:
- * nothing was done, or not everything. *ret_message then has sentences, one per line. */
+ * ResourceManager doesn't answer. -EEXIST: a file or directory was not made by a setup, and was left unchanged;
+ * `out` names it. Other -errno: nothing was done, or not everything. *ret_message then has sentences, one per line. */
 int nm_yarn_setup(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
 /* Returns 0 if everything was reverted. -EEXIST: something stays, since it was changed or is in use. */
 int nm_yarn_setup_undo(const struct nm_yarn_setup_params *p, FILE *out, char **ret_message);
