@@ -120,7 +120,7 @@ static void note_properties(struct fake_systemd *f, sd_bus_message *m)
     assert_true(sd_bus_message_exit_container(m) >= 0);
 }
 
-/* ---- its cgroups ----------------------------------------------------------------------------- */
+/* ---- cgroups --------------------------------------------------------------------------------- */
 
 static void unit_path(const struct fake_systemd *f, const char *unit, char path[2 * PATH_MAX])
 {
@@ -369,7 +369,7 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error)
     return 1;
 }
 
-/* ---- its thread ------------------------------------------------------------------------------ */
+/* ---- thread ---------------------------------------------------------------------------------- */
 
 static int on_connection(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {

@@ -505,7 +505,7 @@ static void test_psi_bounds(void **state)
     assert_null(w);
 }
 
-/* ---- what can't be had ----------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static bool is_shortage(int r)
 {

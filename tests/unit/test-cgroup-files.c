@@ -193,7 +193,7 @@ static void test_a_slice_that_was_removed(void **state)
     fake_tree_unlink(&w->dir, "root/" SLICE);
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void test_files_that_are_not_as_they_should_be(void **state)
 {
@@ -428,7 +428,7 @@ static void test_leftover_processes(void **state)
     assert_int_equal(nm_cgroup_leftover_procs(w->cg, &s), -ENOENT); /* the cgroup was removed */
 }
 
-/* ---- what can't be had ----------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void test_starts_that_fail(void **state)
 {

@@ -133,7 +133,7 @@ static void assert_says(const struct world *w, const char *name, const char *exp
     assert_string_equal(text, expected);
 }
 
-/* ---- who we are ------------------------------------------------------------------------------ */
+/* ---- users and namespaces -------------------------------------------------------------------- */
 
 static void test_below_its_own_cgroup(void **state)
 {

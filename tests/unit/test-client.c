@@ -239,7 +239,7 @@ static const struct {
     {POLL, ENOMEM, -ENOMEM},
 };
 
-/* ---- a connection that becomes something else ------------------------------------------------- */
+/* ---- upgraded connections --------------------------------------------------------------------- */
 
 #define SWITCHING "HTTP/1.1 101 Switching Protocols\r\nlocation: /v1/containers/c1\r\nUpgrade: x\r\n\r\n"
 

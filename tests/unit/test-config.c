@@ -591,7 +591,7 @@ static void test_unreadable(void **state)
     assert_non_null(strstr(message, "/nmd.conf: larger than 256 KiB"));
 }
 
-/* ---- what is made from the table ---- */
+/* ---- files made from the table ------ */
 
 static void test_needs_restart(void **state)
 {

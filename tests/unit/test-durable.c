@@ -140,7 +140,7 @@ static void test_too_many_applications(void **state)
     assert_int_equal(nm_lists_app(w->m, "first"), first); /* it has a live container */
 }
 
-/* ---- what is shown ----------------------------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------------------ */
 
 static bool has_note(const struct nm_status *s, const char *says)
 {

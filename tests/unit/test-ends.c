@@ -260,7 +260,7 @@ static void test_a_slice_that_goes(void **state)
     assert_true(nm_sample_slice_cpu(w->m, &usec, &slice) < 0);
 }
 
-/* ---- what doesn't end ------------------------------------------------------------------------- */
+/* ---- containers that don't end ---------------------------------------------------------------- */
 
 static bool has_ended(const struct nm_live_container *l)
 {
@@ -432,7 +432,7 @@ static void test_a_stop_by_systemd(void **state)
     nm_container_events_stopped(NULL, w->m);
     e = nm_events_newest(w->m->events);
     assert_non_null(strstr(e->text, "systemd stops nmtest.slice and all containers in it"));
-    nm_container_events_stopped("container_1_000099", w->m); /* nobody's */
+    nm_container_events_stopped("container_1_000099", w->m); /* no container has this id */
     nm_container_events_stopped(l->c->id, w->m);
     assert_true(l->run.stopped);
     assert_non_null(strstr(l->c->message, "systemd is stopping its scope"));

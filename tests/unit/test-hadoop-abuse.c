@@ -26,7 +26,7 @@ static void put_frame(int fd, struct nm_packet_frame *f)
     free(f);
 }
 
-/* ---- the answer to what begins wrongly ---------------------------------------------------- */
+/* ---- answers to wrong beginnings ---------------------------------------------------------- */
 
 /* Checks that the bytes are one packet, a fatal answer with this detail and class. */
 static void assert_fatal(const uint8_t *data, size_t size, int detail, const char *class_name)

@@ -184,7 +184,7 @@ static void test_confined(void **state)
         (void)try_each(w, &troubles[i], run_plain);
 }
 
-/* ---- with somebody at the other end of a connection --------------------------------------------------------- */
+/* ---- with a peer on the connection -------------------------------------------------------------------------- */
 
 struct heard {
     bool is_over, has_end;

@@ -92,7 +92,7 @@ static void test_the_slice_follows_in_the_round(void **state)
     assert_int_equal(nm_fake_n_calls(w->m->backend, NM_FAKE_SET_SLICE_LIMITS), calls + 1);
 }
 
-/* ---- changes while it starts --------------------------------------------------- */
+/* ---- changes during a start ---------------------------------------------------- */
 
 static bool has_cgroup(const struct nm_live_container *l)
 {

@@ -359,7 +359,7 @@ static void test_stop_with_requests_waiting(void **state)
         client_close(&c[i]);
 }
 
-/* ---- those who leave, and what makes no sense ------------------------------------------------ */
+/* ---- disconnects and invalid bodies ---------------------------------------------------------- */
 
 /* Sends the first n bytes of a request and disconnects, before or after the server has read them. */
 static void leave_at(struct fixture *f, const char *request, size_t n)

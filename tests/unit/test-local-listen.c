@@ -26,7 +26,7 @@
 #define ALL (FAIL_MEMORY | FAIL_OPEN)
 #define N_GROUPS 100 /* more groups than the first buffer has room for */
 
-/* ---- what the system may refuse -------------------------------------------------------------- */
+/* ---- failures of the system ------------------------------------------------------------------ */
 
 #define WRAP_CALL(name, parameters, ...) \
     int __real_##name parameters; \
@@ -351,7 +351,7 @@ static void test_tcp_each_call_fails(void **state)
     assert_true(n > 4);
 }
 
-/* ---- who ------------------------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
 static void test_group(void **state)
 {

@@ -17,7 +17,7 @@
 
 #define ALL (FAIL_MEMORY | FAIL_EVENT | FAIL_OPEN)
 
-/* ---- what else needs memory ------------------------------------------------------------------ */
+/* ---- other allocations ----------------------------------------------------------------------- */
 
 FILE *__real_open_memstream(char **text, size_t *len);
 FILE *__wrap_open_memstream(char **text, size_t *len);

@@ -453,7 +453,7 @@ static void test_body_largest(void **state)
     assert_int_equal(request(f, "POST", "/v1/containers", body, NULL), 201);
 }
 
-/* ---- who may ------------------------------------------------------------------------------ */
+/* ---- permissions -------------------------------------------------------------------------- */
 
 static void test_other_users(void **state)
 {

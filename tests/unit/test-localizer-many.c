@@ -18,7 +18,7 @@
 /* Maximum of calls in one turn: those of a few pieces, which set the time of a note, remove it, or read it. */
 #define CALLS_MAX (3 * PIECE)
 
-/* ---- what nmd's calls are counted by ---------------------------------------------------------------------------- */
+/* ---- counters of nmd's calls ------------------------------------------------------------------------------------ */
 
 static unsigned n_calls, most_calls, n_saved, n_forks;
 static unsigned n_told, most_told; /* calls of a listener of progress */

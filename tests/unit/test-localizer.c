@@ -356,7 +356,7 @@ static void test_stopped_worker(void **state)
     give_back(&slow);
 }
 
-/* ---- what isn't what it was ------------------------------------------------------------------------------------- */
+/* ---- lost resources --------------------------------------------------------------------------------------------- */
 
 /* A resource that is being given up can't be given to another ask before the worker's end. */
 static void test_given_up_and_asked_again(void **state)

@@ -256,7 +256,7 @@ static void test_close_breaker_on_full_disk(void **state)
     assert_true(memory.breaker_until_usec <= nm_now_usec());
 }
 
-/* ---- starts that come to nothing ----------------------------------------------------------------- */
+/* ---- failed starts ------------------------------------------------------------------------------- */
 
 /* Runs the loop while systemd refuses all new units. */
 static unsigned turns_while_shut_down(struct manager_world *w, unsigned most)
@@ -397,7 +397,7 @@ static void test_a_command_without_descriptors(void **state)
     assert_int_equal(kill(l->c->pid, SIGKILL), 0);
 }
 
-/* ---- what is done out of turn -------------------------------------------------------------------- */
+/* ---- rounds out of turn -------------------------------------------------------------------------- */
 
 /* Changes memory.events just after a sample with this cost. Returns whether the change requests a round. */
 static bool is_looked_at(struct manager_world *w, const struct nm_live_container *l,
@@ -466,7 +466,7 @@ static void test_names_are_looked_up_once(void **state)
     assert_by(l, "4000000001");
 }
 
-/* ---- since when nothing holds the node ----------------------------------------------------------- */
+/* ---- removable nodes ----------------------------------------------------------------------------- */
 
 static uint64_t removable_since(struct manager_world *w)
 {

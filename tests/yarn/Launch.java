@@ -17,9 +17,9 @@ import org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor;
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.launcher.ContainerLaunch;
 
 /**
- * The launch script as the NodeManager writes it, to the file that is the first argument; the second is the log
- * directory. On standard input is what was asked for: lines "inherit NAME", "node NAME VALUE", "asked NAME VALUE",
- * "link TARGET NAME" and "command WORDS". What is inherited comes from this process's own environment.
+ * Writes a launch script as the NodeManager does, to the file that is the first argument. The second argument is the
+ * log directory. Standard input has the launch context: lines "inherit NAME", "node NAME VALUE", "asked NAME VALUE",
+ * "link TARGET NAME" and "command WORDS". The inherited variables come from this process's own environment.
  */
 public final class Launch {
     public static void main(String[] arguments) throws Exception {

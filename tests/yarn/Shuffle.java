@@ -34,15 +34,15 @@ import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
 
 /**
- * Hadoop's own ends of the shuffle: writes map outputs with its SpillRecord, serves them with its ShuffleHandler, and
- * fetches them from any server as its Fetcher does. Arguments: two local directories, the user. It says the handler's
- * port; then for each line "PORT KEY TARGET" what came of the request.
+ * Hadoop's own code of the shuffle: writes map outputs with its SpillRecord, serves them with its ShuffleHandler, and
+ * fetches them from any server as its Fetcher does. Arguments: two local directories, the user. Prints the handler's
+ * port, and then the result of each request, which is a line "PORT KEY TARGET".
  */
 public final class Shuffle {
     private static final long CLUSTER = 1410901177871L;
     private static final int[][] PARTS = {{5, 0, 3_000_000}, {0, 0, 0}, {70_000, 1, 128}};
 
-    /** The NodeManager's part: where the local directories are. */
+    /** The NodeManager's part: the paths of the local directories. */
     private record Directories(List<String> locals) implements AuxiliaryLocalPathHandler {
         @Override
         public Path getLocalPathForRead(String path) throws IOException {
@@ -123,14 +123,17 @@ public final class Shuffle {
         return String.format("%064x", new java.math.BigInteger(1, digest.digest())).substring(0, 12);
     }
 
-    /** A range is answered as Tez' handler does: with a count, and all headers of a map before its parts. */
+    /**
+     * Prints the answer to a range, which has the format of Tez' handler: a count, and all headers of a map before its
+     * parts.
+     */
     private static void printMaps(byte[] body, boolean isRange) throws Exception {
         DataInputStream in = new DataInputStream(new ByteArrayInputStream(body));
         while (in.available() > 0) {
             String[] headers = new String[isRange ? WritableUtils.readVInt(in) : 1];
             int[] sizes = new int[headers.length];
             for (int i = 0; i < headers.length; i++) {
-                // What ShuffleHeader.readFields() does; it keeps it to itself.
+                // The same as ShuffleHeader.readFields(), which doesn't give access to its values.
                 String map = Text.readString(in);
                 sizes[i] = (int) WritableUtils.readVLong(in);
                 long raw = WritableUtils.readVLong(in);
@@ -144,7 +147,7 @@ public final class Shuffle {
         }
     }
 
-    /** As Fetcher does: signs the target, and believes nobody who can't sign the reply. */
+    /** Does the same as Fetcher: signs the target, and refuses a reply whose signature is wrong. */
     private static void fetch(int port, SecretKey key, String target) throws Exception {
         URL url = new URL("http://localhost:" + port + target);
         HttpURLConnection connection = (HttpURLConnection) url.openConnection();

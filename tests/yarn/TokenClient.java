@@ -23,8 +23,8 @@ import org.apache.hadoop.yarn.ipc.YarnRPC;
 import org.apache.hadoop.yarn.security.NMTokenIdentifier;
 
 /**
- * Hadoop's own client of nodes, with a token that is made here: {@code java TokenClient.java PORT KEY KEY-ID}. Asks for
- * the statuses of two containers, and then to stop one, and prints what comes of it.
+ * Hadoop's own client of nodes, with a token that this program makes: {@code java TokenClient.java PORT KEY KEY-ID}.
+ * Requests the statuses of two containers, and then to stop one, and prints the results.
  */
 public final class TokenClient {
     private TokenClient() {
@@ -56,7 +56,7 @@ public final class TokenClient {
         }
     }
 
-    /** See above. */
+    /** Runs the requests that the class comment describes. */
     public static void main(String[] args) throws Exception {
         Configuration conf = new Configuration();
         conf.setInt("ipc.client.connect.max.retries", 1);

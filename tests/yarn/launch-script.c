@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The launch script as yarn/ writes it, on standard output: launch-script LOG-DIR ADD-OPENS. Standard input has
- * what was asked for, as in Launch.java.
+ * Prints the launch script that yarn/ writes: launch-script LOG-DIR ADD-OPENS. Reads the launch context from standard
+ * input, in the format of Launch.java.
  */
 
 #include <stdio.h>

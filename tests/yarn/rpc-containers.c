@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A server for Hadoop's own client of nodes: rpc/hadoop/'s server with ContainerManagementProtocol, which says of every
- * container that it is running, and takes only who has an NMToken that is signed with the key.
- *   rpc-containers KEY      (as it is, a byte each letter)
- * Prints its port, and then a line for each call; ends with its standard input.
+ * A server for Hadoop's own client of nodes: the server of rpc/hadoop/ with ContainerManagementProtocol. It reports every
+ * container as running, and accepts only clients with an NMToken that is signed with the key.
+ *   rpc-containers KEY      (the key's bytes as text)
+ * Prints its port, and then a line for each call. Ends at the end of its standard input.
  */
 
 #include <errno.h>

@@ -234,7 +234,7 @@ struct nm_localizer *nm_yarn_caches_any(const struct nm_yarn_caches *c)
     return any;
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
+/* ---- all caches --------------------------------------------------------------------------- */
 
 int nm_yarn_caches_open(struct nm_yarn_caches *c, const struct nm_localizer_params *params, const char *state_dir,
                         struct nm_yarn_dirs *dirs, char **ret_message)

@@ -15,7 +15,7 @@ public final class Unpack {
   private Unpack() {
   }
 
-  /** As FSDownload does. */
+  /** Unpacks as FSDownload does. */
   private static void unpack(String archive, File dir) throws Exception {
     try (InputStream in = Files.newInputStream(Paths.get(archive))) {
       if (archive.endsWith(".jar")) {

@@ -39,11 +39,11 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.util.Records;
 
 /**
- * An application with an unmanaged master. Each order of containers has a priority of its own, so that the
- * ResourceManager's count of what is pending and this one can't get mixed up. All methods hold the lock.
+ * An application with an unmanaged master. Each order of containers has a separate priority, so that the
+ * ResourceManager's count of pending containers can be compared with the application's. All methods hold the lock.
  */
 final class LightApp {
-    /** What was ordered under one priority, and how many of it are still to come. */
+    /** An order of containers under one priority, and the number of them that are still pending. */
     private static final class Order {
         final Resource size;
         final String host;
@@ -78,7 +78,7 @@ final class LightApp {
     private final List<ResourceRequest> unsent = new ArrayList<>();
     private final List<ContainerId> toRelease = new ArrayList<>();
     private final List<UpdateContainerRequest> toUpdate = new ArrayList<>();
-    /** What became of containers, and of what was asked of nodes for them; by their ids. */
+    /** Ends of containers, and results of requests to their nodes, by the containers' ids. */
     private final Map<ContainerId, String> ends = new LinkedHashMap<>();
     private final RealNodes nodes;
     private int nextPriority = 1;
@@ -156,7 +156,7 @@ final class LightApp {
         return r;
     }
 
-    /** Gives back n containers, drawn with the seed; those on one host only where it is given. */
+    /** Releases n containers, drawn with the seed. host: only containers on this host; empty: any. */
     synchronized int release(int n, long seed, String host) {
         List<ContainerId> choice = new ArrayList<>();
         for (Container c : held.values()) {
@@ -223,7 +223,7 @@ final class LightApp {
         }
     }
 
-    /** Another size or type, once the ResourceManager and then the node have agreed. */
+    /** Changes a container's size or type, after the ResourceManager and then the node have agreed. */
     synchronized void update(ContainerId id, ContainerUpdateType what, Resource size, ExecutionType type) {
         Container c = one(id);
         toUpdate.add(UpdateContainerRequest.newInstance(c.getVersion(), id, what, size, type));
@@ -238,7 +238,7 @@ final class LightApp {
         nodes.stop(one(id));
     }
 
-    /** As its node has it. */
+    /** Returns the container's state as its node reports it. */
     synchronized String state(ContainerId id) throws IOException, YarnException {
         ContainerStatus s = nodes.status(one(id));
         return String.format("{\"state\":\"%s\",\"sub_state\":\"%s\",\"type\":\"%s\",\"mb\":%d,\"exit\":%d,"
@@ -255,7 +255,7 @@ final class LightApp {
         return c;
     }
 
-    /** Those that are held, and those that have ended with what was said of them. */
+    /** Returns the held containers, and the ended ones with their diagnostics. */
     synchronized String containers() {
         List<String> all = new ArrayList<>();
         held.forEach((id, c) -> all.add(String.format("{\"id\":\"%s\",\"node\":\"%s\",\"type\":\"%s\",\"mb\":%d}", id,
@@ -265,7 +265,7 @@ final class LightApp {
         return String.join(",\n", all);
     }
 
-    /** A ResourceManager that was started again knows nothing of what was asked for. */
+    /** Repeats all requests, because a restarted ResourceManager doesn't know them. */
     private void restarted() {
         registered = false;
         unsent.clear();
@@ -291,7 +291,7 @@ final class LightApp {
         }
     }
 
-    /** What is pending is no longer wanted. */
+    /** Cancels all pending requests. */
     synchronized void cancel() {
         orders.forEach((priority, order) -> {
             if (order.pending > 0) {

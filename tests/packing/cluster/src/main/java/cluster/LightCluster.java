@@ -32,25 +32,25 @@ import org.apache.hadoop.yarn.server.api.ServerRMProxy;
 
 /**
  * Light nodes and applications for a real ResourceManager, driven over HTTP on loopback. Each request is a GET with its
- * arguments in the query; errors are 400 or 500 with a sentence. Times are polled, nothing waits for a clock.
+ * arguments in the query; errors are 400 or 500 with a sentence. Conditions are polled.
  *
  * <pre>
- *   /node?name=&amp;mb=&amp;vcores=&amp;label=   a new node; for one that is there: healthy=, containers_mb=, node_mb=,
- *                                   containers_cpu=, node_cpu= change what it reports
- *   /nodes                          all nodes and what runs on them
- *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    containers, for the application
- *       type=OPPORTUNISTIC; cmd=: on nodes that aren't light ones, which run this in a shell; url=: beside a file "it"
- *   /containers?queue=&amp;app=         those that an application holds, and what became of others
- *   /state?container=&amp;queue=&amp;app=   one that runs, as its node has it
- *   /end?container=&amp;queue=&amp;app=     its node is asked to end it
+ *   /node?name=&amp;mb=&amp;vcores=&amp;label=   makes a node; for an existing one: healthy=, containers_mb=, node_mb=,
+ *                                   containers_cpu=, node_cpu= change its reports
+ *   /nodes                          lists all nodes and their containers
+ *   /ask?n=&amp;mb=&amp;vcores=&amp;queue=&amp;app=&amp;label=&amp;host=&amp;strict=    requests containers
+ *       type=OPPORTUNISTIC; cmd=: a command for the shell, on real nodes; url=: a resource, as the file "it"
+ *   /containers?queue=&amp;app=         lists held containers, and the ends of others
+ *   /state?container=&amp;queue=&amp;app=   state of a running container on its node
+ *   /end?container=&amp;queue=&amp;app=     requests its end from its node
  *   /restart?container=, /reinit?container=&amp;cmd=&amp;file=&amp;commit, /rollback?container=, /commit?container=,
- *   /localize?container=&amp;file=   what services ask its node for; file: one of the host's, with its whole path
- *   /update?container=&amp;mb=&amp;type=&amp;queue=&amp;app=    another size, or another type
- *   /release?n=&amp;seed=&amp;queue=&amp;app=&amp;host=   gives some back, drawn with the seed
- *   /cancel?queue=&amp;app=             what is pending is no longer wanted
- *   /settle?seconds=&amp;pending=       waits until that many containers are pending and the nodes hold the others
- *   /stop?node= /revive?node=       the node falls silent; comes back with nothing
- *   /apps /finish?queue=&amp;app=       applications; ends one in good order
+ *   /localize?container=&amp;file=   requests of services to its node; file: a file's full path
+ *   /update?container=&amp;mb=&amp;type=&amp;queue=&amp;app=    changes its size or type
+ *   /release?n=&amp;seed=&amp;queue=&amp;app=&amp;host=   releases containers, drawn with the seed
+ *   /cancel?queue=&amp;app=             cancels pending requests
+ *   /settle?seconds=&amp;pending=       waits until this number is pending and nodes have the rest
+ *   /stop?node= /revive?node=       stops the node; restarts it with an empty state
+ *   /apps /finish?queue=&amp;app=       lists applications; finishes one
  * </pre>
  */
 public final class LightCluster {
@@ -71,14 +71,14 @@ public final class LightCluster {
         client.start();
     }
 
-    /** Arguments: the file that gets the port once requests are answered. */
+    /** Arguments: the file that gets the port as soon as requests are answered. */
     public static void main(String[] args) throws Exception {
         LightCluster cluster = new LightCluster();
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 50);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", cluster::answer);
         server.start();
-        // Whoever waits for the file must not read half of it.
+        // A process that waits for the file must not read a half of it.
         Path part = Path.of(args[0] + ".part");
         Files.writeString(part, server.getAddress().getPort() + "\n");
         Files.move(part, Path.of(args[0]), StandardCopyOption.ATOMIC_MOVE);
@@ -183,7 +183,7 @@ public final class LightCluster {
         Resource size = Resource.newInstance(q.number("mb", 10240), q.number("vcores", 10));
         LightNode node = new LightNode(NodeId.newInstance(name, q.number("port", FIRST_PORT)), size,
                 q.text("label", ""), tracker);
-        // Nodes don't beat in step.
+        // Nodes don't send heartbeats at the same time.
         repeat(node::beat, nodes.size() * 7L % period);
         return node;
     }
@@ -197,7 +197,7 @@ public final class LightCluster {
             try {
                 step.run();
             } catch (Exception e) {
-                // The ResourceManager may be gone for a while, as for real nodes: the next beat tries again.
+                // The ResourceManager may be down for a while, as for real nodes: the next heartbeat tries again.
                 System.err.println("beat: " + e);
             }
         }, delay, period, TimeUnit.MILLISECONDS);
@@ -238,7 +238,7 @@ public final class LightCluster {
         }
     }
 
-    /** Called by an application that was granted a container. */
+    /** Starts a container that an application was granted. */
     void start(Container container) {
         LightNode node = nodes.get(container.getNodeId().getHost());
         if (node != null) {
@@ -259,7 +259,9 @@ public final class LightCluster {
         return "{\"settled\":true}";
     }
 
-    /** Nothing is on its way: what the applications hold is what the nodes run, and the nodes have told all ends. */
+    /**
+     * Returns whether the applications' containers are those that the nodes run, and the nodes have reported all ends.
+     */
     private boolean settled(int pending) {
         int waiting = apps.values().stream().mapToInt(LightApp::pending).sum();
         int held = apps.values().stream().mapToInt(LightApp::held).sum();

@@ -32,8 +32,8 @@ import org.apache.hadoop.yarn.server.api.records.NodeHealthStatus;
 import org.apache.hadoop.yarn.server.api.records.NodeStatus;
 
 /**
- * A NodeManager as the ResourceManager sees one: it registers, heartbeats, has containers, obeys. Nothing runs behind
- * its containers. All methods hold the node's lock, a heartbeat too.
+ * A NodeManager as the ResourceManager sees one: it registers, sends heartbeats, has containers and obeys. Its
+ * containers have no processes. All methods hold the node's lock, a heartbeat too.
  */
 final class LightNode {
     final NodeId id;
@@ -62,7 +62,7 @@ final class LightNode {
         this.tracker = tracker;
     }
 
-    /** One heartbeat, or a registration where one is due. */
+    /** Sends one heartbeat, or a registration if one is due. */
     synchronized void beat() throws IOException, YarnException {
         if (stopped) {
             return;
@@ -146,7 +146,7 @@ final class LightNode {
         state = why;
     }
 
-    /** What an application master asks a NodeManager for. */
+    /** Does what an application master requests from a NodeManager. */
     synchronized void start(Container container) {
         if (!stopped) {
             running.put(container.getId(), container);
@@ -157,12 +157,12 @@ final class LightNode {
         end(container);
     }
 
-    /** As if the machine had lost its power: nothing is told to the ResourceManager. */
+    /** Ends as a machine without power does: the ResourceManager gets no report. */
     synchronized void die() {
         stop("STOPPED");
     }
 
-    /** Runs again, as after a restart with everything lost. */
+    /** Runs again, as after a restart with an empty state. */
     synchronized void revive() {
         stopped = false;
         registered = false;
@@ -200,7 +200,7 @@ final class LightNode {
         return running.size();
     }
 
-    /** The ResourceManager knows the node and every end of a container on it. */
+    /** Returns whether the ResourceManager knows the node and every end of a container on it. */
     synchronized boolean allTold() {
         return stopped || registered && ended.isEmpty();
     }

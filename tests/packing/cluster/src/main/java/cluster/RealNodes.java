@@ -23,7 +23,7 @@ import org.apache.hadoop.yarn.client.api.NMClient;
 import org.apache.hadoop.yarn.client.api.NMTokenCache;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
-/** What an application asks of nodes that aren't light ones: Hadoop's own client of them, and its tokens. */
+/** Requests of an application to nodes that aren't light ones, with Hadoop's own client and its tokens. */
 final class RealNodes {
     private final NMTokenCache tokens = new NMTokenCache();
     private final NMClient client = NMClient.createNMClient();
@@ -59,7 +59,7 @@ final class RealNodes {
                 null);
     }
 
-    /** A file of the host's, by its name, for this application alone. */
+    /** Returns a file of the host as a resource for this application only. */
     private static Map<String, LocalResource> files(String path) throws IOException {
         if (path.isEmpty()) {
             return Collections.emptyMap();
@@ -72,8 +72,10 @@ final class RealNodes {
                 LocalResourceType.FILE, LocalResourceVisibility.APPLICATION, size, time));
     }
 
-    /** What services ask of a container that runs: restart, reinit (with a command, and perhaps a file), rollback,
-     * commit, localize (a file). */
+    /**
+     * Makes a request of YARN's services for a running container: restart, reinit (with a command, and perhaps a file),
+     * rollback, commit, localize (a file).
+     */
     void again(Container container, String operation, String command, String file, boolean commit)
             throws IOException, YarnException {
         ContainerId id = container.getId();
@@ -95,7 +97,7 @@ final class RealNodes {
         }
     }
 
-    /** The container has a new token, which says what it is to be now. */
+    /** Updates the container with its new token, which contains the new size and type. */
     void update(Container container) throws IOException, YarnException {
         client.updateContainerResource(container);
     }

@@ -21,14 +21,14 @@ import org.apache.hadoop.yarn.sls.scheduler.ContainerSimulator;
 import org.apache.hadoop.yarn.sls.synthetic.SynthTraceJobProducer;
 
 /**
- * A job of the simulator, put right in two ways.
+ * A job of the simulator with two corrections.
  *
- * <p>Its data lies in an object store, as on elastic clusters: it doesn't care where its containers run. The simulator
- * gives each task of a synthetic job a node and a rack that it would like, and the same ones in each job, since its
- * random numbers begin anew with each. That would be the simulator's packing, and not the policy's.
+ * <p>Its data is in an object store, as on elastic clusters, so its containers may run on any node. The simulator gives
+ * each task of a synthetic job a preferred node and rack, and the same ones in each job, because its random numbers
+ * begin anew with each job. These preferences would pack the nodes, and not the policy.
  *
- * <p>And it begins when the trace says. Hadoop 3.4.2 takes each synthetic job's own time as the time to count from, so
- * that all of them begin at 0.
+ * <p>It begins at the time in the trace. Hadoop 3.4.2 counts from each synthetic job's own time, so that all of them
+ * begin at 0.
  */
 public class AnywhereJob extends MRAMSimulator {
     private static final Queue<Long> SUBMISSIONS = new ArrayDeque<>();
@@ -36,11 +36,11 @@ public class AnywhereJob extends MRAMSimulator {
     private int number;
 
     /**
-     * The times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs.
+     * Reads the times of the jobs, in the order in which the simulator makes them: the same seed gives the same jobs.
      *
-     * <p>A trace has whole seconds, and nodes and jobs beat at whole parts of one. Requests would come at the same
-     * moments of each second, and the nodes whose heartbeats are next would get all of them: of 1,000 nodes stock used
-     * no more than packing. So each job begins somewhere in its second.
+     * <p>A trace has whole seconds, and nodes and jobs send heartbeats at whole fractions of a second. Requests would
+     * come at the same moments of each second, and the nodes with the next heartbeats would get all of them: of 1,000
+     * nodes the stock scheduler used no more than packing. So each job begins at a random time within its second.
      */
     static int readSubmissions(Configuration conf, String trace) throws Exception {
         SynthTraceJobProducer producer = new SynthTraceJobProducer(conf, new Path(trace));
@@ -60,7 +60,10 @@ public class AnywhereJob extends MRAMSimulator {
         init(start, start + 1000000L * heartbeatInterval, heartbeatInterval);
     }
 
-    /** Names the job in every run of the same trace, whatever order the ResourceManager hears of them in. */
+    /**
+     * Returns the job's number, which is the same in every run of a trace, whatever the order in which the
+     * ResourceManager gets the jobs.
+     */
     int number() {
         return number;
     }

@@ -3,7 +3,7 @@ package nmd.packing.bench;
 
 import java.util.Arrays;
 
-/** How long calls took, each of them: the simulator's own timers keep the last hundred and forget the rest. */
+/** Durations of all calls. The simulator's own timers keep only the last hundred. */
 final class Durations {
     private long[] nanos = new long[1 << 16];
     private int count;
@@ -15,7 +15,7 @@ final class Durations {
         nanos[count++] = value;
     }
 
-    /** As JSON: how many, and in microseconds the mean and some quantiles. */
+    /** Returns JSON with the number of calls, and the mean and some quantiles in microseconds. */
     synchronized String toJson() {
         long[] sorted = Arrays.copyOf(nanos, count);
         Arrays.sort(sorted);

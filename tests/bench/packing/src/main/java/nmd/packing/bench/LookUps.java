@@ -20,22 +20,22 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaS
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.MultiNodeLookupPolicy;
 
 /**
- * What one look-up costs, up to the first node that it gives, by the scheduler's own objects and with nobody else on
- * them. Beside it, what the scheduler itself does with all nodes at each heartbeat once several are placed on at a
- * time, whatever the policy: it collects those that are alive.
+ * Measures the cost of one look-up, up to the first node, with the scheduler's own objects and without other threads.
+ * For comparison, measures the scheduler's own work with all nodes at each heartbeat if it places on several nodes at
+ * once, which is independent of the policy: it collects the live nodes.
  */
 public final class LookUps {
     private static final int SLOTS = 20;
     private static final int SLOT_MB = 1024;
-    /** Of the processor, so that what else the machine does counts for little. */
+    /** The CPU time of the thread, which other processes on the machine hardly affect. */
     private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
-    /** What was looked up: without it the compiler would leave out the looking. */
+    /** The result of the last look-up. Without it the compiler would remove the look-up. */
     private static volatile Object seen;
 
     private LookUps() {
     }
 
-    /** A node that nobody started, as dear to ask as any. */
+    /** A node that was never started. Reading it costs as much as reading a real one. */
     private static final class Running extends RMNodeImpl {
         Running(NodeId id, RMContext context) {
             super(id, context, id.getHost(), 1, 2, null, Resource.newInstance(SLOTS * SLOT_MB, SLOTS), "3.4.2");
@@ -67,7 +67,7 @@ public final class LookUps {
         return () -> policy.getPreferredNodeIterator(nodes.values(), "").next();
     }
 
-    /** Half of them in use, by a third to four fifths. */
+    /** Makes nodes, of which half are in use, by a third to four fifths. */
     private static Map<NodeId, FiCaSchedulerNode> nodes(int count) {
         Map<NodeId, FiCaSchedulerNode> nodes = new HashMap<>();
         RMContextImpl context = new RMContextImpl();
@@ -94,7 +94,7 @@ public final class LookUps {
         return alive;
     }
 
-    /** After a second for the compiler, the mean of another one. */
+    /** Returns the mean of one second, after another second for the compiler. */
     private static double micros(Supplier<Object> look) {
         repeat(look);
         return repeat(look);

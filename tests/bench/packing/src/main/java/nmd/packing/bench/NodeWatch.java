@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 
 /**
- * Looks at every node at short intervals and keeps when each had containers: pairs of times, in milliseconds since the
- * first job. A container that came and went between two looks is not seen; none is as short as that here.
+ * Reads every node at short intervals and keeps the times at which it had containers: pairs of times, in milliseconds
+ * since the first job. A container that lives between two reads is missed; no container here is as short as that.
  */
 final class NodeWatch {
     private final Map<String, List<Long>> spans = new TreeMap<>();
@@ -23,7 +23,7 @@ final class NodeWatch {
         this.end = end;
     }
 
-    /** The state of the nodes is taken to have been what it is now since the look before. */
+    /** Assumes that the present state of the nodes has lasted since the previous read. */
     void look(Iterable<? extends SchedulerNode> nodes, long time) {
         long now = Math.min(time, end);
         long span = now - last;

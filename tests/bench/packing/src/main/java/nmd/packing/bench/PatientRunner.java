@@ -8,8 +8,8 @@ import org.apache.hadoop.yarn.sls.SLSRunner;
 import org.apache.hadoop.yarn.sls.appmaster.AMSimulator;
 
 /**
- * The simulator submits a job first and makes it known to itself then. On a busy machine the ResourceManager may launch
- * the job's master in between, and ends with an error where it finds none: so it is waited for here.
+ * Waits until the simulator knows a job. The simulator submits a job first and registers it afterwards. On a busy
+ * machine the ResourceManager may launch the job's master in between, and fails if it finds no job.
  */
 final class PatientRunner extends SLSRunner {
     private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);

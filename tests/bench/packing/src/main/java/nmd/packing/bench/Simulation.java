@@ -11,12 +11,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.sls.SLSRunner;
 
 /**
- * One run of the simulator: TRACE OUTPUT-DIRECTORY SECONDS. Its configuration is on the class path; what it saw is in
+ * One run of the simulator: TRACE OUTPUT-DIRECTORY SECONDS. Its configuration is on the class path. The results are in
  * OUTPUT-DIRECTORY/result.json.
  */
 public final class Simulation {
     private static final long LOOK_MILLIS = 50;
-    /** Of the day, before calls are timed. */
+    /** The fraction of the run before calls are timed. */
     private static final double WARM_UP = 0.2;
 
     private Simulation() {
@@ -33,7 +33,7 @@ public final class Simulation {
         } catch (Throwable failure) {
             failure.printStackTrace();
         }
-        // Threads of the simulator that aren't daemons would keep the process.
+        // Threads of the simulator that aren't daemons would prevent the end of the process.
         Runtime.getRuntime().halt(status);
     }
 

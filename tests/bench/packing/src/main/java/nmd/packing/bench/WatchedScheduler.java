@@ -13,15 +13,15 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEv
 import org.apache.hadoop.yarn.sls.scheduler.SLSCapacityScheduler;
 
 /**
- * The Capacity Scheduler of the simulator, with a clock at its two doors: what applications call (allocate), and what a
- * node's heartbeat costs, which is where containers are placed and a policy is asked.
+ * The Capacity Scheduler of the simulator, with timers around its two entry points: the calls of applications
+ * (allocate), and a node's heartbeat, in which containers are placed and the policy is called.
  */
 public class WatchedScheduler extends SLSCapacityScheduler {
     static final Durations ALLOCATE = new Durations();
     static final Durations HEARTBEAT = new Durations();
-    /** What the first seconds take is the compiler's: not counted. */
+    /** False during the first seconds, in which the compiler runs. */
     static volatile boolean counting;
-    /** The simulator keeps its ResourceManager to itself: this one makes itself known. */
+    /** The instance in use, because the simulator doesn't give access to its ResourceManager. */
     static volatile WatchedScheduler running;
 
     public WatchedScheduler() {
