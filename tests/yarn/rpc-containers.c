@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A server for Hadoop's own client of nodes: the server of rpc/hadoop/ with ContainerManagementProtocol. It reports every
- * container as running, and accepts only clients with an NMToken that is signed with the key.
+ * A server for Hadoop's own client of nodes: the server of rpc/hadoop/ with ContainerManagementProtocol. It reports
+ * every container as running, and accepts only clients with an NMToken that is signed with the key.
  *   rpc-containers KEY      (the key's bytes as text)
  * Prints its port, and then a line for each call. Ends at the end of its standard input.
  */
