@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A second implementation of the rules; see policy-oracle.h. It is written for clearness, in doubles, quadratic
- * where that is simpler. */
+/* A second implementation of the rules, for clearness in doubles and partly quadratic; see policy-oracle.h. */
 
 #include "tests/unit/policy-oracle-facts.h"
 
@@ -139,8 +138,7 @@ static const struct nm_policy_action *action_on(const struct facts *f, const str
     return NULL;
 }
 
-/* Returns the sum for the containers that stay paused. Those that resume or are killed in this round are counted
- * elsewhere. */
+/* Returns the sum for containers that stay paused. Other paused ones are counted elsewhere. */
 static double in_swap_of_paused(const struct facts *f)
 {
     double sum = 0;
@@ -331,8 +329,7 @@ static const char *check_threshold_need(struct oracle *o, const struct facts *f)
                                 f->beta[NM_CPU]);
 }
 
-/* Adds guaranteed requests to `used`, in the order of arrival, as long as they fit. Adds the first one that doesn't
- * fit, and all later ones, to `claims`. */
+/* Adds guaranteed requests by arrival to `used`, and from the first one that doesn't fit on to `claims`. */
 static void admit_and_claim(const struct facts *f, double used[2], double claims[2])
 {
     double promised[2] = {f->promised[0], f->promised[1]};
@@ -487,8 +484,7 @@ static const char *check_deadlines(struct oracle *o, const struct facts *f)
     return NULL;
 }
 
-/* A part of the queue (all containers, or the limited ones): the number of containers that stay, the sum of
- * requests, the newest that stays and the oldest that is shed. */
+/* The containers of a queue, or only the limited ones. left: number of those that stay. */
 struct line {
     size_t left;
     double asked[2];
@@ -506,9 +502,9 @@ static void stand_in(struct line *l, const struct nm_policy_container *v, const 
         l->newest_kept = NM_MAX(l->newest_kept, v->seq);
 }
 
-/* Returns whether nothing prevents the container's start: the node is empty, or no other container is queued or
- * paused, and nothing holds the whole queue. Returns false for containers behind others or beside paused ones, which
- * aren't checked. */
+/* Returns whether the container can certainly start: the node is empty, or no other one is queued or paused, and
+ * nothing holds the whole queue. Returns false for containers behind others or beside paused ones, which aren't
+ * checked. */
 static bool could_start(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v)
 {
     bool plain = true, over = f->s->over_allocation, empty = true, paused = false;
@@ -536,8 +532,7 @@ static bool could_start(const struct oracle *o, const struct facts *f, const str
     return plain || over;
 }
 
-/* Returns whether the container would fit on a node without other containers, beside the system's use. Only cpu_part
- * of its CPU request counts. */
+/* Returns whether the container would fit beside the system's use alone. cpu_part: counted part of its CPU request. */
 static bool fits_alone(const struct oracle *o, const struct facts *f, const struct nm_policy_container *v,
                        double cpu_part)
 {
@@ -789,8 +784,7 @@ const char *oracle_check(struct oracle *o, const struct world *w)
     remember_kills(o, &f);
     for (size_t i = 0; i < f.v->n_actions && !r; i++)
         r = check_threshold(o, &f, &f.v->actions[i]);
-    /* Memory or CPU that is taken back in this round holds back its admissions, too. Memory for the head of the
-     * queue is freed last. */
+    /* Memory or CPU that is taken back also holds admissions. Memory for the head of the queue is freed last. */
     remember_taking(o, &f, false);
     r = r ? r : check_actions(o, &f);
     r = r ? r : check_running_reclaim(o, &f);
