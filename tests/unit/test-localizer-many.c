@@ -250,7 +250,7 @@ static void ask_names(struct world *w, struct owner *o, enum nm_visibility visib
     assert_int_equal(n_forks, 1);
 }
 
-/* Writes into the worker's pipe while nobody reads it, as any process of the user may do. */
+/* Writes into the worker's pipe while it isn't read, as any process of the user may do. */
 static void flood(unsigned lines)
 {
     static const char line[] = "{\"resource\":0,\"state\":\"fetching\",\"bytes\":1,\"total\":2}\n";

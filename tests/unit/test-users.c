@@ -62,7 +62,7 @@ static void test_rules(void **state)
          "You (uid 1002) may run containers as yourself only"},
         {0, ALICE, false, true, 0, NM_AGENT_E_FORBIDDEN, "as yourself only"},
         {0, ALICE, false, true, BANNED, NM_AGENT_E_FORBIDDEN, "as yourself only"},
-        /* They may not if their uid is below the minimum or banned. */
+        /* A uid that is below the minimum or banned is refused. */
         {0, DAEMON, false, false, DAEMON, NM_AGENT_E_FORBIDDEN,
          "its uid 1 is below [containers] min-uid = 1000"},
         {0, BANNED, false, false, BANNED, NM_AGENT_E_FORBIDDEN, "banned-users"},
