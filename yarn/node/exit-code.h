@@ -23,6 +23,6 @@ bool nm_yarn_exit_is_failure(const struct nm_container *c);
 
 /* Writes "[2026-11-23 12:00:00.000]" in local time, as Hadoop does. */
 void nm_yarn_put_time(uint64_t realtime_usec, FILE *out);
-/* Returns the diagnostics of the container: one line per reason, each with the time of the end, then output_tail, the end
- * of the command's output. "" if the command exited with 0. The text is in the arena. NULL: no memory. */
+/* Returns the diagnostics of the container: one line per reason, each with the time of the end, then output_tail, the
+ * end of the command's output. "" if the command exited with 0. The text is in the arena. NULL: no memory. */
 const char *nm_yarn_exit_text(const struct nm_container *c, const char *output_tail, struct nm_arena *arena);

@@ -39,8 +39,7 @@ void nm_yarn_proxy_end_application(struct nm_yarn_proxy *p, const struct nm_yarn
 /* Drops the saved state of applications that the node doesn't have. Call this after a start of nmd. */
 void nm_yarn_proxy_end_strays(struct nm_yarn_proxy *p, nm_pipelines_lives_t lives, void *userdata);
 
-/* Queries (proxy-stats.h). nm_yarn_proxy_show() returns the figures. nm_yarn_proxy_to_json() returns them for the
- * status, with the pipelines whose masters may_see() permits; NULL: no memory. */
+/* Queries (proxy-stats.h). Returns the figures. */
 void nm_yarn_proxy_show(const struct nm_yarn_proxy *p, struct nm_masters *ret);
 /* Returns the figures and the pipelines whose masters may be seen, as an object for the status. NULL: no memory. */
 json_t *nm_yarn_proxy_to_json(const struct nm_yarn_proxy *p, nm_pipelines_may_see_t may_see, void *userdata,
