@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See check-config.h. Each part has a check that gives the same messages as its start. All parts are checked, even
- * after an error, so that one run reports every error.
+ * Carries out --check-config (parts.h). Each part has a check that gives the same messages as its start. All parts are
+ * checked, even after an error, so that one run reports every error.
  */
-
-#include "nmd/check-config.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "nmd/instance.h"
-#include "nmd/start-log.h"
+#include "nmd/parts.h"
 #include "util/refusals.h"
 
 /* Sets *ret to `dir`, or to NULL if `dir` is refused. Its contents are then not checked, as they can't be used. */

@@ -1,16 +1,13 @@
 # nmd/: the daemon, which puts all folders together.
 noinst_LTLIBRARIES += libnm-daemon.la
 libnm_daemon_la_SOURCES = \
-	%D%/check-config.c %D%/check-config.h \
+	%D%/check-config.c \
 	%D%/instance.c %D%/instance.h \
 	%D%/instance-children.c \
 	%D%/options.c %D%/options.h \
 	%D%/parts.c %D%/parts.h \
-	%D%/paths.c %D%/paths.h \
-	%D%/run.c %D%/run.h \
-	%D%/signals.c %D%/signals.h \
-	%D%/start.c %D%/start.h \
-	%D%/start-log.c %D%/start-log.h
+	%D%/signals.c \
+	%D%/start.c
 
 # GNU ld wants the libraries in order of use: the interface before the core that it calls.
 sbin_PROGRAMS += nmd/nmd

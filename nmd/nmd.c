@@ -5,20 +5,81 @@
  * after that.
  */
 
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <systemd/sd-daemon.h>
 
-#include "nmd/check-config.h"
+#include "agent/agent.h"
+#include "agent/status.h"
 #include "nmd/instance.h"
-#include "nmd/options.h"
-#include "nmd/paths.h"
-#include "nmd/run.h"
-#include "nmd/start-log.h"
+#include "nmd/parts.h"
+#include "util/fileio.h"
 #include "util/inherited.h"
 #include "util/log.h"
+
+static void raise_file_limit(void)
+{
+    struct rlimit rl;
+
+    /* nmd uses about six descriptors per container and one per client. */
+    if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+        rl.rlim_cur = rl.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &rl);
+    }
+}
+
+/* Raises nmd's priority, so that nmd gets CPU time on an overloaded node. Children don't inherit the priority:
+ * SCHED_RESET_ON_FORK resets it in each child, whether it was raised here or by the unit's Nice=. The flag is refused
+ * under RestrictRealtime=, and nm-shim then resets its priority itself. nmd also works without a raised priority, so
+ * errors are ignored. */
+static void raise_priority(void)
+{
+    const struct sched_param zero = {0};
+
+    (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &zero);
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+    /* With autogroups, nice values apply only within a session. If nmd leads its session, raise that as a whole. */
+    if (getsid(0) == getpid())
+        (void)nm_write_file_at(AT_FDCWD, "/proc/self/autogroup", "-10");
+}
+
+/* Logs the features that this kernel or host does not offer. A later reader of the log can't query the status that nmd
+ * had at this time. */
+static void tell_limits(struct nm_manager *m)
+{
+    struct nm_status s;
+
+    nm_manager_get_status(m, &s);
+    for (unsigned i = 0; i < s.n_notes; i++)
+        nm_notice("limits: %s", s.notes[i]);
+}
+
+/* Sends READY=1 after all parts have started, so that nmd answers the units that are ordered after it. */
+static int run(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o)
+{
+    int r;
+
+    raise_file_limit();
+    raise_priority();
+    r = nm_daemon_start(d, event, o);
+    if (r < 0)
+        return r;
+    (void)sd_event_set_watchdog(event, true); /* no effect unless the unit sets WatchdogSec= */
+    (void)sd_notifyf(0, "READY=1\nSTATUS=containers are admitted; nmctl talks to %s", o->socket);
+    nm_info("nmd " NM_VERSION " is ready: nmctl talks to %s", o->socket);
+    tell_limits(d->manager);
+    r = sd_event_loop(event);
+    (void)sd_notify(0, "STOPPING=1");
+    if (r >= 0)
+        nm_manager_leave(d->manager);
+    nm_info("nmd leaves; %s", d->signs_off ? "the node has signed off from its cluster, whose containers end, and "
+                                             "others go on" : "containers go on");
+    return r;
+}
 
 static int exit_status(int r)
 {
@@ -50,7 +111,7 @@ int main(int argc, char **argv)
     if (r >= 0 && o.check_config)
         r = nm_daemon_check_config(&d, event, &o);
     else if (r >= 0)
-        r = nm_daemon_run(&d, event, &o);
+        r = run(&d, event, &o);
     nm_daemon_done(&d);
     sd_event_unref(event);
     return exit_status(r);

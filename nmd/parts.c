@@ -4,10 +4,11 @@
 
 #include "nmd/parts.h"
 
+#include <string.h>
+
 #include "agent/status.h"
-#include "nmd/paths.h"
-#include "nmd/start-log.h"
 #include "rpc/local/listen.h"
+#include "util/log.h"
 
 /* Frees each part before the parts to which it has pointers. */
 void nm_daemon_done(struct nm_daemon *d)
@@ -67,6 +68,28 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
         .tell = nm_daemon_tell_yarn,
         .http_address = find_http(d, config, &buffers->http) ? &buffers->http : NULL,
     };
+}
+
+int nm_daemon_refuse(const char *what, int r, const char *message)
+{
+    const char *p = r < 0 ? message ?: strerror(-r) : "";
+
+    for (size_t n; *p; p += n + (p[n] == '\n')) {
+        n = strcspn(p, "\n");
+        nm_err("%s: %.*s", what, (int)n, p);
+    }
+    return r;
+}
+
+void nm_daemon_tell_yarn(int level, const char *sentence)
+{
+    nm_log(level, "YARN: %s", sentence);
+}
+
+void nm_daemon_warn_of_yarn(const char *sentence, void *userdata)
+{
+    (void)userdata;
+    nm_daemon_tell_yarn(LOG_WARNING, sentence);
 }
 
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another)

@@ -39,3 +39,35 @@ struct nm_yarn_params nm_daemon_yarn_params(struct nm_daemon *d, sd_event *event
 /* Checks whether the server could start, and logs each reason against it. beside_another: another nmd may listen on
  * the socket. */
 int nm_daemon_check_server(const struct nm_daemon_options *o, const struct nm_config *c, bool beside_another);
+
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+#define NM_DAEMON_NO_START "can't start"
+#define NM_DAEMON_NO_SERVER "can't open the local interface"
+#define NM_DAEMON_NO_NODE "can't be a node of a YARN cluster"
+#define NM_DAEMON_NO_CONFIG "the configuration is refused"
+
+/* If r is negative, logs each line of the message with the prefix `what`, one of the above. Without a message, logs
+ * strerror() of r. Returns r. */
+int nm_daemon_refuse(const char *what, int r, const char *message);
+/* Log a sentence of yarn/. */
+void nm_daemon_tell_yarn(int level, const char *sentence);
+void nm_daemon_warn_of_yarn(const char *sentence, void *userdata);
+
+/* ---- signals.c --------------------------------------------------------------------------------- */
+
+/* Blocks SIGHUP, which reads the configuration again, and SIGTERM and SIGINT, which end the event loop, and lets the
+ * event loop receive them. Returns 0 or -errno. */
+int nm_daemon_watch_signals(sd_event *event, struct nm_daemon *d);
+
+/* ---- start.c ----------------------------------------------------------------------------------- */
+
+/* Reads the configuration, takes the locks, creates the parts and adds them to the event loop. Logs the reason of a
+ * failure. The caller frees the parts with nm_daemon_done() in both cases. */
+int nm_daemon_start(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o);
+
+/* ---- check-config.c ---------------------------------------------------------------------------- */
+
+/* Carries out --check-config: logs each error for which nmd would refuse to start on this node and returns a negative
+ * value, or prints that the configuration is fine. Creates and starts nothing, and keeps no lock. */
+int nm_daemon_check_config(struct nm_daemon *d, sd_event *event, const struct nm_daemon_options *o);

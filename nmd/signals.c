@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See signals.h. */
-
-#include "nmd/signals.h"
+/* Handles the signals of nmd (parts.h). */
 
 #include <errno.h>
 #include <signal.h>
@@ -10,6 +8,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "agent/agent.h"
+#include "nmd/parts.h"
 #include "util/clock.h"
 
 /* systemd shows the unit as reloading from RELOADING=1 to READY=1. */

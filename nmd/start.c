@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See start.h. Each step logs the reason of its failure with a prefix that names the failed action: to start, to open
- * the local interface, or to be a node of a cluster.
+ * Starts the parts (parts.h). Each step logs the reason of its failure with a prefix that names the failed action: to
+ * start, to open the local interface, or to be a node of a cluster.
  */
 
-#include "nmd/start.h"
-
+#include <string.h>
 #include <sys/stat.h>
 
 #include "nmd/instance.h"
-#include "nmd/signals.h"
-#include "nmd/start-log.h"
+#include "nmd/parts.h"
 #include "util/error.h"
 #include "util/log.h"
 

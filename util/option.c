@@ -4,6 +4,7 @@
 
 #include "util/option.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -151,9 +152,10 @@ struct merged {
 
 static void merge(struct merged *m, const struct nm_option *options, void *into)
 {
-    for (; options && options->name && m->n < OPTIONS_MAX; options++) {
+    for (; options && options->name; options++) {
         size_t len = strlen(m->shorts);
 
+        assert(m->n < OPTIONS_MAX);
         if (options->brief)
             (void)snprintf(m->shorts + len, sizeof m->shorts - len, "%c%s", options->brief, options->arg ? ":" : "");
         m->longs[m->n] = (struct option){options->name, options->arg ? required_argument : no_argument, NULL,
