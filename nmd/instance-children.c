@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Kills children of an earlier nmd that have not executed their program. A shim is created in its container's cgroup.
- * If the cgroup is frozen at that time, or the process is stopped, the process stays a copy of nmd with all of nmd's
- * descriptors, because O_CLOEXEC takes effect only at exec. The copy keeps the sockets of the ended nmd listening, so
- * that the next nmd can't bind its ports and its socket. The container's command has not started, so it is safe to kill
- * the copy.
+ * Finds and kills children of an earlier nmd that have not executed their program. A shim is created in its
+ * container's cgroup. If the cgroup is frozen at that time, or another process stops the shim before its execve(), the
+ * shim stays a copy of nmd with all of nmd's descriptors, since O_CLOEXEC closes them only at execve(). The copy keeps
+ * the sockets open when nmd has ended, so the next nmd could bind neither its ports nor its socket. The copy has not
+ * run any part of the command, so it can be killed.
  *
- * A container may run nmd's program, too. Unlike a container, the copy has the lock file in the state directory open.
- * Only root can open this file, and this process holds the lock. Any other process with the file open has therefore
- * inherited the descriptor by fork().
+ * A process is such a copy if it has nmd's user as real, effective and saved user, so that a user of nmd can't imitate
+ * one; if it has not executed a program since its fork(), which the kernel shows as PF_FORKNOEXEC; and if it has one of
+ * nmd's lock files open, which this nmd has locked, so that only a child of an earlier nmd can have it open. Its program
+ * file, cgroup and command line are not compared, because an upgrade or an option may have changed them.
  */
 
 #include "nmd/instance.h"
@@ -19,9 +20,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/error.h"
@@ -29,60 +30,71 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-#define END_MSEC 2000 /* time limit for the end of a killed process, which may be frozen */
+#define END_MSEC 2000 /* time for the kernel to end a killed process, even a frozen one */
+#define FORKNOEXEC 0x40U /* PF_FORKNOEXEC of the kernel's include/linux/sched.h */
+/* nmd takes its locks before it opens other files, so their descriptors have low numbers. */
+#define DESCRIPTORS_MAX 64
 
-/* Gets the program's name without its directory and without " (deleted)", which the kernel appends after an upgrade. */
-static int program_of(int proc, char ret[static PATH_MAX])
+struct lock_files {
+    char paths[NM_INSTANCE_LOCKS_MAX][PATH_MAX];
+};
+
+/* Returns whether the process has not executed a program since its fork(). */
+static bool is_unexecuted(int proc)
 {
-    char path[PATH_MAX], *deleted;
-    ssize_t n = readlinkat(proc, "exe", path, sizeof path - 1);
+    char text[1024];
+    const char *end;
+    unsigned flags;
 
-    if (n < 0)
-        return -errno;
-    path[n] = '\0';
-    deleted = strstr(path, " (deleted)");
-    if (deleted)
-        *deleted = '\0';
-    (void)snprintf(ret, PATH_MAX, "%s", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-    return 0;
-}
-
-static bool is_in_slice(int proc, const char *slice)
-{
-    char text[PATH_MAX + 4096], part[80];
-    const char *line;
-
-    if (nm_read_file_at(proc, "cgroup", text, sizeof text, NULL) < 0)
+    if (nm_read_file_at(proc, "stat", text, sizeof text, NULL) < 0)
         return false;
-    line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-    (void)snprintf(part, sizeof part, "/%s/", slice);
-    return line && strstr(line, part);
+    end = strrchr(text, ')'); /* the command's name before it may contain any character */
+    return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & FORKNOEXEC);
 }
 
-static bool has_open(int proc, const struct stat *file)
+static bool is_of_own_user(int proc)
+{
+    char text[4096];
+    const char *line;
+    uid_t real, effective, saved;
+
+    if (nm_read_file_at(proc, "status", text, sizeof text, NULL) < 0)
+        return false;
+    line = strstr(text, "\nUid:");
+    return line && sscanf(line, "\nUid: %u %u %u", &real, &effective, &saved) == 3 && real == geteuid() &&
+           effective == geteuid() && saved == geteuid();
+}
+
+/* Compares the paths of descriptors and does not open or stat the files, because a file on a network may not respond. */
+static bool has_open(int proc, const struct lock_files *locks)
 {
     _cleanup_closedir_ DIR *dir = NULL;
     int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const struct dirent *e;
-    struct stat st;
+    char path[PATH_MAX];
 
     if (fd < 0 || !(dir = fdopendir(fd))) {
         (void)nm_close(fd);
         return false;
     }
-    while ((e = readdir(dir)))
-        if (fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino)
-            return true;
+    for (unsigned i = 0; i < DESCRIPTORS_MAX && (e = readdir(dir)); i++) {
+        ssize_t n = readlinkat(dirfd(dir), e->d_name, path, sizeof path - 1);
+
+        path[n > 0 ? n : 0] = '\0';
+        for (size_t k = 0; n > 0 && k < NM_INSTANCE_LOCKS_MAX; k++)
+            if (nm_streq(path, locks->paths[k]))
+                return true;
+    }
     return false;
 }
 
 static void end(int proc, pid_t pid)
 {
-    /* the check of `proc` below shows that the pid was not reused before pidfd_open() */
+    /* if the process still has its directory in /proc, the pidfd is for this process and not for a later one */
     _cleanup_close_ int pidfd = pidfd_open(pid, 0);
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
-    if (pidfd < 0 || faccessat(proc, "exe", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+    if (pidfd < 0 || faccessat(proc, "stat", F_OK, 0) < 0)
         return;
     nm_notice("process %d is what an earlier nmd left of a start, with its sockets; it has run nothing and is killed",
               pid);
@@ -90,31 +102,25 @@ static void end(int proc, pid_t pid)
         nm_warning("process %d doesn't end; sockets that it holds can't be used", pid);
 }
 
-static void look_at(int procs, const char *name, const char *slice, const char *program, const struct stat *lock)
+static void examine(int procs, const char *name, const struct lock_files *locks)
 {
     _cleanup_close_ int proc = -EBADF;
-    char other[PATH_MAX];
     uint64_t pid;
 
     if (nm_parse_u64(name, &pid) < 0 || pid > INT_MAX || (pid_t)pid == getpid())
         return;
     proc = openat(procs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (proc >= 0 && program_of(proc, other) == 0 && nm_streq(other, program) && is_in_slice(proc, slice) &&
-        has_open(proc, lock))
+    if (proc >= 0 && is_unexecuted(proc) && is_of_own_user(proc) && has_open(proc, locks))
         end(proc, (pid_t)pid);
 }
 
 void nm_instance_end_children(const struct nm_instance *i)
 {
     _cleanup_closedir_ DIR *dir = opendir("/proc");
-    _cleanup_close_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char path[PATH_MAX], program[PATH_MAX];
+    struct lock_files locks;
     const struct dirent *e;
-    struct stat lock;
 
-    (void)snprintf(path, sizeof path, "%.4080s/" NM_INSTANCE_LOCK_NAME, i->state_dir);
-    if (!dir || self < 0 || program_of(self, program) < 0 || stat(path, &lock) < 0)
-        return;
-    while ((e = readdir(dir)))
-        look_at(dirfd(dir), e->d_name, i->slice, program, &lock);
+    nm_instance_find_locks(i, locks.paths);
+    while (dir && (e = readdir(dir)))
+        examine(dirfd(dir), e->d_name, &locks);
 }

@@ -9,7 +9,7 @@
 
 #include "nmd/instance.h"
 
-#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "util/error.h"
@@ -18,6 +18,7 @@
 #include "util/log.h"
 
 #define LOCK_WAIT_USEC (2 * NM_USEC_PER_SEC)
+#define LOCK_NAME "lock" /* in the state and the runtime directory */
 #define LOCK_SUFFIX ".lock"
 
 static int refuse_dir(const char *what, const char *path, int r, char **ret_message)
@@ -57,7 +58,7 @@ static int lock_in_dir(const char *dir, const char *what, const char *way_out, c
 {
     char path[PATH_MAX];
 
-    if ((size_t)snprintf(path, sizeof path, "%s/" NM_INSTANCE_LOCK_NAME, dir) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/" LOCK_NAME, dir) >= sizeof path)
         return refuse_dir(what, dir, -ENAMETOOLONG, ret_message);
     return lock_file(path, what, dir, way_out, ret_message);
 }
@@ -119,6 +120,21 @@ int nm_instance_lock_socket(const char *path, char **ret_message)
     return lock_file(lock, "socket", path, "give this one its own with --socket", ret_message);
 }
 
+void nm_instance_find_locks(const struct nm_instance *i, char ret[NM_INSTANCE_LOCKS_MAX][PATH_MAX])
+{
+    char dir[PATH_MAX], paths[NM_INSTANCE_LOCKS_MAX][PATH_MAX];
+
+    if (nm_lockfile_dir(dir) < 0)
+        *dir = '\0';
+    (void)snprintf(paths[0], PATH_MAX, "%.4080s/" LOCK_NAME, i->state_dir);
+    (void)snprintf(paths[1], PATH_MAX, "%.4080s/" LOCK_NAME, i->runtime_dir);
+    (void)snprintf(paths[2], PATH_MAX, "%.4000s/%.80s" LOCK_SUFFIX, dir, i->slice);
+    (void)snprintf(paths[3], PATH_MAX, "%.4080s" LOCK_SUFFIX, i->socket);
+    for (size_t k = 0; k < NM_INSTANCE_LOCKS_MAX; k++)
+        if (!realpath(paths[k], ret[k]))
+            *ret[k] = '\0';
+}
+
 /* ---- checks without a lock ------------------------------------------------------------------- */
 
 int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
@@ -128,7 +144,7 @@ int nm_instance_check_dir(const char *what, const char *dir, char **ret_message)
 
     if (r < 0)
         return refuse_dir(what, dir, r, ret_message);
-    (void)snprintf(path, sizeof path, "%.4080s/" NM_INSTANCE_LOCK_NAME, dir);
+    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, dir);
     r = RET_NERRNO(faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS));
     if (r == -ENOENT && access(dir, F_OK) == 0)
         r = RET_NERRNO(faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS));
@@ -142,7 +158,7 @@ pid_t nm_instance_holder(const char *state_dir)
 {
     char path[PATH_MAX];
 
-    (void)snprintf(path, sizeof path, "%.4080s/" NM_INSTANCE_LOCK_NAME, state_dir);
+    (void)snprintf(path, sizeof path, "%.4080s/" LOCK_NAME, state_dir);
     return nm_lockfile_holder(path);
 }
 

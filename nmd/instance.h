@@ -6,14 +6,13 @@
  * it reads, changes or removes anything, so that a refused start does not affect the running nmd.
  */
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct nm_instance {
-    const char *state_dir, *runtime_dir, *slice;
+    const char *state_dir, *runtime_dir, *slice, *socket;
 };
-
-#define NM_INSTANCE_LOCK_NAME "lock" /* in the state and the runtime directory */
 
 /* Creates the two directories, and locks them and the slice until the process ends. On failure *ret_message is a
  * sentence that the caller frees (NULL when memory ran out). It names the object and the pid of the lock's holder, and
@@ -21,8 +20,11 @@ struct nm_instance {
 int nm_instance_lock(const struct nm_instance *i, char **ret_message);
 /* Locks the path of a socket in the same way. The socket may not exist yet. */
 int nm_instance_lock_socket(const char *path, char **ret_message);
-/* Kills children of an earlier nmd in the slice that have not executed their program, because they keep its sockets
- * open. The caller must hold the locks, and must call this before it opens a socket. */
+#define NM_INSTANCE_LOCKS_MAX 4
+/* Stores the real paths of the lock files of directories, slice and socket. "": the file doesn't exist. */
+void nm_instance_find_locks(const struct nm_instance *i, char ret[NM_INSTANCE_LOCKS_MAX][PATH_MAX]);
+/* Kills children of an earlier nmd that have not executed their program, because they keep its sockets open. The caller
+ * must hold the locks of directories and slice, and must call this before it opens a socket. */
 void nm_instance_end_children(const struct nm_instance *i);
 /* Checks whether a start could create and use the directory. what: "state" or "runtime". Takes no lock and creates
  * nothing. */

@@ -126,7 +126,8 @@ static int record(struct nm_daemon *d, const struct nm_daemon_options *o)
 
 static struct nm_instance instance_of(const struct nm_daemon_options *o)
 {
-    return (struct nm_instance){.state_dir = o->state_dir, .runtime_dir = o->runtime_dir, .slice = o->slice};
+    return (struct nm_instance){
+        .state_dir = o->state_dir, .runtime_dir = o->runtime_dir, .slice = o->slice, .socket = o->socket};
 }
 
 /* Locks the socket, then checks whether any program listens on it, also one without nmd's lock. If the lock fails with

@@ -115,6 +115,18 @@ copies() {
 has_copy() { [ -n "$(copies)" ]; }
 check "a copy of nmd is frozen in the slice" wait_until 10 has_copy
 copy=$(copies)
+# A container of root may have any file open and a program of any name. It is not a copy, since it has executed a program.
+mkdir "$dir/bin"
+cp "$(command -v sleep)" "$dir/bin/nmd"
+echo 0 >"$(slice_dir)/cgroup.freeze"
+wait_until 10 in_state caught RUNNING
+submit likeness -m 50M -c 0.1 -- sh -c "exec 3<'$dir/state/lock'; exec '$dir/bin/nmd' 300"
+check "a program that is called nmd has nmd's lock file open" wait_until 10 bash -c "pgrep -f '$dir/bin/nmd 300'"
+nmctl kill --now --wait caught >/dev/null
+echo 1 >"$(slice_dir)/cgroup.freeze"
+submit caught -m 100M -c 0.1 -- sleep 300
+check "a copy of nmd is frozen beside it" wait_until 10 has_copy
+copy=$(copies)
 nmd_kill
 nmd_start
 check "the next nmd starts" nmctl status
@@ -123,5 +135,34 @@ like "which is said" "$(cat "$dir"/*.log)" "process $copy is what an earlier nmd
 echo 0 >"$(slice_dir)/cgroup.freeze"
 check "the container starts after all" wait_until 20 in_state caught RUNNING
 is "once" "$(nmctl list --json | jq '[.[] | select(.name == "caught")] | length')" 1
+is "the other program still runs" "$(field_of likeness .state)" RUNNING
+# The next nmd may be another file, or may have another slice or state directory.
+shim=$(dirname "$NMD")/nm-shim
+cp "$NMD" "$dir/bin/nmd-2"
+first_nmd=$NMD
+nmctl kill --now --wait caught >/dev/null
+for change in "another program file" "another slice|--slice|other$slice" "another state directory|--state-dir|$dir/state-2"; do
+    IFS='|' read -ra words <<<"$change"
+    echo 1 >"$(slice_dir)/cgroup.freeze"
+    submit caught -m 100M -c 0.1 -- sleep 300
+    check "a copy of nmd is frozen again" wait_until 10 has_copy
+    copy=$(copies)
+    nmd_kill
+    [ "${words[0]}" != 'another program file' ] || NMD=$dir/bin/nmd-2
+    nmd_start --shim "$shim" "${words[@]:1}"
+    check "with ${words[0]} the next nmd starts" nmctl status
+    NMD=$first_nmd
+    check "and has ended the copy" wait_until 5 bash -c "! kill -0 $copy"
+    echo 0 >"$(slice_dir)/cgroup.freeze"
+    if [ "${words[0]}" = 'another state directory' ]; then # this nmd doesn't know the container
+        nmd_kill
+        nmd_start
+    fi
+    check "the container starts afterwards" wait_until 20 in_state caught RUNNING
+    nmctl kill --now --wait caught >/dev/null
+    nmd_kill
+    nmd_start
+done
+nmd_clean_slice "other$slice"
 nmd_alive || not_ok "nmd is still there"
 done_testing
