@@ -241,7 +241,6 @@ static _Noreturn void become_worker(const struct nm_job_params *p, int work_fd, 
     if (become_user(p) < 0)
         _exit(126);
     limit(p); /* after the look-up of groups, which uses memory copied from nmd */
-    nm_inherited_end_with(nmd); /* again, because the kernel clears this at a change of user */
     if (chdir("/") < 0)
         _exit(126);
     (void)fexecve(STDERR_FILENO + 1, argv, env);

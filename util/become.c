@@ -6,6 +6,7 @@
 
 #include <grp.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -98,10 +99,28 @@ static int stay_self(const struct nm_identity *who, const struct nm_become_terms
     return limit_capabilities(who->uid, t->kept_capabilities) < 0 ? -EPERM : 0;
 }
 
+/* Sets the signal again, since the kernel clears it at a change of user. Ends the process if its parent has died in
+ * between. */
+static int keep_parent_death_signal(int signal_number, pid_t parent)
+{
+    if (signal_number == 0)
+        return 0;
+    if (prctl(PR_SET_PDEATHSIG, (unsigned long)signal_number, 0, 0, 0) < 0)
+        return -errno;
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    return 0;
+}
+
 int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms)
 {
-    int r = geteuid() == 0 ? become_other(who, terms) : stay_self(who, terms);
+    const pid_t parent = getppid();
+    int r, signal_number = 0;
 
+    (void)prctl(PR_GET_PDEATHSIG, &signal_number, 0, 0, 0);
+    r = geteuid() == 0 ? become_other(who, terms) : stay_self(who, terms);
+    if (r >= 0)
+        r = keep_parent_death_signal(signal_number, parent);
     if (r >= 0 && terms->no_new_privs)
         r = RET_NERRNO(prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L));
     return r;

@@ -245,7 +245,8 @@ const struct nm_inherited nm_inherited_table[] = {
     {"other descriptors", NULL, "as started; used are those of LISTEN_FDS", "closed", "closed"},
     {"environment", NULL, "as started", "a fixed one", "what was asked for, and the user's"},
     {"parent-death signal", NULL, "as started, the parent's wish",
-     "SIGKILL for nm-localizer and what nmd forks of itself; others none", "SIGKILL"},
+     "SIGKILL for nm-localizer, nm-shuffle and processes that nmd forks without another program; nm-shim and the "
+     "health script have none", "SIGKILL"},
     {"working directory", NULL, "as started", "/", "what was asked for"},
     {"root directory, namespaces, seccomp filters", NULL, "as started", AS_NMD,
      "as nmd, but user, mount and IPC namespaces of their own where they are confined"},

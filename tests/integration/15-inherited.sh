@@ -208,6 +208,22 @@ logged 'nm-shuffle runs at nice 10' ||
 kill_all
 nmd_stop
 check "nm-shuffle ends with nmd" wait_until 10 over "$shuffle"
+# A stopped nm-shuffle doesn't read the end of its input, and would keep its port from the next nmd.
+find_shuffle() {
+    local pid
+    for pid in $(<"/proc/$nmd_pid/task/$nmd_pid/children"); do
+        [ "$(<"/proc/$pid/comm")" != nm-shuffle ] || shuffle=$pid
+    done
+    [ -n "$shuffle" ]
+}
+NMD=$true_nmd
+shuffle=
+nmd_start --yarn-conf "$dir/conf"
+check "nm-shuffle runs again" wait_until 10 find_shuffle
+find_shuffle && kill -STOP "$shuffle"
+nmd_kill
+check "a stopped nm-shuffle ends with an nmd that is killed" wait_until 10 over "${shuffle:-1}"
+NMD=$dir/nmd
 is "and leaves no cgroup" "$(find "$(nmd_cgroup_root)" -maxdepth 2 -name "${slice%.slice}_shuffle.scope")" ""
 cat >"$dir/mortal.py" <<'PYTHON'
 import ctypes, os, signal, sys
@@ -280,7 +296,7 @@ row "standard descriptors" null null null null null "/memfd:nm-localizer-work (d
 row "other descriptors" 77 "none of its parent's" "none of its parent's" "none of its parent's" "none of its parent's" \
     "none of its parent's" "none of its parent's"
 row environment hostile "not its parent's" "not its parent's" "not its parent's" "not its parent's" "not its parent's" "not its parent's"
-row "parent-death signal" kept 0 "$(if_asked 0)" 9 9 "$(if_asked 9)" "$(if_asked 0)"
+row "parent-death signal" kept 0 "$(if_asked 0)" 9 9 "$(if_asked 9)" "$(if_asked 9)"
 row "working directory" /tmp / / /usr /usr / /
 same "root directory, namespaces, seccomp filters" "$namespaces"
 row session "$sid" own own own own own own

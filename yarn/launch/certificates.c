@@ -39,7 +39,6 @@ static _Noreturn void become_checker(int program, int words, const char *path, p
         _exit(126);
     if (nm_become(&who, &(struct nm_become_terms){.no_new_privs = true}) < 0)
         _exit(126);
-    nm_inherited_end_with(nmd); /* repeat, since the kernel clears this at a change of user */
     (void)fexecve(program, argv, env);
     _exit(127);
 }

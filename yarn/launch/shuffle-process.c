@@ -73,11 +73,13 @@ static void be_ordinary(uint64_t most_files, int nice)
     }
 }
 
-static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int in, int out, int err)
+static _Noreturn void become(const struct nm_yarn_shuffle_process_params *p, int in, int out, int err, pid_t nmd)
 {
     char *env[] = {(char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin", (char *)"LC_ALL=C.UTF-8", NULL};
     int program;
 
+    /* nm-shuffle ends at the end of its input. A stopped nm-shuffle doesn't read it, and would keep its port. */
+    nm_inherited_end_with(nmd);
     nm_inherited_reset_signals();
     (void)setsid();
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
@@ -307,6 +309,7 @@ static int make_pipe(int *ret_read, int *ret_write)
 static int spawn(struct nm_yarn_shuffle_process *p)
 {
     _cleanup_close_ int in = -EBADF, out = -EBADF, err = -EBADF;
+    const pid_t nmd = getpid();
     int r = make_pipe(&in, &p->in_fd);
 
     if (r >= 0)
@@ -320,7 +323,7 @@ static int spawn(struct nm_yarn_shuffle_process *p)
         return -errno;
     p->pid = fork();
     if (p->pid == 0)
-        become(&p->params, in, out, err);
+        become(&p->params, in, out, err, nmd);
     if (p->pid < 0) {
         p->pid = 0;
         return -errno;
