@@ -78,14 +78,25 @@ static int load(const char *file, CURLcode *ret)
     return ok ? 0 : -ENOTSUP;
 }
 
+/* Returns whether curl has failed before it loads the file. */
+static bool never_connected(CURLcode code)
+{
+    return code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT || code == CURLE_FAILED_INIT ||
+           code == CURLE_OUT_OF_MEMORY;
+}
+
 int nm_ca_check(const char *file, char **ret_message)
 {
     _cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     CURLcode code = CURLE_OK;
+    int r;
 
     if (fd < 0)
         return nm_fail(ret_message, -errno, "%s", strerror(errno));
-    if (load(file, &code) < 0 || code != CURLE_SSL_CACERT_BADFILE)
-        return 0; /* no defect is known */
+    r = load(file, &code);
+    if (r < 0 || never_connected(code))
+        return nm_fail(ret_message, -ENOTCONN, "it can't be checked: %s", r < 0 ? strerror(-r) : curl_easy_strerror(code));
+    if (code != CURLE_SSL_CACERT_BADFILE)
+        return 0; /* the other results come after the file has been loaded */
     return nm_fail(ret_message, -EBADMSG, "it has no certificate in PEM format, or one of them is damaged");
 }

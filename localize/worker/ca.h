@@ -5,6 +5,6 @@
  * it does for a fetch, because libraries accept different files, and one damaged certificate may make all others
  * unusable. */
 
-/* Returns 0 if the file can be used or the check couldn't be made. Otherwise -errno, and a text (freed by the caller)
- * that continues "FILE: ". */
+/* Returns 0 if the file can be used. Otherwise -errno, and a text (freed by the caller) that continues "FILE: ".
+ * -ENOTCONN: the file could not be checked. */
 int nm_ca_check(const char *file, char **ret_message);

@@ -2,6 +2,7 @@
 
 /* nm-localizer: fetches a container's files, as the container's user. nmd starts it; see worker.h. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,11 +15,12 @@
 static int check_ca(const char *file)
 {
     _cleanup_free_ char *message = NULL;
+    int r = nm_ca_check(file, &message);
 
-    if (nm_ca_check(file, &message) == 0)
+    if (r == 0)
         return NM_WORKER_DONE;
     (void)printf("%s\n", message ? message : "there is no memory to load it");
-    return fflush(stdout) == 0 ? NM_WORKER_SOME_FAILED : NM_WORKER_NO_WORK;
+    return fflush(stdout) == 0 && r != -ENOTCONN ? NM_WORKER_SOME_FAILED : NM_WORKER_NO_WORK;
 }
 
 int main(int argc, char **argv)

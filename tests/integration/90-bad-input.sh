@@ -223,6 +223,15 @@ for words in "yarn.http.policy = 'HTTPS_ONLY'" "authentication = 'kerberos'" "me
 done
 [ "$(id -u)" != 0 ] || like "nmd: all that is wrong: a user who isn't there" "$err" "local-user = 'n0body': this node has no such user"
 is "nmd: all that is wrong, and once" "$(wc -l <<<"$err")" "$(($(id -u) == 0 ? 18 : 17))"
+# Certificates that can't be checked are not taken for good ones: a network namespace of its own has no working loopback.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=x -out "$dir/whole.pem" 2>/dev/null
+try timeout 10 "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
+is "certificates without a defect" "$status$out" 0
+if [ "$(id -u)" = 0 ]; then
+    try timeout 10 unshare --net "$NMD_TEST_BUILD/nm-localizer" --check-ca "$dir/whole.pem"
+    is "certificates that can't be checked: exit status" "$status" 2
+    like "certificates that can't be checked" "$out" "^it can't be checked: "
+fi
 # A refused directory does not hide other errors, and errors about its contents are not reported in addition.
 printf '[node]\nmemory = 900T\nsystem-reserved-vcores = 9999\n[health]\nscript = %s/open/health\n' "$dir" >"$dir/world.conf"
 printf '[interface]\nhttp-address = 127.0.0.1:%s\n' "$port" >>"$dir/world.conf"
