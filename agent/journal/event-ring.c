@@ -6,6 +6,7 @@
 #include "agent/journal/event-ring.h"
 
 #include <assert.h>
+#include <sys/mman.h>
 
 #include "agent/message-ids.h"
 #include "agent/journal/event-file.h"
@@ -30,9 +31,11 @@ struct nm_events {
 
 struct nm_events *nm_events_new(void)
 {
-    struct nm_events *e = calloc(1, sizeof *e);
+    /* A mapping, whose pages become resident as events are written. calloc() may clear them all, in memory that it
+     * has used before. */
+    struct nm_events *e = mmap(NULL, sizeof *e, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (!e)
+    if (e == MAP_FAILED)
         return NULL;
     e->next = 1;
     e->fd = -EBADF;
@@ -46,7 +49,7 @@ struct nm_events *nm_events_free(struct nm_events *e)
     while (e->subscriptions)
         (void)nm_subscription_free(e->subscriptions);
     (void)nm_close(e->fd);
-    free(e);
+    (void)munmap(e, sizeof *e);
     return NULL;
 }
 
