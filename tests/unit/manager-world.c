@@ -248,13 +248,22 @@ int manager_world_set_up_real(void **state)
     return 0;
 }
 
+/* Returns whether a shim runs, also one that hasn't reported its command yet. */
 static bool any_runs(const struct manager_world *w)
 {
     bool any = false;
 
     for (size_t i = 0; i < w->m->lives.n; i++)
-        any = any || (w->m->lives.all[i]->c->pid > 0 && !manager_world_shim_is_gone(w->m->lives.all[i]));
+        any = any || (w->m->lives.all[i]->c->shim_pid > 0 && !manager_world_shim_is_gone(w->m->lives.all[i]));
     return any;
+}
+
+/* Kills the commands that have started by now. */
+static void kill_commands(struct manager_world *w)
+{
+    for (size_t i = 0; w->m && i < w->m->lives.n; i++)
+        if (w->m->lives.all[i]->c->pid > 0)
+            (void)kill(w->m->lives.all[i]->c->pid, SIGKILL);
 }
 
 int manager_world_tear_down_real(void **state)
@@ -262,10 +271,7 @@ int manager_world_tear_down_real(void **state)
     struct manager_world *w = *state;
     uint64_t deadline = nm_now_usec() + MANAGER_WORLD_DEADLINE_USEC;
 
-    for (size_t i = 0; w->m && i < w->m->lives.n; i++)
-        if (w->m->lives.all[i]->c->pid > 0)
-            (void)kill(w->m->lives.all[i]->c->pid, SIGKILL);
-    while (w->m && any_runs(w) && nm_now_usec() < deadline)
+    for (kill_commands(w); w->m && any_runs(w) && nm_now_usec() < deadline; kill_commands(w))
         assert_true(sd_event_run(w->event, 100 * NM_USEC_PER_MSEC) >= 0);
     return manager_world_tear_down(state);
 }
