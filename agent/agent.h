@@ -25,31 +25,32 @@ struct nm_submit {
     bool exempt;             /* application master: administrators only */
     bool allow_new_privs;    /* administrators only */
     const char *owner;       /* the submitting part of nmd: "local" or an upstream's name */
-    const char *id;          /* chosen by the owner; no known container may have it. NULL: nmd makes one */
+    const char *id;          /* id for the new container, chosen by the owner and not used by a known container; NULL:
+                                nmd makes an id */
     struct nm_blob blob;     /* opaque data of the owner, journalled for as long as the container is known */
     const char *log_dir;     /* the owner's directory, absolute and without symbolic links, or NULL. The command, as
                                 its user, writes the plain files "stdout" and "stderr" there, which
                                 nm_manager_open_log() opens. nmd never creates, truncates or deletes files in it */
-    bool cpu_is_share;       /* a guaranteed container is promised its memory only. Its CPU is a share by weight, so
-                                a lack of CPU neither refuses nor delays it */
+    bool cpu_is_share;       /* a guaranteed container is promised its memory only. Its CPU is a share by weight, so a
+                                lack of CPU neither refuses nor delays the container */
     bool prepare;            /* the container stays NEW until nm_manager_prepared() */
     bool replace;            /* see nm_manager_replace_begin() */
     bool keep_result;        /* keep the result until nm_manager_acknowledge(), even if other ended containers are
                                 dropped */
-    int input_fd;            /* connection that carries the standard input (util/frame.h), owned by the caller; 0:
-                                none. A container that is still queued loses it when nmd restarts */
-    uint16_t rows, columns;  /* size of the container's terminal, only with input_fd; the attached user uses the
-                                terminal; 0: none */
+    int input_fd;            /* connection that carries the standard input (util/frame.h), owned by the caller; 0: the
+                                input is empty. A container that is still queued loses its input when nmd restarts */
+    uint16_t rows, columns;  /* size of the terminal that the command gets, only with input_fd; the attached user uses
+                                the terminal; 0: the command gets no terminal */
 };
 
 /* All functions below return 0, a positive nm_agent_outcome with *ret_problem filled, or -errno. `id` is an id or a
- * name. A name selects the live container of that name that the caller may see, provided there is only one; without a
- * live one it selects the newest ended one. */
+ * name. A name selects the live container of that name that the caller may see, provided that there is only one such
+ * container. Without a live container of that name, the name selects the newest ended container. */
 int nm_manager_submit(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                       const struct nm_container **ret, struct nm_problem *ret_problem);
 /* Begins a submission with `replace`, which takes a name over from a live container. If the submission is valid
- * otherwise, the container that has the name is killed as by nm_manager_kill(). *ret_id: its id; wait for its end
- * before submitting. "": the name is free, submit at once. */
+ * otherwise, the container that has the name is killed as by nm_manager_kill(). *ret_id: the id of the killed
+ * container; wait for the end of that container before submitting. "": the name is free, submit at once. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem);
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
@@ -65,13 +66,14 @@ int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const cha
 struct nm_exec {
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated, or NULL: added to the container's environment */
-    bool input;              /* the connection carries its standard input; otherwise the standard input is empty */
-    uint16_t rows, columns;  /* size of the command's terminal; 0: it has none */
+    /* the connection carries the command's standard input; otherwise the standard input is empty */
+    bool input;
+    uint16_t rows, columns;  /* size of the command's terminal; 0 if the command has no terminal */
 };
 /*
  * Prepares a session for the command. The session communicates over client_fd (util/frame.h); the caller keeps
  * ownership of the descriptor. Then call either nm_manager_exec_begin() to start the command or nm_manager_exec_drop()
- * to cancel it, with *ret_number. Both do nothing if the session has ended in the meantime.
+ * to cancel it, with *ret_number. Both have no effect if the session has ended in the meantime.
  */
 int nm_manager_exec(struct nm_manager *m, const struct nm_caller *who, const char *id, const struct nm_exec *e,
                     int client_fd, uint64_t *ret_number, struct nm_problem *ret_problem);
@@ -92,18 +94,18 @@ struct nm_drain_order {
     bool kill_opportunistic; /* kill opportunistic containers at once */
     bool until_restart;      /* nm_manager_leave() ends the drain; otherwise only nm_manager_undrain() does */
 };
-/* Stops admissions. Only administrators may do this. Draining again changes the deadline; it can't turn a permanent
- * drain into one that ends at a restart. */
+/* Stops admissions. Only administrators may do this. A second call changes the deadline, but it can't turn a permanent
+ * drain into a drain that ends at a restart. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem);
 int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
                        struct nm_problem *ret_problem);
-/* Allows opportunistic admissions at once, although recent kills for lack of resources hold them. Succeeds also if
- * nothing holds them. */
+/* Allows opportunistic admissions at once, although recent kills for lack of resources hold these admissions. Succeeds
+ * also if admissions are not held. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem);
-/* Prepares the end of nmd; call it before nm_manager_free(). Stops admissions and ends a drain that lasts only until a
- * restart. */
+/* Prepares the end of nmd; call this function before nm_manager_free(). Stops admissions and ends a drain that lasts
+ * only until a restart. */
 void nm_manager_leave(struct nm_manager *m);
 /* Reads the configuration files again, after SIGHUP or at an administrator's request. On any error the whole new
  * configuration is refused. */

@@ -24,7 +24,7 @@ struct nm_caller {
 enum nm_agent_outcome {
     NM_AGENT_E_INVALID = 1,   /* a bad value: 400 */
     NM_AGENT_E_FORBIDDEN,     /* not permitted: 403 */
-    NM_AGENT_E_NOT_FOUND,     /* no such container, or the caller may not see it: 404 */
+    NM_AGENT_E_NOT_FOUND,     /* no such container, or the caller may not see the container: 404 */
     NM_AGENT_E_CONFLICT,      /* impossible in the container's current state: 409 */
     NM_AGENT_E_TOO_LARGE,     /* larger than the node, or exceeds the guaranteed capacity: 422 */
     NM_AGENT_E_QUEUE_FULL,    /* the queue, or the user's part of it, is full: 429 */

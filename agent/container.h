@@ -22,13 +22,14 @@ struct nm_blob {
 
 struct nm_container {
     char id[NM_ID_SIZE];
-    char name[NM_NAME_SIZE]; /* "" if none was given */
-    char app[NM_NAME_SIZE];  /* "" if none was given */
-    char owner[16];          /* the part of nmd that submitted it: "local" or "yarn" */
-    uid_t submitter_uid;     /* may see and control it, as administrators may */
+    char name[NM_NAME_SIZE]; /* "" if the request has no name */
+    char app[NM_NAME_SIZE];  /* "" if the request names no application */
+    char owner[16];          /* the part of nmd that submitted the container: "local" or "yarn" */
+    uid_t submitter_uid;     /* user who submitted the container and may see and control it, as administrators may */
     struct nm_command command;
     struct nm_blob blob;
-    char *log_dir;           /* the owner's directory with the command's "stdout" and "stderr"; NULL: none */
+    char *log_dir;           /* directory of the owner with the command's "stdout" and "stderr"; NULL if the owner gave
+                                no directory */
     struct nm_policy_container view;     /* the policy's view: type, state, request, usage, times */
     uint32_t vcores_milli;   /* CPU as requested; view.request.cpu_millicores is the same in millicores */
 
@@ -37,35 +38,38 @@ struct nm_container {
     uint64_t kill_deadline_usec;     /* KILLING: time at which SIGKILL follows SIGTERM; 0: SIGKILL at once */
     pid_t shim_pid;              /* 0 before launch */
     uint64_t shim_start_ticks;   /* /proc/PID/stat field 22: detects a reused pid */
-    pid_t pid;                   /* pid of the command; 0 before it started */
-    uint64_t cgroup_inode;       /* together with the boot id identifies the cgroup */
-    int32_t exit_code;           /* valid when COMPLETED; 128 + signal for signals; -1 if it never ran */
-    int32_t exit_signal;         /* 0 if none */
+    pid_t pid;                   /* pid of the command; 0 before the command has started */
+    uint64_t cgroup_inode;       /* identifies the cgroup, together with the boot id */
+    int32_t exit_code;           /* valid when COMPLETED; 128 + signal for signals; -1 if the command never ran */
+    int32_t exit_signal;         /* signal that ended the command; 0 if no signal ended it */
     enum nm_exit_reason exit_reason;
     enum nm_exit_reason kill_reason; /* KILLING: becomes exit_reason at the end */
-    enum nm_reason exit_cause;   /* why nmd, an owner or the kernel ended it; NM_REASON_NONE if it ended by itself */
-    uint64_t exit_decision;      /* number of the decision to end it; 0: none */
-    int32_t owner_code;          /* the owner's own reason code from nm_manager_end(); 0: none */
-    bool rerun;                  /* the owner runs it again: its processes are being ended for that */
+    enum nm_reason exit_cause;   /* why nmd, an owner or the kernel ended the container; NM_REASON_NONE if the container
+                                    ended by itself */
+    uint64_t exit_decision;      /* number of the decision to end the container; 0 if no decision ended it */
+    int32_t owner_code;          /* the owner's own reason code from nm_manager_end(); 0 if the owner did not end the
+                                    container */
+    bool rerun;                  /* the container's processes are being ended so that its owner can run it again */
     bool keep_result;            /* keep the ended container until its owner has acknowledged the result */
     uint64_t memory_peak_bytes, swap_bytes, oom_kills;
-    uint64_t log_bytes;          /* COMPLETED: size of its output on disk; measured, not journalled */
+    uint64_t log_bytes;          /* COMPLETED: size of the container's output on disk; measured, not journalled */
     bool log_measured;
     char progress[96];           /* LOCALIZING: the owner's progress in a few words; not journalled */
-    char message[160];           /* another sentence about the end, or "" */
+    char message[160];           /* another sentence about the container's end, or "" */
 };
 
 int nm_container_new(struct nm_container **ret);
 struct nm_container *nm_container_free(struct nm_container *c);
 NM_DEFINE_CLEANUP(struct nm_container *, nm_container_free)
 
-/* Replaces the blob by a copy of `data`; 0 bytes: removes it. */
+/* Replaces the blob by a copy of `data`; 0 bytes: removes the blob. */
 int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes);
 
-/* Replaces log_dir by a copy of `dir`; "": removes it. */
+/* Replaces log_dir by a copy of `dir`; "": sets log_dir to NULL. */
 int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 
-/* Changes the state. Returns 0, or -EPROTO if the table has no such transition; then nothing is changed. */
+/* Changes the state. Returns 0, or -EPROTO if the table has no such transition. On failure the state stays unchanged.
+ * */
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 
@@ -73,7 +77,7 @@ bool nm_container_may_become(enum nm_state from, enum nm_state to);
  * and results of that start. */
 void nm_container_forget_start(struct nm_container *c);
 
-/* Clears how the container ended, but leaves its state unchanged. */
+/* Clears the data on how the container ended, but leaves the container's state unchanged. */
 void nm_container_forget_end(struct nm_container *c);
 /* Resets a container to NEW after its run is over, so that it can run again. Clears all data of the previous run. */
 void nm_container_forget_run(struct nm_container *c);

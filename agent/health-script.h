@@ -12,8 +12,9 @@
 
 struct nm_health_verdict {
     bool timed_out;
-    char error[128]; /* the first line that begins with ERROR, shortened, in printable ASCII; "" if none */
-    int exit_code;   /* -1 when ended by a signal or timed out */
+    /* the first line that begins with ERROR, shortened, in printable ASCII; "" if there is no such line */
+    char error[128];
+    int exit_code;   /* -1 when a signal ended the script or the script timed out */
     int exit_signal;
 };
 
@@ -26,7 +27,7 @@ typedef void (*nm_health_script_cb_t)(const struct nm_health_verdict *v, void *u
  * since nmd may run as root. Returns -ENOENT, -EACCES and the like if the script can't be run. */
 int nm_health_script_check(const char *path);
 
-/* Starts `path`, which must be absolute. Returns -ENOENT, -EACCES, -ENOEXEC and the like if it can't be run. */
+/* Starts `path`, which must be absolute. Returns -ENOENT, -EACCES, -ENOEXEC and the like if the script can't be run. */
 int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_usec,
                          nm_health_script_cb_t cb, void *userdata, struct nm_health_script **ret);
 /* Returns whether the script's process still exists. After a time-out it may take a while to end, or hang in the

@@ -31,7 +31,7 @@ int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, i
                       struct nm_problem *ret_problem);
 
 /* Changes type, size and blob as nm_manager_promote(), _demote(), _update() and _set_blob() do. If any part is refused,
- * nothing is changed. NULL and 0 leave a value as it is. */
+ * the container stays unchanged. NULL and 0 leave a value as it is. */
 struct nm_change {
     const enum nm_execution_type *type;
     uint64_t memory_bytes;
@@ -41,16 +41,16 @@ struct nm_change {
 int nm_manager_change(struct nm_manager *m, const char *owner, const char *id, const struct nm_change *c,
                       struct nm_problem *ret_problem);
 
-/* Replaces the blob that nm_submit gave, or removes it (0 bytes). The new one is journalled. */
+/* Replaces the blob that nm_submit gave, or removes it (0 bytes). The new blob is journalled. */
 int nm_manager_set_blob(struct nm_manager *m, const char *owner, const char *id, const struct nm_blob *blob,
                         struct nm_problem *ret_problem);
 
 /*
  * A container that was submitted with `prepare` already has its promise (guaranteed) or its place in the queue
  * (opportunistic), but does not start until its owner has prepared it. nm_manager_progress() reports the progress in a
- * few words and moves it to LOCALIZING. Then nm_manager_prepared() queues it, or nm_manager_prepare_failed() ends it
- * with a sentence that says why. Meanwhile it can be ended like any other container. After a restart of nmd it is NEW
- * again, and the owner must check what was already prepared.
+ * few words and moves the container to LOCALIZING. Then nm_manager_prepared() queues the container, or
+ * nm_manager_prepare_failed() ends it with a sentence that says why. Meanwhile it can be ended like any other
+ * container. After a restart of nmd it is NEW again, and the owner must check what was already prepared.
  */
 int nm_manager_progress(struct nm_manager *m, const char *owner, const char *id, const char *text,
                         struct nm_problem *ret_problem);
@@ -82,12 +82,12 @@ int nm_manager_rerun(struct nm_manager *m, const char *owner, const char *id, co
 
 /* Sets a callback for containers of this owner that end by themselves while running. The manager calls `ask` with
  * exit_reason and exit_code set, before it reports the end. If `ask` calls nm_manager_rerun(), the container runs again
- * and the end is not reported. Only one owner at a time can have a callback; NULL removes it. */
+ * and the end is not reported. Only one owner at a time can have a callback; NULL removes the callback. */
 void nm_manager_ask_at_end(struct nm_manager *m, const char *owner,
                            void (*ask)(const struct nm_container *c, void *userdata), void *userdata);
 
-/* Releases the result of a container with keep_result, after the owner has passed it on. A second call succeeds,
- * too. */
+/* Releases the result of a container with keep_result, after the owner has passed the result on. A second call
+ * succeeds, too. */
 int nm_manager_acknowledge(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *ret_problem);
 
 /* Calls cb with all known containers of the owner: first the live ones, then the ended ones, each in order of arrival.

@@ -10,7 +10,7 @@
 
 struct nm_priority {
     int oom_score_adj;
-    bool schedule;   /* nmd sets the scheduling class, because there is no cpu controller */
+    bool schedule;   /* nmd sets the scheduling class, because the cgroups have no cpu controller */
     bool background; /* SCHED_IDLE and the lowest autogroup */
 };
 

@@ -32,7 +32,7 @@ struct nm_status {
     char restart_keys[NM_RESTART_KEYS_SIZE]; /* keys that were reloaded but need a restart: "[section] key, ...", or
                                                 "" */
     uint64_t drain_deadline_realtime_usec; /* 0: no deadline */
-    uint64_t removable_since_realtime_usec; /* time since which the node is removable; 0: it is not */
+    uint64_t removable_since_realtime_usec; /* time since which the node is removable; 0 if the node is not removable */
     bool healthy;
     char health_reason[200];            /* "" when healthy */
     const struct nm_cgroup_backend *backend;
@@ -47,8 +47,8 @@ struct nm_status {
     uint32_t configured_vcores_milli;
     struct nm_resources allocated[2];   /* indexed by execution type */
     uint32_t allocated_vcores_milli[2];
-    struct nm_resources used;           /* U: the sum of the next three */
-    struct nm_resources used_by[2];     /* measured, by execution type */
+    struct nm_resources used;           /* U: the sum of used_by, reserved and used_by_others */
+    struct nm_resources used_by[2];     /* measured use, by execution type */
     struct nm_resources reserved;       /* reserved for containers in warm-up, beyond their measured use */
     struct nm_resources used_by_others; /* use by the rest of the node, beyond the system's reserve */
     struct nm_fractions utilization;    /* U / C */
@@ -58,16 +58,17 @@ struct nm_status {
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     uint32_t guaranteed_running, opportunistic_running, paused, queued, completed;
-    uint32_t preparing; /* NEW or LOCALIZING */
+    uint32_t preparing; /* number of containers that are NEW or LOCALIZING */
     uint32_t kept_results; /* ended containers whose owners have not acknowledged the result yet */
     uint32_t queue_length, queue_limit; /* queue_limit: as set by nm_manager_set_queue_limit() */
     enum nm_reason queue_reason;        /* why the head of the queue waits */
     char queue_head_id[NM_ID_SIZE];
     uint64_t squeeze_millicores;
     uint64_t breaker_until_usec;
-    uint64_t surge_margin_until_usec; /* 0: none; same clock as above */
-    char over_beta[400]; /* a sentence: why nmd takes nothing back although memory is over its threshold; "" if it
-                            does, or memory is not */
+    uint64_t surge_margin_until_usec; /* end of the surge margin; 0 if there is no margin; same clock as
+                                         breaker_until_usec */
+    char over_beta[400]; /* a sentence: why nmd takes no memory back although memory is over its threshold; "" if nmd
+                            takes memory back, or if memory is not over its threshold */
     struct nm_counters counters;
     struct nm_histogram reaction_pause, reaction_kill; /* time from cause to effect */
     uint64_t started_realtime_usec;
@@ -107,21 +108,21 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
 /* Opens the part of a container's "stdout" or "stderr" that contains the byte `from` of its output, or the first later
  * byte that is still kept. Files outside the log directory and symbolic links are refused. -ENOENT: there is no such
  * file yet. For a container with a log_dir, opens the file there, which must belong to the container's user. If that
- * container has ended without writing one, opens the output captured before its command ran. */
+ * container has ended without writing this file, opens the output captured before its command ran. */
 int nm_manager_open_log(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                         uint64_t from, struct nm_output_piece *ret, struct nm_problem *ret_problem);
 
 /* Opens the file with the times at which the log's bytes were written, for nm_output_times_reader. -ENOENT: the times
- * are unknown, or nothing was written yet. */
+ * are unknown, or no output was written yet. */
 int nm_manager_open_log_times(struct nm_manager *m, const struct nm_caller *who, const char *id, const char *stream,
                               int *ret_fd, struct nm_problem *ret_problem);
 
-/* Returns the finest history that covers span_usec; the longest one covers a day. Each history defines whether at_usec
- * of its points is the time of day or the time since boot. span_usec 0: the last minutes, as configured. */
+/* Returns the finest history that covers span_usec; the longest history covers a day. Each history defines whether
+ * at_usec of its points is the time of day or the time since boot. span_usec 0: the last minutes, as configured. */
 const struct nm_history *nm_manager_history(const struct nm_manager *m, uint64_t span_usec);
 
-/* A summary of an application whose containers have ended within the last day. nm_manager_foreach_ended_app() calls
- * cb for them in no particular order, only for those that `who` has submitted, or for all. `e` is valid during the
+/* A summary of an application whose containers have ended within the last day. nm_manager_foreach_ended_app() calls cb
+ * for the summaries in no particular order, either only for applications of `who`, or for all. `e` is valid during the
  * call. */
 struct nm_ended_app {
     char name[NM_NAME_SIZE]; /* "": unused entry */
@@ -145,8 +146,8 @@ struct nm_event {
     uint64_t number;            /* increases by one, also across restarts of nmd */
     uint64_t realtime_usec;
     enum nm_event_kind kind;
-    const struct nm_container *container; /* STATE: the container; DECISION: the container if it is still known, else
-                                             NULL */
+    /* STATE: the container; DECISION: the container if it is still known, or NULL */
+    const struct nm_container *container;
     enum nm_state from, to;               /* STATE */
     const struct nm_decision *decision;   /* DECISION: a new decision, or one whose outcome became known */
     const char *text;                     /* NODE: "draining", "configuration reloaded", ... */

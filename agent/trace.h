@@ -9,18 +9,17 @@
  * since the recording began, and "ev":
  *
  *   submit   a request: "c" (arrival number), "type", "memory", "cpu" (millicores), and, where present,
- *            "name", "app", "min_runtime", "expected", "exempt", "share" (nm_submit.cpu_is_share),
- *            "ran" (it was already running, for this long). Synthetic traces also have "curve", rows of
- *            [time since its start, memory, millicores], and "run", its duration (without it, the container
- *            never ends). In recorded traces, samples and end events contain this information.
+ *            "name", "app", "min_runtime", "expected", "exempt", "share" (nm_submit.cpu_is_share), "ran"
+ *            (the container was already running, for this long). Synthetic traces also have "curve", rows
+ *            of [time since its start, memory, millicores], and "run", its duration (without it, the
+ *            container never ends). In recorded traces, samples and end events contain this information.
  *   refused  a refused request: "type", "memory", "cpu", "name", "reason"
- *   start    its command runs
- *   pause, resume
+ *   start    the container's command runs pause, resume
  *   change   "type", "memory" and "cpu" are different from now on
  *   sample   the node: "memory" (total use), "cpu" (busy millicores; omitted if unknown),
  *            "swap_free"; "use", rows of [c, memory, millicores, CPU time so far in usec].
  *            A container without a row uses as much as before.
- *   end      "reason", "memory" (its peak), "cpu_usec"
+ *   end      "reason", "memory" (the container's peak), "cpu_usec"
  *   stop     the recording was ended on purpose
  *
  * Numbers are integers. Strings need no escaping: they are nmd's own words, or names that

@@ -50,23 +50,24 @@ enum nm_state {
  * reached its own limit.
  */
 enum nm_exit_reason {
-    NM_EXIT_NONE,            /* still alive */
-    NM_EXIT_EXITED,          /* "exited": by itself, with exit_code */
-    NM_EXIT_SIGNALED,        /* "signaled": by a signal that nmd did not send; exit_code = 128 + signal */
-    NM_EXIT_OOM,             /* "oom-killed": by the kernel, over its own or the slice's limit */
-    NM_EXIT_PREEMPTED,       /* "preempted": killed by the policy to take resources back */
-    NM_EXIT_PAUSE_DEADLINE,  /* "pause-deadline": paused for too long */
-    NM_EXIT_KILLED,          /* "killed": by a user, an administrator or its owner */
-    NM_EXIT_SHED,            /* "shed": discarded from the queue, which was too long or too slow */
-    NM_EXIT_DRAINED,         /* "drained": ended by nmctl drain */
+    NM_EXIT_NONE,            /* the container has not ended */
+    NM_EXIT_EXITED,          /* "exited": the command exited by itself, with exit_code */
+    /* "signaled": a signal that nmd did not send ended the command; exit_code = 128 + signal */
+    NM_EXIT_SIGNALED,
+    NM_EXIT_OOM,             /* "oom-killed": the kernel killed the container, over its own or the slice's limit */
+    NM_EXIT_PREEMPTED,       /* "preempted": the policy killed the container to take resources back */
+    NM_EXIT_PAUSE_DEADLINE,  /* "pause-deadline": the container was paused for too long */
+    NM_EXIT_KILLED,          /* "killed": a user, an administrator or the owner killed the container */
+    NM_EXIT_SHED,            /* "shed": the container was discarded from the queue, which was too long or too slow */
+    NM_EXIT_DRAINED,         /* "drained": nmctl drain ended the container */
     NM_EXIT_NOT_FOUND,       /* "command-not-found" (exit_code 127) */
     NM_EXIT_NOT_EXECUTABLE,  /* "permission-denied" (exit_code 126) */
     NM_EXIT_BAD_USER,        /* "bad-user" */
     NM_EXIT_BAD_WORKDIR,     /* "bad-workdir" */
-    NM_EXIT_LAUNCH_FAILED,   /* "launch-failed": anything else before the command ran */
+    NM_EXIT_LAUNCH_FAILED,   /* "launch-failed": another error before the command ran */
     NM_EXIT_LOST,            /* "lost": the host rebooted, or shim and cgroup vanished without a record */
-    NM_EXIT_STOPPED,         /* "stopped": by systemd (its scope, or the slice), not by nmd */
-    NM_EXIT_LOCALIZATION_FAILED, /* "localization-failed": its owner could not prepare it */
+    NM_EXIT_STOPPED,         /* "stopped": systemd, not nmd, stopped the container's scope or the slice */
+    NM_EXIT_LOCALIZATION_FAILED, /* "localization-failed": the owner could not prepare the container */
     NM_EXIT_REASON_COUNT,
 };
 

@@ -17,11 +17,12 @@ struct nm_upstream {
     const char *kind;    /* "yarn", "none"; NULL means "none" */
     const char *state;   /* name of a state that the upstream defines: "running", ... */
     char address[280];   /* address of the upstream */
-    char node[280];      /* the name of this node at the upstream; "": not known yet */
-    char trouble[256];   /* reason for a state that is not normal; "": no problem */
-    char unhealthy[200]; /* reason that was reported to the upstream for an unhealthy node; "": the node is healthy */
-    uint64_t last_heartbeat_realtime_usec; /* time of the last answered heartbeat; 0: none yet */
-    uint64_t round_trip_usec;              /* time from the newest answered request to its answer; 0: none yet */
+    char node[280];      /* the name of this node at the upstream; "" if not known yet */
+    char trouble[256];   /* reason for a state that is not normal; "" if there is no problem */
+    char unhealthy[200]; /* reason that was reported to the upstream for an unhealthy node; "" if the node is healthy */
+    uint64_t last_heartbeat_realtime_usec; /* time of the last answered heartbeat; 0 if no heartbeat was answered yet */
+    uint64_t round_trip_usec;              /* time from the newest answered request to its answer; 0 if no request was
+                                              answered yet */
     bool sized;            /* the upstream has set the node's size, in the next two members; false: as configured */
     uint64_t memory_bytes;
     uint32_t vcores;
@@ -72,10 +73,10 @@ struct nm_metric_writer {
 struct nm_upstream_ops {
     void (*status)(void *userdata, struct nm_upstream *ret);
     /* Returns an object with the members that only this kind of upstream has. They are appended to the upstream's
-     * object in the status. The caller gets a new reference. NULL: no memory. */
+     * object in the status. The caller gets a new reference. NULL: out of memory. */
     json_t *(*details)(void *userdata, const struct nm_caller *who, bool with_users);
     void (*metrics)(void *userdata, const struct nm_metric_writer *w);
-    /* Returns the upstream's settings for `nmctl config`: a new reference to an array. NULL: no memory. */
+    /* Returns the upstream's settings for `nmctl config`: a new reference to an array. NULL: out of memory. */
     json_t *(*config)(void *userdata);
     const struct nm_upstream_view *views;
     size_t n_views;
@@ -86,7 +87,7 @@ void nm_manager_set_upstream(struct nm_manager *m, const struct nm_upstream_ops 
 /* ---- data for the local interface --------------------------------------------------------- */
 
 /* Returns the upstream's details() for `who`: a new reference to an object. Without an upstream the object is empty.
- * NULL: no memory. */
+ * NULL: out of memory. */
 json_t *nm_manager_upstream_details(struct nm_manager *m, const struct nm_caller *who, bool with_users);
 /* Writes the metrics that only this kind of upstream has. */
 void nm_manager_write_upstream_metrics(struct nm_manager *m, const struct nm_metric_writer *w);
@@ -99,17 +100,17 @@ int nm_manager_ask_upstream(struct nm_manager *m, const struct nm_upstream_quest
 /* Records an event of the node that an upstream has noticed, and logs it at that level. */
 void nm_manager_tell(struct nm_manager *m, int level, const char *text);
 
-/* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest beyond the limit are
- * discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next call. The
- * upstream makes this call when it knows of these containers. It would send them again if they were discarded earlier.
- * Containers of other owners are not affected. A container that has waited longer than [queue] give-back is also
- * discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has no limit until the
- * next call. */
+/* Limits the queued opportunistic containers of this owner (UINT32_MAX: any number). The newest containers beyond the
+ * limit are discarded now, with NM_REASON_SHED. Containers that are queued later are not discarded before the next
+ * call. The upstream makes this call when it knows of these containers. The upstream would send containers again that
+ * were discarded earlier. Containers of other owners are not affected. A container that has waited longer than [queue]
+ * give-back is also discarded, with NM_REASON_WAITED_TOO_LONG. Only one upstream may set a limit. A restarted nmd has
+ * no limit until the next call. */
 void nm_manager_set_queue_limit(struct nm_manager *m, const char *owner, uint32_t limit);
 
 /* Sets the size of the node as the upstream wants it (0, each: as configured) until the next call. The size is never
- * larger than the host allows. A reduction stops no container, but fewer containers start from the queue. The size
- * is kept across a reload, but not across a restart. Only one upstream may set it. */
+ * larger than the host allows. A reduction stops no container, but fewer containers start from the queue. The size is
+ * kept across a reload, but not across a restart. Only one upstream may set the size. */
 void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t vcores);
 
 /*

@@ -21,7 +21,7 @@
 struct nm_user {
     uid_t uid;
     gid_t gid;
-    char *name;  /* login name; the uid in digits if it has none */
+    char *name;  /* login name; the uid in digits if the user has no name */
     char *home;  /* "/" if unknown */
     char *shell; /* "/bin/sh" if unknown */
 };

@@ -30,14 +30,14 @@ enum nm_config_type {
 struct nm_config_key {
     const char *section, *name;
     enum nm_config_type type;
-    bool restart;          /* only a restart applies it */
+    bool restart;          /* a changed value of this key applies only after a restart */
     bool min_exclusive;    /* the minimum itself is not allowed */
     size_t offset;         /* offset of the field in struct nm_config */
     const char *fallback;  /* the default, as text for a configuration file */
-    const char *min, *max; /* likewise, for numeric types */
-    const char *word;      /* a special word that stands for ... */
-    uint64_t word_value;   /* ... this value, which is outside of min and max; NULL: no such word */
-    const char *other;     /* a second special word, only beside a first */
+    const char *min, *max; /* minimum and maximum as text, for numeric types */
+    const char *word;      /* a special word that stands for word_value; NULL if the key has no special word */
+    uint64_t word_value;   /* value that `word` stands for, outside of min and max */
+    const char *other;     /* a second special word, which stands for other_value; only with `word` */
     uint64_t other_value;
     const char *meaning;   /* text for users: effect of the key, and reason for its default */
 };
@@ -51,7 +51,7 @@ struct nm_config_section {
 extern const struct nm_config_section nm_config_sections[];
 extern const size_t nm_config_n_sections;
 
-/* Sufficient for any value's text except a long list of banned users, which is cut with "...". */
+/* Sufficient for any value's text except a long list of banned users, which is cut and ends with "...". */
 #define NM_CONFIG_VALUE_SIZE 1200
 
 /* Returns NULL if there is no such key. */
@@ -70,16 +70,16 @@ const char *nm_config_get(const struct nm_config *c, const struct nm_config_key 
 /* Describes the allowed values: "auto, or a size from 64M to 1024T". Returns buf. */
 const char *nm_config_allowed(const struct nm_config_key *key, char *buf, size_t size);
 
-/* Returns the key (or section) whose name is most similar to a mistyped one, or NULL if none is similar. */
+/* Returns the key (or section) whose name is most similar to a mistyped name, or NULL if no name is similar. */
 const struct nm_config_key *nm_config_nearest_key(const char *section, const char *name);
 const char *nm_config_nearest_section(const char *section);
 
-/* Reads one file's text into c. file: its name, for messages. places: one per key, filled with the place where the key
- * was set, or NULL. Returns -EINVAL with *ret_message, or -ENOMEM. */
+/* Reads one file's text into c. file: name of the file, for messages. places: an array with one entry per key, which
+ * receives the place where the key was set; or NULL. Returns -EINVAL with *ret_message, or -ENOMEM. */
 struct nm_config_place {
     const char *file;
-    unsigned line;    /* 0: not set, the default holds */
-    bool is_unknown;  /* the newest setting was refused, or may have been: the value in c is not the intended one */
+    unsigned line;    /* 0 if the key was not set, so that its default holds */
+    bool is_unknown;  /* the newest setting was refused, or may have been: the value in c is not the intended value */
 };
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message);

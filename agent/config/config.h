@@ -28,7 +28,7 @@ struct nm_config {
     struct nm_fractions preemption_threshold;      /* memory 0.95; cpu 0 = auto */
     uint64_t warmup_usec;
     uint32_t warmup_samples;
-    uint64_t margin_usec; /* memory kept free for surges; 0: none */
+    uint64_t margin_usec; /* how long memory is kept free for the next surge; 0: never */
     bool shadow;
     /* [queue] */
     uint32_t queue_max_length;
@@ -45,10 +45,11 @@ struct nm_config {
     uint32_t kills_per_minute;
     uint64_t breaker_usec;
     bool reclaim;
-    uint64_t reclaim_running_usec; /* 0: only paused containers */
+    uint64_t reclaim_running_usec; /* maximum time of a reclaim of running containers; 0: memory of running containers
+                                      is not reclaimed */
     bool squeeze;
     double stall_margin; /* 1: a stall of guaranteed containers causes no squeeze */
-    uint32_t squeeze_floor_vcores_milli; /* each squeezed container keeps at least this */
+    uint32_t squeeze_floor_vcores_milli; /* minimum CPU of each squeezed container */
     uint64_t kill_grace_usec; /* SIGTERM to SIGKILL for kills requested by people; preemption does not wait */
     /* [sampling] */
     uint64_t period_usec;
@@ -64,7 +65,8 @@ struct nm_config {
     uint32_t max_per_user;           /* limit for users who are not administrators; 0 = auto: a quarter */
     uint64_t keep_ended_usec;        /* how long ended containers stay listed */
     uint64_t pids_max;               /* 0 = auto */
-    uint64_t output_max_bytes;       /* part of a container's stdout that is kept, and as much of its stderr */
+    /* maximum number of bytes that are kept of a container's stdout, and of its stderr */
+    uint64_t output_max_bytes;
     double output_share;             /* fraction of the log directory's file system, for the output of all containers */
     uid_t min_uid;
     char *banned_users[NM_BANNED_USERS_MAX];
@@ -76,22 +78,24 @@ struct nm_config {
     mode_t socket_mode;      /* default 0660 */
     char *admin_group;       /* default "nmd" */
     char *http_address;      /* "127.0.0.1:8042" or "" = off: /metrics and the status page */
-    char *http_hosts;        /* accepted Host names for that address, beside the host's own */
+    char *http_hosts;        /* Host names that are accepted at http_address, beside the host's own names */
     /* [yarn] */
     bool yarn;
     char *yarn_conf_dir;
     /* [health] */
-    char *health_script;     /* "" = none */
+    char *health_script;     /* "" if no script is run */
     uint64_t health_period_usec, health_timeout_usec;
     double disk_min_free;    /* fraction of the file system that must stay free */
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
 
-    /* Size that an upstream wants for the node, in place of the keys; 0, each: use the keys. nm_manager_set_size() */
+    /* Size of the node that an upstream has set with nm_manager_set_size(), in place of the keys. 0: the key applies.
+     * */
     uint64_t wanted_memory_bytes;
     uint32_t wanted_vcores;
 
-    char **sources; /* "FILE:LINE" or NULL for each key, in the table's order; NULL: all are defaults */
+    char **sources; /* for each key, in the table's order, "FILE:LINE", or NULL if the default holds; NULL if all keys
+                       have their defaults */
 };
 
 struct nm_config *nm_config_free(struct nm_config *c);
@@ -111,9 +115,9 @@ struct nm_config_default {
  * each error. */
 int nm_config_load(const char *path, bool must_exist, const struct nm_config_default *defaults, struct nm_config **ret,
                    char **ret_message);
-/* Does the same for a caller that only inspects the configuration: if values were refused, it still returns a
- * configuration, in which these have their defaults. *ret is untouched only with -ENOMEM, and after a failure without a
- * message. */
+/* Does the same as nm_config_load() for a caller that only inspects the configuration: if values were refused, the
+ * function still returns a configuration, in which these values have their defaults. *ret is untouched only with
+ * -ENOMEM, and after a failure without a message. */
 int nm_config_examine(const char *path, bool must_exist, const struct nm_config_default *defaults,
                       struct nm_config **ret, char **ret_message);
 
@@ -131,12 +135,12 @@ struct nm_config_note {
     const char *why;
 };
 
-/* Returns an array of all keys with value, default, source, unit and meaning, for `nmctl config`. Keys with a note have
- * it in `in_force` and `why`, which are null for other keys. */
+/* Returns an array of all keys with value, default, source, unit and meaning, for `nmctl config`. `in_force` and `why`
+ * have the note of the key, or null if the key has no note. */
 json_t *nm_config_to_json(const struct nm_config *c, const struct nm_config_note *notes, size_t n_notes);
 
-/* Writes the names of the keys that differ between a and b and need a restart, separated by commas, into buf ("" if
- * there are none). */
+/* Writes the names of the keys that differ between a and b and need a restart, separated by commas, into buf ("" if no
+ * such key differs). */
 const char *nm_config_needs_restart(const struct nm_config *a, const struct nm_config *b, char *buf, size_t size);
 
 /* Prints a commented nmd.conf with every key at its default; the packaged file is made from it. */

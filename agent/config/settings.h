@@ -26,8 +26,9 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
                               const struct nm_cgroup_backend *backend,
                               struct nm_policy_settings *ret, char **ret_message);
 
-/* Does the same after the node's memory or CPUs have changed. Values that were valid at startup are not refused now:
- * they shrink to the new size, a reserve to at most half of it. */
+/* Fills *ret like nm_config_policy_settings(), after the node's memory or CPUs have changed. Values that were valid at
+ * startup are not refused now. They shrink to the node's new size, and a reserve shrinks to at most half of that size.
+ * */
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret);
 
@@ -36,8 +37,8 @@ int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample
 int nm_settings_configured(const struct nm_config *c, const struct nm_node_sample *node, struct nm_resources *ret,
                            uint32_t *ret_vcores_milli);
 
-/* Limits of processes and threads for the slice and for one container. node_tasks: the kernel's limit for the node (0:
- * not known). NM_CGROUP_NONE: no limit. */
+/* Limits of processes and threads for the slice and for one container. node_tasks: the kernel's limit for the node (0
+ * if the limit is not known). NM_CGROUP_NONE: no limit. */
 struct nm_task_limits {
     uint64_t slice, container;
 };

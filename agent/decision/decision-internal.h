@@ -29,8 +29,8 @@ void nm_text_add_asked_of_capacity(struct nm_text *t, const struct nm_decision *
 /* Returns whether the amount, as it is rounded for display, is more than 0. */
 bool nm_text_shows(enum nm_resource which, uint64_t amount);
 /* Appends the parts of `used`: "512 MiB used by containers, 1.0 GiB reserved while they warm up". Parts of 0 are
- * included only with `all`. Returns false and appends nothing if the parts are unknown because an older nmd wrote the
- * record. */
+ * included only with `all`. Returns false and leaves the text unchanged if the parts are unknown because an older nmd
+ * wrote the record. */
 bool nm_text_add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource which, bool all);
 /* These two append a percentage, "96 %": of an amount in the capacity, and of a fraction. */
 void nm_text_add_share(struct nm_text *t, const struct nm_decision *d, enum nm_resource which,
@@ -43,7 +43,7 @@ void nm_text_add_container(struct nm_text *t, const char *id, const char *name);
 
 /* Appends the clause after the colon: the reason with its figures. */
 void nm_decision_words_why(struct nm_text *t, const struct nm_decision *d);
-/* Appends sentences that advise the container's user, or nothing. */
+/* Appends sentences that advise the container's user, if there is any advice for this decision. */
 void nm_decision_words_advice(struct nm_text *t, const struct nm_decision *d);
 /* Returns the description of an order, to follow "in the order ...". */
 const char *nm_decision_words_order(enum nm_victim_order o);

@@ -54,8 +54,8 @@ struct nm_decision {
     enum nm_decision_outcome outcome;
     char container_id[NM_ID_SIZE];
     char container_name[NM_NAME_SIZE];
-    char on_behalf_of[NM_ID_SIZE]; /* "" if for no other container */
-    char by_user[33];              /* login or uid of the person who asked; "": decided by the policy */
+    char on_behalf_of[NM_ID_SIZE]; /* the other container that needs the resources; "" if there is no such container */
+    char by_user[33];              /* login or uid of the person who asked for the decision; "" if the policy decided */
     enum nm_execution_type type;
     struct nm_resources request;
     struct nm_resources used;      /* U, the sum of `measured`, `reserved` and `others` */
@@ -69,8 +69,8 @@ struct nm_decision {
     struct nm_resources waiting;   /* refusals only: sum of the requests of queued containers */
     struct nm_resources capacity;
     uint32_t capacity_vcores_milli; /* capacity.cpu_millicores in vcores; 0: one vcore is one CPU */
-    uint32_t n_times;              /* refusals only: number of equal ones in a row, of which this is the newest; 0
-                                      and 1: one */
+    uint32_t n_times;              /* refusals only: number of equal refusals in a row, of which this record is the
+                                      newest; 0 counts as 1 */
     uint64_t first_realtime_usec;  /* time of the first of these refusals */
     struct nm_fractions over_allocation_threshold, preemption_threshold;
     uint32_t consecutive_samples, cpu_samples;
@@ -82,8 +82,8 @@ struct nm_decision {
     bool regained_known;
     uint32_t stall_permille, stall_base_permille; /* SQUEEZE for a stall: stall of the container on_behalf_of, and
                                                      its stall without opportunistic work */
-    uint64_t margin_bytes, margin_left_usec; /* memory kept free for a surge at the time, and for how much longer; 0:
-                                                none */
+    uint64_t margin_bytes, margin_left_usec; /* memory kept free for a surge at the time, and for how much longer; 0 if
+                                                no memory was kept free */
     uint32_t margin_peak_permille; /* expected surge: use of guaranteed containers as a share of their promised
                                       memory */
     /* times of the phases, CLOCK_BOOTTIME; 0: not reached */
@@ -91,7 +91,8 @@ struct nm_decision {
     uint64_t decided_usec;
     uint64_t acted_usec;     /* the write or call was made */
     uint64_t effective_usec; /* the container was frozen, gone, or running */
-    uint32_t n_candidates_total; /* number considered; only the first NM_DECISION_CANDIDATES_MAX are kept */
+    /* number of candidates considered; only the first NM_DECISION_CANDIDATES_MAX are kept */
+    uint32_t n_candidates_total;
     uint32_t n_candidates;
     struct nm_decision_candidate candidates[NM_DECISION_CANDIDATES_MAX];
     char error[128];

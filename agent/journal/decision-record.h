@@ -4,8 +4,8 @@
 #include "agent/state/manager-state.h"
 
 /*
- * A container has one open record at a time: begin (or by) opens it, effective or failed closes it, regained adds the
- * figures of the next sample. The other functions write a record that is complete at once.
+ * A container has one open record at a time: begin (or by) opens the record, effective or failed closes it, and
+ * regained adds the figures of the next sample. The other functions write a record that is complete at once.
  */
 
 void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
@@ -17,7 +17,8 @@ void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum 
  * container's end closes the record. */
 void nm_record_kernel_kill(struct nm_live_container *l);
 void nm_record_acted(struct nm_live_container *l);
-void nm_record_told(struct nm_live_container *l); /* acted, and stored in the journal for the next nmd */
+void nm_record_told(struct nm_live_container *l); /* notes that the action was taken, and stores the record in the
+                                                     journal for the next nmd */
 void nm_record_effective(struct nm_live_container *l);
 void nm_record_failed(struct nm_live_container *l, const char *why);
 void nm_record_regained(struct nm_live_container *l, const struct nm_resources *regained);
@@ -31,7 +32,7 @@ void nm_record_count(struct nm_manager *m, enum nm_counted what, enum nm_reason 
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v);
 /* Makes the next decision's number higher than this number. */
 void nm_record_begin_after(struct nm_manager *m, uint64_t number);
-/* Reports the result r of the newest journal write, when it differs from the previous one. */
+/* Reports the result r of the newest journal write, when this result differs from the previous result. */
 void nm_record_store_result(struct nm_manager *m, int r);
 /* Reports the known result of journal writes to health, once health exists. */
 void nm_record_tell_health(struct nm_manager *m);

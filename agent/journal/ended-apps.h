@@ -3,9 +3,9 @@
 
 /*
  * Summarizes the ended containers of each application. A summary is kept for a day, long after the containers
- * themselves were removed. Their number is limited, in total and per user; a new one replaces the one that was updated
- * least recently. A file in the state directory has a slot for each, so that a restart of nmd keeps them. No decision
- * depends on them.
+ * themselves were removed. The number of summaries is limited, in total and per user; a new summary replaces the
+ * summary that was updated least recently. A file in the state directory has a slot for each summary, so that
+ * summaries survive a restart of nmd. No decision depends on summaries.
  */
 
 #include "agent/status.h"
@@ -23,8 +23,8 @@ int nm_ended_apps_new(const char *state_dir, struct nm_ended_apps **ret, int *re
 struct nm_ended_apps *nm_ended_apps_free(struct nm_ended_apps *a);
 NM_DEFINE_CLEANUP(struct nm_ended_apps *, nm_ended_apps_free)
 
-/* Counts the end of a container for its application, if it has one. Returns 1 if the count is on disk, 0 if there is no
- * change or no file, or -errno. */
+/* Counts the end of a container for its application, if the container has an application. Returns 1 if the count is on
+ * disk, 0 if there is no change or no file, or -errno. */
 int nm_ended_apps_add(struct nm_ended_apps *a, const struct nm_container *c);
 
 /* Returns entry i of NM_ENDED_APPS; the entries are not ordered. NULL: the entry is empty, or older than since_usec. */

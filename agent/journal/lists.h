@@ -11,8 +11,8 @@ int nm_lists_add_ended(struct nm_manager *m, struct nm_container *c); /* takes o
 /* Marks the result as no longer kept for the owner (keep_result). */
 void nm_lists_release(struct nm_manager *m, struct nm_container *c);
 void nm_lists_index(struct nm_manager *m, struct nm_container *c);
-struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id); /* NULL: not found */
-struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NULL: the container has ended */
+struct nm_container *nm_lists_by_id(struct nm_manager *m, const char *id); /* NULL if no container has this id */
+struct nm_live_container *nm_lists_live_of(const struct nm_container *c); /* NULL if the container has ended */
 /* Returns the application's slot. Slot 0 is for containers without an application, and for new applications when all
  * slots are used. */
 uint32_t nm_lists_app(struct nm_manager *m, const char *name);

@@ -22,11 +22,12 @@ int nm_long_history_new(const char *state_dir, uint64_t realtime_usec, struct nm
 struct nm_long_history *nm_long_history_free(struct nm_long_history *h); /* writes the unfinished steps */
 NM_DEFINE_CLEANUP(struct nm_long_history *, nm_long_history_free)
 
-/* Adds a point of the short history. Returns 1 if the point completed a step, which is on disk now, 0 if there is
- * nothing to write or no file, or -errno. */
+/* Adds a point of the short history. Returns 1 if the point completed a step, which is on disk now, 0 if no step was
+ * completed or there is no file, or -errno. */
 int nm_long_history_add(struct nm_long_history *h, const struct nm_history_point *p);
 
-/* Returns the finest history that covers the span, or that of the day. at_usec of its points is the time of day. */
+/* Returns the finest history that covers the span, or else the history of the day. at_usec of its points is the time of
+ * day. */
 const struct nm_history *nm_long_history_get(const struct nm_long_history *h, uint64_t span_usec);
 
 /* Print a point as the file stores it, padded with zeroes, and parse it: 0 or -EBADMSG. Parsing modifies the text. */

@@ -4,7 +4,7 @@
 /*
  * Files of slots of one size. Each slot has a checksum and a text, padded with zeroes. Such files hold data beside the
  * journal on which no decision depends. A file does not grow and is written one slot at a time. The checksum detects a
- * slot that was written partly or by another program; it counts as empty.
+ * slot that was written partly or by another program; such a slot counts as empty.
  */
 
 #include <stdbool.h>
@@ -19,10 +19,9 @@ void nm_slot_seal(const char *text, char *slot, size_t slot_bytes);
 /* Returns false if the slot is damaged. `text` has room for the slot's text and one more byte, which is set to 0. */
 bool nm_slot_open(const char *slot, size_t slot_bytes, char *text);
 
-/* Opens state_dir/name, and makes the file if it does not exist. Returns a descriptor owned by the caller, or
- * -errno. */
+/* Opens state_dir/name, and makes the file if it is missing. Returns a descriptor owned by the caller, or -errno. */
 int nm_slot_file_open(const char *state_dir, const char *name);
-/* Reads the text of slot i, terminated by NUL. Returns false if there is none. */
+/* Reads the text of slot i, terminated by NUL. Returns false if the slot has no valid text. */
 bool nm_slot_file_get(int fd, uint64_t i, size_t slot_bytes, char *text);
 /* Returns 0 or -errno. */
 int nm_slot_file_put(int fd, uint64_t i, size_t slot_bytes, const char *text);

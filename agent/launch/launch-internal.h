@@ -16,13 +16,13 @@ struct nm_launch {
     uint64_t start_ticks;
     int pidfd;
     int socket;         /* -EBADF for an adopted shim */
-    bool is_child;      /* nmd must reap it */
-    bool is_session;    /* a session has neither directory nor record */
+    bool is_child;      /* the shim is a child of nmd, so nmd must reap it */
+    bool is_session;    /* the launch is a session, which has neither directory nor record */
     bool born_inside;
-    bool has_gate;      /* the gate is still closed */
+    bool has_gate;      /* the shim's gate is still closed */
     bool told_started;
     bool gone;
-    struct nm_launch_record record; /* newest known record */
+    struct nm_launch_record record; /* newest known record of the shim */
     struct nm_output_drain output_drain;
     sd_event_source *pid_source, *socket_source, *inotify_source, *defer_source;
 };

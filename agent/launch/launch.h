@@ -19,7 +19,8 @@
 #include "agent/container.h"
 #include "agent/launch/record.h"
 
-/* Returns whether the newest shim of this directory has passed its gate. If it has not, and is gone, no command ran. */
+/* Returns whether the newest shim of this directory has passed its gate. A shim that has gone without passing its gate
+ * has not run the command. */
 bool nm_launch_gate_was_open(const char *container_dir);
 /* Removes the files of a shim that has ended, before a new shim uses the directory. Returns 0 or -errno. */
 int nm_launch_forget(const char *container_dir);
@@ -33,14 +34,16 @@ struct nm_launch_params {
     const struct nm_command *command;
     int cgroup_fd;             /* the directory of the cgroup in which the shim is born; -EBADF: nmd's own cgroup */
     int input_fd;              /* a connection that carries the standard input; 0: the input is empty */
-    uint16_t rows, columns;    /* terminal size; its user is at the connection's other end; 0: no terminal */
-    int oom_score_adj;         /* value for the command; the shim sets its own to -1000 if permitted */
+    uint16_t rows, columns;    /* size of the command's terminal, whose user is at the other end of input_fd; 0 if there
+                                  is no terminal */
+    int oom_score_adj;         /* value for the command; the shim sets its own value to -1000 if permitted */
     bool confine;              /* use separate namespaces, unless the command is root's or may gain privileges */
     bool private_ipc;          /* with confine: use separate shared memory, too */
     sd_event *event;
 };
 
-/* Tests in a child, for which it waits, whether this host supports `confine`. Returns 0, or -errno if it does not. */
+/* Tests in a child, for which it waits, whether this host supports `confine`. Returns 0, or -errno if the host does not
+ * support it. */
 int nm_launch_probe_confinement(void);
 /* Returns the reason in words, for use after "for". error: negative result of nm_launch_probe_confinement(). */
 const char *nm_launch_no_confinement(int error);
@@ -75,7 +78,7 @@ int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim
 int nm_launch_open_gate(struct nm_launch *l);
 /* Returns whether the process with this pid and start time still exists. */
 bool nm_launch_shim_lives(pid_t shim_pid, uint64_t shim_start_ticks);
-/* Takes over a shim of an earlier nmd. Returns 0, or -ESRCH if that process has gone (read the record instead). */
+/* Takes over a shim of an earlier nmd. Returns 0, or -ESRCH if that process has gone (then read the record instead). */
 int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_start_ticks, sd_event *event,
                     nm_launch_cb_t cb, void *userdata, struct nm_launch **ret);
 /* Keeps the pipes of the shim open before its cgroup is killed. The newest output, which the shim may no longer be able
@@ -83,7 +86,7 @@ int nm_launch_adopt(const char *container_dir, pid_t shim_pid, uint64_t shim_sta
 void nm_launch_keep_output(struct nm_launch *l, const char *log_dir);
 /* Returns whether the shim has gone: the ENDED callback was called or is being called. */
 bool nm_launch_is_gone(const struct nm_launch *l);
-/* Returns whether the shim was born in its cgroup. If not, the creator of the cgroup must move it there. */
+/* Returns whether the shim was born in its cgroup. If not, the creator of the cgroup must move the shim there. */
 bool nm_launch_was_born_inside(const struct nm_launch *l);
 /* Frees the launch. A shim that waits at its gate exits; a shim that runs a command keeps running. */
 struct nm_launch *nm_launch_free(struct nm_launch *l);

@@ -5,7 +5,8 @@
  * Saves the last output of a container that is killed. The shim is in the same cgroup and is killed with it, perhaps
  * before it has copied the newest output from the pipes to the log. The pipes exist as long as one end of them is open.
  * So nmd opens them before the kill, and writes their remaining content to the log once the shim has gone. It holds
- * them only for that time: two descriptors for each container that is being killed, none for running containers.
+ * them only for that time: two descriptors for each container that is being killed, and no descriptors for running
+ * containers.
  */
 
 #include <sys/types.h>

@@ -36,8 +36,8 @@ struct nm_output_times {
 /* Returns the file's name, such as "stdout.times". */
 void nm_output_times_name(const char *stream, char buf[NM_OUTPUT_TIMES_NAME_SIZE]);
 
-/* Notes that the bytes about to be written at `offset` are written now. log_max_bytes: the stream's limit (0: none);
- * kept_from: the first byte that is still kept. If the point cannot be written, the next call makes up for it. */
+/* Notes that the bytes about to be written at `offset` are written now. log_max_bytes: the stream's limit (0: no
+ * limit); kept_from: the first byte that is still kept. If the point cannot be written, the next call makes a point. */
 void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes,
                           uint64_t offset, uint64_t kept_from);
 void nm_output_times_close(struct nm_output_times *t);
@@ -58,7 +58,7 @@ struct nm_output_times_reader {
 /* Initializes the reader, which takes ownership of the descriptor. */
 void nm_output_times_reader_init(struct nm_output_times_reader *r, int fd);
 void nm_output_times_reader_done(struct nm_output_times_reader *r);
-/* Returns when the byte at `offset` was written, or 0 if not known. Call it with ascending offsets. */
+/* Returns when the byte at `offset` was written, or 0 if the time is not known. Call it with ascending offsets. */
 uint64_t nm_output_times_of(struct nm_output_times_reader *r, uint64_t offset);
 /* Returns whether the file was replaced, so that newer points are in another file. */
 bool nm_output_times_reader_is_old(const struct nm_output_times_reader *r);

@@ -10,7 +10,7 @@
  * A log has at most two files, each of half the limit:
  *
  *   stdout         the newest bytes
- *   stdout.BASE    the bytes before them; BASE: number of output bytes before its first one
+ *   stdout.BASE    the bytes before them; BASE: number of output bytes before the first byte of this file
  *
  * When `stdout` is full, the older file is removed, `stdout` takes its place and a new file is begun. Each file but the
  * first starts with a head: a line of nmd's own, not output, that says how many bytes came before. So a file has a head
@@ -37,13 +37,13 @@ extern const char *const nm_output_streams[NM_OUTPUT_N_STREAMS];
 
 /* The writer of one stream. */
 struct nm_output {
-    int dir_fd; /* borrowed */
+    int dir_fd; /* descriptor of the log's directory; borrowed */
     int fd;     /* descriptor of the newest file */
     const char *name;
     uint64_t max_bytes; /* limit of the stream on disk; 0: no limit */
     uint64_t base;      /* number of output bytes before the newest file */
     uint64_t size;      /* size of the newest file */
-    uint64_t head;      /* length of its head */
+    uint64_t head;      /* length of the newest file's head */
     uint64_t older;     /* base of the older file, if there is one */
     bool has_older, in_line;
     uint64_t lost;      /* lost bytes not yet reported by a line */
@@ -52,7 +52,7 @@ struct nm_output {
     struct nm_output_times times;
 };
 
-/* Opens or makes the newest file. Returns -ELOOP if it is not a plain file with a single name. */
+/* Opens or makes the newest file. Returns -ELOOP if the newest file is not a plain file with a single name. */
 int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_output *ret);
 /* Writes output. Bytes that cannot be written are counted as lost. */
 void nm_output_write(struct nm_output *o, const char *data, size_t n);
@@ -61,7 +61,7 @@ void nm_output_close(struct nm_output *o);
 
 /* Returns the name of an older file: stdout.BASE */
 void nm_output_older_name(const char *name, uint64_t base, char buf[NM_OUTPUT_NAME_SIZE]);
-/* Parses such a name: returns whether `file` is an older file of this stream. */
+/* Parses the name of an older file: returns whether `file` is an older file of this stream. */
 bool nm_output_parse_older(const char *name, const char *file, uint64_t *ret_base);
 /* Returns the length of the head, or 0 if the buffer is too small. */
 size_t nm_output_print_head(uint64_t base, const char *why, char buf[NM_OUTPUT_HEAD_MAX]);

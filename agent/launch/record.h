@@ -37,7 +37,8 @@ struct nm_launch_record {
      * without a memory controller. */
     uint64_t oom_kills, memory_peak_bytes;
     uint64_t ooms; /* number of times that the cgroup's own limit was hit with no memory left to reclaim */
-#define NM_LAUNCH_OOMS_UNKNOWN UINT64_MAX /* an older shim does not record it, and the cgroup may be gone */
+/* the number is unknown: an older shim does not record it, and the cgroup may be gone */
+#define NM_LAUNCH_OOMS_UNKNOWN UINT64_MAX
     uint64_t output_max_bytes;      /* limit of each stream's log; 0: no limit, or an older shim */
     uint64_t output_lost_bytes;     /* output that could not be written */
 };

@@ -59,7 +59,7 @@ enum {
 /* The account of the command's user, beside uid and gid. nmd's child looks it up (launch-account.c). */
 struct nm_shim_account {
     char *name, *home, *shell;
-    gid_t *groups; /* n_groups entries; none without root, which only could set them */
+    gid_t *groups; /* supplementary groups, n_groups entries; empty if nmd is not root, since only root can set them */
     size_t n_groups;
     int error;     /* positive errno: the account cannot be used, and the other fields are defaults */
 };
@@ -67,7 +67,8 @@ struct nm_shim_account {
 /* A session (nmctl exec): another command in a running container, requested and streamed over a connection. */
 struct nm_shim_session {
     pid_t shim_pid;    /* pid of the container's own shim; 0: not a session */
-    pid_t command_pid; /* process whose current environment the session gets; if unreadable, the command's own */
+    pid_t command_pid; /* process whose current environment the session gets; if that environment is unreadable, the
+                          session gets the environment in the spec */
     uint32_t n_more;   /* number of entries at the end of env that are added to that environment */
     bool input;        /* the connection is the standard input; else the input is empty */
 };
@@ -84,14 +85,14 @@ struct nm_shim_terms {
 };
 
 struct nm_shim_spec {
-    struct nm_shim_account account; /* its strings lie in the spec's text */
+    struct nm_shim_account account; /* strings of the account lie in the spec's text */
     uid_t uid;
     gid_t gid;
     const char *workdir; /* "" = home */
     struct nm_shim_terms terms;
     bool no_new_privs;
     char **argv, **env;  /* NULL-terminated; strings lie in the spec's text */
-    char **vector;       /* the allocation that holds both */
+    char **vector;       /* the allocation that holds argv and env */
 };
 
 /* Prints the spec of a command and its account. The caller frees *ret. Returns -EINVAL if a string is missing, -E2BIG
@@ -103,13 +104,13 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
 int nm_shim_spec_parse(char *text, size_t size, struct nm_shim_spec *ret);
 void nm_shim_spec_done(struct nm_shim_spec *spec);
 
-/* Opens the cgroup of this process for reading. Returns a negative value if it cannot be found. */
+/* Opens the cgroup of this process for reading. Returns a negative value if the cgroup cannot be found. */
 int nm_shim_cgroup_open(void);
 /* Fills in the cgroup's number of OOM kills and its memory peak. Does not change fields that cannot be read. */
 void nm_shim_cgroup_read(int cgroup_fd, struct nm_launch_record *record);
 
 /* Makes the files of the log, and the pipes that become the command's standard output and error, or the terminal that
- * becomes both. ret_write_fd: the command's ends; the other ends stay here. */
+ * becomes both. ret_write_fd: the command's ends; the other ends stay in this process. */
 int nm_shim_output_open(const struct nm_shim_spec *spec, int ret_write_fd[2]);
 /* Makes the pipe that becomes the command's standard input, if the input comes over a connection and not from the
  * terminal. *ret_read_fd: the command's end. */
@@ -131,8 +132,8 @@ int nm_shim_output_pump(pid_t pid, int *ret_status, struct rusage *ret_usage);
 /* Returns the number of output bytes that could not be written. */
 uint64_t nm_shim_output_lost(void);
 
-/* The child's message to the shim if it fails before the exec. With stage NONE it means that the child waits in a new
- * user namespace for its id mappings. */
+/* The message that the child sends to the shim if the child fails before the exec. A message with stage NONE means that
+ * the child waits in a new user namespace for its id mappings. */
 struct nm_shim_failure {
     int32_t stage; /* enum nm_launch_stage */
     int32_t error; /* errno */
@@ -146,8 +147,8 @@ int nm_shim_confine_child(int channel, pid_t pid);
 
 /* Moves the child into the container's namespaces, which nm_shim_namespaces_find() has found. Returns 0 or -errno. */
 int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES]);
-/* Opens the namespaces that the container's shim holds for its command. Returns 0, -ENOENT if it holds none, or
- * -errno. */
+/* Opens the namespaces that the container's shim holds for its command. Returns 0, -ENOENT if the shim holds no
+ * namespaces, or -errno. */
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES]);
 /* Holds the namespaces of a child that has not yet called exec. Namespaces that cannot be opened are left out. */
 void nm_shim_namespaces_hold(pid_t pid, bool private_ipc);
@@ -179,7 +180,8 @@ void nm_shim_drop_capabilities(uint32_t keep);
 int nm_shim_terminal_open(const struct nm_shim_spec *spec, int *ret_master, int *ret_slave);
 void nm_shim_terminal_resize(int master, uint16_t rows, uint16_t columns);
 
-/* Makes a pipe whose end `ours` (0 or 1) stays here; the command's user owns the other end. Returns 0 or -errno. */
+/* Makes a pipe whose end `ours` (0 or 1) stays in this process; the command's user owns the other end. Returns 0 or
+ * -errno. */
 int nm_shim_pipe_open(const struct nm_shim_spec *spec, int ours, int *ret_ours, int *ret_other);
 
 /* Reaps all ended children. Returns 1 if pid is among them, 0 if not, or -errno. */

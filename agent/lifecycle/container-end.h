@@ -6,12 +6,12 @@
 /* Checks whether the container has ended. If so, schedules the handling of its end in another turn of the event loop,
  * and kills processes that the command left behind. */
 void nm_end_check(struct nm_live_container *l);
-/* Does the same for callers that have just seen that the cgroup is empty or gone. */
+/* Does the same as nm_end_check() for callers that have just seen that the cgroup is empty or gone. */
 void nm_end_is_empty(struct nm_live_container *l);
-/* Does the same for all containers, periodically. This catches ends that could not be scheduled because memory was
- * short. */
+/* Does the same as nm_end_check() for all containers, periodically. This catches ends that could not be scheduled
+ * because memory was short. */
 void nm_end_check_all(struct nm_manager *m);
-/* Sends SIGKILL to the whole cgroup, and repeats it while the cgroup has processes. */
+/* Sends SIGKILL to the whole cgroup, and repeats the signal while the cgroup has processes. */
 int nm_end_kill(struct nm_live_container *l);
 /* Returns whether the container has ended and only waits for the turn in which its end is handled, so that no process
  * is left to kill. Returns false for a container whose start was given up, since it goes back into the queue. */

@@ -10,5 +10,5 @@ void nm_reclaim_start(struct nm_live_container *l);
 /* Prepares the kill of a container with a running reclaim. Records the amount and speed of the reclaim now, because no
  * later report will come. The worker exits as soon as the kernel lets it. */
 void nm_reclaim_overtaken(struct nm_live_container *l);
-/* Returns the combined speed of the latest reclaims, or 0 if there was none recently. */
+/* Returns the combined speed of the latest reclaims, or 0 if there was no recent reclaim. */
 uint64_t nm_reclaim_bytes_per_sec(const struct nm_manager *m);

@@ -3,7 +3,7 @@
 
 #include "agent/state/manager-state.h"
 
-/* Computes the settings from c. On success takes ownership of c; on failure changes nothing. */
+/* Computes the settings from c. On success takes ownership of c; on failure leaves the settings unchanged. */
 int nm_settings_resettle(struct nm_manager *m, struct nm_config *c, char **ret_message);
 /* Converts the container's vcores into shares of this node's CPUs again, since the size of a vcore changes with [node]
  * vcores and with the number of CPUs. Both may change while nmd runs or between two runs. Returns whether the

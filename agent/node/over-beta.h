@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Explains to users why memory is above the preemption threshold while nmd takes none back. Pure functions; the figures
- * are from the newest round.
+ * Explains to users why memory is above the preemption threshold while nmd takes no memory back. Pure functions; the
+ * figures are from the newest round.
  */
 
 #include "agent/policy/policy.h"
 
 struct nm_over_beta {
     const struct nm_policy_settings *settings;
-    bool shadow;             /* shadow mode: decisions are recorded but not carried out */
+    bool shadow;             /* decisions are recorded but not carried out (shadow mode) */
     bool stale;              /* there is no fresh sample to decide on */
     uint64_t used_bytes;     /* U */
     uint64_t in_use_bytes;   /* U without reservations */

@@ -22,7 +22,7 @@ void nm_sample_live(struct nm_live_container *l, uint64_t now_usec);
 void nm_sample_count_oom_kills(struct nm_live_container *l, uint64_t n, uint64_t ooms);
 /* Opens the slice's cpu.stat and memory.stat, which stay open. Called at the start and when the slice was recreated. */
 void nm_sample_open_slice(struct nm_manager *m);
-/* Returns in *ret_usec the CPU time that the slice has used. *ret_slice is a number that changes when the slice is
+/* Returns in *ret_usec the CPU time that the slice has used. *ret_slice: a number that changes when the slice is
  * recreated. Returns a negative value if there is no slice. */
 int nm_sample_slice_cpu(struct nm_manager *m, uint64_t *ret_usec, unsigned *ret_slice);
 /* Returns whether the kernel has oom-killed in the container since the last call. If so, counts and logs it. */

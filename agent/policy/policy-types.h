@@ -9,7 +9,7 @@ struct nm_policy; /* the policy's memory between rounds, and its workspace */
 
 enum nm_victim_order {
     NM_VICTIM_REVERSE_ARRIVAL, /* "reverse-arrival": the latest-started first (default) */
-    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the one with the least CPU time first */
+    NM_VICTIM_LEAST_WORK_LOST, /* "least-work-lost": the container with the least CPU time first */
     NM_VICTIM_FEWEST_VICTIMS,  /* "fewest-victims": the smallest sufficient set, then the least excess */
     NM_VICTIM_APP_FAIR,        /* "app-fair": the latest-started of the application that holds the most */
 };
@@ -29,8 +29,9 @@ enum nm_queue_policy {
 
 struct nm_policy_settings {
     struct nm_resources capacity; /* C: what the node offers */
-    struct nm_resources offered;  /* part of C that the queue is admitted against, if an upstream wants a smaller
-                                     node; running containers may still use all of C. 0, for each resource: all of it */
+    /* part of C that is offered to queued containers, if an upstream wants a smaller node; running containers may still
+     * use all of C. 0, for each resource: all of it is offered */
+    struct nm_resources offered;
     struct nm_resources reserve;  /* node-level use that belongs to the system and is not charged to C */
     bool over_allocation;
     struct nm_fractions over_allocation_threshold; /* alpha */
@@ -40,10 +41,10 @@ struct nm_policy_settings {
     uint32_t queue_max_length; /* maximum of queued opportunistic containers; guaranteed ones are not counted */
     enum nm_queue_policy queue_policy;
     enum nm_queue_order queue_order;
-    uint64_t give_back_usec; /* a `limited` container is given back to its upstream when it has waited this long and
-                                nothing opportunistic has started meanwhile, after NM_GIVE_BACK_BUSY times as long
-                                while an opportunistic one runs, and in any case after NM_GIVE_BACK_MOST times as
-                                long; 0: never */
+    /* a `limited` container is given back to its upstream when it has waited this long and no opportunistic container
+     * has started meanwhile, after NM_GIVE_BACK_BUSY times as long while an opportunistic container runs, and in any
+     * case after NM_GIVE_BACK_MOST times as long; 0: never */
+    uint64_t give_back_usec;
     uint64_t backfill_usec; /* how long containers that passed a larger head of the queue may delay it; 0: no
                                container may pass */
     enum nm_victim_order victim_order;
@@ -54,7 +55,7 @@ struct nm_policy_settings {
     uint32_t kills_per_minute;  /* limits kills for memory or CPU over beta. 0: no such kills; above 64 counts as 64 */
     uint64_t breaker_usec;      /* opportunistic admissions stop this long after a policy kill, and twice as long
                                    while kills recur within twice the hold; 0: no breaker */
-    uint64_t period_usec;         /* between two samples */
+    uint64_t period_usec;         /* time between two samples */
     uint64_t sample_max_age_usec; /* an older sample is stale */
     uint64_t margin_usec;       /* how long memory is kept free for the next surge after surges that cost too much
                                    work; 0: never */
@@ -63,12 +64,12 @@ struct nm_policy_settings {
     bool guard_stall;    /* stalls of guaranteed containers squeeze opportunistic ones */
     double stall_margin; /* how far a stall may exceed its value without opportunistic work; 1: no limit */
     bool can_freeze, can_reclaim, can_squeeze; /* features of the cgroup backend on this node */
-    uint64_t reclaim_usec; /* running containers' memory is reclaimed instead of a kill if that takes no longer than
-                              this; 0: never */
+    uint64_t reclaim_usec; /* maximum time of a reclaim of running containers' memory, which takes the place of a kill;
+                              0: such memory is not reclaimed */
     bool memory_limits; /* the kernel limits each container's memory to its request */
 };
 
-/* The policy's notes on the CPU stall of one guaranteed container, kept in its view. All 0: nothing is known. */
+/* The policy's notes on the CPU stall of one guaranteed container, kept in its view. All 0: the stall is not known. */
 struct nm_stall {
     uint64_t at_usec;       /* time of the sample that was evaluated last */
     uint32_t base_permille; /* stall (waiting for CPUs) without opportunistic work */
@@ -83,42 +84,44 @@ struct nm_policy_container {
     uint64_t seq; /* arrival number, unique */
     enum nm_execution_type type;
     enum nm_state state;
-    bool admitted;    /* SCHEDULED, and its launch is in progress: counts as in warm-up */
+    bool admitted;    /* SCHEDULED, and the container's launch is in progress: counts as in warm-up */
     bool exempt;      /* application master */
-    bool cpu_is_share; /* while guaranteed, its CPU is a share by weight that was never promised */
-    bool user_paused; /* paused by a person, so the policy does not resume it */
+    bool cpu_is_share; /* while guaranteed, the container's CPU is a share by weight that was never promised */
+    bool user_paused; /* a person has paused the container, so the policy does not resume it */
     bool limited;     /* belongs to an upstream that limits its own queued containers
                          (nm_policy_input.shed_limited_to) and takes them back to place them elsewhere */
     bool passed;      /* was admitted ahead of a larger head of the queue */
     bool reclaimed;   /* memory.reclaim was already tried during this pause */
-    bool reclaiming;  /* a reclaim is still running: memory doesn't settle before it ends, up to a time limit */
-    uint64_t reclaimed_usec; /* time of the last reclaim while the container ran; 0: never */
+    /* a reclaim is still running: memory doesn't settle before the reclaim ends, up to a time limit */
+    bool reclaiming;
+    uint64_t reclaimed_usec; /* time of the last reclaim while the container ran; 0 if there was no such reclaim */
     struct nm_resources request;
     struct nm_resources measured; /* use in the last sample; 0 before the first */
     uint64_t swapped_bytes;       /* memory in swap, in the last sample */
     uint32_t n_samples;           /* number of samples since the start */
-    uint64_t unread_usec;         /* last measurement, if the container can't be measured now; 0: it can */
+    /* last measurement, if the container can't be measured now; 0 if the container can be measured */
+    uint64_t unread_usec;
     uint32_t state_samples;       /* sampling rounds, even failed ones, since the change to `state` */
     uint64_t state_usec;          /* time of the change to `state` */
     uint64_t shrunk_usec, shrunk_bytes; /* KILLING: progress of its end, see nm_policy_container_note_progress() */
-    uint64_t freeze_failed_usec;  /* time of the last freeze that was given up; 0: never */
+    uint64_t freeze_failed_usec;  /* time of the last freeze that was given up; 0 if no freeze was given up */
     uint64_t submitted_usec;
     uint64_t started_usec; /* admission time; 0 while queued */
     uint64_t paused_usec;
     uint64_t pause_deadline_usec;      /* absolute; UINT64_MAX only while not paused */
-    uint64_t last_cpu_millicores;      /* use just before the newest pause; kept after the resume */
+    uint64_t last_cpu_millicores;      /* CPU use just before the newest pause; kept after the resume */
     bool stall_known; /* stall_permille is valid */
-    uint32_t stall_permille; /* how long it waited for CPUs, as a share of the last sampling interval */
+    uint32_t stall_permille; /* how long the container waited for CPUs, as a share of the last sampling interval */
     struct nm_stall stall;
     uint64_t cpu_usage_usec;           /* CPU time so far: the work that a kill would lose */
     uint64_t min_runtime_usec;
-    uint64_t expected_usec;            /* expected run time; 0: unknown */
+    uint64_t expected_usec;            /* expected run time; 0 if unknown */
     uint32_t app;                      /* index into the apps array */
     void *owner;                       /* the manager's container; opaque here */
 };
 
-/* Returns whether the container's owner still prepares it. It holds its promise or its place in the queue, and nothing
- * else. */
+/* Returns whether the container's owner still prepares it. Such a container holds only its promise or its place in the
+ * queue. */
 static inline bool nm_policy_container_is_prepared(const struct nm_policy_container *v)
 {
     return v->state < NM_SCHEDULED;
@@ -134,14 +137,14 @@ struct nm_policy_app {
     uint32_t completed, running, queued;
 };
 
-/* Node-level figures of the newest sample. valid = false: there is none, so nothing is admitted or killed. */
+/* Node-level figures of the newest sample. valid = false: there is no sample, so no container is admitted or killed. */
 struct nm_policy_node {
     bool valid;
     bool cpu_valid;
     uint64_t at_usec;
     struct nm_resources used; /* MemTotal - MemAvailable, and busy millicores; includes the reserve */
-    uint64_t slice_left_bytes; /* memory charged to the slice but to none of its containers, as ended ones leave
-                                  behind */
+    uint64_t slice_left_bytes; /* memory charged to the slice but not to its containers, such as memory that ended
+                                  containers leave behind */
     uint64_t swap_free_bytes;
     double uplink_utilization;
 };
@@ -149,7 +152,7 @@ struct nm_policy_node {
 enum nm_policy_trigger {
     NM_TRIGGER_SAMPLE,   /* a periodic sample; it counts for the consecutive-sample rule and for settling */
     NM_TRIGGER_LOOK,     /* an extra CPU sample between two periodic ones, because CPU use may be surging */
-    NM_TRIGGER_PRESSURE, /* a pressure event, confirmed by the fresh sample that is passed in */
+    NM_TRIGGER_PRESSURE, /* a pressure event, confirmed by a fresh sample */
     NM_TRIGGER_CHANGE,   /* another change (submit, exit, resume), with the same sample as before */
 };
 
@@ -165,10 +168,10 @@ struct nm_policy_input {
     uint32_t n_starting; /* opportunistic containers that are admitted but not started yet */
     bool draining; /* no admissions */
     bool unhealthy;
-    uint64_t reclaim_bytes_per_sec; /* speed of the latest reclaims; 0: none recently */
+    uint64_t reclaim_bytes_per_sec; /* speed of the latest reclaims; 0 if there was no recent reclaim */
     uint32_t kernel_kills; /* containers that the kernel has oom-killed since the previous round because the slice or
                               the node, and not their own limit, was out of memory */
-    uint32_t shed_to; /* the queue's limit if it was lowered; UINT32_MAX: it wasn't */
+    uint32_t shed_to; /* the queue's limit if the limit was lowered; UINT32_MAX if it was not lowered */
     uint32_t shed_limited_to; /* maximum of `limited` containers in the queue, set by an upstream; UINT32_MAX: any
                                  number */
 };
@@ -186,14 +189,15 @@ enum nm_action_type {
 enum nm_reason {
     NM_REASON_NONE,
     /* reasons to admit */
-    NM_REASON_GUARANTEED,            /* guaranteed, and it fits */
+    NM_REASON_GUARANTEED,            /* the container is guaranteed, and fits */
     NM_REASON_WITHIN_ALLOCATION,     /* plain rule: the sum of all requests fits */
     NM_REASON_OVER_ALLOCATION,       /* measured use leaves room */
     /* reasons to hold a container in the queue */
-    NM_REASON_BEHIND_OTHERS,         /* other containers are ahead of it in the queue */
+    NM_REASON_BEHIND_OTHERS,         /* other containers are ahead of this container in the queue */
     NM_REASON_OVER_ALPHA,            /* U >= alpha*C */
     NM_REASON_WOULD_EXCEED_BETA,     /* U + request > beta*C */
-    NM_REASON_NEVER_FITS,            /* too large beside the system's own use; other containers pass it */
+    /* the container is too large beside the system's own use; other containers pass it */
+    NM_REASON_NEVER_FITS,
     NM_REASON_ALLOCATION_FULL,       /* over-allocation is off and the allocation is full */
     NM_REASON_NO_SAMPLE,             /* the sample is missing or stale */
     NM_REASON_BREAKER,               /* the breaker holds admissions after kills */
@@ -203,7 +207,7 @@ enum nm_reason {
     NM_REASON_WAITING_FOR_VICTIMS,   /* a guaranteed container waits until victims have made room */
     NM_REASON_GUARANTEED_FIRST,      /* a guaranteed container is waiting */
     NM_REASON_PAUSED_FIRST,          /* the resources are kept for paused containers */
-    NM_REASON_SURGE_MARGIN,          /* would fit now, but not during a surge like the last ones */
+    NM_REASON_SURGE_MARGIN,          /* the container fits now, but not during a surge like the recent surges */
     NM_REASON_SQUEEZED,              /* a CPU quota limits opportunistic containers */
     NM_REASON_NEXT_ROUND,            /* the limit of starts at once is reached */
     /* reasons to refuse a request */
@@ -213,24 +217,26 @@ enum nm_reason {
     /* reasons to take resources back */
     NM_REASON_MEMORY_OVER_BETA,
     NM_REASON_CPU_OVER_BETA,
-    NM_REASON_GUARANTEED_STALLED,    /* guaranteed containers wait for CPUs longer than without opportunistic ones */
+    /* guaranteed containers wait for CPUs longer than without opportunistic containers */
+    NM_REASON_GUARANTEED_STALLED,
     NM_REASON_ROOM_FOR_GUARANTEED,
     NM_REASON_ROOM_FOR_HEAD,         /* the victim had passed a larger container, which has waited long enough */
     NM_REASON_PAUSE_DEADLINE,
-    NM_REASON_KILL_BUDGET,           /* a kill was due, but kills-per-minute is used up (held) */
-    NM_REASON_SETTLING,              /* waits until the last victims are gone and two samples were taken */
+    NM_REASON_KILL_BUDGET,           /* a kill is due, but kills-per-minute is used up (held) */
+    NM_REASON_SETTLING,              /* the policy waits until the last victims are gone and two samples were taken */
     NM_REASON_SHED,
-    NM_REASON_WAITED_TOO_LONG,       /* given back to its upstream after a long wait in the queue */
+    NM_REASON_WAITED_TOO_LONG,       /* the container is given back to its upstream after a long wait in the queue */
     NM_REASON_DRAIN_DEADLINE,
     /* reasons to resume, to reclaim, and other reasons */
-    NM_REASON_BELOW_THRESHOLD,       /* resumed: there is room again */
+    NM_REASON_BELOW_THRESHOLD,       /* the container is resumed because there is room again */
     NM_REASON_PAUSE_EXPIRED,         /* a guaranteed container paused by a person is resumed at its deadline */
     NM_REASON_FREEZE_HANGS,          /* a freeze did not complete, and is undone */
     NM_REASON_FROZEN_MEMORY,         /* reclaim of a paused container's memory */
     NM_REASON_RUNNING_MEMORY,        /* reclaim of a running container's memory instead of a kill */
-    NM_REASON_USER,                  /* a person asked for it */
-    NM_REASON_KERNEL_OOM,            /* the kernel's OOM killer ended it, and not because of its own limit */
-    NM_REASON_OWNER,                 /* the container's owner asked for it */
+    NM_REASON_USER,                  /* a person asked for the action */
+    NM_REASON_KERNEL_OOM,            /* the kernel's OOM killer ended the container, but not because of the container's
+                                        own limit */
+    NM_REASON_OWNER,                 /* the container's owner asked for the action */
     NM_REASON_COUNT,
 };
 
@@ -238,10 +244,10 @@ enum nm_reason {
 enum nm_passed_over {
     NM_PASSED_NOT,          /* the candidate was chosen */
     NM_PASSED_NOT_NEEDED,   /* the candidates before it were sufficient */
-    NM_PASSED_EXEMPT,       /* application master */
-    NM_PASSED_MIN_RUNTIME,  /* inside its minimum run time */
-    NM_PASSED_GIVES_NOTHING, /* would free nothing of the resource that is short */
-    NM_PASSED_FREEZE_HANGS  /* a freeze of it failed recently */
+    NM_PASSED_EXEMPT,       /* the candidate is an application master */
+    NM_PASSED_MIN_RUNTIME,  /* the candidate is inside its minimum run time */
+    NM_PASSED_GIVES_NOTHING, /* the candidate would free no amount of the resource that is short */
+    NM_PASSED_FREEZE_HANGS  /* a freeze of the candidate failed recently */
 };
 
 struct nm_policy_candidate {
@@ -253,10 +259,10 @@ struct nm_policy_candidate {
 struct nm_policy_action {
     enum nm_action_type type;
     enum nm_reason reason;
-    enum nm_resource resource;       /* the resource that decided */
+    enum nm_resource resource;       /* the resource that determined the decision */
     struct nm_policy_container *target;
-    const struct nm_policy_container *on_behalf_of; /* the container that needs the resources; for an ADMIT, the
-                                                       larger container that it passes; or NULL */
+    const struct nm_policy_container *on_behalf_of; /* the container that needs the resources; for an ADMIT, the larger
+                                                       container that the admitted container passes; or NULL */
     struct nm_resources used;        /* U at this decision; for *_OVER_BETA the use without reservations */
     struct nm_resources predicted;   /* gained by taking back; used by admit and resume */
     uint64_t within_usec;            /* reclaim of a running container: time after which it ends in any case */
@@ -278,12 +284,13 @@ struct nm_policy_verdict {
     const struct nm_policy_candidate *candidates;
     size_t n_candidates;
     uint64_t squeeze_millicores;     /* quota of all opportunistic containers together, or NM_NO_SQUEEZE */
-    enum nm_reason squeeze_reason;   /* CPU_OVER_BETA or GUARANTEED_STALLED, whichever is tighter; NONE without a
-                                        squeeze */
+    enum nm_reason squeeze_reason;   /* reason of the tighter quota: CPU_OVER_BETA or GUARANTEED_STALLED; NM_REASON_NONE
+                                        without a squeeze */
     /* the container whose stall began the current squeeze, if it still exists; or NULL */
     const struct nm_policy_container *stall_view;
-    uint32_t stall_permille, stall_base_permille; /* that container's stall, then and without opportunistic work */
-    uint64_t margin_bytes;           /* memory kept free for a surge; 0: none */
+    uint32_t stall_permille, stall_base_permille; /* stall of stall_view at the beginning of the squeeze, and its stall
+                                                     without opportunistic work */
+    uint64_t margin_bytes;           /* memory kept free for a surge; 0 if no memory is kept free */
     uint64_t margin_until_usec;
     uint64_t margin_peak_permille;   /* expected use in a surge, as a share of the guaranteed promises */
     enum nm_reason queue_reason;     /* why the head of the queue waits; NM_REASON_NONE if the queue is empty */
@@ -292,11 +299,14 @@ struct nm_policy_verdict {
     struct nm_resources queue_used;  /* U including this round's admissions, against which the head was checked */
     enum nm_reason guaranteed_reason; /* as `queue_reason`, for the first guaranteed container that waits */
     const struct nm_policy_container *guaranteed_head;
-    enum nm_reason preempt_wait_reason; /* why due preemption waits (SETTLING, KILL_BUDGET), or NONE */
-    uint64_t wake_usec;                 /* time of the next round if nothing happens before; UINT64_MAX: none needed */
+    enum nm_reason preempt_wait_reason; /* why due preemption waits (SETTLING, KILL_BUDGET); NM_REASON_NONE if no
+                                           preemption waits */
+    uint64_t wake_usec;                 /* time of the next round if no event triggers an earlier round; UINT64_MAX if
+                                           no round is needed */
 };
 
-/* State of the surge margin (policy-margin.c): its duration, and the share of the promises that it covers. */
+/* State of the surge margin (policy-margin.c): the margin's duration, and the share of the promises that the margin
+ * covers. */
 struct nm_policy_margin {
     uint64_t until_usec, hold_usec;
     uint64_t peak_permille;
@@ -318,8 +328,8 @@ enum nm_growth {
     NM_GROWTH_CROSSES /* reaches the preemption threshold if all growth is the containers' */
 };
 
-/* Updates the progress of a container that is being killed; call it after each measurement of v. The policy waits for a
- * container that has released a substantial part of its memory since the last call. */
+/* Updates the progress of a container that is being killed; call this function after each measurement of v. The policy
+ * waits for a container that has released a substantial part of its memory since the last call. */
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec);
 
 enum nm_growth nm_policy_judge_growth(const struct nm_policy_settings *s, uint64_t in_use_bytes,
@@ -331,5 +341,5 @@ struct nm_resources nm_estimate(const struct nm_policy_settings *s, const struct
 bool nm_estimate_in_warmup(const struct nm_policy_settings *s, const struct nm_policy_container *v,
                            uint64_t now_usec);
 
-/* Closes the breaker, so that admissions continue at once. Returns whether it was holding them. */
+/* Closes the breaker, so that admissions continue at once. Returns whether the breaker was holding admissions. */
 bool nm_policy_close_breaker(struct nm_policy *p, uint64_t now_usec);

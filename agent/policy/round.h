@@ -9,14 +9,13 @@
  *
  *   survey (policy.c)        computes sums over all views, the system's share, pending gains
  *   deadlines                ends pauses that have lasted too long
- *   guaranteed, first half   admits those that fit; the others claim their room
- *   memory, then CPU         takes back on thresholds, and for the claims
- *   guaranteed, second half  starts those for which no more can be taken back
- *   resume, queue, shedding
+ *   guaranteed, first half   admits the containers that fit; the others claim their room
+ *   memory, then CPU         takes resources back on thresholds, and for the claims
+ *   guaranteed, second half  starts the containers for which no more can be taken back resume, queue, shedding
  *
- * The files are layers, and none uses one above it (tests/style has their order): policy-types.h, ordering, round and
- * estimate; then victims and policy-fit; then the stages, whose choices policy-take.c carries out; policy.c is at the
- * top.
+ * The files are layers, and no file uses a file above it (tests/style has their order): policy-types.h, ordering,
+ * round and estimate; then victims and policy-fit; then the stages, whose choices policy-take.c carries out; policy.c
+ * is at the top.
  *
  * Amounts of both resources are arrays indexed by enum nm_resource here, so that every rule is
  * written once.
@@ -58,16 +57,16 @@
 #define NM_LEAST_SETTLE_SAMPLES 2U
 
 /* One part in this many of an opportunistic container's requested CPU must be free where it may share the rest with
- * other opportunistic ones. Most jobs use three quarters of their request. By nmsim, requiring a half slows them by 3 %
- * and fills CPUs that a full request leaves idle (4 to 5 %). Requiring nothing slows them by 14 %. */
+ * other opportunistic containers. Most jobs use three quarters of their request. By nmsim, requiring a half slows them
+ * by 3 % and fills CPUs that a full request leaves idle (4 to 5 %). Requiring no free CPU slows them by 14 %. */
 #define NM_CPU_FREE_PART 2
 
-/* Maximum waits in the queue, in units of give_back_usec: since the last opportunistic start while one runs, and in
- * total. */
+/* Maximum waits in the queue, in units of give_back_usec: since the last opportunistic start while an opportunistic
+ * container runs, and in total. */
 #define NM_GIVE_BACK_BUSY 10U
 #define NM_GIVE_BACK_MOST 20U
 
-/* Number of opportunistic starts before nmd looks at the node again, and the time until it may start more. A start
+/* Number of opportunistic starts before nmd looks at the node again, and the time until nmd may start more. A start
  * keeps nmd busy for a few milliseconds, while memory must be checked every 20 ms. A queue of a thousand tiny
  * containers started at once would block these checks for seconds. */
 #define NM_STARTS_AT_ONCE 16U
@@ -87,8 +86,8 @@ struct nm_stall_guard {
     uint32_t calm;             /* samples in a row without a stall while a quota is set */
     uint32_t patience;         /* calm samples needed to loosen the quota */
     bool loosened;             /* the quota has been loosened */
-    uint64_t not_before_usec, backoff_usec; /* no new quota before this time, and the delay to add after a quota that
-                                               did not help */
+    /* no new quota is set before this time; delay to add after a quota that did not help */
+    uint64_t not_before_usec, backoff_usec;
     uint64_t seq;              /* arrival number of the container whose stall began the quota */
     uint32_t stall_permille, base_permille;
 };
@@ -102,7 +101,7 @@ struct nm_margin {
 /* The first queued container that could start some day, and the delay caused by containers that passed it. */
 struct nm_policy_head {
     uint64_t seq; /* 0: no container */
-    bool due;     /* only the passing containers keep it from starting */
+    bool due;     /* only the passing containers keep the head from starting */
     uint64_t at_usec, delay_usec; /* time of the last update; total delay so far */
 };
 
@@ -111,13 +110,13 @@ struct nm_policy {
     struct nm_policy_memory memory;
     bool system_known[NM_RESOURCE_COUNT];
     uint64_t system[NM_RESOURCE_COUNT]; /* use at node level beyond the reserve and the containers */
-    uint64_t system_at_usec;            /* time of the sample it was computed from */
+    uint64_t system_at_usec;            /* time of the sample from which `system` was computed */
     uint64_t judged_at_usec;            /* time of the newest sample that was compared with the thresholds */
     uint32_t cpu_over;                  /* consecutive samples with CPU over beta */
-    uint64_t cpu_over_usec;             /* time of the first of them */
+    uint64_t cpu_over_usec;             /* time of the first of these samples */
     uint32_t quiet[NM_RESOURCE_COUNT]; /* samples since the newest victims were gone */
     uint64_t taken_usec[NM_RESOURCE_COUNT];
-    uint64_t gone_usec; /* end of the newest victims for memory; UINT64_MAX: not yet */
+    uint64_t gone_usec; /* end of the newest victims for memory; UINT64_MAX while they have not ended */
     uint64_t squeeze_millicores; /* quota set by the CPU threshold */
     struct nm_stall_guard guard;
     struct nm_margin margin;
@@ -141,7 +140,8 @@ struct nm_policy {
     struct nm_sort_entry *queue, *guaranteed, *paused, *victims, *scratch;
     struct nm_policy_action *actions;
     struct nm_policy_candidate *candidates;
-    uint64_t *app_held;                       /* indexed by application, plus one entry for "none" */
+    uint64_t *app_held;                       /* indexed by application, plus one entry for containers without an
+                                                 application */
     uint32_t *app_head, *app_heap, *app_next; /* app_next by index into `victims` */
 };
 
@@ -159,8 +159,8 @@ struct nm_round {
     uint64_t in_use[NM_RESOURCE_COUNT];
     uint64_t measured[NM_RESOURCE_COUNT]; /* the measured part of U */
     uint64_t
-        pending_measured[NM_RESOURCE_COUNT]; /* expected from victims, by measured use */
-    uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* expected from victims, as U counts it */
+        pending_measured[NM_RESOURCE_COUNT]; /* amount expected from victims, by measured use */
+    uint64_t pending_estimate[NM_RESOURCE_COUNT]; /* amount expected from victims, as U counts it */
     uint32_t n_pending[NM_RESOURCE_COUNT];
     uint32_t n_reclaiming;
     uint64_t allocated[2][NM_RESOURCE_COUNT]; /* indexed by execution type */
@@ -184,8 +184,8 @@ struct nm_need {
     enum nm_resource resource;
     uint64_t amount;
     bool kill;        /* true: kill; false: freeze */
-    bool reclaim;     /* neither kill nor freeze: reclaim to swap while the container runs */
-    bool by_estimate; /* credit victims as U counts them, not as measured */
+    bool reclaim;     /* the method is neither kill nor freeze: reclaim to swap while the container runs */
+    bool by_estimate; /* victims are credited as U counts them, not as measured */
     uint32_t max_victims;
     enum nm_reason reason;
     uint32_t consecutive_samples;
@@ -209,7 +209,7 @@ static inline bool nm_policy_container_queued(const struct nm_policy_container *
     return v->state == NM_SCHEDULED && !v->admitted;
 }
 
-/* Returns whether the container holds resources, or is about to. */
+/* Returns whether the container holds resources, or is about to hold them. */
 static inline bool nm_policy_container_placed(const struct nm_policy_container *v)
 {
     return v->state >= NM_SCHEDULED && v->state <= NM_KILLING && !nm_policy_container_queued(v);
@@ -269,7 +269,7 @@ static inline bool nm_round_cpu_over(const struct nm_round *r)
     return r->in_use[NM_CPU] > r->beta[NM_CPU] && nm_round_takes_cpu(r);
 }
 
-/* With over-allocation off, samples do not matter, so nothing settles. */
+/* With over-allocation off, samples do not matter, so no resource settles. */
 static inline bool nm_round_any_settling(const struct nm_round *r)
 {
     return r->s->over_allocation &&
@@ -299,7 +299,7 @@ void nm_policy_margin_surprise(struct nm_round *r);
 void nm_policy_reclaim_tick(struct nm_round *r); /* updates the growth rate of memory use */
 /* Reclaims memory of paused containers. Returns the expected gain. */
 uint64_t nm_policy_reclaim_frozen(struct nm_round *r);
-/* Reclaims memory of running containers, over_bytes and a margin. Returns false if that is not worthwhile. */
+/* Reclaims memory of running containers, over_bytes and a margin. Returns false if a reclaim is not worthwhile. */
 bool nm_policy_reclaim_running(struct nm_round *r, uint64_t over_bytes);
 /* Returns true, once, when a reclaim of running containers is over, so that the remaining excess must be taken back in
  * another way. */
@@ -308,11 +308,11 @@ bool nm_policy_reclaim_is_over(struct nm_round *r);
 /* policy-take.c: starts settling of a resource, and counts a victim's expected gain */
 void nm_policy_settle(struct nm_round *r, enum nm_resource which);
 void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill);
-/* Takes back what the need asks for. Returns the expected gain. */
+/* Takes back the resources that the need asks for. Returns the expected gain. */
 uint64_t nm_policy_take_back(struct nm_round *r, const struct nm_need *need);
 
 /* policy-pass.c: nm_policy_hold_head() returns whether others may pass the head of the queue, nm_policy_may_pass()
- * whether one container may */
+ * whether one container may pass it */
 bool nm_policy_never_fits(const struct nm_round *r, const struct nm_policy_container *v,
                           enum nm_resource *ret_resource);
 bool nm_policy_hold_head(struct nm_round *r, const struct nm_policy_container *head,
@@ -337,7 +337,7 @@ void nm_policy_admit_shed(struct nm_round *r);
 uint64_t nm_policy_next_give_back(const struct nm_round *r);
 
 /* victims.c: sorts the candidates for a need and marks the chosen ones in the verdict's candidates, which begin at
- * *ret_first. p->victims has the same containers in the same order. Returns how many there are. */
+ * *ret_first. p->victims has the same containers in the same order. Returns the number of candidates. */
 size_t nm_victims_choose(struct nm_round *r, const struct nm_need *need, size_t *ret_first);
 
 /* policy-fit.c: returns whether v fits by any rule, or by the plain rule only, beside the resources set aside for

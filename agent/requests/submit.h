@@ -8,7 +8,7 @@ int nm_submit_check_memory(uint64_t bytes, struct nm_problem *p);
 /* *ret_bytes: memory that the command and environment take. */
 int nm_submit_check_command(const char *const *argv, const char *const *env, uint64_t *ret_bytes,
                             struct nm_problem *p);
-/* Checks the two directories that a request names; one that it doesn't name is NULL. */
+/* Checks the two directories that a request names; a directory that the request doesn't name is NULL. */
 int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_problem *p);
 int nm_submit_check_blob(const struct nm_blob *blob, struct nm_problem *p);
 /* Sets *p to the policy's refusal of a request, and returns the outcome. `self`: the container that the policy left out

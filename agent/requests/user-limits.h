@@ -9,8 +9,8 @@
  * filled.
  */
 
-/* Checks one additional container with command_bytes of command and blob. An opportunistic one also takes a place in
- * the queue. */
+/* Checks one additional container with command_bytes of command and blob. An opportunistic container also takes a place
+ * in the queue. */
 int nm_user_limits_check(const struct nm_manager *m, const struct nm_caller *who, enum nm_execution_type type,
                          uint64_t command_bytes, struct nm_problem *ret_problem);
 /* Checks one additional container whose result is kept for its owner. */

@@ -4,7 +4,7 @@
 /*
  * The manager's state, shared by the rooms of agent/ that work on it; no other file includes this header. The manager
  * owns all state and has one function per kind of event. Rooms and their files are layers: tests/style has the only
- * list of them, and checks that none uses one above it. From the bottom:
+ * list of these layers, and checks that no layer uses a layer above it. From the bottom:
  *
  *   state/      this state, and the request of a round
  *   journal/    containers, decisions and events, in memory and on disk
@@ -16,7 +16,7 @@
  *   manager/    rounds, and the start and end of the manager itself
  *
  * References: m->lives owns the live containers. A live container has no pointers to other owned objects. Its view's
- * `owner` points back at it as long as it is in that list.
+ * `owner` points back at the live container as long as the container is in that list.
  */
 
 #include "agent/daemon.h"
@@ -52,14 +52,14 @@ struct nm_recorded {
 
 /* State of one run of a container. It is reset before the next run. */
 struct nm_run {
-    bool adopted;             /* an earlier nmd began it */
-    bool stopped;             /* systemd stops its scope without a request of nmd */
-    bool unkillable;          /* counted as unkillable */
-    bool unread_told;         /* the failure to measure it was logged */
-    bool oom_reported;            /* the cause of its oom kills was determined */
+    bool adopted;             /* an earlier nmd began the run */
+    bool stopped;             /* systemd stops the container's scope without a request of nmd */
+    bool unkillable;          /* the container is counted as unkillable */
+    bool unread_told;         /* the failure to measure the container was logged */
+    bool oom_reported;            /* the cause of the container's oom kills was determined */
     bool global_oom;             /* the slice or the node was out of memory */
-    uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0: never */
-    uint64_t output_max_bytes; /* limit of its log, for each of the two streams */
+    uint64_t oom_kill_usec;   /* time of the last oom kill that nmd saw; 0 if nmd saw no oom kill */
+    uint64_t output_max_bytes; /* limit of the container's log, for each of the two streams */
     struct nm_slice_claim claim;
     struct nm_cgroup_sample sample;
 };
@@ -68,7 +68,7 @@ struct nm_run {
 struct nm_live_container {
     struct nm_manager *m;
     struct nm_container *c;
-    uint64_t command_bytes; /* size of its command and of its owner's blob */
+    uint64_t command_bytes; /* size of the container's command and of its owner's blob */
     struct nm_cgroup *cg; /* NULL until the cgroup exists */
     struct nm_cgroup_limits limits;
     enum nm_run_phase phase;
@@ -76,21 +76,23 @@ struct nm_live_container {
     struct nm_cgroup_watch *events_watch, *memory_watch;
     struct nm_cgroup_sampler *sampler;
     struct nm_launch *launch;
-    int input_fd; /* connection of its standard input, until the shim has it; 0: none */
-    uint16_t rows, columns; /* size of its terminal, used with input_fd; 0: no terminal */
+    int input_fd; /* connection of the command's standard input, until the shim has it; 0 if there is no connection */
+    uint16_t rows, columns; /* size of the command's terminal, used with input_fd; 0 if there is no terminal */
     enum nm_todo todo;
-    struct nm_fair_item start;             /* entry in m->starts while it is admitted and waits for its launch */
-    bool start_counts;                /* counted in m->starts.n_opportunistic, even if the type changes */
+    /* entry in m->starts while the container is admitted and waits for its launch */
+    struct nm_fair_item start;
+    /* the container is counted in m->starts.n_opportunistic, even if its type changes */
+    bool start_counts;
     uint64_t reclaim_bytes, reclaim_within_usec, reclaim_begun_usec;
     sd_event_source *kill_timer;      /* end of the grace period, then the next check of a killed container */
     uint64_t kill_usec, kill_look_usec; /* time of the first SIGKILL to all processes; interval until the next check */
     unsigned n_kills;
-    sd_event_source *end_source;      /* the turn in which its end is handled */
+    sd_event_source *end_source;      /* the turn of the event loop in which the container's end is handled */
     sd_event_source *reclaim_child, *reclaim_timer;
     bool reclaim_late;                /* the reclaim's worker had to be killed */
     bool limits_due;                  /* the limits have changed since the cgroup's creation began */
     bool priority_due;                /* the type has changed since the shim got the command's priority */
-    uint64_t retry_usec;              /* a start failed; it is not tried again before this time (the next sample) */
+    uint64_t retry_usec;              /* after a failed start, earliest time of the next attempt (the next sample) */
     unsigned limits_in_flight;        /* set_limits calls in progress, which hold a pointer to this struct */
     bool has_snapshot;                /* this nmd has written its container-snapshot.h copy */
     bool has_end;
@@ -98,7 +100,7 @@ struct nm_live_container {
     bool decision_open;               /* `decision` waits for its outcome */
     bool regain_due;                  /* the next sample determines the actual gain */
     struct nm_resources use_before;   /* use at the time of the action */
-    struct nm_decision decision;      /* the newest one about this container */
+    struct nm_decision decision;      /* the newest decision about this container */
     enum nm_decision_kind
         shadow_told; /* shadow mode: kind of the last recorded decision, so that it is recorded once */
     bool shadow_any;
@@ -112,12 +114,12 @@ struct nm_sampled {
     uint64_t at_usec, cost_usec;
     struct nm_node_sample node;
     bool node_valid;
-    uint64_t slice_left_bytes; /* memory charged to the slice but to none of its containers */
+    uint64_t slice_left_bytes; /* memory charged to the slice but not to its containers */
     struct nm_link_sample links[NM_LINKS_MAX];
     unsigned n_links;
     double uplink_utilization;
     uint64_t suspended_usec; /* how long the host has slept since its boot */
-    bool woke;               /* the host had just woken, so the next sample is due soon */
+    bool woke;               /* the host has just woken, so the next sample is due soon */
     uint32_t kernel_kills;   /* oom kills of whole containers, reported to the next round */
 };
 
@@ -131,8 +133,8 @@ struct nm_sampled {
 #define NM_APP_KEY "app." /* prefix of the journal's keys; the application's name follows */
 
 struct nm_app {
-    char name[NM_NAME_SIZE]; /* "" for containers without one */
-    uint64_t seen_usec;      /* realtime of the last start or end of one of its containers */
+    char name[NM_NAME_SIZE]; /* "" for containers without an application */
+    uint64_t seen_usec;      /* realtime of the last start or end of one of the application's containers */
     uint64_t mean_run_usec;  /* mean run time of containers that exited with 0 */
     uint32_t n_runs;
 };
@@ -151,7 +153,7 @@ struct nm_settling {
 /* State of the journal apart from its rows. */
 struct nm_journal {
     struct nm_store_opened opened;
-    int error; /* errno of the last write; 0: it succeeded */
+    int error; /* errno of the last write; 0 if the write succeeded */
     char boot_id[64];
     uint64_t next_seq; /* arrival number of the next container */
     char note[320];    /* a sentence for operators about the last recovery, or "" */
@@ -159,17 +161,17 @@ struct nm_journal {
 
 struct nm_decisions {
     uint64_t next;              /* number of the next decision */
-    struct nm_decision refusal; /* the newest refusal; equal ones that follow are merged into it */
-    char name[sizeof(((struct nm_decision *)0)->by_user)]; /* name of the user who made the newest decision by a
-                                                              person ... */
+    struct nm_decision refusal; /* the newest refusal; equal refusals that follow are merged into it */
+    /* name of the user who made the newest decision by a person */
+    char name[sizeof(((struct nm_decision *)0)->by_user)];
     uid_t name_uid;
-    uint64_t name_usec; /* ... and when the name was looked up; 0: never */
+    uint64_t name_usec; /* time at which `name` was looked up; 0 if no name was looked up yet */
     struct nm_histogram reaction_pause, reaction_kill;
 };
 
 struct nm_starts {
     struct nm_fair_queue queue; /* containers that are admitted and wait for their launch */
-    uint32_t n_opportunistic;   /* number of opportunistic ones among them */
+    uint32_t n_opportunistic;   /* number of opportunistic containers in `queue` */
     sd_event_source *source;
     char *shim_path;
     int shim_fd; /* negative: -errno of the failed open */
@@ -187,8 +189,8 @@ struct nm_lives {
 struct nm_ended {
     struct nm_container **all;
     size_t n, size;
-    size_t n_results;       /* results kept for their owners, ... */
-    uint64_t results_bytes; /* ... and the size of the data kept with them */
+    size_t n_results;       /* number of results kept for their owners */
+    uint64_t results_bytes; /* size of the data kept with these results */
 };
 
 struct nm_apps {
@@ -229,13 +231,14 @@ struct nm_round_state {
 
 /* Requests of upstreams as owners of containers. */
 struct nm_owners {
-    char limited[16];     /* owner with a limit of queued containers; "": none */
-    uint32_t queue_limit; /* that owner's limit; UINT32_MAX: any number */
+    char limited[16];     /* owner with a limit of queued containers; "" if no owner has a limit */
+    uint32_t queue_limit; /* limit of the owner in `limited`; UINT32_MAX: any number */
     bool limit_due;       /* the limit was set, and no round has applied it yet */
-    char asked[16];       /* owner whose `ask` is called before a container counts as ended; "": none */
+    /* owner whose `ask` is called before a container counts as ended; "" if no owner has this callback */
+    char asked[16];
     nm_manager_container_cb_t ask;
     void *ask_userdata;
-    const struct nm_upstream_ops *upstream; /* functions that show an upstream's status; NULL: no upstream */
+    const struct nm_upstream_ops *upstream; /* functions that show an upstream's status; NULL if there is no upstream */
     void *upstream_userdata;
 };
 
@@ -285,7 +288,7 @@ struct nm_manager {
     struct nm_sessions *sessions;
 
     struct nm_counters counters;
-    uint64_t removable_since_usec; /* realtime; 0: something holds the node */
+    uint64_t removable_since_usec; /* realtime; 0 if the node is not removable */
     struct nm_durable *durable;
     struct nm_decisions decisions;
     struct nm_events *events;

@@ -14,7 +14,7 @@ enum nm_run_phase {
     NM_RUN_CREATING,         /* the shim waits at its gate while the backend makes the cgroup */
     NM_RUN_KILL_PENDING,     /* as CREATING, and a kill was requested meanwhile */
     NM_RUN_AT_GATE,          /* an earlier nmd's shim waits at its gate; it will start the command or exit */
-    NM_RUN_LAUNCHED,         /* the gate is open; the shim reports how the command ends */
+    NM_RUN_LAUNCHED,         /* the gate is open; the shim will report how the command ends */
     NM_RUN_LAUNCHED_KILLED,  /* SIGKILL was sent to the whole cgroup; the shim's end was not reported yet */
     NM_RUN_SHIM_GONE,        /* the shim has ended; the cgroup may still have processes */
     NM_RUN_SHIM_GONE_KILLED, /* as SHIM_GONE, and SIGKILL was sent to the processes */
@@ -23,7 +23,7 @@ enum nm_run_phase {
     NM_RUN_ENDING,           /* the end is handled in the next turn of the event loop */
     NM_RUN_REQUEUEING,       /* as ENDING, for a start that was given up */
     NM_RUN_ASKING_OWNER,     /* the end is known, and the owner decides whether the container runs again */
-    NM_RUN_REMOVED,          /* removed from the lists; the last pending call frees it */
+    NM_RUN_REMOVED,          /* the container was removed from the lists; the last pending call frees it */
     NM_RUN_PHASE_COUNT
 };
 
@@ -36,7 +36,8 @@ void nm_run_phase_set(enum nm_run_phase *phase, enum nm_run_phase to);
 /* Events that may occur in several phases. An event that adds no information leaves the phase unchanged. */
 /* Notes that SIGKILL was sent to the whole cgroup. */
 void nm_run_phase_note_sigkill(enum nm_run_phase *phase);
-/* Notes that the shim has ended. has_record: it left a record of how the command ended, or why it never ran. */
+/* Notes that the shim has ended. has_record: the shim left a record of how the command ended, or why the command never
+ * ran. */
 void nm_run_phase_note_shim_end(enum nm_run_phase *phase, bool has_record);
 /* Notes that the cgroup is empty, so that the end is handled next. */
 void nm_run_phase_note_empty(enum nm_run_phase *phase);

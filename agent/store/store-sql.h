@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Converts SQLite's extended result to -errno: -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EUCLEAN (damaged), -EBUSY (another
- * process has it open), ... Returns 0 for results that are not errors. db may be NULL. */
+ * process has the file open), ... Returns 0 for results that are not errors. db may be NULL. */
 int nm_store_error(sqlite3 *db, int code);
 int nm_store_exec(sqlite3 *db, const char *sql);
 /* Returns the first column of the first row as a number. -ENOENT: there is no row. */

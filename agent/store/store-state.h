@@ -62,10 +62,10 @@ struct nm_store {
     struct nm_wal_mark mark;
     bool seen_file;               /* the memory has all rows of the file */
     bool on_disk;                 /* false: kept in memory, until the file can be made */
-    bool in_use;                  /* the rows were processed, and actions follow that they do not record */
+    bool in_use;                  /* the rows were processed, and actions follow that the rows do not record */
     unsigned depth;               /* nesting depth of begin/commit */
     int transaction_error;        /* the first error since begin */
-    struct nm_store_queue logged; /* written since begin; lost if the commit fails */
+    struct nm_store_queue logged; /* writes since begin; lost if the commit fails */
     struct nm_store_queue pending;
     int backlog_error;            /* reason why `pending` could not be written */
     uint64_t retry_usec;          /* no automatic retry before this time */

@@ -26,14 +26,16 @@ struct nm_store_saved {
 };
 
 struct nm_store_opened {
-    bool is_new;             /* no usable file existed: at best a part of the earlier state is known */
+    bool is_new;             /* no usable file existed, so at best a part of the earlier state is known */
     bool was_damaged;
-    bool was_rolled_back;    /* its log was cut off in the middle: rows may be older than the newest actions */
+    bool was_rolled_back;    /* the file's log was cut off in the middle: rows may be older than the newest actions */
     uint32_t log_frames, log_promised; /* with was_rolled_back: number of sound frames, and of expected frames */
     char set_aside[256];     /* new path of the damaged file */
     struct nm_store_saved saved;
-    int problem;             /* 0, -EIO or want of room: no file could be made; all is kept in memory until then */
-    bool was_closed;         /* closed properly by its user: all writes are there, even after a power cut */
+    /* 0, or if no file could be made, -EIO or want of room; all rows are kept in memory until then */
+    int problem;
+    /* the earlier nmd closed the file properly: all writes are there, even after a power cut */
+    bool was_closed;
     bool same_boot;          /* the rows were written since the host's last boot */
     uint64_t epoch;          /* realtime seconds of the store's creation: part of new container ids */
     uint64_t last_seq;       /* highest container number assigned */
@@ -41,9 +43,9 @@ struct nm_store_opened {
 };
 
 /*
- * Errors of the functions below. -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EROFS, -EBUSY, -EMFILE: not on disk, but kept for
- * later. -EUCLEAN: kept, too, but the file is damaged: call nm_store_restart(), then put all known state. Other codes
- * (-ENOMEM, -EINVAL, -EILSEQ for a command that is not UTF-8): not kept.
+ * Errors of the functions below. -ENOSPC, -EDQUOT, -EFBIG, -EIO, -EROFS, -EBUSY, -EMFILE: the write is not on disk,
+ * but is kept for later. -EUCLEAN: the write is kept, too, but the file is damaged: call nm_store_restart(), then put
+ * all known state. Other codes (-ENOMEM, -EINVAL, -EILSEQ for a command that is not UTF-8): the write is not kept.
  */
 
 /* Returns whether r is -ENOSPC, -EDQUOT or -EFBIG. */
@@ -52,15 +54,16 @@ bool nm_store_has_no_room(int r);
 const char *nm_store_advice(int r);
 
 /* Opens the journal. dir: the state directory, which must exist. boot_id: text of /proc/sys/kernel/random/boot_id
- * (without the newline), or any text in tests. Returns -EBUSY if another nmd has it open. */
+ * (without the newline), or any text in tests. Returns -EBUSY if another nmd has the journal open. */
 int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret, struct nm_store_opened *ret_opened);
 /* Sets the current file aside and begins a new one with the rows that can be read; the epoch is renewed. Writes that
  * were not on disk yet are kept. */
 int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Marks the file as no longer closed, until nm_store_free(). Call it after the rows were processed, and before any
- * action that they do not record. */
+ * action that the rows do not record. */
 void nm_store_take_into_use(struct nm_store *s);
-/* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed, or not. */
+/* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed as it was.
+ * */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
@@ -69,7 +72,7 @@ NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 int nm_store_put_container(struct nm_store *s, const struct nm_container *c);
 /* Replaces the stored command by c->command. */
 int nm_store_put_command(struct nm_store *s, const struct nm_container *c);
-/* Replaces the stored blob by c->blob, or removes it if c has none. */
+/* Replaces the stored blob by c->blob, or removes it if c has no blob. */
 int nm_store_put_blob(struct nm_store *s, const struct nm_container *c);
 int nm_store_delete_container(struct nm_store *s, const char *id);
 /* Calls cb for each container, newest rows last; cb takes ownership of c. A row that cannot be read is skipped and
@@ -77,9 +80,9 @@ int nm_store_delete_container(struct nm_store *s, const char *id);
 typedef void (*nm_store_container_cb_t)(struct nm_container *c, void *userdata);
 int nm_store_load_containers(struct nm_store *s, nm_store_container_cb_t cb, void *userdata, unsigned *ret_n_bad);
 
-/* Writes a decision. Putting it again, with its outcome, replaces it. */
+/* Writes a decision. A second call, with the decision's outcome, replaces the first record. */
 int nm_store_put_decision(struct nm_store *s, const struct nm_decision *d);
-/* Keeps the newest keep_max decisions (0: all). */
+/* Keeps the newest keep_max decisions (0: all decisions). */
 int nm_store_trim_decisions(struct nm_store *s, uint64_t keep_max);
 typedef void (*nm_store_decision_cb_t)(const struct nm_decision *d, void *userdata);
 /* container_id NULL: all containers. Calls cb in ascending order for at most `max` of the newest decisions with numbers
@@ -91,7 +94,8 @@ int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64
  * NM_STORE_KEY_SIZE; "store." is the store's own prefix. */
 #define NM_STORE_KEY_SIZE (NM_ID_SIZE + 16)
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
-int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size); /* -ENOENT */
+/* -ENOENT if the key has no value */
+int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size);
 int nm_store_delete_value(struct nm_store *s, const char *key);
 /* Calls cb for all values whose keys begin with prefix, in the order of their keys. */
 typedef void (*nm_store_value_cb_t)(const char *key, const char *value, void *userdata);
