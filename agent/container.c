@@ -16,8 +16,8 @@
 /*
  * The allowed transitions from each state:
  *
- *  - A refused request is dropped while it is NEW and never becomes visible. A container that is visible as NEW
- *    waits until its owner has prepared it, and may end meanwhile.
+ *  - A refused request is dropped while the container is NEW, and the container never becomes visible. A
+ *    container that is visible as NEW waits until its owner has prepared it, and may end meanwhile.
  *  - A queued container ends without having run when it is shed, killed, drained, lost or can't
  *    be launched (COMPLETED at once). It passes through KILLING if its launch had already begun.
  *  - PAUSING -> RUNNING and RESUMING -> PAUSED undo a freeze or thaw that could not be carried out.

@@ -68,8 +68,8 @@ int nm_container_set_blob(struct nm_container *c, const void *data, size_t bytes
 /* Replaces log_dir by a copy of `dir`; "": sets log_dir to NULL. */
 int nm_container_set_log_dir(struct nm_container *c, const char *dir);
 
-/* Changes the state. Returns 0, or -EPROTO if the table has no such transition. On failure the state stays unchanged.
- * */
+/* Changes the state. Returns 0, or -EPROTO if the table has no such transition. On failure the state stays
+ * unchanged. */
 int nm_container_set_state(struct nm_container *c, enum nm_state to);
 bool nm_container_may_become(enum nm_state from, enum nm_state to);
 

@@ -31,7 +31,7 @@
 struct nm_health_script {
     nm_health_script_cb_t cb;
     void *userdata;
-    pid_t pid; /* also the process group's number; 0 when reaped */
+    pid_t pid; /* pid of the script, also the number of its process group; 0 when reaped */
     int pidfd, output_fd;
     sd_event_source *exit_source, *output_source, *timer_source;
     size_t n_read;
@@ -152,8 +152,8 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
     kill_group(s);
     read_output(s);
     close_output(s);
-    /* Report the time-out now, not at the script's end: it may hang in the kernel, which may be the cause of the
-     * time-out. */
+    /* Report the time-out now, not at the script's end: the script may hang in the kernel, which may be the cause of
+     * the time-out. */
     report(s);
     return 0;
 }
@@ -202,7 +202,7 @@ static int check_interpreter(const char *path)
     return *begin == '/' ? RET_NERRNO(faccessat(AT_FDCWD, begin, X_OK, AT_EACCESS)) : 0;
 }
 
-/* Checks both the symbolic link, if it is one, and its target. */
+/* Checks the path and, if the path is a symbolic link, also the target of the link. */
 int nm_health_script_check(const char *path)
 {
     _cleanup_free_ char *real = realpath(path, NULL);
@@ -308,7 +308,7 @@ int nm_health_script_new(sd_event *event, const char *path, uint64_t timeout_use
         return -errno;
     s->output_fd = fds[0];
     write_fd = fds[1];
-    /* Only nmd's end: the script's own writes must not return EAGAIN. */
+    /* Set this only at nmd's end of the pipe, because the script's own writes must not return EAGAIN. */
     if (fcntl(s->output_fd, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
     r = spawn(path, write_fd, &s->pid);
@@ -334,7 +334,7 @@ struct nm_health_script *nm_health_script_free(struct nm_health_script *s)
     if (!s)
         return NULL;
     kill_group(s);
-    reap(s); /* if it has ended already; otherwise init reaps it after nmd has ended */
+    reap(s); /* reaps the script if it has ended already; otherwise init reaps it after nmd has ended */
     s->exit_source = sd_event_source_disable_unref(s->exit_source);
     s->timer_source = sd_event_source_disable_unref(s->timer_source);
     close_output(s);

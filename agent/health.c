@@ -28,17 +28,17 @@ struct nm_health {
     nm_health_cb_t cb;
     void *userdata;
     char *dir[N_DIRS];
-    char *script_path; /* "" = none */
+    char *script_path; /* "" if no script is run */
     uint64_t period_usec, timeout_usec;
     double disk_min_free;
 
     bool disk_bad[N_DIRS];
     char disk_reason[N_DIRS][NM_HEALTH_REASON_SIZE];
     struct nm_health_script *script;
-    bool script_outdated; /* the running one belongs to an earlier configuration */
+    bool script_outdated; /* the running script belongs to an earlier configuration */
     bool script_unheard;  /* the script has not finished for the first time yet */
     char script_reason[NM_HEALTH_REASON_SIZE];
-    char script_trouble[64]; /* why the script could not be run or judged, as logged last */
+    char script_trouble[64]; /* the newest logged reason why the script could not be run or judged */
     unsigned unkillable;
     char journal_reason[NM_HEALTH_REASON_SIZE];
 
@@ -58,8 +58,8 @@ static void add(char *buf, size_t size, const char *text)
 }
 
 /* Summarizes all problems. tell: false while the owner is still being set up. A script that has not finished yet is not
- * reported as a change, but the node counts as unhealthy until then: a new nmd must not start containers on an
- * unhealthy node that its predecessor held back. */
+ * reported as a change, but the node counts as unhealthy until the script has finished: a new nmd must not start
+ * containers on an unhealthy node that its predecessor held back. */
 static void update(struct nm_health *h, bool tell)
 {
     char identity[sizeof h->told], unkillable[96] = "";

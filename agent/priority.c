@@ -2,9 +2,10 @@
 
 /*
  * See priority.h. Without a cpu controller the kernel still distinguishes background work in two ways, which have to be
- * combined. One is SCHED_IDLE per thread. The other is needed where CONFIG_SCHED_AUTOGROUP puts each session into its
- * own group, since SCHED_IDLE then works only inside the group: the group's nice value in /proc/PID/autogroup. A
- * command that creates new sessions escapes the second; the policy's pauses still limit it.
+ * combined. The first way is SCHED_IDLE per thread. The second way is needed where CONFIG_SCHED_AUTOGROUP puts each
+ * session into its own group, since SCHED_IDLE then works only inside the group: the group's nice value in
+ * /proc/PID/autogroup. A command that creates new sessions escapes the second way; the policy's pauses still limit such
+ * a command.
  */
 
 #include "agent/priority.h"
@@ -16,8 +17,8 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* Limits of one pass. In a larger container the remaining processes and threads keep their priority until it ends.
- * Visiting a thread takes a microsecond, a process about 30. */
+/* Limits of one pass. In a larger container the remaining processes and threads keep their priority until the container
+ * ends. Visiting a thread takes a microsecond, a process about 30. */
 #define PROCESSES_MAX 4096u
 #define THREADS_MAX 32768u
 
@@ -50,7 +51,7 @@ static int schedule(pid_t pid, bool background, unsigned *n_threads)
         if (tid > 0 && sched_setscheduler(tid, background ? SCHED_IDLE : SCHED_OTHER, &zero) < 0)
             r = -errno;
     }
-    /* A shim that was just forked is still in nmd's own session. -ENOENT: the kernel has no autogroups. */
+    /* Skip a shim that was just forked and is still in nmd's own session. -ENOENT: the kernel has no autogroups. */
     if (getsid(pid) != getsid(0))
         (void)write_number(pid, "autogroup", background ? 19 : 0);
     return r;
@@ -79,7 +80,7 @@ int nm_priority_set(pid_t pid, const struct nm_priority *p)
 struct pass {
     const struct nm_priority *priority;
     pid_t except;
-    unsigned n_processes, n_threads; /* how many may still be visited */
+    unsigned n_processes, n_threads; /* number of processes, and of threads, that may still be visited */
 };
 
 static int visit(pid_t pid, void *userdata)
@@ -93,7 +94,7 @@ static int visit(pid_t pid, void *userdata)
     return 0;
 }
 
-/* Makes two passes. A process that forks during the first one passes the old values on; the second pass finds the
+/* Makes two passes. A process that forks during the first pass passes the old values on; the second pass finds the
  * child. */
 void nm_priority_set_all(const struct nm_cgroup *cg, pid_t except, const struct nm_priority *p)
 {

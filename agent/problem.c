@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Refusals. The values come from untrusted clients and are shown on terminals and in logs. They are sanitized here,
- * once for all. */
+/* Refusals. The values come from untrusted clients and are shown on terminals and in logs. This file sanitizes the
+ * values, once for all. */
 
 #include "agent/problem.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See trace.h. A line is built in a buffer that was made large enough before. It doesn't use jansson, because it is
- * written in the middle of a round and, on a node with a thousand busy containers, has a row for each. If a line does
- * not fit, only that line is dropped.
+ * See trace.h. A line is built in a buffer that was made large enough before. jansson is not used, because lines are
+ * written in the middle of a round and, on a node with a thousand busy containers, a line has a row for each
+ * container. If a line does not fit, only that line is dropped.
  */
 
 #include "agent/trace.h"
@@ -58,7 +58,7 @@ static json_t *features_to_json(const struct nm_trace_header *h)
     return j;
 }
 
-/* Uses jansson, since this runs only once per recording. */
+/* Prints the header. Uses jansson, since a recording has only one header. */
 int nm_trace_header_text(const struct nm_trace_header *h, const struct nm_config *c, char **ret)
 {
     json_t *j = json_pack("{s:i, s:s, s:s, s:I, s:I, s:{s:I, s:i, s:I}, s:o, s:o}", "nmd_trace",
@@ -119,7 +119,7 @@ static void put_string(struct nm_trace_buffer *b, const char *text)
     put_text(b, text, strlen(text));
 }
 
-/* Formats the number itself, for speed: a sample may have thousands of numbers. */
+/* Formats the number without snprintf(), for speed: a sample may have thousands of numbers. */
 static void put_number(struct nm_trace_buffer *b, uint64_t number)
 {
     char digits[20], *p = digits + sizeof digits;

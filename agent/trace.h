@@ -14,7 +14,8 @@
  *            of [time since its start, memory, millicores], and "run", its duration (without it, the
  *            container never ends). In recorded traces, samples and end events contain this information.
  *   refused  a refused request: "type", "memory", "cpu", "name", "reason"
- *   start    the container's command runs pause, resume
+ *   start    the container's command runs
+ *   pause, resume
  *   change   "type", "memory" and "cpu" are different from now on
  *   sample   the node: "memory" (total use), "cpu" (busy millicores; omitted if unknown),
  *            "swap_free"; "use", rows of [c, memory, millicores, CPU time so far in usec].

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids, and names of the enums in types.h: one array per enum, indexed by value; looking a name up is a short linear
+/* Ids, and names of the enums in types.h: one array per enum, indexed by value; a look-up of a name is a short linear
  * search. */
 
 #include "agent/types.h"

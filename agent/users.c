@@ -58,7 +58,7 @@ static int user_from_passwd(const struct passwd *pw, struct nm_user *ret)
 }
 
 /* Translates the result of a get*_r function. The error for "not found" differs between NSS modules; getpwnam(3) lists
- * these. */
+ * the errors handled here. */
 static int nss_result(int error, const void *found)
 {
     if (found)
@@ -155,7 +155,7 @@ static bool is_banned(const struct nm_config *c, const struct nm_user *u)
     return false;
 }
 
-/* Returns why this user is not allowed, in words that follow its name, or NULL if it is allowed. */
+/* Returns why this user is not allowed, in words that follow the user's name, or NULL if the user is allowed. */
 static const char *objection(const struct nm_config *c, const struct nm_user *u, char *buf,
                              size_t size)
 {
@@ -168,7 +168,7 @@ static const char *objection(const struct nm_config *c, const struct nm_user *u,
 }
 
 /* Checks the general rule first (whether the caller may use another user), then what this nmd is able to do, then the
- * rules for system accounts. Only root may override those, and only by naming the user. */
+ * rules for system accounts. Only root may override the rules for system accounts, and only by naming the user. */
 int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid_t own_uid,
                      bool named, const struct nm_user *u, struct nm_problem *ret_problem)
 {
@@ -199,7 +199,7 @@ int nm_users_may_run(const struct nm_config *c, const struct nm_caller *who, uid
                   "No container runs as %s: %s. Only root may ask for it, by name.", u->name, why);
 }
 
-/* Makes a user for a peer without an account: a uid from a container, or of a removed user. */
+/* Makes a user for a peer without an account: the peer's uid may be from a container, or of a removed user. */
 static int nameless(const struct nm_caller *who, struct nm_user *ret)
 {
     _cleanup_(nm_user_done) struct nm_user u = {.uid = who->uid, .gid = who->gid};
@@ -215,7 +215,7 @@ static int nameless(const struct nm_caller *who, struct nm_user *ret)
     return 0;
 }
 
-/* A request without a user runs as the caller. */
+/* Finds and checks the user of a request. A request without a user runs as the caller. */
 int nm_users_check(const struct nm_config *c, const struct nm_caller *who, const char *requested,
                    struct nm_user *ret, struct nm_problem *ret_problem)
 {

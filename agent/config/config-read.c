@@ -29,7 +29,7 @@ struct reading {
     const char *line_text; /* the current line */
     size_t line_len;
     unsigned line;
-    unsigned *set_on_line; /* line of each key in this file; 0: not set yet */
+    unsigned *set_on_line; /* line of each key in this file; 0 if the key was not set yet */
     bool is_bad;   /* the current line has an error */
     bool is_lost;  /* the current section is unknown */
     bool oom;
@@ -76,7 +76,7 @@ static void fail_line(struct reading *s, const char *reason)
     fail(s, shown(s->line_text, s->line_len, text, sizeof text), "%s", reason);
 }
 
-/* Marks the values of a key, or of a whole section, as unknown. */
+/* Marks the values of a key, or of all keys of a section, as unknown. */
 static void forget_values(struct reading *s, const char *section, const struct nm_config_key *key)
 {
     for (size_t i = 0; s->places && i < nm_config_n_keys; i++)
@@ -141,7 +141,8 @@ static const char *take_line(struct reading *s, const char *text)
 }
 
 /* Replaces inih's fgets: returns the next line without its indentation. Returns an empty line instead of an invalid one
- * or of a line in an unknown section, which inih would take for a key of the section above. Returns NULL at the end. */
+ * or of a line in an unknown section, because inih would take such a line for a key of the section above. Returns NULL
+ * at the end. */
 static char *next_line(char *buf, int size, void *userdata)
 {
     struct reading *s = userdata;
@@ -196,7 +197,7 @@ static void fail_value(struct reading *s, const struct nm_config_key *key, const
     fail(s, what, "allowed is %s", nm_config_allowed(key, allowed, sizeof allowed));
 }
 
-/* inih's handler: returns 1, or 0 if memory is short. fail() reports errors. */
+/* Handles a key for inih. Returns 1, or 0 if memory is short. fail() reports errors. */
 static int take(void *userdata, const char *section, const char *name, const char *value)
 {
     struct reading *s = userdata;
@@ -235,7 +236,7 @@ static int take(void *userdata, const char *section, const char *name, const cha
 int nm_config_read_text(struct nm_config *c, const char *file, const char *text, size_t len,
                         struct nm_config_place *places, char **ret_message)
 {
-    static const char bom[] = "\xef\xbb\xbf"; /* some editors write it before UTF-8 */
+    static const char bom[] = "\xef\xbb\xbf"; /* some editors write this mark before UTF-8 text */
     _cleanup_free_ unsigned *set_on_line = calloc(nm_config_n_keys, sizeof *set_on_line);
     struct reading s = {
         .config = c,
@@ -255,8 +256,8 @@ int nm_config_read_text(struct nm_config *c, const char *file, const char *text,
         s.at += 3;
     r = ini_parse_stream(next_line, &s, take, &s);
     if (r > 0 && !s.refusals.text) {
-        /* Neither the reader nor the handler found the error, so it is one of grammar that only inih checks (such as an
-         * '=' in a comment only). inih continues after an error and returns the first error's line at the end. */
+        /* Neither the reader nor the handler found the error, so it is an error of grammar that only inih checks (such
+         * as an '=' in a comment only). inih continues after an error and returns the first error's line at the end. */
         for (s.at = text, s.line = 0; s.line < (unsigned)r; s.line++)
             s.at = take_line(&s, s.at);
         s.is_bad = false;

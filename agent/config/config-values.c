@@ -231,7 +231,7 @@ static bool address_is_valid(const char *s)
     return inet_pton(AF_INET6, host + 1, &any) == 1;
 }
 
-/* Requires an absolute path, because a daemon's working directory is not known to an operator. */
+/* Requires an absolute path, because an operator does not know a daemon's working directory. */
 static bool path_is_valid(const char *s)
 {
     return s[0] == '/' && strlen(s) < 4096;
@@ -243,7 +243,8 @@ static bool hosts_are_valid(const char *s)
            s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._: ,\t")] == '\0';
 }
 
-/* An empty string is always allowed and means "none". The path's user checks whether it exists. */
+/* Replaces the string. An empty string is always allowed: the key then names no path, group or address. This function
+ * does not check whether a path exists. */
 static int set_string(struct nm_config *c, const struct nm_config_key *k, const char *text)
 {
     char **field = field_of(c, k), *copy;
@@ -262,7 +263,7 @@ static int set_string(struct nm_config *c, const struct nm_config_key *k, const 
     return 0;
 }
 
-/* Adds one name to the list. A login name may begin with '_' or contain '.', and end in '$'. */
+/* Adds one name to the list of banned users. A login name may begin with '_' or contain '.', and end in '$'. */
 static int add_user(struct nm_config *c, const char *s, size_t n)
 {
     char *name;
@@ -283,7 +284,8 @@ static int add_user(struct nm_config *c, const char *s, size_t n)
     return 0;
 }
 
-/* Adds either all names of a line or none. Several lines add up, as needed for drop-ins. */
+/* Adds all names of a line to the list of banned users. If one name is refused, the list stays unchanged. The names of
+ * several lines add up, as needed for drop-ins. */
 static int add_users(struct nm_config *c, const char *text)
 {
     unsigned n_before = c->n_banned_users;
@@ -338,7 +340,7 @@ static const struct unit duration_units[] = {
     {NM_USEC_PER_SEC, "s"},         {NM_USEC_PER_MSEC, "ms"},      {1, "us"},
 };
 
-/* Prints a number in the largest unit that needs no decimals, so nothing is rounded. */
+/* Prints a number without decimals, in the largest unit of which it is a multiple. The printed number is exact. */
 static void print_units(uint64_t v, const struct unit *u, const char *zero, char *buf, size_t size)
 {
     assert(u && size > 0);

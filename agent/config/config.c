@@ -2,8 +2,8 @@
 
 /*
  * See config.h. This file finds the configuration files, checks the relations between keys, and compares two
- * configurations. Everything is read into a new struct that starts from the defaults. So a refused file changes
- * nothing, and a key removed from a file returns to its default at reload.
+ * configurations. Everything is read into a new struct that starts from the defaults. So a refused file leaves the
+ * current configuration unchanged, and a key removed from a file returns to its default at reload.
  */
 
 #include "agent/config/config-keys.h"
@@ -55,7 +55,7 @@ int nm_config_new_defaults(struct nm_config **ret)
 
 /* ---- relations between keys ---- */
 
-/* Pairs of keys, the first of which must be smaller. */
+/* Pairs of keys. The first key of each pair must be smaller than the second. */
 static const struct {
     const char *section[2], *name[2];
     const char *why;
@@ -79,7 +79,7 @@ static const struct {
 struct nm_fractions_cpu nm_config_cpu_thresholds(const struct nm_config *c, bool guarded)
 {
     struct nm_fractions_cpu f = {c->over_allocation_threshold.cpu, c->preemption_threshold.cpu};
-    bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 means auto; it cannot be configured as a number */
+    bool auto_alpha = f.alpha == 0, auto_beta = f.beta == 0; /* 0 means auto; 0 cannot be configured as a number */
 
     if (auto_alpha)
         f.alpha = guarded ? BOLD_ALPHA : CAREFUL_ALPHA;
@@ -106,7 +106,7 @@ static double as_number(const struct nm_config *c, const struct nm_config_key *k
                                          : (double)*(const uint64_t *)field;
 }
 
-/* Reports the error at the key that a file sets; if both are set, at the smaller key. */
+/* Reports the error at the key that a file sets. If a file sets both keys, reports the error at the smaller key. */
 static int check_pair(const struct nm_config *c, const struct nm_config_place *places,
                       const struct nm_config_key *const k[2], const char *why, char **ret_message)
 {
@@ -127,7 +127,8 @@ static int check_pair(const struct nm_config *c, const struct nm_config_place *p
         if (p->line)
             (void)snprintf(where, sizeof where, "%s:%u: ", p->file, p->line);
     }
-    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* not in a file of nmd: a default from another source */
+    for (unsigned i = 0; i < 2 && !*where && c->sources; i++) /* the key is not in a file of nmd: its default comes from
+                                                                 another source */
         if (c->sources[k[i] - nm_config_keys]) {
             (void)snprintf(where, sizeof where, "%s: ", c->sources[k[i] - nm_config_keys]);
             at = i;
@@ -179,7 +180,7 @@ static int read_one(struct nm_config *c, int dir_fd, const char *name, const cha
         return -ENOMEM;
     r = nm_read_file_at(dir_fd, name, text, FILE_MAX, &len);
     if (r == -ENOENT)
-        return r; /* the caller decides whether this is an error */
+        return r; /* the caller decides whether a missing file is an error */
     if (r < 0)
         forget_all(places);
     if (r == -E2BIG)
@@ -246,7 +247,7 @@ static int read_drop_ins(struct nm_config *c, const char *dir, struct names *nam
             return -ENOMEM;
         }
         r = read_one(c, AT_FDCWD, names->paths[i], names->paths[i], places, &message);
-        if (r == -ENOENT) /* removed after the listing: treated as if it never existed */
+        if (r == -ENOENT) /* the file was removed after the listing, and is treated as if it never existed */
             free(STEAL_PTR(message));
         else
             r = nm_refusals_add(refusals, r, STEAL_PTR(message));

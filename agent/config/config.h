@@ -89,8 +89,8 @@ struct nm_config {
     /* [paths] */
     char *log_dir;           /* "" = <state-dir>/logs */
 
-    /* Size of the node that an upstream has set with nm_manager_set_size(), in place of the keys. 0: the key applies.
-     * */
+    /* Size of the node that an upstream has set with nm_manager_set_size(), in place of the keys. 0: the
+     * key applies. */
     uint64_t wanted_memory_bytes;
     uint32_t wanted_vcores;
 

@@ -2,7 +2,7 @@
 
 /*
  * See settings.h. Only this file combines the configuration, the node's size and the kernel's features. The policy
- * receives plain figures, and knows neither "auto" nor features by name.
+ * receives plain figures, and handles neither "auto" nor features by name.
  */
 
 #include "agent/config/settings.h"
@@ -25,7 +25,7 @@
 #define STALE_PERIODS 3
 #define STALE_MIN_USEC (2 * NM_USEC_PER_SEC)
 
-/* Enough for Java services with many threads, on a node with room for several of them. */
+/* Enough for Java services with many threads, on a node with room for several such services. */
 #define PIDS_MAX_DEFAULT 16384
 
 struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node_tasks)
@@ -34,26 +34,26 @@ struct nm_task_limits nm_settings_tasks(const struct nm_config *c, uint64_t node
 
     if (node_tasks > 0)
         l.slice = NM_MAX(node_tasks - node_tasks / 4, UINT64_C(1));
-    /* half of the slice: a runaway container leaves the other half to others */
+    /* Half of the slice: a runaway container leaves the other half to other containers. */
     if (c->pids_max == 0)
         l.container = NM_MIN(NM_MAX(l.slice / 2, UINT64_C(1)), (uint64_t)PIDS_MAX_DEFAULT);
     return l;
 }
 
-/* Returns a quarter of the places by default, but at least one. */
+/* Returns a quarter of the places by default, but at least one place. */
 uint32_t nm_settings_containers_per_user(const struct nm_config *c)
 {
     return c->max_per_user ? c->max_per_user : NM_MAX(c->max_containers / 4, 1u);
 }
 
-/* Returns three quarters of the queue by default: a single user can use most of the queue but cannot fill it. */
+/* Returns three quarters of the queue by default: a single user can use most of the queue but cannot fill the queue. */
 uint32_t nm_settings_queue_per_user(const struct nm_config *c)
 {
     return c->queue_max_per_user ? c->queue_max_per_user
                                  : NM_MAX(c->queue_max_length - c->queue_max_length / 4, 1u);
 }
 
-/* Returns the number of vcores. If an upstream wants more vcores than configured, each one is a smaller part of the
+/* Returns the number of vcores. If an upstream wants more vcores than configured, each vcore is a smaller part of the
  * CPUs. */
 static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample *node)
 {
@@ -63,7 +63,7 @@ static uint64_t vcores_of(const struct nm_config *c, const struct nm_node_sample
     return c->wanted_vcores ? NM_MAX(configured, c->wanted_vcores + reserved) : configured;
 }
 
-/* A request above 0 never becomes 0, because the policy would then count no use for it. */
+/* Returns at least 1 for a request above 0, because the policy would count no use for a request of 0. */
 uint64_t nm_settings_vcore_millicores(const struct nm_config *c, const struct nm_node_sample *node,
                                       uint32_t vcores_milli)
 {
@@ -196,7 +196,8 @@ static void copy_policy(const struct nm_config *c, struct nm_policy_settings *s)
     s->margin_usec = c->margin_usec;
 }
 
-/* Applies an upstream's wish. The host keeps its reserve: the node's capacity never exceeds the rest. */
+/* Applies an upstream's wish. The host keeps its reserve: the capacity never exceeds the node's memory beyond the
+ * reserve. */
 static void follow_upstream(const struct nm_config *c, const struct nm_node_sample *node, bool shrink,
                             struct nm_policy_settings *s)
 {
@@ -298,7 +299,7 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret)
 {
-    _cleanup_free_ char *message = NULL; /* this function refuses nothing */
+    _cleanup_free_ char *message = NULL; /* unused: this function reports no errors in words */
 
     return settle(c, node, backend, true, ret, &message);
 }

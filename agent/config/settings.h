@@ -26,9 +26,9 @@ int nm_config_policy_settings(const struct nm_config *c, const struct nm_node_sa
                               const struct nm_cgroup_backend *backend,
                               struct nm_policy_settings *ret, char **ret_message);
 
-/* Fills *ret like nm_config_policy_settings(), after the node's memory or CPUs have changed. Values that were valid at
- * startup are not refused now. They shrink to the node's new size, and a reserve shrinks to at most half of that size.
- * */
+/* Fills *ret like nm_config_policy_settings(), after the node's memory or CPUs have changed. Values that were
+ * valid at startup are not refused now. They shrink to the node's new size, and a reserve shrinks to at most half
+ * of that size. */
 int nm_config_follow_node(const struct nm_config *c, const struct nm_node_sample *node,
                           const struct nm_cgroup_backend *backend, struct nm_policy_settings *ret);
 

@@ -19,7 +19,7 @@ enum member_type { NUMBER64, NUMBER32, TEXT, RESOURCES, FRACTIONS };
 struct member {
     const char *name;
     enum member_type type;
-    size_t offset, size; /* size: of the buffer of a TEXT */
+    size_t offset, size; /* size: size of the buffer of a TEXT */
     bool required;
 };
 

@@ -21,7 +21,7 @@ void nm_text_add(struct nm_text *t, const char *format, ...)
         t->used += NM_MIN((size_t)n, left - 1);
 }
 
-/* Writes 0.5 and 2, not 0.50 and 2.00, because figures in sentences need no alignment. */
+/* Writes 0.5 and 2, not 0.50 and 2.00, because figures in sentences are not aligned. */
 void nm_text_add_decimal(struct nm_text *t, double value, int decimals)
 {
     char buf[48];

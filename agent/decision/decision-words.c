@@ -28,7 +28,7 @@ static void add_of_capacity(struct nm_text *t, const struct nm_decision *d, enum
     nm_text_add_amount(t, k, nm_resources_get(&d->capacity, k));
 }
 
-/* Appends the parts between `before` and `after`, if they are known. */
+/* Appends the parts of the use between `before` and `after`, if the parts are known. */
 static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_resource k, const char *before,
                       const char *after)
 {
@@ -43,7 +43,7 @@ static void add_parts(struct nm_text *t, const struct nm_decision *d, enum nm_re
     t->buf[start] = '\0';
 }
 
-/* Returns how to call the use: memory that is only reserved for warm-ups is not called use. */
+/* Returns the name for the use, because memory that is only reserved for warm-ups is not called use. */
 static const char *use_word(const struct nm_decision *d, enum nm_resource k)
 {
     return nm_text_shows(k, nm_resources_get(&d->reserved, k)) ? " used or reserved" : "";
@@ -483,7 +483,7 @@ const char *nm_decision_words_order(enum nm_victim_order o)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* Recognizes an upstream's container by its id, which does not have the form of nmd's own. */
+/* Recognizes an upstream's container by its id, which does not have the form of nmd's own ids. */
 static bool is_of_upstream(const struct nm_decision *d)
 {
     uint64_t epoch, number;
@@ -491,7 +491,7 @@ static bool is_of_upstream(const struct nm_decision *d)
     return !nm_id_parse(d->container_id, &epoch, &number);
 }
 
-/* Returns what the container's user can do. The container itself did nothing wrong. */
+/* Returns what the container's user can do after a kill that the container itself did not cause. */
 static const char *kill_advice(const struct nm_decision *d)
 {
     if (is_of_upstream(d))
@@ -518,8 +518,8 @@ static const char *kill_advice(const struct nm_decision *d)
     }
 }
 
-/* Returns whether other use on the node alone prevents an opportunistic start: even if all containers ended, it could
- * not start. */
+/* Returns whether other use on the node alone prevents an opportunistic start, so that the container could not start
+ * even if all other containers ended. */
 static bool is_taken_by_others(const struct nm_decision *d)
 {
     const enum nm_resource k = d->resource;

@@ -169,7 +169,7 @@ const char *nm_decision_summary(const struct nm_decision *d, char *buf, size_t s
 
 /* ---- explanation ----------------------------------------------------------------------------- */
 
-/* Appends " at 2025-11-21 23:51:52" or only the time of day; appends nothing if the time is unknown. */
+/* Appends " at 2025-11-21 23:51:52" or only the time of day. An unknown time is omitted. */
 static void add_time(struct nm_text *t, const char *before, uint64_t realtime_usec, bool date)
 {
     time_t seconds = (time_t)(realtime_usec / NM_USEC_PER_SEC);
@@ -222,8 +222,8 @@ static void add_numbers_of(struct nm_text *t, const struct nm_decision *d, enum 
     nm_text_add(t, ".\n");
 }
 
-/* Appends only the resources that are not 0: a pause returns no memory, a reclaim no CPU. If both are 0, appends 0 of
- * the short resource. */
+/* Appends only the resources that are not 0: a pause returns no memory, a reclaim no CPU. If both resources are 0,
+ * appends 0 of the short resource. */
 static void add_resources(struct nm_text *t, const struct nm_decision *d, const struct nm_resources *r)
 {
     bool nothing = r->memory_bytes == 0 && r->cpu_millicores == 0;
@@ -339,7 +339,8 @@ static void add_regained(struct nm_text *t, const struct nm_decision *d)
     }
 }
 
-/* Omits phases that were not reached, or whose start is unknown because nmd restarted in between. */
+/* Appends the duration of a phase. Omits phases that were not reached, or whose start is unknown because nmd restarted
+ * in between. */
 static void add_phase(struct nm_text *t, const char **separator, uint64_t from, uint64_t to,
                       const char *what)
 {

@@ -18,7 +18,7 @@
 void nm_files_container_dir(const struct nm_manager *m, const char *id, char buf[NM_DIR_SIZE])
 {
     assert(id);
-    /* the length of the state directory was checked when it was opened */
+    /* The length of the state directory's path was checked when the directory was opened. */
     (void)snprintf(buf, NM_DIR_SIZE, "%s/containers/%s", m->state_dir, id);
 }
 
@@ -44,8 +44,8 @@ static int unlink_one(const char *path, const struct stat *st, int type, struct 
     return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* Removes a few small files, all made by nmd or the shim. The container's user has no access: both directories belong
- * to root with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is needed. */
+/* Removes a few small files, which nmd or the shim have made. The container's user has no access: both directories
+ * belong to root with mode 0700, which is checked before a start (nm_check_private_dir()). So no worker is needed. */
 void nm_files_forget(struct nm_manager *m, const char *id)
 {
     char path[NM_DIR_SIZE];

@@ -36,7 +36,7 @@ void nm_record_tell_health(struct nm_manager *m)
 
     assert(m->health);
     if (m->journal.error == -EUCLEAN)
-        return; /* nm_journal_replace() repairs this and reports it */
+        return; /* nm_journal_replace() repairs the damage and reports it */
     if (m->journal.error < 0)
         (void)snprintf(reason, sizeof reason, "the journal in %.100s can't be written (%s)", m->state_dir,
                        strerror(-m->journal.error));
@@ -79,7 +79,7 @@ static void save(struct nm_manager *m, const struct nm_decision *d)
     nm_record_store_result(m, nm_store_put_decision(m->store, d));
 }
 
-/* Copies the figures on which the decision was based: thresholds may change, and records are read long after. */
+/* Copies the figures on which the decision was based: thresholds may change, and records are read much later. */
 static void fill_node(struct nm_manager *m, struct nm_decision *d)
 {
     const struct nm_policy_settings *s = &m->settings;
@@ -111,8 +111,8 @@ static void fill_container(struct nm_decision *d, const struct nm_container *c)
     d->request = c->view.request;
 }
 
-/* Counts the difference between estimate and measured use as reserved: it is for containers that warm up, were just
- * resumed, or start in the same round. */
+/* Counts the difference between estimate and measured use as reserved: this difference belongs to containers that warm
+ * up, were just resumed, or start in the same round. */
 static void fill_used(struct nm_decision *d, const struct nm_policy_verdict *v, const struct nm_resources *used)
 {
     d->used = *used;
@@ -138,8 +138,8 @@ static void fill_verdict(struct nm_decision *d, const struct nm_policy_verdict *
         v->allocated_guaranteed.cpu_millicores + v->allocated_opportunistic.cpu_millicores;
 }
 
-/* Records only the first candidates, because with thousands of them the record would become too long to read. Their
- * total number is kept. */
+/* Records only the first candidates, because with thousands of candidates the record would become too long to read.
+ * Their total number is kept. */
 static void fill_candidates(struct nm_decision *d, const struct nm_policy_action *a,
                             const struct nm_policy_verdict *v)
 {
@@ -174,7 +174,7 @@ static void fill_action(struct nm_decision *d, const struct nm_policy_action *a,
     fill_candidates(d, a, v);
 }
 
-/* Containers admitted in the same round were ahead of it. */
+/* Fills in the reason why a container waits. Containers admitted in the same round were ahead of this container. */
 static void fill_queue_reason(struct nm_decision *d, const struct nm_policy_verdict *v)
 {
     d->resource = v->queue_resource;
@@ -224,8 +224,8 @@ void nm_record_begin(struct nm_live_container *l, enum nm_decision_kind kind,
     announce(l);
 }
 
-/* Returns the user's name if there is one, because a uid has no meaning on another host. A drain asks for the same name
- * repeatedly, and name services may be slow. */
+/* Returns the user's name if the user has one, because a uid has no meaning on another host. A drain asks for the same
+ * name repeatedly, and name services may be slow. */
 static const char *user_name(struct nm_manager *m, uid_t uid)
 {
     uint64_t now = nm_now_usec();
@@ -243,8 +243,8 @@ static const char *user_name(struct nm_manager *m, uid_t uid)
     return m->decisions.name;
 }
 
-/* Returns the resources that the action should free: a pause frees no memory, and an action that takes nothing back
- * frees nothing. */
+/* Returns the resources that the action should free. A pause frees no memory, and actions other than pause and kill
+ * free no resources. */
 static struct nm_resources expected_back(enum nm_decision_kind kind, const struct nm_policy_container *v)
 {
     struct nm_resources use = v->measured;
@@ -258,7 +258,7 @@ static struct nm_resources expected_back(enum nm_decision_kind kind, const struc
     return use;
 }
 
-/* A person is the cause, so the reaction time starts with the decision. */
+/* Records a decision by a person. The person is the cause, so the reaction time starts with the decision. */
 void nm_record_by(struct nm_live_container *l, enum nm_decision_kind kind, enum nm_reason reason,
                   const struct nm_caller *who)
 {
@@ -311,7 +311,8 @@ void nm_record_shadow(struct nm_live_container *l, enum nm_decision_kind kind,
                      nm_decision_summary(&d, text, sizeof text));
 }
 
-/* Counts the claims against which the request was checked anew, because the last round's sums lack later changes. */
+/* Counts the claims against which the request was checked anew, because the last round's sums do not include later
+ * changes. */
 static void fill_claims(const struct nm_manager *m, struct nm_decision *d)
 {
     struct nm_policy_claims claims;
@@ -345,7 +346,7 @@ static bool is_worth_telling(uint32_t n_times)
     return n_times == 1;
 }
 
-/* No container exists: the record has the name that the container would have had. */
+/* Records a refused request. No container exists, so the record has the name that the container would have had. */
 void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
                        const struct nm_resources *request, enum nm_reason reason)
 {
@@ -374,9 +375,9 @@ void nm_record_refusal(struct nm_manager *m, const struct nm_submit *s,
     nm_info("%s", nm_decision_summary(&d, text, sizeof text));
 }
 
-/* Records a squeeze. It concerns all opportunistic containers, so the record names none: `predicted` has the limit, 0
- * when it is lifted. Every subscriber is notified, but the beneficiary is in the record only, which only administrators
- * see. */
+/* Records a squeeze. A squeeze concerns all opportunistic containers, so the record names no container. `predicted` has
+ * the limit, which is 0 when the squeeze is lifted. Every subscriber is notified, but the beneficiary is in the record
+ * only, which only administrators see. */
 void nm_record_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
     struct nm_decision d = {.kind = NM_DECISION_SQUEEZE,
@@ -476,14 +477,14 @@ void nm_record_effective(struct nm_live_container *l)
 
 void nm_record_regained(struct nm_live_container *l, const struct nm_resources *regained)
 {
-    if (l->decision.number == 0) /* a record of an earlier nmd, lost with its journal */
+    if (l->decision.number == 0) /* the record of an earlier nmd was lost with its journal */
         return;
     l->decision.regained = *regained;
     l->decision.regained_known = true;
     save(l->m, &l->decision);
 }
 
-/* A failure is an outcome, too: it is kept in the record for later queries. */
+/* Records a failure. A failure is an outcome, too, and is kept in the record for later queries. */
 void nm_record_failed(struct nm_live_container *l, const char *why)
 {
     struct nm_decision *d = &l->decision;

@@ -2,8 +2,8 @@
 
 /*
  * State that outlives a restart beside containers and decisions: counters, the policy's memory of its kills, values
- * learnt about applications, and whether the node drains. It is journalled as small texts in the transaction of the
- * round (or of the container's end) that changed it, so it always matches the actions taken.
+ * learnt about applications, and whether the node drains. This state is journalled as small texts in the transaction
+ * of the round (or of the container's end) that changed the state, so it always matches the actions taken.
  */
 
 #include "agent/journal/durable.h"
@@ -80,10 +80,10 @@ static const char *const counted[NM_COUNTED] = {
     [NM_COUNT_ADMITTED] = "admitted", [NM_COUNT_REFUSED] = "refused", [NM_COUNT_PAUSED] = "paused",
     [NM_COUNT_RESUMED] = "resumed",   [NM_COUNT_KILLED] = "killed",   [NM_COUNT_SHED] = "shed",
 };
-#define REASONS_TEXT_BYTES 8192 /* enough for the few of some fifty reasons that one kind has */
+#define REASONS_TEXT_BYTES 8192 /* a kind of counter has only a few of some fifty reasons, so this is enough */
 
-/* Stores the reasons apart from the sums, because an earlier nmd accepts no further words there. Each line reads
- * "killed memory-over-beta 3". */
+/* Stores the reasons apart from the sums, because an earlier nmd accepts no further words in the text of the sums. Each
+ * line reads "killed memory-over-beta 3". */
 static void put_reasons(struct nm_manager *m)
 {
     char text[REASONS_TEXT_BYTES];
@@ -155,7 +155,7 @@ static void load_counters(struct nm_manager *m)
 
 #define N_KILLS NM_ARRAY_SIZE(((struct nm_policy_memory *)NULL)->kills_usec)
 
-/* Stores the margin apart from the other values, because an earlier nmd checks their number of words. */
+/* Stores the margin apart from the other values, because an earlier nmd checks the number of words of those values. */
 static void put_margin(struct nm_manager *m, const struct nm_policy_margin *margin)
 {
     char text[96];
@@ -204,7 +204,7 @@ static void save_policy(struct nm_manager *m)
         put_policy(m, &memory);
 }
 
-/* Loads the policy's memory. Its times use the clock of this boot and are not valid after a reboot. */
+/* Loads the policy's memory. The stored times use the clock of one boot and are not valid after a reboot. */
 static void load_policy(struct nm_manager *m)
 {
     struct nm_policy_memory memory = {0};
@@ -258,7 +258,7 @@ static void load_app(const char *key, const char *value, void *userdata)
     }
     app = nm_lists_app(m, name);
     if (app == 0 &&
-        *name) /* no slot is free: these applications share slot 0, which is not saved */
+        *name) /* applications without a free slot share slot 0, which is not saved */
         return;
     m->apps.views[app].completed = completed;
     m->apps.all[app].n_runs = n_runs;

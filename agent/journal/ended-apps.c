@@ -72,7 +72,8 @@ static struct nm_ended_app *find(struct nm_ended_apps *a, const char *name, uid_
     return NULL;
 }
 
-/* Returns an empty entry or the oldest one; if the user has as many entries as allowed, the oldest of this user. */
+/* Returns an empty entry or the oldest entry. If the user has as many entries as allowed, returns the user's oldest
+ * entry. */
 static struct nm_ended_app *make_room(struct nm_ended_apps *a, uid_t uid)
 {
     struct nm_ended_app *oldest = NULL, *own = NULL;
@@ -85,7 +86,8 @@ static struct nm_ended_app *make_room(struct nm_ended_apps *a, uid_t uid)
         n_own += mine;
         if (mine && (!own || e->last_ended_usec < own->last_ended_usec))
             own = e;
-        if (!oldest || e->last_ended_usec < oldest->last_ended_usec) /* an empty entry has time 0, so it is oldest */
+        /* an empty entry has time 0, so the empty entry counts as the oldest */
+        if (!oldest || e->last_ended_usec < oldest->last_ended_usec)
             oldest = e;
     }
     return uid != 0 && n_own >= NM_ENDED_APPS_PER_USER ? own : oldest;

@@ -99,8 +99,8 @@ int nm_event_parse(const char slot[NM_EVENT_SLOT_BYTES], struct nm_event_record 
     return nm_slot_open(slot, NM_EVENT_SLOT_BYTES, body) ? nm_event_parse_body(body, ret) : -EBADMSG;
 }
 
-/* A slot with another slot's number was written by another program, as were numbers that are not adjacent to the
- * newest. Readers skip them, since they look for each number in its own slot. */
+/* Loads the slots. A slot with another slot's number was written by another program, and so were slots whose numbers
+ * are not adjacent to the newest number. Readers skip such slots, since they look for each number in its own slot. */
 static uint64_t load(int fd, struct nm_event_record *ring)
 {
     char slot[NM_EVENT_SLOT_BYTES];

@@ -73,7 +73,7 @@ static struct nm_event_record *next_record(struct nm_manager *m, enum nm_event_k
     return e;
 }
 
-/* Logs a failure to write the file when it begins and when it ends. Nothing else depends on the file. */
+/* Logs when writes to the file begin to fail and when they succeed again. A failure has no other effect. */
 static void tell_error(struct nm_manager *m, int r)
 {
     if (r == m->events->error)
@@ -132,7 +132,8 @@ static void publish(struct nm_manager *m, const struct nm_event *e)
     }
 }
 
-/* Also copies the submitter: events outlive their container, and the submitter determines later who may read them. */
+/* Copies the container's names and submitter into the event. Events outlive their container, and the submitter
+ * determines later who may read them. */
 static void name_container(struct nm_event_record *e, const struct nm_container *c)
 {
     (void)snprintf(e->container_id, sizeof e->container_id, "%s", c->id);
@@ -149,7 +150,7 @@ static const char *end_message_id(const struct nm_container *c, enum nm_state to
     return c->exit_reason == NM_EXIT_OOM ? NM_MESSAGE_OOM : NM_MESSAGE_ENDED;
 }
 
-/* Logs ends at a visible level, since readers of a log look for these, and other state changes at debug. */
+/* Logs ends at a visible level, since readers of a log look for ends, and other state changes at debug. */
 void nm_events_tell_state(struct nm_live_container *l, enum nm_state from, enum nm_state to)
 {
     struct nm_event_record *r = next_record(l->m, NM_EVENT_STATE);
@@ -253,7 +254,7 @@ void nm_manager_foreach_event(struct nm_manager *m, const struct nm_caller *who,
     for (uint64_t n = NM_MAX(first, after_number + 1); n < m->events->next; n++) {
         const struct nm_event_record *e = &m->events->ring[n % NM_EVENT_RING];
 
-        if (e->number == n && may_see(who, e)) /* false if an earlier nmd could not write it */
+        if (e->number == n && may_see(who, e)) /* false if an earlier nmd could not write the event */
             cb(e, userdata);
     }
 }

@@ -46,8 +46,8 @@ void nm_journal_replace(struct nm_manager *m)
     (void)nm_mkdir_p(m->state_dir, 0700); /* the whole directory may have been removed */
     r = nm_store_restart(m->store, &o);
     if (r == -EPROTO)
-        return; /* a transaction is open; the next round or housekeeping calls this again, because the error is still
-                   -EUCLEAN */
+        return; /* a transaction is open; the next round or housekeeping calls this function again, because the error is
+                   still -EUCLEAN */
     nm_record_store_result(m, r);
     if (r >= 0)
         m->journal.opened.epoch = o.epoch;

@@ -87,7 +87,7 @@ static int grow_apps(struct nm_manager *m)
 }
 
 /* Returns the slot of the application without live containers that was used least recently. Returns 0, the slot for
- * containers without an application, if all have live containers. */
+ * containers without an application, if all applications have live containers. */
 static uint32_t least_wanted_app(const struct nm_manager *m)
 {
     _cleanup_free_ bool *wanted = calloc(m->apps.n, sizeof *wanted);
@@ -112,7 +112,7 @@ static void tell_apps_full(struct nm_manager *m, const char *name)
     m->apps.full_told = true;
 }
 
-/* Returns the slot for a new application, or 0 if none is available. Values learnt about a replaced application are
+/* Returns the slot for a new application, or 0 if all slots are in use. Values learnt about a replaced application are
  * lost. */
 static uint32_t find_slot(struct nm_manager *m, const char *name)
 {
@@ -199,7 +199,7 @@ int nm_lists_add_live(struct nm_manager *m, struct nm_container *c, struct nm_li
     return 0;
 }
 
-/* Detaches a worker that is still reclaiming. It ends by itself; afterwards nmd only reaps it. */
+/* Detaches a worker that is still reclaiming. The worker ends by itself, and nmd then only reaps it. */
 static void leave_worker(struct nm_live_container *l)
 {
     if (l->reclaim_child) {
@@ -304,10 +304,10 @@ void nm_lists_remove_live(struct nm_live_container *l)
         nm_lists_tell_unkillable(m);
 }
 
-/* Results kept for an owner are limited when a container is submitted (user-limits.c), and not here.
+/* Results kept for an owner are limited when a container is submitted (user-limits.c), and not in this file.
  *
  * Computes how many ended containers of each user exceed the limit. At most NM_ENDED_MAX / NM_ENDED_PER_USER users can
- * reach it, and a few more that were added since the last check. */
+ * reach this limit, and a few more users whose containers were added since the last check. */
 struct excess {
     struct {
         uid_t uid;
@@ -378,7 +378,8 @@ void nm_lists_remove_ended(struct nm_manager *m, struct nm_container *c)
     forget(m, &c, 1);
 }
 
-/* Removes the oldest first, and few at a time: each has files to remove, and a user may have run thousands. */
+/* Removes the oldest ended containers first, and few at a time: each container has files to remove, and a user may have
+ * run thousands of containers. */
 bool nm_lists_forget_ended(struct nm_manager *m, uint64_t now_usec)
 {
     struct nm_container *gone[FORGET_PER_TURN];

@@ -10,10 +10,10 @@ struct nm_past {
     struct nm_history *history;
     struct nm_long_history *long_history;
     struct nm_ended_apps *ended_apps;
-    int error; /* reason why the last two cannot be written to disk, or 0 */
+    int error; /* reason why long_history and ended_apps cannot be written to disk, or 0 */
 };
 
-/* Logs a failure to write the files when it begins and when it ends. The figures stay in memory meanwhile. */
+/* Logs when writes to the files begin to fail and when they succeed again. The figures stay in memory meanwhile. */
 static void tell_error(struct nm_manager *m, int r)
 {
     if (r == m->past->error)
@@ -66,7 +66,7 @@ void nm_past_add_point(struct nm_manager *m, const struct nm_history_point *poin
         tell_error(m, NM_MIN(r, 0));
 }
 
-/* Counts the end at once. Events wait until the journal has the end; this count does not, because an end that is
+/* Counts the end at once. Events wait until the journal has the end. This count does not wait, because an end that is
  * counted twice after a crash is harmless. */
 void nm_past_add_end(struct nm_manager *m, const struct nm_container *c)
 {

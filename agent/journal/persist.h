@@ -15,7 +15,7 @@ int nm_persist_write_snapshot(struct nm_live_container *l);
 /* Refuses requests that are not urgent while the journal cannot be written, because a successful result must outlive
  * nmd. */
 int nm_persist_check(struct nm_manager *m, struct nm_problem *ret_problem);
-/* refuses a request because of this error */
+/* Refuses a request because of this error of the journal. */
 int nm_persist_refuse(const struct nm_manager *m, int error, struct nm_problem *ret_problem);
 /* Makes the answer for an urgent request, which is carried out even if the journal cannot be written. id: the
  * container; done: the completed action. */

@@ -3,8 +3,8 @@
 /*
  * Looks up the command's account. Name services may be slow (sockets, a network), so they are called in the child that
  * becomes the shim, in parallel to nmd's own preparations, and never in nmd's event loop. The lookup precedes the exec
- * of the shim: nmd has the services' libraries loaded already, whereas the shim would have to load them for each
- * container and keep them in memory while it runs.
+ * of the shim: nmd has the services' libraries loaded already, whereas the shim would have to load these libraries for
+ * each container and keep them in memory while the shim runs.
  */
 
 #include <pwd.h>
@@ -13,8 +13,8 @@
 #include "util/become.h"
 #include "util/parse.h"
 
-/* Returns whether the user is given as its number: a uid without an account (on a container's host, or with an
- * unprivileged nmd) may be used this way. */
+/* Returns whether the user is given as a number. A uid without an account (on a container's host, or with an
+ * unprivileged nmd) may be given in this way. */
 static bool is_number_of(const char *user, uid_t uid)
 {
     uint64_t v;
@@ -43,7 +43,7 @@ static int find_passwd(const struct nm_command *c, struct passwd **ret)
     }
     if (!pw)
         return is_trouble(errno) ? -errno : -ENOENT;
-    /* nmd checked the permission of the uid that it had looked up, so a different uid is refused here */
+    /* nmd checked the permission of the uid that nmd had looked up, so a different uid is refused here */
     if (pw->pw_uid != c->uid || pw->pw_gid != c->gid)
         return -ESTALE;
     *ret = pw;

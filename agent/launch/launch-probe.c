@@ -18,8 +18,8 @@
 #include "util/fileio.h"
 #include "util/inherited.h"
 
-/* The child closes nmd's end of the channel. Otherwise it would wait forever if nmd was killed: it would hold the other
- * end itself and never read end-of-file. */
+/* Runs the test in the child. The child closes nmd's end of the channel. Otherwise the child would hold this end
+ * itself, would never read end-of-file, and would wait forever if nmd was killed. */
 static _Noreturn void try_in_child(int channel, int nmds_end, pid_t nmd)
 {
     (void)close(nmds_end);

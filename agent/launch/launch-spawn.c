@@ -5,13 +5,13 @@
  * environment and starts in a session of its own with all signals blocked, so a terminal cannot signal it at any
  * moment.
  *
- * If its cgroup exists already, the shim is born in it. Moving a process there makes the kernel wait for an RCU grace
- * period (8 to 15 ms), being born there does not. Only clone3 can do that. Otherwise the shim is forked, and the
- * creator of the cgroup moves it.
+ * If the container's cgroup exists already, the shim is born in it. Moving a process there makes the kernel wait for an
+ * RCU grace period (8 to 15 ms), being born there does not. Only clone3 can do that. Otherwise the shim is forked, and
+ * the creator of the cgroup moves the shim.
  *
- * nmd does not wait for the exec: meanwhile it sets limits and writes the journal, and a process woken by the exec
- * might not get a CPU until the shim sleeps. From its birth the child has its final pid, cgroup and start time. It is a
- * complete copy of nmd (which has one thread), so it may do slow work: query the name services.
+ * nmd does not wait for the exec of the shim. Meanwhile nmd sets limits and writes the journal, and a process woken by
+ * the exec might not get a CPU until the shim sleeps. From its birth the child has its final pid, cgroup and start
+ * time. The child is a complete copy of nmd (which has one thread), so it may do slow work: query the name services.
  *
  * nmd holds the shim's program open, because an upgrade may replace it with a version that reads a different spec while
  * this nmd still runs.
@@ -35,9 +35,10 @@
 #include "util/fault.h"
 #include "util/fileio.h"
 
-/* The descriptors for the shim. Each number is above those that the shim will use, and above the previous one. */
+/* The descriptors for the shim. Each number is above the numbers that the shim will use, and above the
+ * previous number. */
 struct handover {
-    int dir, logs, socket, input; /* the last may be missing */
+    int dir, logs, socket, input; /* `input` may be missing */
 };
 
 #define HANDOVER_NULL {-EBADF, -EBADF, -EBADF, -EBADF}
@@ -62,7 +63,8 @@ static int lift(int fd, int floor)
     return high;
 }
 
-/* The shim writes here as root, so a directory that another user has replaced, or can write to, is refused. */
+/* Opens a directory. The shim writes here as root, so a directory that another user has replaced, or can write to, is
+ * refused. */
 static int open_dir(const char *path, int floor)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -95,7 +97,7 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     h->dir = open_dir(p->container_dir, NM_SHIM_FD_END);
     if (h->dir < 0)
         return h->dir;
-    /* a record of an earlier attempt must not be taken for this one's */
+    /* A record of an earlier attempt must not be taken for the record of this attempt. */
     r = nm_launch_forget_at(h->dir);
     if (r < 0)
         return r;
@@ -109,7 +111,8 @@ static int prepare(const struct nm_launch_params *p, struct nm_launch *l, struct
     return h->input < 0 ? h->input : 0;
 }
 
-/* A child that waits for a slow name service must not keep a client's connection or a lock of nmd open. */
+/* Closes other descriptors in the child. A child that waits for a slow name service must not keep a client's connection
+ * or a lock of nmd open. */
 static void close_others(const struct handover *h, int shim)
 {
     const int keep[] = {h->dir, h->logs, h->socket, h->input >= 0 ? h->input : h->socket, shim};
@@ -127,7 +130,7 @@ static int make_spec(const struct nm_launch_params *p, const struct nm_shim_sess
     const struct nm_shim_terms terms = {
         .oom_score_adj = p->oom_score_adj,
         .output_max_bytes = p->output_max_bytes,
-        /* root does not need others to escape, nor does a process that may gain root's rights */
+        /* Namespaces do not confine root, nor a process that may gain root's rights. */
         .confine = p->confine && p->command->uid != 0 && p->command->no_new_privs,
         .private_ipc = p->private_ipc,
         .has_input = p->input_fd > 0,
@@ -218,7 +221,8 @@ static pid_t fork_into(int cgroup_fd, bool *ret_born_inside)
     long pid = cgroup_fd >= 0 ? syscall(SYS_clone3, &args, sizeof args) : -1;
 
     *ret_born_inside = pid >= 0;
-    /* clone3 was refused (an older kernel, a filter, a cgroup that accepts none): the shim is then moved later. */
+    /* clone3 was refused (an older kernel, a filter, or a cgroup that accepts no processes). The shim is then moved
+     * later. */
     return pid < 0 ? fork() : (pid_t)pid;
 }
 
@@ -240,7 +244,7 @@ static int spawn(const struct nm_launch_params *p, const struct nm_shim_session 
     return 0;
 }
 
-/* The pid is an unreaped child of nmd, so it cannot be recycled yet. */
+/* Gets the shim's pidfd and start time. The pid is an unreaped child of nmd, so it cannot be recycled yet. */
 static int identify(struct nm_launch *l)
 {
     l->pidfd = RET_NERRNO(pidfd_open(l->pid, 0));
@@ -259,7 +263,8 @@ static int start(const struct nm_launch_params *p, const struct nm_shim_session 
         return r;
     r = identify(l);
     if (r < 0) {
-        if (!l->is_child) { /* no pidfd (too many open files): the gate is closed, so the shim just has to exit */
+        /* without a pidfd (too many open files): the gate is closed, so the shim just has to exit */
+        if (!l->is_child) {
             (void)kill(l->pid, SIGKILL);
             (void)waitpid(l->pid, NULL, 0);
         }
@@ -289,7 +294,7 @@ int nm_launch_new(const struct nm_launch_params *p, nm_launch_cb_t cb, void *use
     return 0;
 }
 
-/* A session reports everything over its socket, since it has no directory. */
+/* Starts a session. The session's shim reports everything over its socket, since a session has no directory. */
 int nm_launch_session_new(const struct nm_launch_params *p, const struct nm_shim_session *session, int shim_pidfd,
                           int client_fd, nm_launch_cb_t cb, void *userdata, struct nm_launch **ret)
 {

@@ -2,9 +2,9 @@
 
 /*
  * nmd's end of a launch: watches one shim, new (launch-spawn.c) or adopted, and calls back for STARTED and ENDED, each
- * once and in this order. There are three sources, and any of them may be missing:
+ * once and in this order. There are three sources, and any source may be missing:
  *
- *   socket   the shim's messages, fastest; an adopted shim has none (it was closed when the old nmd ended)
+ *   socket   the shim's messages, fastest; an adopted shim has no socket (it was closed when the old nmd ended)
  *   record   the file in the container's directory, with the same content; watched with inotify after
  *            an adoption
  *   pidfd    readable when the shim is gone, which ENDED reports; messages and record are then read a
@@ -48,7 +48,7 @@ int nm_launch_read_start_ticks(pid_t pid, uint64_t *ret)
     r = nm_read_file_at(AT_FDCWD, path, text, sizeof text, NULL);
     if (r < 0)
         return r == -ENOENT ? -ESRCH : r;
-    /* The name, field 2, may contain any character, even ')': the numbers begin after the last one. */
+    /* The name, field 2, may contain any character, even ')': the numbers begin after the last ')'. */
     p = strrchr(text, ')');
     if (!p)
         return -EBADMSG;
@@ -363,7 +363,7 @@ static int on_forgotten_gone(sd_event_source *source, int fd, uint32_t revents, 
     return 0;
 }
 
-/* An unwatched child must still be reaped: the event loop keeps its pidfd until then. */
+/* Keeps an unwatched child until it is reaped: the event loop has its pidfd until then. */
 static void leave_to_reaper(struct nm_launch *l)
 {
     _cleanup_(sd_event_source_unrefp) sd_event_source *source = NULL;
@@ -385,7 +385,7 @@ struct nm_launch *nm_launch_free(struct nm_launch *l)
     sd_event_source_disable_unref(l->inotify_source);
     sd_event_source_disable_unref(l->defer_source);
     if (l->is_child && !l->gone) {
-        if (l->has_gate) /* it would exit by itself, but may be waiting for a slow name service */
+        if (l->has_gate) /* the shim would exit by itself, but may be waiting for a slow name service */
             (void)pidfd_send_signal(l->pidfd, SIGKILL, NULL, 0);
         leave_to_reaper(l);
     }

@@ -12,7 +12,7 @@
 
 #define BLOCK 16384
 
-/* Opens the pipe itself again through /proc. A shim of an earlier version has none. */
+/* Opens the pipe itself again through /proc. A shim of an earlier version has no pipe at this number. */
 static int open_pipe(pid_t shim, int number)
 {
     _cleanup_close_ int fd = -EBADF;

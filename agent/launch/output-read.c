@@ -12,9 +12,9 @@
 
 #define SHORTEN_MAX (64U << 10) /* the kept bytes are held in memory meanwhile */
 
-/* nmd makes these directories as root with mode 0700, and starts no container with others (nm_check_private_dir()).
- * The shim has a handful of files in them, and the command can name none. If a process of root has filled one, an
- * older file may be missed, but the walk stays short. */
+/* nmd makes these directories as root with mode 0700, and starts no container with other directories
+ * (nm_check_private_dir()). The shim has a handful of files in them, and the command can name no file in them. If a
+ * process of root has filled a directory, an older file may be missed, but the walk stays short. */
 #define ENTRIES_MAX 256
 
 /* The files of one stream in a directory. */
@@ -100,7 +100,7 @@ static uint64_t end_of(const struct nm_output_piece *p, const struct stat *st)
     return p->base + (uint64_t)st->st_size - NM_MIN(p->head, (uint64_t)st->st_size);
 }
 
-/* Chooses the file that has the byte. If both names refer to one file, it is being replaced as the newest at this
+/* Chooses the file that has the byte. If both names refer to one file, the newest file is being replaced at this
  * moment. */
 static struct nm_output_piece choose(struct nm_output_piece *older, const struct stat *older_st, int newest_fd,
                                      const struct stat *newest_st, uint64_t from)
@@ -202,7 +202,7 @@ uint64_t nm_output_disk_bytes(int dir_fd)
     return sum;
 }
 
-/* Reads the last `n` bytes of output in a file, or fewer if it has fewer. */
+/* Reads the last `n` bytes of output in a file, or all if the file has fewer. */
 static ssize_t read_end(int fd, uint64_t head, char *buf, uint64_t n)
 {
     struct stat st;
@@ -228,7 +228,7 @@ static int rewrite(int fd, uint64_t base, const char *kept, size_t n)
     return r < 0 ? r : nm_write_all(fd, kept, n);
 }
 
-/* Keeps the first of the existing files, under the name that matches its new beginning. */
+/* Keeps the first of the existing files, under the name that matches the file's new beginning. */
 static int shorten_files(int dir_fd, const char *stream, const struct found *f, uint64_t keep)
 {
     _cleanup_close_ int first = -EBADF, newest = -EBADF;

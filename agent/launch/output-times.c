@@ -100,8 +100,8 @@ static uint64_t find_offset(int fd, uint64_t n, uint64_t offset)
     return low;
 }
 
-/* Copies every `step`th point from `first` on. As a rule the newest is not among them, because the next output makes a
- * new point. */
+/* Copies every `step`th point from `first` on. As a rule the newest point is not copied, because the next output makes
+ * a new point. */
 static int copy_points(int from, uint64_t first, uint64_t n, unsigned step, int to, uint64_t *ret_n)
 {
     struct nm_output_point in[BLOCK], out[BLOCK];
@@ -156,7 +156,7 @@ static int thin(struct nm_output_times *t, int dir_fd, const char *stream, uint6
     return 0;
 }
 
-/* If the clock is set back, time has passed as well. */
+/* Adds a point. A clock that was set back counts as if enough time had passed. */
 void nm_output_times_note(struct nm_output_times *t, int dir_fd, const char *stream, uint64_t log_max_bytes,
                           uint64_t offset, uint64_t kept_from)
 {
@@ -221,7 +221,7 @@ static uint64_t count_points(int fd)
     return fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size / POINT_BYTES : 0;
 }
 
-/* Finds the first point by a search; each later line advances by a few points at most. */
+/* Finds the first point by a search; each later call advances by a few points at most. */
 static void begin(struct nm_output_times_reader *r, uint64_t offset)
 {
     uint64_t n = count_points(r->fd);

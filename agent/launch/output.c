@@ -68,8 +68,8 @@ int nm_output_open(int dir_fd, const char *name, uint64_t max_bytes, struct nm_o
     return 0;
 }
 
-/* Writes a line of nmd's own completely or not at all: a part is cut off again. A short write does not return its
- * reason (no space, a limit on the size of files), so the write is repeated to get it. */
+/* Writes a line of nmd's own completely or not at all: a part of a line is cut off again. A short write does not return
+ * its reason (no space, a limit on the size of files), so the write is repeated to get the reason. */
 static int write_line(struct nm_output *o, const char *text, size_t n)
 {
     size_t done = 0;
@@ -84,7 +84,7 @@ static int write_line(struct nm_output *o, const char *text, size_t n)
         return 0;
     }
     if (done > 0 && ftruncate(o->fd, (off_t)o->size) < 0)
-        o->size += done; /* half a line stays */
+        o->size += done; /* the partial line stays */
     return r;
 }
 
@@ -114,8 +114,8 @@ static int remove_older(struct nm_output *o)
     return 0;
 }
 
-/* The stream's name exists at every moment, and a reader that watches the old file is notified, because its link count
- * changes. If the file system has no hard links, a rename replaces this. */
+/* Replaces the stream's file. The stream's name exists at every moment, and a reader that watches the old file is
+ * notified, because its link count changes. If the file system has no hard links, a rename replaces this method. */
 static int exchange(const struct nm_output *o, const char *older, const char *fresh)
 {
     if (linkat(o->dir_fd, o->name, o->dir_fd, older, 0) < 0 &&

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Gives containers namespaces of their own, so that they cannot have other processes start work for them. A process
- * that talks to its user's service manager (systemd-run --user) can have it run commands outside of the container's
- * cgroup. So can a process that makes logind start such a manager (loginctl enable-linger), or that enters another
- * process of the user through /proc/PID/root or ptrace(). Therefore:
+ * Gives containers namespaces of their own, so that containers cannot have other processes start work for them. A
+ * process that talks to its user's service manager (systemd-run --user) can let this manager run commands outside of
+ * the container's cgroup. So can a process that makes logind start such a manager (loginctl enable-linger), or that
+ * enters another process of the user through /proc/PID/root or ptrace(). Therefore:
  *
- *   - a mount namespace hides the sockets' directories. It still receives later mounts of the
- *     host, since the kernel makes each mount a slave if the owner is less privileged;
- *   - a user namespace that maps all ids to themselves changes nothing about files. But the kernel
- *     denies its processes tracing and /proc/PID/root for processes outside.
- *     It also permits the mounts to an nmd that has no CAP_SYS_ADMIN itself.
+ *   - a mount namespace hides the sockets' directories. This namespace still receives later mounts of the host, since
+ *     the kernel makes each mount a slave if the owner is less privileged;
+ *   - a user namespace that maps all ids to themselves does not affect access to files. But the kernel denies processes
+ *     in it tracing and /proc/PID/root of processes outside. The user namespace also permits the mounts to an nmd that
+ *     has no CAP_SYS_ADMIN itself.
  *
- * The user namespace belongs to root: its owner could enter it with all capabilities, and as all ids are mapped, these
- * would apply to root's files. No process of the container has a capability, and set-user-ID programs cannot gain any.
- * For this reason a container that may gain privileges gets no namespaces.
+ * The user namespace belongs to root: the namespace's owner could enter it with all capabilities, and as all ids are
+ * mapped, these would apply to root's files. No process of the container has a capability, and set-user-ID programs
+ * cannot gain capabilities. For this reason a container that may gain privileges gets no namespaces.
  *
  * A session in the container enters the same namespaces; otherwise its processes and the container's could not trace
  * each other (jstack, debuggers). The namespaces come from the container's shim, which has opened them before its
- * child's exec. They never come from the command, which may be in namespaces of its own by then: the creator of a user
+ * child's exec. The command may be in namespaces of its own by then, and these are not used: the creator of a user
  * namespace has all capabilities in it, and thus over root's process that enters it.
  *
- * Only a process outside can write the map of ids: the child asks the shim to do so through their socket pair. nmd also
- * uses this code, to test whether the kernel permits it.
+ * Only a process outside of the user namespace can write the map of ids: the child asks the shim to do so through their
+ * socket pair. nmd also uses this code, to test whether the kernel permits it.
  */
 
 #include "agent/launch/shim.h"
@@ -43,7 +43,7 @@ static const char *const hidden[] = {"/run/user", "/run/dbus"};
 
 /*
  * Gives the container its own shared memory and queues: data in /dev/shm or System V segments then disappears with the
- * last process. Otherwise it would remain as memory without an owner.
+ * last process. Otherwise this data would remain as memory without an owner.
  */
 static int give_shared_memory(void)
 {
@@ -108,7 +108,7 @@ void nm_shim_namespaces_hold(pid_t pid, bool private_ipc)
     }
 }
 
-/* Opens at a number above those that a child receives. */
+/* Opens the namespace's file at a number above the numbers that a child receives. */
 static int open_namespace(pid_t shim_pid, int number)
 {
     _cleanup_close_ int fd = -EBADF;
@@ -124,7 +124,8 @@ static int open_namespace(pid_t shim_pid, int number)
     return RET_NERRNO(fcntl(fd, F_DUPFD_CLOEXEC, NM_SHIM_FD_NAMESPACES));
 }
 
-/* The pid still belonged to that shim if the shim exists after all files were opened. */
+/* Finds the namespaces. The pid still belonged to the container's shim if the shim exists after all files
+ * were opened. */
 int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NAMESPACES])
 {
     struct pollfd p = {.fd = shim_pidfd, .events = POLLIN};
@@ -144,7 +145,8 @@ int nm_shim_namespaces_find(pid_t shim_pid, int shim_pidfd, int ret[NM_SHIM_N_NA
     return r;
 }
 
-/* Enters the user namespace first: it gives the capability for the others, which become() drops again. */
+/* Enters the user namespace first: this gives the capability for the other namespaces. become() drops the capability
+ * again. */
 int nm_shim_join(const int namespaces[NM_SHIM_N_NAMESPACES])
 {
     static const int kinds[NM_SHIM_N_NAMESPACES] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWIPC};
@@ -163,7 +165,7 @@ static int map_ids(pid_t pid, const char *file)
     char path[40];
 
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    /* all ids except the last, -1, which is not a user */
+    /* Map all ids except the last, -1, which is not a user. */
     return nm_write_file_at(AT_FDCWD, path, "0 0 4294967295");
 }
 

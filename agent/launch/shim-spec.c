@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Prints and parses the spec's text; see shim.h. nmd prints it, and the shim parses it as root. So the parser checks
- * everything: that each string ends inside the text, that no key is repeated or missing, and the range of every number.
+ * Prints and parses the spec's text; see shim.h. nmd prints the text, and the shim parses it as root. So the parser
+ * checks everything: that each string ends inside the text, that no key is repeated or missing, and the range of every
+ * number.
  */
 
 #include "agent/launch/shim.h"
@@ -109,8 +110,8 @@ int nm_shim_spec_print(const struct nm_command *command, const struct nm_shim_ac
     return 0;
 }
 
-/* The last three may be repeated. The seven before them are optional: a terminal's two and a session's four must come
- * together. */
+/* The last three keys may be repeated. The seven keys before them are optional: the two keys of a terminal, and the
+ * four keys of a session, must come together. */
 enum key {
     KEY_USER, KEY_HOME, KEY_SHELL, KEY_ACCOUNT_ERROR, KEY_UID, KEY_GID, KEY_WORKDIR, KEY_OOM, KEY_CONFINE,
     KEY_PRIVATE_IPC, KEY_NNP, KEY_OUTPUT, KEY_HAS_INPUT, KEY_ROWS, KEY_COLUMNS, KEY_SHIM_PID, KEY_COMMAND_PID,
@@ -129,7 +130,7 @@ static int parse_id(const char *s, uint32_t *ret)
 {
     uint64_t v;
 
-    /* the last value is -1, which setresuid takes as "leave as it is", so it is refused */
+    /* The last value is -1, which setresuid takes as "leave unchanged", so this value is refused. */
     if (nm_parse_u64(s, &v) < 0 || v >= UINT32_MAX)
         return -EBADMSG;
     *ret = (uint32_t)v;
@@ -297,7 +298,7 @@ static int parse_repeated(enum key key, char *value, unsigned seen, char ***v, s
     return 0;
 }
 
-/* Returns whether either all or none of the keys are present. */
+/* Returns whether all of the keys are present, or all are absent. */
 static bool are_together(unsigned seen, unsigned keys)
 {
     return (seen & keys) == 0 || (seen & keys) == keys;

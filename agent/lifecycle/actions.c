@@ -56,7 +56,7 @@ void nm_act_carry_out(struct nm_live_container *l)
 
 /* ---- the first half -------------------------------------------------------- */
 
-/* Carries an action out at once, or during a round after all intents of the round are journalled. */
+/* Carries an action out: at once, or, during a round, after all intents of the round are journalled. */
 static void schedule(struct nm_live_container *l, enum nm_todo todo)
 {
     l->todo = todo;
@@ -127,13 +127,13 @@ void nm_act_reclaim(struct nm_live_container *l, uint64_t bytes, uint64_t within
     schedule(l, NM_TODO_RECLAIM);
 }
 
-/* Sets the cause of the end. Each kill records its reason first, and the first one counts. */
+/* Sets the cause of the end. Each kill records its reason first, and the first reason counts. */
 static void note_cause(struct nm_live_container *l, enum nm_exit_reason reason)
 {
     assert(l->c->kill_reason == NM_EXIT_NONE);
     l->c->kill_reason = reason;
     if (reason == NM_EXIT_LOCALIZATION_FAILED)
-        return; /* no decision caused that */
+        return; /* no decision caused the kill */
     l->c->exit_cause = l->decision.reason;
     l->c->exit_decision = l->decision.number;
 }
@@ -163,8 +163,8 @@ void nm_act_rerun(struct nm_live_container *l)
 void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool now)
 {
     struct nm_policy_container *v = &l->c->view;
-    /* A frozen container can't handle SIGTERM. It must not be thawed for that, because it was paused for lack of
-     * resources. */
+    /* A frozen container can't handle SIGTERM. The container must not be thawed for SIGTERM, because it was paused for
+     * lack of resources. */
     bool paused = v->state == NM_PAUSED || v->state == NM_PAUSING;
     uint64_t grace = now || paused ? 0 : l->m->config->kill_grace_usec;
 
@@ -187,6 +187,6 @@ void nm_act_kill(struct nm_live_container *l, enum nm_exit_reason reason, bool n
     if (l->phase == NM_RUN_CREATING)
         nm_run_phase_set(&l->phase, NM_RUN_KILL_PENDING);
     if (l->phase == NM_RUN_KILL_PENDING)
-        return; /* created() continues the kill */
+        return; /* created() in container-start.c continues the kill */
     schedule(l, grace ? NM_TODO_TERMINATE : NM_TODO_KILL);
 }

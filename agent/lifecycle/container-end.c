@@ -131,10 +131,11 @@ static void read_final_record(struct nm_live_container *l)
 }
 
 /*
- * Says how a shim without a final record was killed; its files show how far it had come. Without the gate file, nothing
- * has run. With it, the command was killed together with the shim or had ended at the same moment, which can't be
- * distinguished any more. If this nmd did not watch the shim, the killer is unknown: it may have been an earlier nmd
- * that could not write its journal. If the whole directory is missing, it was removed and nothing is known.
+ * Says how a shim without a final record was killed; its files show how far it had come. Without the gate file, the
+ * command has not run. With the gate file, the command was killed together with the shim or had ended at the same
+ * moment, which can't be distinguished any more. If this nmd did not watch the shim, the killer is unknown: an earlier
+ * nmd that could not write its journal may have killed the shim. If the whole directory is missing, it was removed, and
+ * the cause is unknown.
  */
 static const char *how_shim_was_killed(const struct nm_live_container *l)
 {
@@ -179,7 +180,7 @@ static bool is_external_signal(int signal)
 }
 
 /* Returns whether the slice or the node was out of memory, as seen by this nmd or recorded by the shim under an earlier
- * one. */
+ * nmd. */
 static bool was_global_oom(const struct nm_live_container *l)
 {
     return l->run.global_oom || (l->has_end && l->end.oom_kills > 0 && l->end.ooms == 0);
@@ -228,7 +229,7 @@ void nm_end_classify(struct nm_live_container *l)
     } else {
         end_without_record(l);
     }
-    /* A command that exits after a kill has begun counts as killed. A command that ended before doesn't. */
+    /* A command that exits after a kill has begun counts as killed. A command that ended before the kill doesn't. */
     if (c->kill_reason != NM_EXIT_NONE && c->exit_reason != NM_EXIT_OOM)
         c->exit_reason = c->kill_reason;
     if (l->run.stopped && c->kill_reason == NM_EXIT_NONE && c->pid > 0 && c->exit_reason != NM_EXIT_OOM) {
@@ -255,8 +256,8 @@ void nm_end_classify(struct nm_live_container *l)
 
 /* ---- after the end --------------------------------------------------------- */
 
-/* Deletes the files of a container that never ran. Otherwise, if the journal were lost, a copy that says the container
- * waits would start it. */
+/* Deletes the files of a container that never ran. Otherwise, if the journal were lost, a later nmd would find a copy
+ * that says that the container waits, and would start the container. */
 static void forget_what_never_ran(const struct nm_live_container *l)
 {
     char dir[NM_DIR_SIZE];
@@ -350,7 +351,7 @@ static bool never_ran(const struct nm_live_container *l)
     return !nm_launch_gate_was_open(dir) && nm_launch_record_read(dir, &r) == -ENOENT;
 }
 
-/* Resets the state of a start that ran nothing. */
+/* Resets the state of a start whose command did not run. */
 static void forget_start(struct nm_live_container *l)
 {
     bool was_unkillable = l->run.unkillable;
@@ -369,8 +370,8 @@ static void forget_start(struct nm_live_container *l)
 }
 
 /* Queues a container again after a failed start. Its next start waits for a sample, because the cause (a full disk, a
- * shutdown of systemd) will still exist in the next turn. Otherwise the round requested here would try again at once,
- * in an endless loop. */
+ * shutdown of systemd) will still exist in the next turn. Otherwise the round that is requested here would start the
+ * container again at once, in an endless loop. */
 static void requeue(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -387,8 +388,8 @@ static void requeue(struct nm_live_container *l)
     nm_round_request(m, NM_TRIGGER_CHANGE);
 }
 
-/* Returns whether the owner runs the container again. An external kill and a stop of its scope by systemd always end
- * it. */
+/* Returns whether the owner runs the container again. An external kill, or a stop of the scope by systemd, always ends
+ * the container. */
 static bool is_to_run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -405,9 +406,9 @@ static bool is_to_run_again(struct nm_live_container *l)
     return c->rerun;
 }
 
-/* Resets the container for its next run. The shim's files are deleted before the journal has NEW, because they must not
- * count as evidence about the next run. Until then the journal has the pending rerun, and a restarted nmd repeats this
- * step. */
+/* Resets the container for its next run. The shim's files are deleted before the journal has NEW, because these files
+ * must not count as evidence about the next run. Until the journal has NEW, it has the pending rerun, and a restarted
+ * nmd repeats this step. */
 static int run_again(struct nm_live_container *l)
 {
     struct nm_manager *m = l->m;
@@ -464,8 +465,8 @@ static bool may_have_been_stopped(const struct nm_live_container *l)
            l->end.exit_code == 128 + SIGTERM;
 }
 
-/* Schedules the end in another turn, because the caller (a watch, the shim's callback, a request, a round) may still
- * hold pointers to the container. */
+/* Schedules the handling of the end in another turn, because the caller (a watch, the shim's callback, a request, a
+ * round) may still hold pointers to the container. */
 static bool finish_soon(struct nm_live_container *l)
 {
     uint64_t delay = may_have_been_stopped(l) ? STOP_WORD_USEC : 0;
@@ -489,7 +490,7 @@ bool nm_end_is_over(const struct nm_live_container *l)
  * it has processes. The first check is early, because usually one kill is enough. */
 #define FIRST_LOOK_USEC (100 * NM_USEC_PER_MSEC)
 #define LAST_LOOK_USEC (5 * NM_USEC_PER_SEC)
-/* A container that after this time has neither ended nor released memory is reported. */
+/* A container that has neither ended nor released memory after this time is reported. */
 #define UNKILLABLE_USEC (10 * NM_USEC_PER_SEC)
 
 static void tell_unkillable(struct nm_live_container *l)

@@ -147,11 +147,11 @@ int nm_container_events_attach(struct nm_live_container *l, struct nm_cgroup *cg
 static void started(struct nm_live_container *l, const struct nm_launch_record *r)
 {
     l->c->pid = r->pid;
-    l->run.output_max_bytes = r->output_max_bytes; /* possibly set by an earlier nmd */
+    l->run.output_max_bytes = r->output_max_bytes; /* an earlier nmd may have set this limit */
     if (l->phase == NM_RUN_AT_GATE)
         nm_run_phase_set(&l->phase, NM_RUN_LAUNCHED);
     if (l->c->view.state != NM_SCHEDULED)
-        return; /* killed meanwhile, or adopted in a later state */
+        return; /* the container was killed meanwhile, or adopted in a later state */
     /* view.started_usec stays the time of admission. Containers of one round start side by side, and the kernel's
      * scheduling of them must not change the order of victims. */
     l->c->started_realtime_usec =
@@ -181,14 +181,14 @@ void nm_container_events_launched(struct nm_launch *launch, enum nm_launch_phase
     }
     nm_sample_live(l, nm_now_usec());
     /* The launch is not freed here, inside its own callback. The event loop continues when the cgroup is empty or, if
-     * that was already seen, with this round. */
+     * the cgroup was already seen empty, with this round. */
     nm_end_check(l);
 }
 
 /* ---- stops by systemd ----------------------------------------------------- */
 
 /* Handles a stop of the container's scope. The command may ignore SIGTERM, so until systemd's time-out
- * (TimeoutStopSec=, by default 90 s) the container keeps running, and says so. */
+ * (TimeoutStopSec=, by default 90 s) the container keeps running, and its state says so. */
 void nm_container_events_stopped(const char *container_id, void *userdata)
 {
     struct nm_manager *m = userdata;

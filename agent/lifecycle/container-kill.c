@@ -60,8 +60,8 @@ static int on_grace_over(sd_event_source *s, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Returns whether an earlier nmd has already sent SIGTERM, by its journal. Many programs skip their cleanup at a second
- * SIGTERM. */
+/* Returns whether an earlier nmd has already sent SIGTERM, according to the journal. Many programs skip their cleanup
+ * at a second SIGTERM. */
 static bool was_told_to_end(const struct nm_live_container *l)
 {
     return l->run.adopted && l->decision_open && l->decision.acted_usec != 0 &&

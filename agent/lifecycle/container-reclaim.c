@@ -2,8 +2,8 @@
 
 /*
  * The second half of a reclaim: a container's memory is pushed out to swap. A write to memory.reclaim blocks until the
- * kernel is done, which may take seconds when it swaps. So a worker process does it. The worker ends when its time
- * limit is over, and is killed otherwise.
+ * kernel is done, which may take seconds when it swaps. So a worker process makes the write. The worker ends when its
+ * time limit is over, and is killed otherwise.
  *
  * memory.high is not used, although it would also slow a growing container down. The container itself would have to
  * reclaim, which idle-class work on a busy node does too late, and the limit would stay if nmd died.
@@ -25,11 +25,12 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* A late worker hangs in the kernel, usually in a write to a slow disk. */
+/* A worker that is late by this time hangs in the kernel, usually in a write to a slow disk. */
 #define LATE_USEC (500 * NM_USEC_PER_MSEC)
 /* A shorter reclaim does not show the disk's speed, since writing may not have begun. */
 #define TELLING_USEC (200 * NM_USEC_PER_MSEC)
-/* An older speed says nothing about the disk now. After this time, a reclaim is also tried again after a slow one. */
+/* An older speed does not show the disk's present speed. After this time, a reclaim is also tried again after a
+ * slow reclaim. */
 #define SPEED_AGE_USEC (600 * NM_USEC_PER_SEC)
 
 /* The recent speed of reclaims. */
@@ -50,8 +51,8 @@ struct nm_reclaim *nm_reclaim_free(struct nm_reclaim *r)
 
 /* ---- the worker ------------------------------------------------------------ */
 
-/* Runs the worker. It must not keep nmd's descriptors (the lock, the gates of shims) beyond nmd's end, nor outlive
- * nmd. */
+/* Runs the worker. The worker must not keep nmd's descriptors (the lock, the gates of shims) beyond nmd's end, nor
+ * outlive nmd. */
 static _Noreturn void worker(const struct nm_live_container *l, pid_t nmd)
 {
     struct nm_cgroup cg = {.dir_fd = STDERR_FILENO + 1};
@@ -139,7 +140,7 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
     l->reclaim_child = sd_event_source_disable_unref(l->reclaim_child);
     l->reclaim_timer = sd_event_source_disable_unref(l->reclaim_timer);
     l->c->view.reclaiming = false;
-    if (l->cg) /* the worker may have been killed before it removed the limit */
+    if (l->cg) /* the worker may have been killed before it removed the limit of swap */
         (void)nm_cgroup_set_swap_max(l->cg, NM_CGROUP_NONE);
     if (open && worked) {
         (void)note_gain(l);
@@ -150,7 +151,7 @@ static int ended(sd_event_source *s, const siginfo_t *si, void *userdata)
         measure_speed(l, 0);
         nm_record_failed(l, si->si_code == CLD_EXITED ? strerror(si->si_status) : "the worker was killed");
     }
-    /* After a reclaim of a running container, kill for the remaining excess now, not a period later. */
+    /* After a reclaim of a running container, have a round kill for the remaining excess now, not a period later. */
     nm_round_request(l->m, l->reclaim_within_usec > 0 ? NM_TRIGGER_PRESSURE : NM_TRIGGER_CHANGE);
     return 0;
 }

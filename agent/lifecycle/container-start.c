@@ -4,10 +4,10 @@
  * The second half of an admission: starts the shim, creates its cgroup, and opens the gate.
  *
  * A start keeps nmd busy for some milliseconds, and hundreds of containers may be admitted at once. So admitted
- * containers wait in a queue, and each turn of the event loop starts a few, so that clients get answers in between.
- * Users take turns, and so do the applications of one user of a cluster (util/fair-queue.h), so that one with hundreds
- * of starts does not delay the others. After a crash the journal has the queued ones as admitted without a shim, as if
- * nmd had died just before the launch.
+ * containers wait in a queue, and each turn of the event loop starts a few of them, so that clients get answers in
+ * between. Users take turns, and so do the applications of one user of a cluster (util/fair-queue.h), so that a user
+ * with hundreds of starts does not delay the others. After a crash the journal has the queued containers as admitted
+ * without a shim, as if nmd had died just before the launch.
  */
 
 #include "agent/lifecycle/container-start.h"
@@ -39,10 +39,10 @@ int nm_start_open_shim(struct nm_manager *m)
 }
 
 /*
- * Journals the shim before its gate opens. A start can't be undone after the gate, so a restarted nmd must know that it
- * was passed and by which shim: from the journal, or from the copy beside the shim's records. If neither can be written
- * (a full disk), the start is given up. If the journal was written, the copy may follow later: losing the journal at
- * the same moment as nmd is too unlikely to justify delaying each command by another file.
+ * Journals the shim before its gate opens. A start can't be undone after the gate, so a restarted nmd must know that
+ * the gate was passed and by which shim: from the journal, or from the copy beside the shim's records. If neither of
+ * them can be written (a full disk), the start is given up. If the journal was written, the copy may follow later:
+ * losing the journal at the same moment as nmd is too unlikely to justify delaying each command by another file.
  */
 static int persist_before_gate(struct nm_live_container *l, bool *ret_copied)
 {

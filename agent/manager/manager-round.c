@@ -2,7 +2,7 @@
 
 /*
  * One round: sample, decide (policy.c), carry the actions out (actions.c). The policy's workspace is allocated
- * beforehand, so a round on a node that is short of memory allocates nothing.
+ * beforehand, so a round on a node that is short of memory allocates no memory.
  */
 
 #include "agent/manager/manager-round.h"
@@ -95,7 +95,7 @@ static void act(struct nm_live_container *l, const struct nm_policy_action *a,
                 const struct nm_policy_verdict *v)
 {
     assert(a->target == &l->c->view);
-    if (nm_end_is_over(l)) /* ended after the samples on which this was decided */
+    if (nm_end_is_over(l)) /* the container has ended after the samples on which this was decided */
         return;
     if (a->type == NM_ACTION_ADMIT && l->m->round.decided_usec < l->retry_usec)
         return;
@@ -174,9 +174,9 @@ static void record_queue_reasons(struct nm_manager *m, const struct nm_policy_ve
 }
 
 /*
- * Runs the shadow policy. In shadow mode the plain rule decides (no over-allocation, nothing taken back), and a second
- * policy, with over-allocation on, computes what it would have done. It sees the same containers in each round, so a
- * decision about a container is recorded only when it differs from the last one.
+ * Runs the shadow policy. In shadow mode the plain rule decides (no over-allocation, and no resources taken back), and
+ * a second policy, with over-allocation on, computes what it would have done. The second policy sees the same
+ * containers in each round, so its decision about a container is recorded only when it differs from the last decision.
  */
 static void decide_in_shadow(struct nm_manager *m, const struct nm_policy_input *in)
 {
@@ -246,7 +246,8 @@ static void check_invariants(struct nm_manager *m, const struct nm_policy_settin
 
 /*
  * Journals all intents of the round in one transaction and carries them out only after the commit. After a crash in
- * between, the journal has more than actually happened, never less, and recovery can detect that.
+ * between, the journal may have intents that were not carried out, but no intent is missing. Recovery detects such
+ * intents.
  */
 static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
 {
@@ -260,8 +261,8 @@ static void carry_out(struct nm_manager *m, const struct nm_policy_verdict *v)
     NM_FAULT("round-before-commit");
     nm_record_store_result(m, nm_store_commit(m->store));
     NM_FAULT("round-after-commit");
-    /* Use the policy's order, so that the first in the queue starts first. The array does not change meanwhile, since
-     * ends are handled in other turns. */
+    /* Use the policy's order, so that the first container in the queue starts first. The array does not change
+     * meanwhile, since ends are handled in other turns. */
     starting = m->starts.queue.first;
     for (size_t i = 0; i < v->n_actions; i++)
         nm_act_carry_out(v->actions[i].target->owner);
@@ -296,7 +297,7 @@ static void decide_and_act(struct nm_manager *m, enum nm_policy_trigger trigger)
     carry_out(m, v);
     nm_growth_probe_rearm(m, v, trigger != NM_TRIGGER_CHANGE);
     nm_limits_squeeze(m, v);
-    nm_slice_follow(m); /* once, for all containers that ended, started or changed their type */
+    nm_slice_follow(m); /* one call for all containers that ended, started or changed their type */
     if (m->round.wake_timer) {
         (void)sd_event_source_set_time(m->round.wake_timer, v->wake_usec);
         (void)sd_event_source_set_enabled(
@@ -308,7 +309,7 @@ void nm_round(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     uint64_t now = nm_now_usec();
 
-    assert(!m->round.is_on); /* functions called by a round must not begin another one; they use nm_round_request() */
+    assert(!m->round.is_on); /* functions called by a round must not begin another round; they use nm_round_request() */
     if (m->journal.error == -EUCLEAN)
         nm_journal_replace(m);
     m->round.is_on = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The manager's read-only functions: they fill plain structs from its state and change nothing. */
+/* The manager's read-only functions: they fill plain structs from the manager's state and leave it unchanged. */
 
 #include "agent/journal/lists.h"
 #include "agent/journal/past.h"
@@ -58,7 +58,7 @@ static void note_size(const struct nm_manager *m, struct nm_status *ret)
              nm_format_size(m->settings.capacity.memory_bytes, capacity, sizeof capacity));
 }
 
-/* Adds notes on settings that are not in force although an operator may expect so. */
+/* Adds notes on settings that are not in force although an operator may expect it. */
 static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
 {
     const struct nm_cgroup_backend *b = m->backend;
@@ -91,7 +91,7 @@ static void fill_notes(const struct nm_manager *m, struct nm_status *ret)
              strerror(-m->journal.error), advice ? ": " : "", advice ?: "");
 }
 
-/* Fills in nmd's own use. statm has the same figure as VmRSS in /proc/self/status, and is shorter. */
+/* Fills in nmd's own use. /proc/self/statm has the same figure as VmRSS in /proc/self/status, and is a shorter file. */
 static void fill_self(struct nm_status *ret)
 {
     char text[256];
@@ -308,14 +308,14 @@ enum nm_reason nm_manager_queue_reason(struct nm_manager *m, const struct nm_con
 {
     const struct nm_live_container *l = c->view.owner;
 
-    /* No round has seen the new container yet, and the first round starts most of them. Or its last start failed, so
-     * the policy is not the reason. */
+    /* No round has seen the new container yet, and the first round starts most new containers. Or the container's last
+     * start failed, so the policy is not the reason. */
     if (c->view.submitted_usec >= m->round.decided_usec || (l && l->retry_usec > m->round.decided_usec))
         return NM_REASON_NONE;
     return nm_policy_queue_reason(&m->round.verdict, &c->view);
 }
 
-/* Computes the position on demand, because a stored one would have to be updated with each change. */
+/* Computes the position on demand, because a stored position would have to be updated with each change. */
 uint32_t nm_manager_queue_position(struct nm_manager *m, const struct nm_container *c)
 {
     uint32_t position = 1;
@@ -356,8 +356,8 @@ int nm_manager_foreach_decision(struct nm_manager *m, const struct nm_caller *wh
     return r != 0 ? r : nm_store_load_decisions(m->store, c->id, before, max, cb, userdata);
 }
 
-/* Opens output that the shim captured. nmd may be root, so it must read only files that are in the place where the shim
- * puts them. */
+/* Opens output that the shim captured. nmd may be root, so nmd must read only files that are in the place where the
+ * shim puts them. */
 static int open_captured(const struct nm_manager *m, const char *id, const char *stream, uint64_t from,
                          struct nm_output_piece *ret)
 {
@@ -381,7 +381,7 @@ static int open_times(const struct nm_manager *m, const char *id, const char *st
 }
 
 /* Opens the file in the container's own log directory. The container's user may write to that directory, and perhaps to
- * those above it, so links are refused. */
+ * the directories above it, so links are refused. */
 static int open_own(const struct nm_container *c, const char *stream, struct nm_output_piece *ret)
 {
     _cleanup_close_ int dir = nm_open_no_links(c->log_dir, O_RDONLY | O_DIRECTORY);

@@ -44,9 +44,9 @@
 
 #define HOUSEKEEPING_USEC (10 * NM_USEC_PER_SEC)
 #define FORGETTING_USEC (50 * NM_USEC_PER_MSEC) /* interval while more ended containers have to be dropped */
-/* CPU use is known from the second sample on, and no opportunistic container starts before. Take the second sample
- * early, so that queued containers need not wait for a whole period. A shorter interval would be too coarse for the
- * kernel's ticks. */
+/* CPU use is known from the second sample on, and no opportunistic container starts before that sample. Take the second
+ * sample early, so that queued containers need not wait for a whole period. A shorter interval would be too coarse for
+ * the kernel's ticks. */
 #define FIRST_SAMPLE_USEC (100 * NM_USEC_PER_MSEC)
 
 /* ---- timers and watches ---------------------------------------------------- */
@@ -277,7 +277,7 @@ static int open_samplers(struct nm_manager *m, const char *node_proc_root, char 
         r = nm_lists_reserve(m);
     if (r < 0)
         return r;
-    /* The first sample determines "auto" capacity. CPU use needs a second one. */
+    /* The first sample determines "auto" capacity. CPU use needs a second sample. */
     return nm_sample_node(m);
 }
 

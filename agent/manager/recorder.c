@@ -37,7 +37,7 @@ struct nm_recorder {
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* Ends the recording, but not nmd. The subscription stays and does nothing from now on. */
+/* Ends the recording, but not nmd. The subscription stays and has no effect from now on. */
 static void give_up(struct nm_recorder *r, const char *why)
 {
     char size[32];
@@ -115,7 +115,7 @@ static int set_aside(const char *path)
 
 static int open_file(const char *path, char **ret_message)
 {
-    /* O_NONBLOCK, so that open() refuses a FIFO without a reader instead of waiting for one */
+    /* O_NONBLOCK, so that open() refuses a FIFO without a reader instead of waiting for a reader */
     const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_APPEND;
     _cleanup_close_ int fd = open(path, flags, 0640);
     int r;
@@ -138,7 +138,7 @@ static int open_file(const char *path, char **ret_message)
 
 /* ---- events -------------------------------------------------------------- */
 
-/* Begins a line. Returns false if the recording has ended; then the caller writes nothing. */
+/* Begins a line. Returns false if the recording has ended; then the caller must not write. */
 static bool begin(struct nm_recorder *r, const char *event, const struct nm_container *c)
 {
     if (r->fd < 0)
@@ -162,14 +162,15 @@ static void remember(struct nm_live_container *l)
     l->recorded = (struct nm_recorded){.type = l->c->view.type, .request = l->c->view.request};
 }
 
-/* Returns whether the container was recorded. One that is being prepared is recorded only when it enters the queue. */
+/* Returns whether the container was recorded. A container that is being prepared is recorded only when it enters the
+ * queue. */
 static bool is_told(const struct nm_live_container *l)
 {
     return l->recorded.request.memory_bytes > 0;
 }
 
-/* Records a container. For one that ran before the recording began, includes how long it had run, so that a replay does
- * not treat it as new. Grows the buffer by one row per sample. */
+/* Records a container. For a container that ran before the recording began, includes how long it had run, so that a
+ * replay does not treat the container as new. Grows the buffer by one row per sample. */
 static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
 {
     const struct nm_container *c = l->c;
@@ -193,7 +194,8 @@ static void tell_submit(struct nm_recorder *r, struct nm_live_container *l)
         put_event(r, "pause", c);
 }
 
-/* Records the start once. A container that its owner runs again counts as the same one, which uses less for a while. */
+/* Records the start once. A container that its owner runs again counts as the same container, which uses less for a
+ * while. */
 static void tell_start(struct nm_recorder *r, struct nm_live_container *l)
 {
     if (!l->recorded.started)
@@ -227,7 +229,7 @@ static void tell_refused(struct nm_recorder *r, const struct nm_decision *d)
     flush_if_due(r);
 }
 
-/* Handles a change of state. The recording is a subscriber like any other and needs no hooks in the core. */
+/* Handles a change of state. The recording is an ordinary subscriber and needs no hooks in the core. */
 static void on_event(const struct nm_event *e, void *userdata)
 {
     struct nm_recorder *r = userdata;
@@ -254,7 +256,7 @@ static void on_event(const struct nm_event *e, void *userdata)
 
 /* ---- samples ------------------------------------------------------------- */
 
-/* Records a promotion, demotion or change of size. There is no event for these, so they are detected at the next
+/* Records a promotion, demotion or change of size. Such changes cause no event, so they are detected at the next
  * sample. */
 static void tell_change(struct nm_recorder *r, struct nm_live_container *l)
 {
@@ -296,7 +298,7 @@ static void put_use(struct nm_recorder *r, struct nm_live_container *l)
                      4);
 }
 
-/* Writes a sample. Without the node's own figures, writes nothing, since a replay could not decide on it. */
+/* Writes a sample. Omits a sample without the node's own figures, since a replay could not decide on such a sample. */
 void nm_recorder_sample(struct nm_recorder *r)
 {
     const struct nm_manager *m = r->m;
@@ -399,7 +401,8 @@ int nm_manager_check_record(const char *path, char **ret_message)
         return -ENOMEM;
     if (r == 0)
         r = look_at(fd, path, ret_message);
-    if (r == -ENOENT || r > 0) /* the directory gets a new file */
+    if (r == -ENOENT || r > 0) /* the file was missing, or was an earlier recording that is renamed: the directory gets
+                                  a new file */
         r = RET_NERRNO(faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS));
     else if (r == 0)
         r = RET_NERRNO(faccessat(AT_FDCWD, path, W_OK, AT_EACCESS));
@@ -425,8 +428,8 @@ int nm_manager_record(struct nm_manager *m, const char *path, char **ret_message
     return 0;
 }
 
-/* Ends a recording with "stop". A recording without "stop" is from an nmd that was killed; it can be replayed as
- * well. */
+/* Ends a recording with "stop". A recording without "stop" is from an nmd that was killed; such a recording can be
+ * replayed as well. */
 struct nm_recorder *nm_recorder_free(struct nm_recorder *r)
 {
     if (!r)

@@ -2,7 +2,7 @@
 
 /*
  * The kernel's limits, weights and priorities of each container, derived from its type, its request and the capacity.
- * They are changed in place, and restored if another process has changed them.
+ * These attributes are changed in place, and restored if another process has changed them.
  */
 
 #include "agent/node/container-limits.h"
@@ -21,8 +21,8 @@ int nm_limits_oom_score_adj(const struct nm_container *c)
 }
 
 /* Opportunistic containers get the minimum weight of a shared disk: a hundred of them get as much as one guaranteed
- * container. They still make progress, because others may wait for something that they hold, such as a journal's
- * commit. */
+ * container. Opportunistic containers still make progress, because other processes may wait for a resource that they
+ * hold, such as a journal's commit. */
 #define GUARANTEED_IO_WEIGHT 100
 #define OPPORTUNISTIC_IO_WEIGHT 1
 
@@ -72,7 +72,8 @@ static void set_limits(struct nm_live_container *l)
     int r;
 
     assert(l->phase != NM_RUN_REMOVED);
-    if (!l->cg) { /* A cgroup made later gets its limits then; one being made now still gets the earlier limits. */
+    if (!l->cg) { /* A cgroup that is made later gets its limits then. A cgroup that is being made now still gets the
+                     earlier limits. */
         l->limits_due = nm_run_phase_is_creating(l->phase);
         return;
     }
@@ -101,7 +102,7 @@ void nm_limits_created(struct nm_live_container *l)
     l->limits_due = false;
 }
 
-/* Sets the network priority. It is separate from the limits, because no other process changes it, and existing
+/* Sets the network priority. This is separate from the limits, because no other process changes it, and existing
  * sockets keep their priority. */
 void nm_limits_set_network(struct nm_live_container *l)
 {
@@ -114,8 +115,8 @@ void nm_limits_set_network(struct nm_live_container *l)
         nm_debug("%s: network priority: %s", l->c->id, strerror(-r));
 }
 
-/* Returns whether the process still has the initial oom_score_adj of the other type, so that the change of type missed
- * it. Other values are left alone, since an unprivileged process may raise its own score. */
+/* Returns whether the process still has the initial oom_score_adj of the other type, so that the change of type did not
+ * reach the process. Other values are left alone, since an unprivileged process may raise its own score. */
 static bool has_oom_score_of_other_type(const struct nm_live_container *l)
 {
     char path[48], text[16];
@@ -205,7 +206,7 @@ static void tell_squeeze(struct nm_manager *m, const struct nm_policy_verdict *v
 }
 
 /* Returns whether the squeeze applies to the container. A paused container gets no part of a quota, but loses an
- * existing one when the squeeze is lifted, since it is resumed only after that. A container being killed keeps the
+ * existing quota when the squeeze is lifted, since it is resumed only after that. A container being killed keeps the
  * settings of its kill. */
 static bool is_squeezed(const struct nm_live_container *l, bool lifted)
 {
@@ -244,7 +245,8 @@ void nm_limits_squeeze(struct nm_manager *m, const struct nm_policy_verdict *ver
 
 /* ---- drift ----------------------------------------------------------------- */
 
-/* Restores limits that another process (an operator, another agent) has changed in nmd's cgroups, and reports them. */
+/* Restores limits that another process (an operator, another agent) has changed in nmd's cgroups, and reports these
+ * changes. */
 void nm_limits_check_drift(struct nm_manager *m)
 {
     nm_slice_check_drift(m);

@@ -6,8 +6,8 @@
  * Pressure events come only when tasks already stall, and not at all while there is free memory beyond the capacity. A
  * sampling period of 3 s is too long for a process that touches a gigabyte per second. So while there are opportunistic
  * containers to take memory back from, the probe reads the node's meminfo between samples (a glance). If use has grown
- * so much that it may cross the preemption threshold, or by a large part of the capacity, it requests a full sample,
- * which decides as for a pressure event. A glance itself decides nothing.
+ * so much that it may cross the preemption threshold, or by a large part of the capacity, the probe requests a full
+ * sample, which decides as for a pressure event. A glance itself causes no decision.
  *
  * CPU works the same way: the slice's cpu.stat has the CPU time of all containers. The kernel's pressure events for CPU
  * are slower, up to 2 s where nmd lacks CAP_SYS_RESOURCE.
@@ -22,8 +22,8 @@
 #include "util/clock.h"
 #include "util/loop.h"
 
-/* A CPU surge shows in the first glance that it covers fully. So relief takes at most two glances plus
- * CPU_LOOK_USEC. */
+/* A CPU surge shows in the first glance whose interval lies entirely in the surge. So relief takes at most two glances
+ * plus CPU_LOOK_USEC. */
 #define GLANCE_USEC (20 * NM_USEC_PER_MSEC)
 #define FLUTTER_SHARE 1024 /* fraction of the capacity; smaller changes don't affect the threshold */
 #define CPU_GLANCE_USEC (15 * NM_USEC_PER_MSEC) /* a shorter interval is not meaningful */
@@ -35,13 +35,13 @@
 
 struct nm_growth_probe {
     sd_event_source *timer, *look_timer;
-    uint64_t at_usec, cpu_usec; /* time and slice's CPU time of the last glance; 0: unknown */
+    uint64_t at_usec, cpu_usec; /* time and slice's CPU time of the last glance; 0 if unknown */
     unsigned slice;             /* the slice that cpu_usec belongs to */
     uint64_t in_use_bytes, in_use_millicores; /* use in the newest full sample */
-    /* Earliest time of the next look after one that found no surge, and the pause that led to it. */
+    /* Earliest time of the next look after a look that found no surge, and the pause that led to that time. */
     uint64_t look_after_usec, look_pause_usec;
-    uint64_t event_usec; /* when the current stall or surge began; 0: there is none */
-    bool looked;         /* the requested sample is the second one of a look */
+    uint64_t event_usec; /* when the current stall or surge began; 0 if there is no stall or surge */
+    bool looked;         /* the requested sample is the second sample of a look */
 };
 
 struct nm_growth_probe *nm_growth_probe_new(void)
@@ -93,7 +93,7 @@ static uint64_t cpu_limit(const struct nm_manager *m)
 }
 
 /* Returns whether containers alone have used all CPU up to the threshold since the last glance, although the newest
- * sample does not show it. */
+ * sample does not show this use. */
 static bool cpu_surges(struct nm_manager *m, uint64_t now)
 {
     struct nm_growth_probe *g = m->growth_probe;

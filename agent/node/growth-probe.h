@@ -8,7 +8,7 @@ struct nm_growth_probe *nm_growth_probe_free(struct nm_growth_probe *g);
 /* Returns when the CPU stall or surge that the probe follows began, or 0 if the probe follows no stall and no surge. */
 uint64_t nm_growth_probe_event_usec(const struct nm_growth_probe *g);
 int nm_growth_probe_start(struct nm_manager *m);
-/* takes CPU samples, because a stall or a surge may have begun */
+/* Takes CPU samples, because a stall or a surge may have begun. */
 void nm_growth_probe_look_at_cpu(struct nm_manager *m);
 /* Arms the probe again after a round whose actions have begun. sampled: the round took its own sample. */
 void nm_growth_probe_rearm(struct nm_manager *m, const struct nm_policy_verdict *v, bool sampled);

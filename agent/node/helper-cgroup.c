@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The CPU weight of a helper process of nmd that serves other hosts (nm-shuffle). In nmd.service it would have nmd's
- * own weight. As system.slice and the containers' slice have equal weights, it could take half of the node from all
- * containers together.
+ * The CPU weight of a helper process of nmd that serves other hosts (nm-shuffle). In nmd.service the helper would have
+ * nmd's own weight. As system.slice and the containers' slice have equal weights, the helper could take half of the
+ * node from all containers together.
  *
- * Its cgroup is beside the slice and not in it, because its memory must not count there: the page cache that the kernel
- * holds for a slow client can't be reclaimed, and the slice's memory.max is promised to guaranteed containers.
+ * The helper's cgroup is beside the slice and not in it, because the helper's memory must not count in the slice: the
+ * page cache that the kernel holds for a slow client can't be reclaimed, and the slice's memory.max is promised to
+ * guaranteed containers.
  *
  * At the level of the slice, the share of a guaranteed container of one CPU is the slice's weight divided by the
- * capacity in CPUs. A container of one vcore, YARN's smallest, may have less. The helper has half of the latter. On a
- * node whose containers want all CPUs that is still up to half a CPU, whatever the node's size, so that reducers on
- * other nodes make progress.
+ * capacity in CPUs. A container of one vcore, YARN's smallest, may have less. The helper has half of the share of that
+ * container. On a node whose containers want all CPUs this is still up to half a CPU, whatever the node's size, so that
+ * reducers on other nodes make progress.
  */
 
 #include "agent/node/helper-cgroup.h"
@@ -21,7 +22,7 @@
 #define MOST_MILLICORES UINT64_C(1000)
 
 struct nm_helper {
-    struct nm_cgroup *cg; /* NULL: no helper */
+    struct nm_cgroup *cg; /* NULL if there is no helper */
     nm_manager_placed_cb_t placed;
     void *userdata;
 };
@@ -85,8 +86,8 @@ int nm_manager_place_helper(struct nm_manager *m, const char *name, pid_t pid, n
     return m->backend->ops->place_helper(m->backend, name, pid, &limits, on_placed, m);
 }
 
-/* A failure is ignored: either the helper has just ended, or systemd can't be reached. The next helper gets the right
- * weight when it is placed. */
+/* Sets the weight of the helper again. A failure is ignored: either the helper has just ended, or systemd can't be
+ * reached. The next helper gets the right weight when it is placed. */
 void nm_helper_follow(struct nm_manager *m)
 {
     const struct nm_cgroup_limits limits = limits_for(m);

@@ -20,7 +20,7 @@
 #include "util/log.h"
 #include "util/parse.h"
 
-/* Notes the node that the settings were computed for. */
+/* Notes the node for which the settings were computed. */
 static void note_node(struct nm_manager *m)
 {
     m->settling.memory_bytes = m->sampled.node.memory_total_bytes;
@@ -100,7 +100,8 @@ bool nm_settings_scale(const struct nm_manager *m, struct nm_container *c)
     return true;
 }
 
-/* Container snapshots are not rewritten, since vcores are converted again when one is read. */
+/* Converts the requests again. Container snapshots are not rewritten, since vcores are converted again when a snapshot
+ * is read. */
 static bool scale_requests(struct nm_manager *m)
 {
     bool any = false;
@@ -190,10 +191,10 @@ void nm_manager_set_size(struct nm_manager *m, uint64_t memory_bytes, uint32_t v
         return;
     c->wanted_memory_bytes = memory_bytes;
     c->wanted_vcores = vcores;
-    /* the same as at the start, but the node may have changed since */
+    /* Compute the settings as at the start, but for a node that may have changed since. */
     if (nm_config_policy_settings(c, &m->sampled.node, m->backend, &s, &message) < 0 &&
         nm_config_follow_node(c, &m->sampled.node, m->backend, &s) < 0)
-        return; /* no sample yet: the next one triggers the change */
+        return; /* there is no sample yet, and the next sample triggers the change */
     m->settings = s;
     note_node(m);
     if (scale_requests(m) || before.memory_bytes != s.capacity.memory_bytes)
@@ -211,8 +212,8 @@ void nm_settings_restart_keys(const struct nm_manager *m, char *buf, size_t size
 
 /* ---- reload -------------------------------------------------------------- */
 
-/* Replaces the configuration entirely or not at all: the new settings are computed and checked before the old ones are
- * dropped. Limits change only if the capacity or the size of a vcore has changed. */
+/* Replaces the configuration entirely or not at all: the new settings are computed and checked before the old settings
+ * are dropped. Limits change only if the capacity or the size of a vcore has changed. */
 int nm_manager_reload(struct nm_manager *m, struct nm_problem *ret_problem)
 {
     _cleanup_(nm_config_freep) struct nm_config *c = NULL;

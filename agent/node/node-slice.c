@@ -2,8 +2,8 @@
 
 /*
  * The slice's own limits. memory.max is the capacity, which the kernel enforces even if nmd is dead. memory.low is the
- * sum of the guaranteed containers' claims (slice-claim.c). Without it, their own protection is effective only among
- * siblings, and a process elsewhere on the node could take all their memory.
+ * sum of the guaranteed containers' claims (slice-claim.c). Without memory.low, the containers' own protection is
+ * effective only among siblings, and a process elsewhere on the node could take all memory of guaranteed containers.
  */
 
 #include "agent/node/node-slice.h"
@@ -26,7 +26,7 @@ struct nm_slice *nm_slice_free(struct nm_slice *s)
     return NULL;
 }
 
-/* Returns the sum of the claims of guaranteed containers that have a cgroup or are about to get one. */
+/* Returns the sum of the claims of guaranteed containers that have a cgroup or are about to get a cgroup. */
 static uint64_t claimed(struct nm_manager *m)
 {
     uint64_t sum = 0;
@@ -107,7 +107,8 @@ static void learn_tasks(struct nm_manager *m)
 {
     uint64_t node_tasks = 0;
 
-    (void)nm_tasks_max(m->proc_root, &node_tasks); /* unknown: no common limit for all containers */
+    /* if this figure is unknown, all containers together have no limit */
+    (void)nm_tasks_max(m->proc_root, &node_tasks);
     m->tasks = nm_settings_tasks(m->config, node_tasks);
 }
 
@@ -124,7 +125,7 @@ static void learn_max(struct nm_manager *m)
     m->slice->limits.memory_max_bytes = is;
     m->slice->limit_due = NM_MIN(is, used) > m->settings.capacity.memory_bytes;
     if (m->slice->limit_due)
-        m->round.verdict.in_use.memory_bytes = used; /* valid until the first round */
+        m->round.verdict.in_use.memory_bytes = used; /* this value holds until the first round */
 }
 
 void nm_slice_begin(struct nm_manager *m)
@@ -145,8 +146,8 @@ void nm_slice_set(struct nm_manager *m)
     set(m);
 }
 
-/* If the limit fell below the current use, the kernel would kill at once, and other containers than the policy would
- * choose. So the policy first reduces the use. A limit that isn't lowered has no such effect. */
+/* If the limit fell below the current use, the kernel would kill at once, and would kill other containers than the
+ * policy would choose. So the policy first reduces the use. A limit that isn't lowered causes no kill. */
 void nm_slice_set_capacity(struct nm_manager *m)
 {
     uint64_t to = m->settings.capacity.memory_bytes;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The disk share of all containers' output. It is assigned beforehand, as a limit that the shim enforces (output.h),
- * because a disk fills up faster than periodic checks could react. A starting container is promised output-max for each
- * of its streams (and a sixteenth of that for their times), or a thirty-second of the remaining share, so that some is
- * always left for the next container. Logs of ended containers don't reduce the promises: they are truncated to their
- * last KEPT_BYTES, the oldest first, when a promise needs the space or the journal is about to run out of space.
+ * The disk share of all containers' output. The share is assigned beforehand, as a limit that the shim enforces
+ * (output.h), because a disk fills up faster than periodic checks could react. A starting container is promised
+ * output-max for each of its streams (and a sixteenth of that for their times), or a thirty-second of the remaining
+ * share, so that a part of the share is always left for the next container. Logs of ended containers don't reduce the
+ * promises: they are truncated to their last KEPT_BYTES, the oldest first, when a promise needs the space or the
+ * journal is about to run out of space.
  */
 
 #include "agent/node/output-share.h"
@@ -21,7 +22,8 @@
 #define SHARE_OF_REST 32      /* fraction of the remaining share per stream: a sixteenth for both */
 #define KEPT_BYTES (16 << 10) /* per stream of a truncated log */
 #define LEAST_GAIN (48 << 10) /* shorter logs are not truncated */
-#define SHORTEN_AT_ONCE 16    /* maximum of truncated logs, and of measured ones, per turn of the loop */
+/* maximum number of logs that are truncated, and of logs that are measured, per turn of the loop */
+#define SHORTEN_AT_ONCE 16
 #define MEASURE_AT_ONCE 100
 
 static int open_dir(const struct nm_manager *m, const char *id)
@@ -69,7 +71,7 @@ static uint64_t promised(const struct nm_manager *m)
     return sum;
 }
 
-/* Truncates one log. Returns how many bytes that has freed. */
+/* Truncates one log. Returns the number of freed bytes. */
 static uint64_t shorten_one(struct nm_manager *m, struct nm_container *c)
 {
     uint64_t before = c->log_bytes;

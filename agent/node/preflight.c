@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See preflight.h. nmd --check-config runs beside a working nmd, or before an important start. It reports the same
- * errors as the start, and changes nothing. Errors that only the real action can show are not detected (a failing disk,
- * a damaged journal, a slice that systemd can't start). A check never fails where a start would succeed.
+ * See preflight.h. nmd --check-config runs beside a working nmd, or before an important start. The check reports the
+ * same errors as the start, and makes no changes. Errors that only the real action can show are not detected (a failing
+ * disk, a damaged journal, a slice that systemd can't start). A check never fails where a start would succeed.
  */
 
 #include "agent/node/preflight.h"
@@ -30,8 +30,8 @@ static int check_private(const char *path)
     return fd < 0 ? -errno : nm_check_private_dir(fd);
 }
 
-/* A user who can create files or links in these directories could make nmd, which may be root, write and delete files
- * elsewhere. */
+/* Checks a directory. A user who can create files or links in it could make nmd, which may be root, write and delete
+ * files elsewhere. */
 int nm_preflight_dir(const char *what, const char *path, bool make, char **ret_message)
 {
     int r = make ? nm_mkdir_p(path, 0700) : nm_check_mkdir_p(path);
@@ -77,8 +77,8 @@ int nm_preflight_refuse_figures(const char *proc_root, int r, char **ret_message
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Checks the journal's file. A missing file is created and a damaged one replaced, but a file that nmd may not write to
- * is an error. */
+/* Checks the journal's file. A missing file will be created and a damaged file replaced, but a file that nmd may not
+ * write to is an error. */
 static int check_journal(const char *state_dir, char **ret_message)
 {
     char path[PATH_MAX];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The time since which the node is removable, so that an autoscaler may switch it off. It is a time of day, because
- * people and programs on other hosts read it. It is kept across restarts of nmd: durable.c writes it with the next
- * round.
+ * The time since which the node is removable, so that an autoscaler may switch it off. This is a time of day, because
+ * people and programs on other hosts read it. The time is kept across restarts of nmd: durable.c writes it with the
+ * next round.
  *
- * If nmd died in between, the journal may lack it or have an outdated time. That does no harm: recovery finds live
- * containers, and ended ones have recorded their end.
+ * If nmd died before that round, the journal may lack the time or have an outdated time. That does no harm: recovery
+ * finds live containers, and ended containers have recorded their end.
  */
 
 #include "agent/node/removable.h"
@@ -14,9 +14,9 @@
 #include "util/clock.h"
 
 /*
- * Returns whether something holds the node. A container holds it from its submission until its end, that is, until its
- * cgroup is empty: while it waits, runs, is paused or is being cleaned up. An orphan holds it while it has processes.
- * Draining, health and shadow mode do not matter.
+ * Returns whether a container or an orphan requires the node. A container requires the node from its submission until
+ * its end, that is, until its cgroup is empty: while the container waits, runs, is paused or is being cleaned up. An
+ * orphan requires the node while the orphan has processes. Draining, health and shadow mode do not matter.
  *
  * This function is the only place for this condition. Further reasons belong here, such as data of ended containers
  * that a running application still needs.

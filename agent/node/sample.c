@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sampling (monitor/) reuses open descriptors, so that a round on a node short of memory allocates nothing.
- * Measurements are stored in the policy's views; nothing is decided here.
+ * Sampling (monitor/) reuses open descriptors, so that a round on a node short of memory allocates no memory.
+ * Measurements are stored in the policy's views; this file makes no decisions.
  */
 
 #include "agent/node/sample.h"
@@ -55,8 +55,9 @@ struct nm_sampling *nm_sampling_free(struct nm_sampling *s)
     return NULL;
 }
 
-/* Counts each killed process, but reports the container once, because it is killed as a whole. The kernel counts `oom`
- * in the cgroup whose limit was reached. If the container's own count is 0, the slice or the node was out of memory. */
+/* Counts each killed process, but reports the container once, because the container is killed as a whole. The kernel
+ * counts `oom` in the cgroup whose limit was reached. If the container's own count is 0, the slice or the node was out
+ * of memory. */
 void nm_sample_count_oom_kills(struct nm_live_container *l, uint64_t n, uint64_t ooms)
 {
     if (n > l->c->oom_kills) {
@@ -84,8 +85,8 @@ bool nm_sample_find_oom_kill(struct nm_live_container *l)
     return true;
 }
 
-/* Usually all processes of the container are killed. If the kernel can't do that, the remaining ones count as a normal
- * victim after this time. */
+/* Usually all processes of the container are killed. If the kernel can't kill all of them, the container counts as a
+ * normal victim after this time. */
 #define DYING_USEC NM_USEC_PER_SEC
 
 bool nm_sample_was_oom_killed(struct nm_live_container *l)
@@ -101,14 +102,16 @@ static uint64_t read_ooms(const struct nm_live_container *l)
     return l->cg && nm_cgroup_read_memory_events(l->cg, &e) >= 0 ? e.oom : NM_LAUNCH_OOMS_UNKNOWN;
 }
 
-/* Notes that a container can't be measured. Usually it has just ended. But there may be no descriptor or memory for the
- * sample, or a file may be too long. The last figures then become outdated, and the policy must know their age. */
+/* Notes that a container can't be measured. Usually the container has just ended. But there may be no descriptor or
+ * memory for the sample, or a file may be too long. The last figures then become outdated, and the policy must know
+ * their age. */
 static void note_unread(struct nm_live_container *l, uint64_t now_usec, int error)
 {
     struct nm_policy_container *v = &l->c->view;
 
     if (v->unread_usec == 0)
-        v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1)); /* never measured: very old */
+        /* a container that was never measured gets a very old time */
+        v->unread_usec = NM_MAX(l->run.sample.at_usec, UINT64_C(1));
     if (l->run.unread_told || error == -ENODEV || error == -ENOENT ||
         nm_sub_u64(now_usec, v->unread_usec) <= l->m->settings.sample_max_age_usec)
         return;
@@ -249,8 +252,8 @@ static void sample_links(struct nm_manager *m, uint64_t now)
             to->uplink_utilization = NM_MAX(to->uplink_utilization, to->links[i].utilization);
 }
 
-/* Handles a host that has slept. Rates are computed over the elapsed time, in which a sleeping host used nothing, so
- * the first sample after a sleep would show an idle node. */
+/* Handles a host that has slept. Rates are computed over the elapsed time, in which a sleeping host used no resources,
+ * so the first sample after a sleep would show an idle node. */
 static void notice_sleep(struct nm_manager *m, uint64_t now)
 {
     struct nm_sampled *to = &m->sampled;

@@ -2,12 +2,13 @@
 
 /*
  * nmd sets the slice's memory.low, but never below a value that an administrator has set. The number in the file does
- * not show who wrote it, and nmd's own number may appear late or again: systemd keeps requested values in /run and
- * applies them to a slice that is recreated, and an nmd that died may have requested another value just before. So nmd
- * notes its latest few requests beforehand, in a file beside its socket. That file is in /run, too, and so lasts
+ * not show who wrote the value, and nmd's own number may appear late or again: systemd keeps requested values in /run
+ * and applies them to a slice that is recreated, and an nmd that died may have requested another value just before. So
+ * nmd notes its latest few requests beforehand, in a file beside its socket. That file is in /run, too, and so lasts
  * exactly as long as systemd's values.
  *
- * Limitation: if an administrator sets a value that equals one of nmd's latest requests, it is not recognized.
+ * Limitation: if an administrator sets a value that equals one of nmd's latest requests, the administrator's value is
+ * not recognized.
  */
 
 #include "agent/node/slice-note.h"

@@ -3,11 +3,11 @@
 /*
  * Reclaim in pieces that the swap device can write within a short time.
  *
- * The kernel counts only written pages as reclaimed, and sends more to swap until they reach the requested amount. With
- * a slow device, a single write to memory.reclaim, which can't be interrupted, may push out the whole cgroup. Meanwhile
- * the cgroup can't be removed. A process that tries to remove it (systemd, as soon as a scope is empty) blocks all
- * other changes of cgroups on the host. So memory.swap.max allows only one more piece at a time, and the next piece
- * waits until most of the last one is written.
+ * The kernel counts only written pages as reclaimed, and sends more pages to swap until the written pages reach the
+ * requested amount. With a slow device, a single write to memory.reclaim, which can't be interrupted, may push out the
+ * whole cgroup. Meanwhile the cgroup can't be removed. A process that tries to remove it (systemd, as soon as a scope
+ * is empty) blocks all other changes of cgroups on the host. So memory.swap.max allows only one more piece at a time,
+ * and the next piece waits until most of the last one is written.
  */
 
 #include "agent/node/swap-reclaim.h"
@@ -25,7 +25,7 @@
 #define LOOK_AGAIN_USEC (5 * NM_USEC_PER_MSEC)
 /* Limits the number of pieces: page cache goes first, and a container that reads files may have any amount. */
 #define MAX_PIECES 8192
-/* Number of checks without progress after which the rest is assumed to be locked or in constant use. */
+/* Number of checks without progress after which the rest of the memory is assumed to be locked or in constant use. */
 #define MAX_IDLE 200
 
 struct push {
@@ -76,7 +76,7 @@ static uint64_t piece_of(const struct push *p)
     return NM_MIN(NM_MAX(piece, PIECE_MIN_BYTES), PIECE_MAX_BYTES);
 }
 
-/* Reclaims one piece. Returns 0 also for a part of it, so -EAGAIN is not an error here. */
+/* Reclaims one piece. Returns 0 also if only a part of the piece was reclaimed, so -EAGAIN is not an error here. */
 static int send(struct push *p, uint64_t bytes)
 {
     int r = nm_cgroup_set_swap_max(p->cg, nm_add_u64(nm_add_u64(p->swap_before_bytes, p->swap_bytes), bytes));
@@ -85,7 +85,7 @@ static int send(struct push *p, uint64_t bytes)
         return r;
     p->n_pieces++;
     r = nm_cgroup_reclaim(p->cg, bytes);
-    if (r >= 0) /* perhaps only page cache, which is progress, too */
+    if (r >= 0) /* perhaps only page cache was reclaimed, which is progress, too */
         p->n_idle = 0;
     return r == -EAGAIN ? 0 : r;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The node resources that one container is estimated to use. While it warms up, its request counts,
- * because its use so far says nothing yet. After that, its measured use counts. If it can't be
- * measured any more, its request counts again as soon as its figures are older than a sample may be,
- * since its use may have grown meanwhile.
+ * The node resources that one container is estimated to use. While it warms up, its request counts, because its use so
+ * far does not show its later use yet. After that, its measured use counts. If it can't be measured any more, its
+ * request counts again as soon as its figures are older than a sample may be, since its use may have grown meanwhile.
  *
- *   queued                   nothing
+ *   queued                   no resources
  *   admitted, warming up     at least its request
  *   running                  as measured; at least its request once the measurement is too old
  *   just resumed             CPU: at least its use before the pause, until a whole sampling interval
@@ -20,8 +19,8 @@
 
 #include "agent/policy/round.h"
 
-/* A fraction of the memory that it still holds. A container that releases its memory ever more slowly is therefore
- * stuck eventually. */
+/* A container makes progress if it releases this fraction of the memory that it still holds. A container that releases
+ * its memory ever more slowly is therefore stuck eventually. */
 #define PIECE_SHARE 256
 
 void nm_policy_container_note_progress(struct nm_policy_container *v, uint64_t now_usec)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Admissions: guaranteed containers, resumes of paused ones, the opportunistic queue, and shedding. Every admission and
- * resume is added to U at once, so that later ones in the same round take it into account.
+ * Admissions: guaranteed containers, resumes of paused containers, the opportunistic queue, and shedding. Every
+ * admission and resume is added to U at once, so that later admissions in the same round take it into account.
  */
 
 #include "agent/policy/round.h"
@@ -27,8 +27,8 @@ static void admit(struct nm_round *r, uint32_t i, enum nm_reason reason, enum nm
 
 /* ---- guaranteed ------------------------------------------------------------------------------ */
 
-/* Returns whether the allocation allows the container to start, or to displace others. An ending container's allocation
- * becomes free only at its end. */
+/* Returns whether the allocation allows the container to start, or to displace other containers. An ending container's
+ * allocation becomes free only at its end. */
 static bool guaranteed_allocation_fits(const struct nm_round *r, const struct nm_policy_container *v)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++) {
@@ -65,7 +65,8 @@ static void note_guaranteed_reason(struct nm_round *r, enum nm_reason reason, si
     r->v->guaranteed_head = r->in->views[r->p->guaranteed[i].index];
 }
 
-/* Claims room for the first container that does not fit and all behind it, so that none overtakes another. */
+/* Claims room for the first container that does not fit and for all containers behind it, so that no container
+ * overtakes another. */
 static void claim_room(struct nm_round *r, size_t first)
 {
     size_t i = first;
@@ -84,7 +85,7 @@ static void claim_room(struct nm_round *r, size_t first)
     r->n_guaranteed_waiting = i - first;
 }
 
-/* Runs before resources are taken back. */
+/* Admits guaranteed containers that fit. Runs before resources are taken back. */
 void nm_policy_admit_guaranteed(struct nm_round *r)
 {
     enum nm_reason reason = node_reason(r);
@@ -107,7 +108,8 @@ void nm_policy_admit_guaranteed(struct nm_round *r)
     }
 }
 
-/* Runs after resources were taken back. If nothing more will be freed, waiting is useless, so the rest start now. */
+/* Runs after resources were taken back. If no more resources will be freed, waiting is useless, so the waiting
+ * containers start now. */
 void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 {
     for (enum nm_resource k = NM_MEMORY; k < NM_RESOURCE_COUNT; k++)
@@ -129,7 +131,7 @@ void nm_policy_admit_remaining_guaranteed(struct nm_round *r)
 
 /* ---- resume ---------------------------------------------------------------------------------- */
 
-/* With over-allocation off, requests count, and they include swapped memory. */
+/* With over-allocation off, requests count, and requests include swapped memory. */
 static uint64_t returning(const struct nm_round *r, const struct nm_policy_container *v)
 {
     return r->s->over_allocation ? nm_policy_container_returning(r->s, v) : 0;
@@ -264,7 +266,7 @@ static void note_queue_reason(struct nm_round *r, const struct nm_policy_contain
     r->v->queue_head = v;
 }
 
-/* Walks through the queue, up to the first container that no other may pass. */
+/* Walks through the queue, up to the first container that no other container may pass. */
 struct turn {
     struct nm_resources set_aside;
     const struct nm_policy_container *head; /* the first waiting container that could start some day */
@@ -334,7 +336,8 @@ void nm_policy_admit_queue(struct nm_round *r)
         note_queue_reason(r, r->in->views[r->p->queue[0].index], reason, NM_MEMORY);
 }
 
-/* Moves the queue reason to the new head after the old one was shed. The new head may be admitted in the next round. */
+/* Moves the queue reason to the new head after the old head was shed. The new head may be admitted in the
+ * next round. */
 static void pass_reason_on(struct nm_round *r, struct nm_sort_entry *left, size_t n)
 {
     enum nm_reason reason = queue_reason(r);
@@ -362,10 +365,11 @@ static size_t n_limited(const struct nm_round *r)
 /* ---- give back ------------------------------------------------------------------------------- */
 
 /* Returns until when the container may wait. The wait is short while no opportunistic container runs, because then no
- * container's end can make room for it. It is NM_GIVE_BACK_BUSY times as long while one runs. Starts of other
- * containers begin it again, but the total never exceeds NM_GIVE_BACK_MOST short waits, since others could pass the
- * container without end. If the container never fits, others do pass it and their starts do not matter, so the wait is
- * not begun again. That check is made only when the wait is over, because it is slow. */
+ * container's end can make room for it. The wait is NM_GIVE_BACK_BUSY times as long while an opportunistic container
+ * runs. Starts of other containers begin the wait again, but the total never exceeds NM_GIVE_BACK_MOST short waits,
+ * since other containers could pass this one without end. If the container never fits, other containers do pass it and
+ * their starts do not matter, so the wait is not begun again. That check is made only when the wait is over, because it
+ * is slow. */
 static uint64_t give_back_due(const struct nm_round *r, const struct nm_policy_container *v)
 {
     const uint64_t wait = r->s->give_back_usec, busy = nm_mul_u64(wait, NM_GIVE_BACK_BUSY);
@@ -391,9 +395,9 @@ uint64_t nm_policy_next_give_back(const struct nm_round *r)
     return first;
 }
 
-/* The end of the last opportunistic container starts the short wait anew. Without that, containers that have waited
- * longer than that already would be given back at once, although the node is free now and they may start with the next
- * sample. */
+/* The end of the last opportunistic container starts the short wait anew. Otherwise containers that have already waited
+ * longer than the short wait would be given back at once, although the node is free now and these containers may start
+ * with the next sample. */
 static void note_moves(struct nm_round *r)
 {
     const bool is_active = r->n_opportunistic_active > 0;
@@ -409,8 +413,8 @@ static void note_moves(struct nm_round *r)
     }
 }
 
-/* Sheds the newest containers, whatever the queue's order: first of all queued ones, then of the remaining `limited`
- * ones. Also gives back containers that have waited too long. */
+/* Sheds the newest containers, whatever the queue's order: first the newest of all queued containers, then the newest
+ * of the remaining `limited` containers. Also gives back containers that have waited too long. */
 void nm_policy_admit_shed(struct nm_round *r)
 {
     struct nm_sort_entry *queue = r->p->queue;

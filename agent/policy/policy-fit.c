@@ -2,7 +2,8 @@
 
 /*
  * Checks whether a container fits: the plain rule, the over-allocation rule, and the margins that apply to both.
- * policy-admit.c checks the containers at the front of the queue, policy-pass.c those that may pass or be passed.
+ * policy-admit.c checks the containers at the front of the queue, policy-pass.c the containers that may pass or be
+ * passed.
  */
 
 #include "agent/policy/round.h"
@@ -14,7 +15,8 @@ static bool allocation_fits(const struct nm_round *r, const struct nm_policy_con
     return nm_add_u64(all, nm_resources_get(&v->request, k)) <= r->capacity[k];
 }
 
-/* `set_aside`: resources for paused containers, in the same terms as U; or NULL. */
+/* Returns the use after an admission of v. `set_aside`: resources for paused containers, in the same terms as U; or
+ * NULL. */
 static uint64_t use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                           const struct nm_resources *set_aside)
 {
@@ -23,7 +25,7 @@ static uint64_t use_after(const struct nm_round *r, const struct nm_policy_conta
     return set_aside ? nm_add_u64(after, nm_resources_get(set_aside, k)) : after;
 }
 
-/* Returns whether v fits beside a surge like the last ones, as long as the margin holds. */
+/* Returns whether v fits beside a surge like the recent surges, as long as the margin holds. */
 bool nm_policy_fits_beside_surge(const struct nm_round *r, const struct nm_policy_container *v)
 {
     uint64_t after = nm_add_u64(use_after(r, v, NM_MEMORY, NULL), r->margin);
@@ -41,7 +43,7 @@ bool nm_policy_fits_plain(const struct nm_round *r, const struct nm_policy_conta
     return true;
 }
 
-/* Like use_after(), but for the over-allocation rule. */
+/* Returns the same as use_after(), but for the over-allocation rule. */
 static uint64_t shared_use_after(const struct nm_round *r, const struct nm_policy_container *v, enum nm_resource k,
                                  const struct nm_resources *set_aside)
 {

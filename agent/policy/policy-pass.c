@@ -4,17 +4,20 @@
  * Passing the head of the queue. A head that needs more memory than is available would otherwise hold all containers
  * behind it:
  *
- *   never fits   Its request exceeds what the system's own use leaves, thresholds included. No container's end
- *                helps it, so any container that fits may pass it as long as that is so.
- *   too large    Others may pass it as long as it could not start without them either, since they don't delay it.
- *   for now      When only they keep it from starting (it is due), no more may pass, and those that have passed may
- *                delay it by backfill_usec in total. Then as many of them are killed as necessary.
+ *   never fits   The head's request exceeds what the system's own use leaves, thresholds included. No container's
+ *                end helps it, so any container that fits may pass the head as long as that is so.
+ *   too large    Other containers may pass the head as long as it could not start without them either, since they
+ *                don't delay it.
+ *   for now      When only passing containers keep the head from starting (it is due), no more containers may pass,
+ *                and those that have passed may delay the head by backfill_usec in total. Then as many of them are
+ *                killed as necessary.
  *
  * So passing delays the head by at most that time plus the time until the killed containers have ended. Containers
- * pass only if the CPU that the head requests stays free. If CPU is the short resource, none passes, since
+ * pass only if the CPU that the head requests stays free. If CPU is the short resource, no container passes, since
  * containers are not killed for CPU. Application masters don't pass, because they are never victims.
  *
- * A restart of nmd forgets which containers have passed. They keep running as if they had been there before.
+ * A restart of nmd forgets which containers have passed. These containers keep running as if they had started before
+ * the head was queued.
  */
 
 #include "agent/policy/round.h"
@@ -87,7 +90,8 @@ static void clear_the_way(struct nm_round *r, const struct nm_policy_container *
     room.amount = nm_sub_u64(after, r->beta[NM_MEMORY]);
     if (r->s->over_allocation && used >= r->alpha[NM_MEMORY])
         room.amount = NM_MAX(room.amount, used - r->alpha[NM_MEMORY] + 1);
-    /* If no memory in use is short, the sum of the requests is too large, so all of them are victims. */
+    /* If no memory in use is short, the sum of the requests is too large, so all containers that passed the head are
+     * victims. */
     room.amount = room.amount > 0 ? nm_sub_u64(room.amount, r->pending_estimate[NM_MEMORY]) : UINT64_MAX;
     if (room.amount > 0)
         (void)nm_policy_take_back(r, &room);

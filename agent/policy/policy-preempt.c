@@ -17,7 +17,7 @@
 #include "agent/policy/round.h"
 
 /* Counts the row of samples over beta. A sample that comes early (a timer catches up after a delay) replaces the
- * previous one. */
+ * previous sample. */
 static void count_over_beta(struct nm_round *r)
 {
     struct nm_policy *p = r->p;
@@ -38,7 +38,8 @@ static void count_over_beta(struct nm_round *r)
         p->cpu_over++;
 }
 
-/* Returns whether all victims have ended. A reclaim by a worker shows only when it is complete, and then at once. */
+/* Returns whether all victims have ended. A reclaim by a worker shows only when the reclaim is complete, and then at
+ * once. */
 static bool all_gone(const struct nm_round *r, enum nm_resource which)
 {
     bool reclaiming = which == NM_MEMORY && r->n_reclaiming > 0;
@@ -144,7 +145,8 @@ static void end_pause(struct nm_round *r, uint32_t i)
         nm_policy_record_kill(r, true);
 }
 
-/* Resumes containers that can't be frozen, so that they keep running as before. Their CPU already counts as in use. */
+/* Resumes containers that can't be frozen, so that these containers keep running as before. Their CPU already counts as
+ * in use. */
 static void give_up_freezes(struct nm_round *r)
 {
     struct nm_sort_entry *stuck = r->p->victims;
@@ -163,8 +165,8 @@ static void give_up_freezes(struct nm_round *r)
     }
 }
 
-/* Returns whether the host woke recently. No container could be resumed while the host slept, nor can those paused just
- * before until the resources have settled. */
+/* Returns whether the host woke recently. No container could be resumed while the host slept, nor can containers that
+ * were paused just before, until the resources have settled. */
 static bool just_woken(struct nm_round *r)
 {
     struct nm_policy *p = r->p;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reclaim to swap instead of a kill: first memory of frozen containers, then of running ones.
+ * Reclaim to swap instead of a kill: first memory of frozen containers, then of running containers.
  *
- * A running victim that loses a part of its pages survives and slows down; a killed one loses all
- * its work. But a kill returns memory with certainty and within a fraction of a second. So running
- * containers are reclaimed only where the figures predict success:
+ * A running victim that loses a part of its pages survives and slows down; a killed container loses all its work. But
+ * a kill returns memory with certainty and within a fraction of a second. So running containers are reclaimed only
+ * where the figures predict success:
  *
  *   - swap has twice the wanted space. The wanted amount reaches a little below beta, because
  *     otherwise the next page would exceed beta again;
- *   - at the speed of the latest reclaims, less the growth of use, it takes no longer than
+ *   - at the speed of the latest reclaims, less the growth of use, the reclaim takes no longer than
  *     reclaim_usec, and less than half of the time in which the growth would reach the capacity,
  *     where the kernel kills;
- *   - no victim gives more than half of its memory; the rest is assumed to be its working set;
+ *   - no victim loses more than half of its memory; the rest is assumed to be its working set;
  *   - no victim was reclaimed within NM_RECLAIM_AGAIN_USEC. If use exceeds beta again so soon, the
  *     container has loaded its pages again, and another reclaim would not help.
  *
- * Then the whole amount is reclaimed at once, from those that would be killed, in their order. When
- * the reclaim has ended or timed out, or the growth overtakes it, containers are killed for the rest
- * without waiting for samples to settle.
+ * Then the whole amount is reclaimed at once, from the containers that would be killed, in their order. When the
+ * reclaim has ended or timed out, or the growth overtakes it, containers are killed for the rest without waiting for
+ * samples to settle.
  *
  * Room for a guaranteed container is made by kills alone, because the container waits and kills are
  * faster.
@@ -26,7 +26,7 @@
 
 #include "agent/policy/round.h"
 
-/* Used until a reclaim was measured. It is slower than any disk suitable for swap. */
+/* Speed that is assumed until a reclaim was measured. Any disk suitable for swap is faster. */
 #define ASSUMED_BYTES_PER_SEC (64 * NM_MIB)
 /* Each reclaim has a worker process. */
 #define MAX_AT_ONCE 8
@@ -73,8 +73,8 @@ static uint64_t time_left(const struct nm_round *r)
 }
 
 /*
- * Reclaims memory of frozen containers, which do not notice it. It is tried once per pause, so it aims for alpha, not
- * just for beta. Returns the expected gain.
+ * Reclaims memory of frozen containers, which do not notice it. Such a reclaim is tried once per pause, so it aims for
+ * alpha, not just for beta. Returns the expected gain.
  */
 uint64_t nm_policy_reclaim_frozen(struct nm_round *r)
 {

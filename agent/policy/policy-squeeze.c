@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The squeeze: one CPU quota for all running opportunistic containers together. It takes effect
- * within one scheduler period, harms less than a freeze and is easily undone, so it is tried first.
+ * The squeeze: one CPU quota for all running opportunistic containers together. The quota takes effect within one
+ * scheduler period, harms less than a freeze and is easily undone, so it is tried first.
  *
  * The controller aims for the middle between alpha and beta. `own` is the CPU use of opportunistic
  * containers during the last interval, `others` all other use:
@@ -11,10 +11,10 @@
  *                        middle unless the others grow: one step is enough.
  *   between              unchanged. This dead band prevents oscillation: no quota moves use out of
  *                        the band by itself.
- *   under alpha          quota * (middle - others) / own, at most doubled, at least middle -
- *                        others. The step is proportional because the quota is divided among the
- *                        containers: one that needs more than its part may be throttled although
- *                        the sum is not used up. After the step, use is at the middle again.
+ *   under alpha          quota * (middle - others) / own, at most doubled, at least middle - others.
+ *                        The step is proportional because the quota is divided among the containers:
+ *                        a container that needs more than its part may be throttled although the sum
+ *                        is not used up. After the step, use is at the middle again.
  *   each could have      lifted, when the quota's even part for each container is the whole node.
  *   the whole node       The quota of containers that don't use it doubles with every sample, so it
  *                        is lifted after a few. A quota above the node's capacity is possible:
@@ -22,7 +22,7 @@
  *                        busy one matters.
  *
  * The quota changes only with a CPU sample. A second quota exists for stalls of guaranteed containers
- * (policy-stall.c); the tighter one applies.
+ * (policy-stall.c); the tighter quota applies.
  */
 
 #include "agent/policy/round.h"

@@ -3,29 +3,30 @@
 /*
  * The guard against CPU stalls of guaranteed containers.
  *
- * Where the kernel gives opportunistic work only idle CPU time (cpu.idle), high CPU use does not show
- * whether guaranteed containers suffer, and thresholds on use may be high. Their stalls show it: how
- * long they wait for a CPU. A container may also stall by itself, with more threads than CPUs or
- * beside other guaranteed ones. So each stall is compared with the container's own base value, its
- * stall without opportunistic work:
+ * Where the kernel gives opportunistic work only idle CPU time (cpu.idle), high CPU use does not show whether
+ * guaranteed containers suffer, and thresholds on use may be high. The stalls of guaranteed containers show it: how
+ * long they wait for a CPU. A container may also stall by itself, with more threads than CPUs or beside other
+ * guaranteed containers. So each stall is compared with the container's own base value, its stall without
+ * opportunistic work:
  *
- *   learnt     In samples in which opportunistic containers used almost no CPU: none ran, they were
- *              idle, or they were squeezed to their floor. The value rises at once to the measured
- *              stall and falls slowly, because load varies.
+ *   learnt     In samples in which opportunistic containers used almost no CPU: no opportunistic
+ *              container ran, they were idle, or they were squeezed to their floor. The value rises
+ *              at once to the measured stall and falls slowly, because load varies.
  *   not learnt The base value counts as 0. The squeeze that follows goes to the floor in one step,
  *              where the value is learnt.
  *
  *   begins     when a container's stall exceeds its base value and the margin in STALL_SAMPLES
  *              samples in a row
  *   tightened  by half with each further such sample, down to the floor
- *   loosened   after `patience` calm samples, or at once if the quota isn't used up. It is doubled
- *              below half of the quota that was too large, else raised by a quarter, and lifted where
- *              each container could have the whole node. If the stall returns, patience doubles
- *   in vain    when the stall continues at the floor: it is the container's own, and becomes its base
- *              value. The squeeze is lifted at once and none begins for a time, which doubles each
- *              time the squeeze is in vain again
+ *   loosened   after `patience` calm samples, or at once if the quota isn't used up. The quota is
+ *              doubled below half of the quota that was too large, else raised by a quarter, and
+ *              lifted where each container could have the whole node. If the stall returns, patience
+ *              doubles
+ *   in vain    when the stall continues at the floor: the stall is the container's own, and becomes
+ *              its base value. The squeeze is lifted at once and no squeeze begins for a time, which
+ *              doubles each time the squeeze is in vain again
  *
- * Only opportunistic containers are restricted, and only in CPU: a stall never freezes or kills.
+ * Only opportunistic containers are restricted, and only in CPU: a stall never causes a freeze or a kill.
  */
 
 #include "agent/policy/round.h"
@@ -44,7 +45,7 @@
 /* The result of one sample for all guaranteed containers. */
 struct finding {
     const struct nm_policy_container *worst; /* NULL: no container stalls more than allowed */
-    uint32_t excess_permille;    /* difference between the stall of `worst` and the allowed one */
+    uint32_t excess_permille;    /* difference between the stall of `worst` and the allowed stall */
     bool judged;                 /* at least one container's stall is known */
 };
 
@@ -54,7 +55,7 @@ static bool is_judged(const struct nm_round *r, const struct nm_policy_container
            !nm_estimate_in_warmup(r->s, v, r->in->now_usec);
 }
 
-/* Applies the values learnt from the previous sample. A sample's own values count from the next one on, so that all
+/* Applies the values learnt from the previous sample. A sample's own values count from the next sample on, so that all
  * rounds with the same sample see the same values. */
 static void turn_to(struct nm_stall *s, uint64_t sample_usec)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Turns a choice of victims into actions. policy-preempt.c describes the rules that limit them. */
+/* Turns a choice of victims into actions. policy-preempt.c describes the rules that limit these actions. */
 
 #include "agent/policy/round.h"
 
@@ -36,7 +36,7 @@ void nm_policy_add_pending(struct nm_round *r, uint32_t i, bool kill)
 }
 
 /* The guaranteed container that the next victim makes room for. Guaranteed containers are served in order: the need of
- * the first one is met first. Advanced together with the victims. */
+ * the first container is met first. This position advances together with the victims. */
 struct beneficiary {
     size_t next; /* index into p->guaranteed */
     uint64_t claims_after;
@@ -77,7 +77,7 @@ static struct nm_policy_action *take_one(struct nm_round *r, const struct nm_nee
     struct nm_policy_action *a =
         nm_policy_add_action(r, need->kill ? NM_ACTION_KILL : NM_ACTION_PAUSE, need->reason, index);
 
-    /* no container is taken twice, and guaranteed ones never */
+    /* No container is taken twice, and guaranteed containers are never taken. */
     assert(r->p->taken[index] == NM_TAKEN_NOT && r->in->views[index]->type == NM_OPPORTUNISTIC);
     a->resource = need->resource;
     a->predicted = r->p->candidates[candidate].use;

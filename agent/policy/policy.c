@@ -178,7 +178,7 @@ static void list_view(struct nm_round *r, uint32_t i)
         *e = (struct nm_sort_entry){.k = {v->seq}, .index = i};
 }
 
-/* shown: sums of the containers' own samples, which the node's sample includes. */
+/* Adds one view to the sums. shown: sums of the containers' own samples, which the node's sample includes. */
 static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOURCE_COUNT])
 {
     const struct nm_policy_container *v = r->in->views[i];
@@ -216,7 +216,8 @@ static void survey_view(struct nm_round *r, uint32_t i, uint64_t shown[NM_RESOUR
     }
 }
 
-/* Computes the system's share once per sample, from measurements of the same time, and keeps it until the next. */
+/* Computes the system's share once per sample, from measurements of the same time, and keeps it until the
+ * next sample. */
 static void survey_system(struct nm_round *r, const uint64_t shown[NM_RESOURCE_COUNT])
 {
     struct nm_policy *p = r->p;
@@ -339,7 +340,7 @@ void nm_policy_decide(struct nm_policy *p, const struct nm_policy_settings *s,
     nm_policy_margin_surprise(&r);
     nm_policy_admit_remaining_guaranteed(&r);
     nm_policy_admit_resume(&r);
-    set_limits(&r, &s->offered); /* a smaller offer limits admission only; no container is preempted for it */
+    set_limits(&r, &s->offered); /* a smaller offer limits admission only; no container is preempted because of it */
     nm_policy_admit_queue(&r);
     nm_policy_admit_shed(&r);
     ret->n_actions = r.n_actions;
@@ -423,7 +424,7 @@ enum nm_reason nm_policy_check_request(const struct nm_policy_settings *s,
         add_to(&claims.guaranteed, request->memory_bytes, request->cpu_millicores);
         return is_larger(&claims.guaranteed, &s->capacity, reserves_cpu) ? NM_REASON_GUARANTEED_FULL : NM_REASON_NONE;
     }
-    /* Only a new container, or one that is demoted while it waits, takes a place in the queue. */
+    /* Only a new container, or a container that is demoted while it waits, takes a place in the queue. */
     if (self && (!nm_policy_container_is_waiting(self) || self->type == NM_OPPORTUNISTIC))
         return NM_REASON_NONE;
     return queue_has_room(s, &claims, request) ? NM_REASON_NONE : NM_REASON_QUEUE_FULL;

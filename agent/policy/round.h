@@ -11,7 +11,8 @@
  *   deadlines                ends pauses that have lasted too long
  *   guaranteed, first half   admits the containers that fit; the others claim their room
  *   memory, then CPU         takes resources back on thresholds, and for the claims
- *   guaranteed, second half  starts the containers for which no more can be taken back resume, queue, shedding
+ *   guaranteed, second half  starts the containers for which no more can be taken back
+ *   resume, queue, shedding
  *
  * The files are layers, and no file uses a file above it (tests/style has their order): policy-types.h, ordering,
  * round and estimate; then victims and policy-fit; then the stages, whose choices policy-take.c carries out; policy.c
@@ -130,7 +131,7 @@ struct nm_policy {
     uint32_t awake_samples;  /* complete samples since the host woke */
 
     uint64_t grown_from, grown_at_usec, growth_per_sec; /* memory in use, when it was read, and its growth */
-    uint64_t reclaim_until_usec; /* end of the reclaim of running containers; 0: none is in progress */
+    uint64_t reclaim_until_usec; /* end of the reclaim of running containers; 0 if no reclaim is in progress */
 
     /* workspace, grown by nm_policy_reserve() */
     size_t views_max, apps_max;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The choice of victims. From all opportunistic containers that could yield some of the short
- * resource, just as many as needed are chosen, in the configured order:
+ * The choice of victims. From all opportunistic containers that could yield an amount of the short resource, just as
+ * many as needed are chosen, in the configured order:
  *
- *  1. Candidates are sorted. Those inside their minimum run time come last in every order.
+ *  1. Candidates are sorted. Candidates inside their minimum run time come last in every order.
  *  2. Candidates are chosen from the front until the need is met.
- *  3. Chosen ones that turn out to be unnecessary (a later one yields much more) are spared again,
- *     the earliest-started first.
+ *  3. Chosen candidates that turn out to be unnecessary (a later candidate yields much more) are
+ *     spared again, the earliest-started first.
  *
- * "fewest-victims" chooses the largest first, which gives the smallest number, and then exchanges the
- * last one for the smallest that still suffices. (The least excess over all sets of that size is a
- * subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a
- * heap, since an application's holdings shrink with every victim. The cost is n log n.
+ * "fewest-victims" chooses the largest candidate first, which gives the smallest number of victims, and then exchanges
+ * the last victim for the smallest candidate that still suffices. (The least excess over all sets of that size is a
+ * subset-sum problem; for one victim the result is exact.) "app-fair" keeps the applications in a heap, since an
+ * application's holdings shrink with every victim. The cost is n log n.
  */
 
 #include "agent/policy/round.h"
@@ -55,7 +55,7 @@ static bool is_candidate(const struct nm_round *r, const struct nm_need *need, u
         return false;
     if (need->head && !nm_policy_has_passed(r, v, need->head))
         return false;
-    return need->kill || v->state == NM_RUNNING; /* frozen ones were reclaimed already */
+    return need->kill || v->state == NM_RUNNING; /* memory of frozen containers was reclaimed already */
 }
 
 static struct nm_resources victim_credit(const struct nm_round *r, const struct nm_need *need,
@@ -139,7 +139,8 @@ static size_t collect(struct nm_round *r, const struct nm_need *need, bool prote
 
 #define NO_ENTRY UINT32_MAX
 
-/* The application that holds more comes first. Between equal ones, the one whose next victim comes first does. */
+/* The application that holds more comes first. Between applications that hold the same amount, the application whose
+ * next victim comes first comes first. */
 static bool app_before(const struct nm_policy *p, uint32_t a, uint32_t b)
 {
     if (p->app_held[a] != p->app_held[b])
@@ -266,7 +267,8 @@ static void spare(struct nm_round *r, const struct nm_need *need, size_t n)
     }
 }
 
-/* Within from..to, largest first: replaces the smallest chosen victim by the smallest that still meets the need. */
+/* Within from..to, largest first: replaces the smallest chosen victim by the smallest candidate that still meets the
+ * need. */
 static void exchange_last(struct nm_round *r, const struct nm_need *need, size_t from, size_t to,
                           size_t n)
 {

@@ -46,7 +46,8 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
         return v->state == NM_RESUMING ? FATE_GOES_ON : done_if(v->state == NM_RUNNING);
     case NM_DECISION_KILL:
     case NM_DECISION_SHED:
-        if (d->reason == NM_REASON_KERNEL_OOM) /* the container's end, which follows, closes it */
+        /* the handling of the container's end, which follows, closes the record */
+        if (d->reason == NM_REASON_KERNEL_OOM)
             return FATE_GOES_ON;
         return v->state == NM_KILLING ? FATE_GOES_ON : FATE_NOT_DONE;
     case NM_DECISION_RESTART:
@@ -55,7 +56,7 @@ static enum fate fate_of(const struct nm_decision *d, const struct nm_policy_con
         return done_if(v->type == NM_GUARANTEED);
     case NM_DECISION_DEMOTE:
         return done_if(v->type == NM_OPPORTUNISTIC);
-    case NM_DECISION_UPDATE: /* journalled together with its change */
+    case NM_DECISION_UPDATE: /* an update is journalled together with its change */
         return FATE_DONE;
     default:
         return FATE_NOT_DONE;
@@ -71,7 +72,7 @@ void nm_recovery_reopen_decision(struct nm_live_container *l)
     if (!load_newest(l->m, l->c->id, d))
         return;
     l->use_before = d->predicted;
-    if (d->kind == NM_DECISION_QUEUE) { /* so that the same reason is not recorded again */
+    if (d->kind == NM_DECISION_QUEUE) { /* prevents that the same reason is recorded again */
         l->queue_told = d->reason;
         l->queue_told_usec = d->decided_usec;
     }

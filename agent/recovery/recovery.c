@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Recovery after a restart of nmd. Three sources show what an earlier nmd left: the journal (intents), the
- * live cgroups under the slice (the present state), and the shims with their records (how commands
- * began and ended). They are compared for each container:
+ * Recovery after a restart of nmd. Three sources show what an earlier nmd left: the journal (intents), the live
+ * cgroups under the slice (the present state), and the shims with their records (how commands began and ended). These
+ * sources are compared for each container:
  *
  *   journal   cgroup   shim           action
  *   prepared  -        -              becomes NEW again, for its owner to prepare it
  *   queued    -        -              keeps waiting at its old place
  *   admitted  any      at its gate    wait: the shim either starts the command or exits
- *   admitted  any      gone, no gate  nothing has run: queued again, when its cgroup is empty
+ *   admitted  any      gone, no gate  the command has not run: queued again, when its cgroup is empty
  *   admitted  yes      started        adopted as running
  *   running.. yes      alive          adopted in the state that cgroup.events shows
- *   running.. yes      gone           ended according to its record; remaining processes are killed,
- *                                     as journal and inode prove that they belong to it
+ *   running.. yes      gone           ended according to its record; remaining processes are killed, as
+ *                                     journal and inode prove that they belong to the container
  *   run again any      any            remaining processes are ended; then NEW again
  *   running.. no       gone           ended according to its record, else by the kill that the journal
  *                                     announced, else killed from outside, else lost
  *   -         any      any            the copy (container-snapshot.h) replaces the missing row
  *   -         yes      no copy        an orphan: thawed if frozen, reported, never killed
  *
- * After a reboot (another boot id) containers that were running are reported lost, unless the shim had
- * recorded the end. Waiting ones keep waiting if nmd had been stopped properly. After a crash of the
- * host the row of a waiting container doesn't prove that it never ran, so it is lost as well.
- * Recovery kills nothing whose owner it does not know, and starts nothing twice: only a shim that has
- * gone and never passed its gate proves that the command did not run.
+ * After a reboot (another boot id) containers that were running are reported lost, unless the shim had recorded the
+ * end. Waiting containers keep waiting if nmd had been stopped properly. After a crash of the host the row of a
+ * waiting container doesn't prove that it never ran, so it is lost as well. Recovery kills no process whose owner it
+ * does not know, and starts no command twice: only a shim that has gone and never passed its gate proves that the
+ * command did not run.
  */
 
 #include "agent/recovery/recovery.h"
@@ -100,7 +100,7 @@ static void add_ended(struct finding *f, struct nm_container *c)
 
 /* ---- after a reboot ------------------------------------------------------ */
 
-/* CLOCK_BOOTTIME has started again. Only the age of an ended container remains valid. */
+/* CLOCK_BOOTTIME has started again. Of the container's times, only the age of an ended container remains valid. */
 static void rebase(struct nm_container *c)
 {
     uint64_t age = nm_sub_u64(nm_realtime_usec(), c->finished_realtime_usec);
@@ -128,7 +128,8 @@ static const char *doing(const struct nm_policy_container *v)
     }
 }
 
-/* Ends a container whose end no nmd has seen, unless its shim has recorded it. what: the text for how it was lost. */
+/* Ends a container whose end no nmd has seen, unless its shim has recorded it. what: the text that says how the
+ * container was lost. */
 static void end_unseen(struct finding *f, struct nm_container *c, const char *what)
 {
     /* Oom kills of an earlier boot can't be examined. */
@@ -168,8 +169,9 @@ static void after_reboot(struct finding *f, struct nm_container *c)
 }
 
 /* Returns whether a waiting container may keep waiting after a reboot, because it certainly never ran. Its row proves
- * that only if it is the last one written, and a journal that was closed has lost no rows. A container whose start was
- * in progress has not run either, because no gate is opened before the cgroup was journalled. */
+ * that only if no later row of the container was written and lost, and a journal that was closed has lost no rows. A
+ * container whose start was in progress has not run either, because a gate is opened only after the cgroup was
+ * journalled. */
 static bool waited_through_reboot(struct finding *f, const struct nm_container *c)
 {
     char dir[NM_DIR_SIZE];
@@ -213,7 +215,7 @@ static void borrow_from_copy(struct nm_live_container *l, const char *dir)
 }
 
 /* Determines how far an admitted container has come; its record or the gate file may show more than the journal.
- * Returns true if nothing shows that the shim has passed its gate. */
+ * Returns true if neither journal nor files show that the shim has passed its gate. */
 static bool settle_launch(struct nm_live_container *l, const char *dir)
 {
     struct nm_container *c = l->c;
@@ -223,7 +225,7 @@ static bool settle_launch(struct nm_live_container *l, const char *dir)
     if (r == -ENOENT && !nm_launch_gate_was_open(dir))
         return true;
     if (r >= 0 && record.failed_stage != NM_LAUNCH_STAGE_NONE)
-        return false; /* the end is handled next */
+        return false; /* the container's end is handled next */
     c->view.state = NM_RUNNING;
     if (c->view.started_usec == 0)
         c->view.started_usec = nm_now_usec();
@@ -279,8 +281,8 @@ static void settle_state(struct nm_live_container *l)
         }
         break;
     case NM_RUNNING:
-        /* A person has frozen it through cgroupfs, or a pause could not be journalled. It gets a deadline. A guaranteed
-         * container is thawed instead, when it is observed. */
+        /* A person has frozen the container through cgroupfs, or a pause could not be journalled. The container gets a
+         * deadline. A guaranteed container is thawed instead, when it is observed. */
         if (v->type == NM_OPPORTUNISTIC && is_frozen_itself(l, &e)) {
             v->state = NM_PAUSED;
             v->paused_usec = nm_now_usec();
@@ -374,8 +376,8 @@ static void take_in(struct finding *f, struct nm_container *c)
 /*
  * Replaces an outdated row. A journal that has lost its newest transactions has old data. Copies are written separately
  * and are preferred, since they contain each change made by a person. A waiting container always has a copy, so its row
- * alone does not prove that it was not killed or started later. *c: replaced if there is better data. Returns whether
- * the container may continue.
+ * alone does not prove that the container was not killed or started later. *c: replaced if there is better data.
+ * Returns whether the container may continue.
  */
 static bool bring_up_to_date(struct finding *f, struct nm_container **c)
 {
@@ -443,7 +445,7 @@ static void skip_number(struct nm_manager *m, const char *id)
 }
 
 /* Returns whether the container was created after the journal's newest data, so that the journal can't decide about its
- * files. For an id that the owner chose only the copy, if there is one, shows the time. */
+ * files. For an id that the owner chose, only the copy shows the time, if a copy exists. */
 static bool is_newer_than_journal(const struct nm_manager *m, const char *id, const struct nm_container *copy)
 {
     uint64_t epoch, seq;
@@ -662,7 +664,7 @@ int nm_recovery_run(struct nm_manager *m, char **ret_message)
                         .rows_stale = m->journal.opened.was_rolled_back};
     int r = m->backend->ops->list(m->backend, on_cgroup, &f);
 
-    /* With a missing or incomplete list, the cgroups would seem to have gone. */
+    /* If the list of cgroups is missing or incomplete, some cgroups would seem to have gone. */
     if (r >= 0)
         r = f.error;
     if (r < 0)

@@ -19,7 +19,8 @@ static bool all_digits(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* A number is short for the id that ends in it, as people write it: "kill 42". */
+/* Returns whether `ref` names the container. A number is short for the id that ends in it, as people write it: "kill
+ * 42". */
 static bool answers_to(const struct nm_container *c, const char *ref)
 {
     return nm_streq(c->name, ref) || (all_digits(ref) && c->view.seq == strtoull(ref, NULL, 10));

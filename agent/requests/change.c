@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Changes of type, size or blob of an existing container, requested by people or its owner. All parts of a request are
- * checked before any is applied. Changes are made in place: the cgroup's limits change, and no process is moved.
+ * Changes of type, size or blob of an existing container, requested by people or by the container's owner. All parts
+ * of a request are checked before a part is applied. Changes are made in place: the cgroup's limits change, and no
+ * process is moved.
  */
 
 #include "agent/requests/change.h"
@@ -24,9 +25,9 @@
 #include "util/fault.h"
 #include "util/parse.h"
 
-/* The requested values, and which of them change. */
+/* The requested values, and which values change. */
 struct wish {
-    const struct nm_caller *who; /* NULL: the owner */
+    const struct nm_caller *who; /* NULL if the owner sends the request */
     enum nm_execution_type type;
     struct nm_resources request;
     uint32_t vcores_milli;
@@ -56,7 +57,7 @@ static int check_shrink(const struct nm_live_container *l, uint64_t memory_bytes
         l->c->id, nm_format_size(l->c->view.measured.memory_bytes, has, sizeof has), want);
 }
 
-/* Says what to do instead of the refused change. The advice for an existing container differs from that for a new
+/* Says what to do instead of the refused change. The advice for an existing container differs from the advice for a new
  * request. */
 static void advise(const struct nm_live_container *l, const struct wish *w, char *buf, size_t size)
 {
@@ -76,7 +77,7 @@ static void advise(const struct nm_live_container *l, const struct wish *w, char
 }
 
 /* Checks the change like a new request, without the container's present request. The queue's length matters only if the
- * container enters the queue; for a change of size it already has its place. */
+ * container enters the queue; for a change of size the container already has its place. */
 static int check_room(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     static const struct nm_caller owner = {.admin = true};
@@ -133,7 +134,8 @@ static void record(struct nm_live_container *l, enum nm_decision_kind kind, cons
     nm_record_by(l, kind, w->who ? NM_REASON_USER : NM_REASON_OWNER, w->who);
 }
 
-/* A container has only one open decision record, so the record of the size is closed before that of the type. */
+/* Applies and records the change. A container has only one open decision record, so the record of the size is closed
+ * before that of the type. */
 static void keep(struct nm_live_container *l, const struct wish *w)
 {
     struct nm_manager *m = l->m;
@@ -176,7 +178,7 @@ static void carry_out(struct nm_live_container *l, const struct wish *w)
     nm_round_request(l->m, NM_TRIGGER_CHANGE);
 }
 
-/* Makes all changes or none. Steps that may fail for lack of memory come first. */
+/* Makes all changes, or leaves the container unchanged. Steps that may fail for lack of memory come first. */
 static int change(struct nm_live_container *l, const struct wish *w, struct nm_problem *p)
 {
     int r = check(l, w, p);
@@ -206,7 +208,7 @@ static int find(struct nm_manager *m, const struct nm_caller *who, const char *i
 }
 
 /* Changes the type. A promotion is refused if its promise can't be kept, as at submission. A demotion is always
- * possible for a running container, but a waiting one needs a place in the queue. */
+ * possible for a running container, but a waiting container needs a place in the queue. */
 static int change_type(struct nm_manager *m, const struct nm_caller *who, const char *id,
                        enum nm_execution_type to, struct nm_problem *p)
 {
@@ -276,7 +278,8 @@ int nm_manager_update(struct nm_manager *m, const struct nm_caller *who, const c
 
 /* ---- for owners --------------------------------------------------------------------------- */
 
-/* Does not report a failed write to the journal, because any result but 0 would mean that nothing has changed. */
+/* Does not report a failed write to the journal, because any result but 0 would mean that the container is
+ * unchanged. */
 int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, struct nm_problem *ret_problem)
 {
     struct wish w = wish_of(l, NULL);
@@ -296,7 +299,7 @@ int nm_change_owned(struct nm_live_container *l, const struct nm_change *c, stru
     return r == 0 ? change(l, &w, ret_problem) : r;
 }
 
-/* Allocates everything before it changes the container, so that a lack of memory changes nothing. */
+/* Allocates everything before it changes the container, so that a lack of memory leaves the container unchanged. */
 static int take_place(struct nm_live_container *l, const struct nm_move *move)
 {
     _cleanup_free_ char *workdir = strdup(move->workdir), *log_dir = strdup(move->log_dir);

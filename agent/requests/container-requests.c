@@ -39,7 +39,7 @@ static int wrong_state(const struct nm_container *c, const char *what, const cha
 }
 
 /* A person's pause of a container that the policy has paused takes the pause over, so that the policy no longer ends
- * it. */
+ * the pause. */
 int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const char *id,
                      struct nm_problem *ret_problem)
 {
@@ -54,7 +54,7 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
                               m->backend->missing[NM_CGROUP_FREEZE]);
     if (l->c->view.state == NM_PAUSED || l->c->view.state == NM_PAUSING) {
         l->c->view.user_paused =
-            true; /* the policy had paused it; now only a person resumes it */
+            true; /* the policy had paused the container; now only a person resumes it */
         (void)nm_persist_journal(l);
         (void)nm_persist_snapshot(l);
         return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
@@ -66,7 +66,8 @@ int nm_manager_pause(struct nm_manager *m, const struct nm_caller *who, const ch
     return nm_persist_answer(m, l->c->id, "is paused", ret_problem);
 }
 
-/* Resumes also a container whose pause is still in progress. The policy may pause it again when CPU is short. */
+/* Resumes also a container whose pause is still in progress. The policy may pause the container again when CPU is
+ * short. */
 int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const char *id,
                       struct nm_problem *ret_problem)
 {
@@ -82,7 +83,7 @@ int nm_manager_resume(struct nm_manager *m, const struct nm_caller *who, const c
     return nm_persist_answer(m, l->c->id, "is resumed", ret_problem);
 }
 
-/* A second kill succeeds, too; with `now` it ends the grace period. */
+/* Kills a container. A second kill succeeds, too; with `now`, the second kill ends the grace period. */
 int nm_manager_kill(struct nm_manager *m, const struct nm_caller *who, const char *id, bool now,
                     struct nm_problem *ret_problem)
 {

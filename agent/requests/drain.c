@@ -97,8 +97,8 @@ static void tell_draining(struct nm_manager *m, uint64_t deadline_usec)
     nm_events_tell_node(m, text);
 }
 
-/* The drain is journalled before anything else, so that nmd does not admit containers after a restart in between.
- * Another drain changes the deadline. It can't replace a permanent drain by one that ends with nmd. */
+/* Journals the drain before all other steps, so that nmd does not admit containers after a restart in between. A second
+ * drain changes the deadline, but can't replace a permanent drain by a drain that ends with nmd. */
 int nm_manager_drain(struct nm_manager *m, const struct nm_caller *who, const struct nm_drain_order *order,
                      struct nm_problem *ret_problem)
 {
@@ -145,14 +145,14 @@ int nm_manager_undrain(struct nm_manager *m, const struct nm_caller *who,
     return nm_persist_answer(m, "The node", "no longer drains", ret_problem);
 }
 
-/* If nmd dies without this call, the next one continues the drain. */
+/* Prepares the end of nmd. If nmd dies without this call, the next nmd continues the drain. */
 void nm_manager_leave(struct nm_manager *m)
 {
     if (m->drain.until_restart)
         end_drain(m);
 }
 
-/* Journals the policy's memory here, since the next round may have nothing to write. */
+/* Journals the policy's memory here, since the next round may have no changes to write. */
 int nm_manager_close_breaker(struct nm_manager *m, const struct nm_caller *who,
                              struct nm_problem *ret_problem)
 {

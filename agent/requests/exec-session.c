@@ -2,9 +2,9 @@
 
 /*
  * Sessions: additional commands in running containers (nmctl exec). Only the container is journalled, limited and
- * killed. A session is just more processes in its cgroup, which need no handling after nmd or they have ended. So
- * sessions are not stored, and nmd does not take part in one once it has begun (shim-session.c). It only counts them,
- * since it must reap a child for each. A restarted nmd starts counting at 0.
+ * killed. A session is just more processes in its cgroup, which need no handling after nmd or the processes have
+ * ended. So sessions are not stored, and nmd does not take part in a session that has begun (shim-session.c). nmd only
+ * counts sessions, since it must reap a child for each session. A restarted nmd starts counting at 0.
  */
 
 #include "agent/requests/exec-session.h"
@@ -153,7 +153,7 @@ static size_t count(const char *const *v)
     return n;
 }
 
-/* Joins the container's environment and the additional one into one vector. The strings are not copied. */
+/* Joins the container's environment and the additional environment into one vector. The strings are not copied. */
 static char **join_env(const struct nm_container *c, const struct nm_exec *e)
 {
     const char *const *own = (const char *const *)c->command.env;

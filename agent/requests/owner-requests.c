@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests of owners about their containers, in addition to those of people. An owner is a part of nmd and trusted, but
- * it may have bugs, and its containers may have ended before its request. */
+/* Requests of owners about their containers, in addition to the requests of people. An owner is a part of nmd and
+ * trusted, but the owner may have bugs, and its containers may have ended before its request. */
 
 #include "agent/state/manager-state.h"
 
@@ -20,7 +20,7 @@
 #include "agent/journal/decision-record.h"
 #include "util/fault.h"
 
-/* Returns NULL if there is no such container; then *p has the reason. */
+/* Finds a container of the owner. Returns NULL if there is no such container; then *p has the reason. */
 static struct nm_container *find(struct nm_manager *m, const char *owner, const char *id, struct nm_problem *p)
 {
     struct nm_container *c = nm_lists_by_id(m, id);
@@ -89,7 +89,7 @@ static bool can_hear(const struct nm_live_container *l)
     }
 }
 
-/* Sends a signal. It changes no state of nmd, so nothing is journalled. */
+/* Sends a signal. The signal changes no state of nmd, so it is not journalled. */
 int nm_manager_signal(struct nm_manager *m, const char *owner, const char *id, int signo,
                       struct nm_problem *ret_problem)
 {

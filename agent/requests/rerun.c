@@ -18,7 +18,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 
-/* Refuses a rerun while the node admits nothing: the container would wait, and its work would be lost. */
+/* Refuses a rerun while the node admits no containers: the container would wait, and its work would be lost. */
 static int check_state(const struct nm_live_container *l, struct nm_problem *p)
 {
     const struct nm_container *c = l->c;

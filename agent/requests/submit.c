@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * New requests. All checks are here, for every interface: rpc/ only turns bytes into structs. A refusal names the
- * value, what was given and what is allowed, and changes nothing.
+ * New requests. This file has all checks, for every interface: rpc/ only turns bytes into structs. A refusal names the
+ * value, what was given and what is allowed. A refused request leaves the manager unchanged.
  */
 
 #include "agent/requests/submit.h"
@@ -78,7 +78,7 @@ struct strings {
 };
 
 /* execve() has limits for single strings and for the total, but reports them only in the child, which is too late.
- * Pointers count here as in execve(), so many short words are limited, too. */
+ * Pointers count in this check as in execve(), so many short words are limited, too. */
 static int check_strings(const char *thing, const char *const *strings, uint64_t room,
                          struct strings *sum, struct nm_problem *p)
 {
@@ -105,7 +105,7 @@ static int check_strings(const char *thing, const char *const *strings, uint64_t
     return 0;
 }
 
-/* The kernel accepts other names, but shells drop them or misbehave. */
+/* Checks the names of variables. The kernel accepts other names, but shells drop such variables or misbehave. */
 static int check_env(const char *const *env, struct nm_problem *p)
 {
     for (; env && *env; env++) {
@@ -124,7 +124,7 @@ static int check_env(const char *const *env, struct nm_problem *p)
 }
 
 /* Checks only the path's form. The shim checks whether the directory exists, as the container's user, because root must
- * not look into users' directories for them. */
+ * not look into users' directories on their behalf. */
 static int check_dir(const char *thing, const char *what, const char *dir, struct nm_problem *p)
 {
     if (!dir || !*dir)
@@ -151,7 +151,7 @@ static int check_privileged(const struct nm_caller *who, const struct nm_submit 
     return 0;
 }
 
-/* Checks conditions of the node first, which refuse any request. */
+/* Checks the conditions of the node under which every request is refused. */
 static int check_node(struct nm_manager *m, struct nm_problem *p)
 {
     uint64_t limit;
@@ -217,7 +217,8 @@ int nm_submit_check_command(const char *const *argv, const char *const *env, uin
 }
 
 /* Finds a live container of the same user and owner with this name. Names of other users don't conflict, since a
- * refusal would reveal them. A container with an id of its owner needs no unique name (such as YARN's "master"). */
+ * refusal would reveal these names. A container with an id of its owner needs no unique name (such as YARN's
+ * "master"). */
 static struct nm_live_container *find_namesake(struct nm_manager *m, const struct nm_caller *who,
                                                const struct nm_submit *s)
 {
@@ -252,7 +253,7 @@ int nm_submit_check_dirs(const char *workdir, const char *log_dir, struct nm_pro
     return r == 0 ? check_dir("log_dir", "directory of logs", log_dir, p) : r;
 }
 
-/* Makes cheap checks first, and all of them before the user's look-up, which may query a directory server. */
+/* Makes cheap checks first, and all checks before the user's look-up, which may query a directory server. */
 static int check_submit(struct nm_manager *m, const struct nm_caller *who,
                         const struct nm_submit *s, struct nm_problem *p)
 {
@@ -349,8 +350,8 @@ static int fill_command(struct nm_manager *m, const struct nm_submit *s, const s
     return nm_command_copy(&c, ret);
 }
 
-/* Makes a container in the state NEW that no list contains yet, so a failure here needs no cleanup. Its number is used
- * up only when enter() succeeds. */
+/* Makes a container in the state NEW that no list contains yet, so a failure in this function needs no cleanup. The
+ * container's number is used up only when enter() succeeds. */
 static int make_container(struct nm_manager *m, const struct nm_caller *who,
                           const struct nm_submit *s, const struct nm_user *u,
                           const struct nm_resources *request, uint32_t vcores_milli,
@@ -371,7 +372,8 @@ static int make_container(struct nm_manager *m, const struct nm_caller *who,
     c->view.seq = m->journal.next_seq;
     if (s->id) {
         (void)snprintf(c->id, sizeof c->id, "%s", s->id);
-        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be mistaken for this one's */
+        nm_files_forget(m, c->id); /* files of an earlier container with this id must not be mistaken for files of this
+                                      container */
     } else {
         nm_id_print(m->journal.opened.epoch, c->view.seq, c->id);
     }
@@ -432,8 +434,8 @@ static void wanted_done(struct wanted *w)
     nm_user_done(&w->user);
 }
 
-/* Checks everything except the name. `self`: a container that this one replaces, so its request isn't counted; or
- * NULL. */
+/* Checks everything except the name. `self`: a container that the new container replaces, so that its request isn't
+ * counted; or NULL. */
 static int check_all(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                      const struct nm_policy_container *self, struct wanted *w, struct nm_problem *p)
 {
@@ -459,8 +461,9 @@ static int check_all(struct nm_manager *m, const struct nm_caller *who, const st
     return nm_submit_refuse(m, reason, &w->request, self, NULL, p);
 }
 
-/* An invalid request must not end the old container. Its kill is journalled like any other, and the new container is
- * submitted after the end. So there are never two containers of one name, even across a restart. */
+/* An invalid request must not end the old container. The kill of the old container is journalled like any other kill,
+ * and the new container is submitted after the end. So there are never two containers of one name, even across a
+ * restart. */
 int nm_manager_replace_begin(struct nm_manager *m, const struct nm_caller *who, const struct nm_submit *s,
                              char ret_id[NM_ID_SIZE], struct nm_problem *ret_problem)
 {

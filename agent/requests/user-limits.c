@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See user-limits.h. Counts are computed on demand, because stored ones would have to be updated with each change. */
+/* See user-limits.h. Counts are computed on demand, because stored counts would have to be updated with each change. */
 
 #include "agent/requests/user-limits.h"
 

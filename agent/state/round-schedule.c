@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * No code below a round calls one. It requests a round, which runs in a separate turn of the event loop. So the caller
- * may keep using its pointers, and all requests made within one turn lead to a single round.
+ * Code that a round calls must not call a round itself. Such code requests a round, which runs in a separate turn of
+ * the event loop. So the caller may keep using its pointers, and all requests made within one turn lead to a single
+ * round.
  */
 
 #include "agent/state/round-schedule.h"
@@ -18,7 +19,7 @@ void nm_round_request(struct nm_manager *m, enum nm_policy_trigger trigger)
 {
     assert(trigger != NM_TRIGGER_SAMPLE && trigger <= NM_TRIGGER_CHANGE);
     m->round.triggers |= 1U << trigger;
-    if (!m->round.source) /* not started yet: the first round is scheduled at the start */
+    if (!m->round.source) /* the manager has not started yet; the first round is scheduled at the start */
         return;
     (void)sd_event_source_set_priority(m->round.source,
                                        m->round.triggers == 1U << NM_TRIGGER_CHANGE ? NM_LOOP_WORK : NM_LOOP_URGENT);

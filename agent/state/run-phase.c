@@ -13,14 +13,14 @@
 /*
  * The allowed transitions from each phase:
  *
- *  - A start fails with a reason (SHIM_GONE), or is given up because of a temporary problem (WITHDRAWN), before its
- *    cgroup is made or while it is being made.
- *  - A kill during the creation of the cgroup waits for its completion (KILL_PENDING), because the backend can't be
- *    interrupted.
+ *  - A start fails with a reason (SHIM_GONE), or is given up because of a temporary problem (WITHDRAWN), before the
+ *    cgroup is made or while the cgroup is being made.
+ *  - A kill during the creation of the cgroup waits until the cgroup is complete (KILL_PENDING), because the backend
+ *    can't be interrupted.
  *  - A restarted nmd takes a run over AT_GATE, LAUNCHED, or where the shim has gone.
  *  - SIGKILL is sent to the whole cgroup, before or after the shim's end is reported. If the cgroup is empty after a
- *    SIGKILL, the shim has gone, and the end is handled without its report. The same applies to a shim that can't be
- *    watched.
+ *    SIGKILL, the shim has gone, and the end is handled without the shim's report. The same applies to a shim that
+ *    can't be watched.
  *  - The end leads to the removal from the lists, or back to NONE for another start or another run.
  */
 static const unsigned transitions[NM_RUN_PHASE_COUNT] = {

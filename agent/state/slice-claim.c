@@ -2,10 +2,10 @@
 
 /*
  * The part of the slice's protection that guaranteed containers don't use would protect the slice's idle page cache
- * from the rest of the node (memory_recursiveprot). So each container claims only what it holds plus one step, because
- * it may grow faster than samples are taken and needs the claim beforehand. A claim rises at once, and falls when no
- * higher claim was needed for a minute. A new or increased promise is claimed entirely for that minute, because it is
- * likely to be used.
+ * from the rest of the node (memory_recursiveprot). So each container claims only the memory that it holds plus one
+ * step, because a container may grow faster than samples are taken and needs the claim beforehand. A claim rises at
+ * once, and falls when no higher claim was needed for a minute. A new or increased promise is claimed entirely for
+ * that minute, because it is likely to be used.
  *
  * Claims are rounded to steps, so that small variations don't cause a call to systemd with each sample.
  */

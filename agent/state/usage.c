@@ -2,7 +2,8 @@
 
 /*
  * The node's current use, for the status and the history: measured use of containers, reservations for warm-ups, and
- * use by the rest of the node. The three add up to U of the policy's last round, so the display matches the decisions.
+ * use by the rest of the node. These three parts add up to U of the policy's last round, so the display matches the
+ * decisions.
  */
 
 #include "agent/state/usage.h"

@@ -54,7 +54,7 @@ int nm_container_snapshot_write(const char *container_dir, const char *boot_id, 
         fd = r < 0 ? r : open_dir(container_dir);
     }
     r = fd < 0 ? fd : 0;
-    if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the copy says that it exists */
+    if (r >= 0 && c->blob.bytes > 0) /* write the blob first, since the copy says that the blob exists */
         r = nm_write_bytes_atomic_at(fd, NM_COPY_BLOB_FILE, c->blob.data, c->blob.bytes, 0600);
     return r < 0 ? r : nm_write_file_atomic_at(fd, NM_COPY_FILE, text, 0600);
 }
@@ -96,7 +96,7 @@ int nm_container_snapshot_read(const char *container_dir, const char *boot_id, b
         r = -EBADMSG;
     if (r >= 0)
         r = nm_store_container_from_json(json_object_get(j, "container"), &c);
-    /* A directory that was renamed does not belong to that container. */
+    /* A directory that was renamed does not belong to the container in the file. */
     if (r >= 0 && (!id || !nm_streq(c->id, id + 1)))
         r = -EBADMSG;
     if (r >= 0 && json_is_true(json_object_get(j, "has_blob")))

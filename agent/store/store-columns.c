@@ -21,7 +21,7 @@
     {name, kind, offsetof(struct nm_container, field), sizeof(((struct nm_container *)NULL)->field), value}
 
 const struct nm_store_column nm_store_columns[] = {
-    C("id", NM_KIND_WORD, id), /* must be first: the primary key */
+    C("id", NM_KIND_WORD, id), /* this column must be first, since it is the primary key */
     C("seq", NM_KIND_COUNT, view.seq),
     C("name", NM_KIND_NAME, name),
     C("app", NM_KIND_NAME, app),
@@ -154,7 +154,7 @@ int nm_store_column_set_number(const struct nm_store_column *col, int64_t v, str
     return 0;
 }
 
-/* nmd opens this path as root, so it is checked. */
+/* Sets a path. nmd opens this path as root, so the path is checked. */
 static int set_path(const char *text, char **field)
 {
     char *copy = *text ? strdup(text) : NULL;

@@ -17,7 +17,7 @@
 #include "agent/store/store-sql.h"
 #include "util/clock.h"
 
-/* a longer check is cut short: bad rows are then found when they are read */
+/* A longer check is stopped; bad rows are then found when they are read. */
 #define CHECK_LIMIT_USEC (2 * NM_USEC_PER_SEC)
 #define CHECK_STEP_OPS 100000
 #define CHECKPOINT_FRAMES 500
@@ -98,7 +98,7 @@ static int prepare_all(struct nm_store *s)
     return r;
 }
 
-/* Makes the file with the right mode from the start; SQLite takes an empty file as a new database. */
+/* Makes the file, which thus has the right mode from the start; SQLite takes an empty file as a new database. */
 static int make_file(const char *path)
 {
     _cleanup_close_ int fd =
@@ -112,8 +112,8 @@ static int make_file(const char *path)
     return S_ISREG(st.st_mode) ? 0 : -EUCLEAN;
 }
 
-/* Finds the reason, because SQLite only reports that it cannot open the file. If the file can be opened now, the file
- * itself is at fault. */
+/* Finds the reason why the file cannot be opened, because SQLite does not report it. If this function can open the
+ * file, the file itself is at fault. */
 static int why_not(const char *path)
 {
     char log[512];

@@ -36,7 +36,8 @@ static void bind_column(sqlite3_stmt *stmt, int i, const struct nm_store_column 
         (void)sqlite3_bind_int64(stmt, i, nm_store_column_number(col, c));
 }
 
-/* Returns -EILSEQ for bytes that are not UTF-8, which JSON cannot hold. Requests come as JSON, so they have none. */
+/* Returns -EILSEQ for bytes that are not UTF-8, which JSON cannot hold. Requests come as JSON, so they have no such
+ * bytes. */
 static int strv_to_text(char *const *v, char **ret)
 {
     json_t *array = NULL;
@@ -48,8 +49,8 @@ static int strv_to_text(char *const *v, char **ret)
     return r;
 }
 
-/* Checks whether the command is stored, to avoid writing it again: it seldom changes, and has most of the bytes, with
- * the blob. */
+/* Checks whether the command is stored, to avoid writing it again: the command seldom changes, and command and blob
+ * have most of the bytes. */
 static bool has_command(struct nm_store *s, const struct nm_container *c)
 {
     sqlite3_stmt *stmt = s->stmt[NM_STMT_HAS_COMMAND];
@@ -165,7 +166,7 @@ int nm_store_delete_container(struct nm_store *s, const char *id)
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* Reads a text without NUL bytes inside. It is valid until the next step. */
+/* Reads a text without NUL bytes inside. The text is valid until the next step. */
 static int read_text(sqlite3_stmt *stmt, int i, const char **ret)
 {
     const char *text;
@@ -173,7 +174,7 @@ static int read_text(sqlite3_stmt *stmt, int i, const char **ret)
     if (sqlite3_column_type(stmt, i) != SQLITE_TEXT)
         return -EBADMSG;
     text = (const char *)sqlite3_column_text(stmt, i);
-    if (!text) /* SQLite had to copy it from another page, and memory is short */
+    if (!text) /* SQLite had to copy the text from another page, and memory is short */
         return -ENOMEM;
     if (strlen(text) != (size_t)sqlite3_column_bytes(stmt, i))
         return -EBADMSG;
@@ -282,7 +283,7 @@ static int read_row(sqlite3_stmt *stmt, struct nm_container **ret)
     return 0;
 }
 
-/* The ids as stored, of any type. */
+/* The ids of bad rows, as stored, of any type. */
 struct bad_rows {
     sqlite3_value **ids;
     unsigned n;
@@ -299,7 +300,7 @@ static void note_bad(struct bad_rows *b, sqlite3_stmt *row)
     b->n += b->ids[b->n] != NULL;
 }
 
-/* id: the only parameter of the statement. */
+/* Runs a statement. id: the only parameter of the statement. */
 static int exec_with(sqlite3 *db, const char *format, const char *table, const sqlite3_value *id)
 {
     char *sql = sqlite3_mprintf(format, table, table);
@@ -327,8 +328,8 @@ static int move_bad(sqlite3 *db, const char *table, const struct bad_rows *b)
     return r;
 }
 
-/* Moves invalid rows with their commands to a table of their own, where an operator can inspect them. They are thus
- * reported once, and the container's copy can replace the row. */
+/* Moves invalid rows with their commands to a table of their own, where an operator can inspect them. Invalid rows are
+ * thus reported once, and the container's copy can replace the row. */
 static void set_aside(struct nm_store *s, struct bad_rows *b)
 {
     if (b->n > 0 && nm_store_exec(s->db, "SAVEPOINT bad") >= 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decisions: a number, and the rest as JSON. Decisions that cannot be written are shown, too, and marked, because
+ * Decisions: a number, and the rest as JSON. Decisions that cannot be written are also shown, with a mark, because
  * people want explanations just when the disk is full.
  */
 
@@ -66,7 +66,7 @@ struct query {
     unsigned max;
 };
 
-/* `unsaved`: an SQL expression. The caller finalizes the statement. */
+/* Prepares the query. `unsaved`: an SQL expression. The caller finalizes the statement. */
 static int prepare(sqlite3 *db, const struct query *q, const char *unsaved, sqlite3_stmt **ret)
 {
     char *sql = sqlite3_mprintf("SELECT * FROM (SELECT number, container_id, json, %s FROM decisions "
@@ -120,8 +120,8 @@ static int copy_saved(sqlite3 *from, const struct query *q, sqlite3 *to)
     return r;
 }
 
-/* Merges stored and pending decisions in a database in memory, where pending ones replace older ones. Their number is
- * limited by a page of decisions and the queue's limit (store-pending.h). */
+/* Merges stored and pending decisions in a database in memory, where pending decisions replace older records. The
+ * number of decisions is limited by a page of decisions and the queue's limit (store-pending.h). */
 static int show_with_pending(struct nm_store *s, const struct query *q, nm_store_decision_cb_t cb, void *userdata)
 {
     sqlite3 *db = NULL;

@@ -25,7 +25,7 @@ int nm_store_json_parse(const char *text, size_t len, json_t **ret)
     return 0;
 }
 
-/* json_dumps() omits names for which its text cannot grow, and still returns success. */
+/* Prints JSON. json_dumps() omits a name if its text cannot grow for that name, and still returns success. */
 int nm_store_json_print(const json_t *j, char **ret)
 {
     size_t n = json_dumpb(j, NULL, 0, JSON_COMPACT);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Opens the journal, in whatever state it is. A file that is damaged, or of an unknown layout, is renamed together with
- * its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The renaming comes first: if
- * reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be made (the disk is full),
- * the store works in memory until one can.
+ * Opens the journal, in whatever state the file is. A file that is damaged, or of an unknown layout, is renamed
+ * together with its log, and a new file is begun with the sound rows of the old one (store-salvage.c). The renaming
+ * comes first: if reading a damaged file crashes nmd, the next nmd does not read it again. If no file can be made (the
+ * disk is full), the store works in memory until a file can be made.
  *
  * Each row has a number that stands for the boot id under which it was written. So rows of an earlier boot are
  * recognized even if nmd is killed before it has processed all of them.
@@ -35,8 +35,8 @@ static int rename_with_suffix(const char *path, const char *to, const char *suff
     return rename(a, b) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Renames SQLite's log together with the file: without its log the file would be older, and a new file would be
- * corrupted by it. */
+/* Renames SQLite's log together with the file: without its log the file would be older, and the log would corrupt a new
+ * file. */
 static int set_aside(const char *path, char *ret_to, size_t size)
 {
     uint64_t now = nm_realtime_usec() / NM_USEC_PER_SEC;
@@ -64,7 +64,7 @@ static bool is_damage(int r)
     return r == -EUCLEAN || r == -EIO || r == -EINVAL;
 }
 
-/* Reads the file if not even a log can be made; this works if the file was closed. */
+/* Reads the file into memory if even a log cannot be made. This works if the file was closed. */
 static void read_into_memory(struct nm_store *s, struct nm_store_opened *o)
 {
     sqlite3 *old;
@@ -194,7 +194,7 @@ int nm_store_open(const char *dir, const char *boot_id, struct nm_store **ret,
     (void)snprintf(s->boot_id, sizeof s->boot_id, "%s", boot_id);
     r = connect_somehow(s, &o);
     if (r < 0) {
-        nm_store_disconnect(s); /* nothing needs a flush, and nmd does not own the file */
+        nm_store_disconnect(s); /* no write has to be flushed, and nmd does not own the file */
         return r;
     }
     read_state(s, s->boot_id, &o);
@@ -221,7 +221,7 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
         nm_store_salvage(s, old, &o.saved);
     (void)sqlite3_close(old);
     if (r < 0) {
-        /* an empty store fits into memory and is better than none */
+        /* An empty store fits into memory, and is better than no store. */
         nm_store_disconnect(s);
         s->on_disk = false;
         s->backlog_error = r;
@@ -232,8 +232,8 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened)
     return 0;
 }
 
-/* Later writes are not synced and may be lost in a power cut. The mark that the file is in use must survive one, so it
- * is synced. */
+/* Later writes are not synced and may be lost in a power cut. The mark that the file is in use must survive a power
+ * cut, so the mark is synced. */
 void nm_store_take_into_use(struct nm_store *s)
 {
     s->in_use = true;
@@ -243,7 +243,7 @@ void nm_store_take_into_use(struct nm_store *s)
 }
 
 /* Marks the file as closed; closing then checkpoints and syncs the log. An nmd that only opened the file, or could not
- * read it, does not know whether its rows are complete, so it leaves the mark unchanged. */
+ * read it, does not know whether the rows are complete, so it leaves the mark unchanged. */
 static void close_for_good(struct nm_store *s)
 {
     if (!s->on_disk && !s->in_use)

@@ -26,7 +26,7 @@ static void drop(struct nm_store_pending *p)
     p->sql = NULL;
 }
 
-/* Moves the remaining items together after some were dropped. */
+/* Moves the remaining items together after some items were dropped. */
 static void close_up(struct nm_store_queue *q)
 {
     size_t n = 0;
@@ -70,7 +70,7 @@ static void drop_all_but_newest(struct nm_store_queue *q)
     _cleanup_free_ const struct nm_store_pending **sorted = reallocarray(NULL, q->n, sizeof *sorted);
 
     if (!sorted)
-        return; /* nothing is dropped: more is written than necessary, but in the right order */
+        return; /* no item is dropped: more is written than necessary, but in the right order */
     for (size_t i = 0; i < q->n; i++)
         sorted[i] = &q->items[i];
     qsort(sorted, q->n, sizeof *sorted, by_key);
@@ -138,7 +138,7 @@ int nm_store_queue_put(struct nm_store_queue *q, const char *key, char *sql)
 int nm_store_queue_move(struct nm_store_queue *from, struct nm_store_queue *to)
 {
     assert(from != to);
-    if (to->n == 0) { /* needs no memory */
+    if (to->n == 0) { /* this case needs no memory */
         struct nm_store_queue empty = *to;
 
         *to = *from;

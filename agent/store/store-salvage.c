@@ -5,8 +5,8 @@
  * each table is read from its beginning and from its end, and the rows between the two places at which reading stops
  * are read one by one. The old file is not written, because an operator may want to inspect it.
  *
- * The copied rows are not checked here, but as always when they are loaded. Two things are not copied. The first is the
- * store's epoch: assigned ids may be among the lost rows, and no id may be assigned twice. The second is the live
+ * The copied rows are not checked here, but when they are loaded, as always. Two things are not copied. The first is
+ * the store's epoch: assigned ids may be among the lost rows, and no id may be assigned twice. The second is the live
  * containers if the file's boot is unknown: their process ids and times would have another meaning.
  */
 
@@ -23,7 +23,7 @@
 #define TIME_LIMIT_USEC (3 * NM_USEC_PER_SEC) /* damage can make a reader loop */
 #define STEP_OPS 10000
 
-/* A table; the key is its first column. */
+/* A table of the journal. The key is the first column. */
 struct table {
     const char *name, *key, *filter;
     unsigned *saved;
@@ -91,8 +91,7 @@ static void keep_row(struct salvage *v, sqlite3_stmt *row)
     (void)sqlite3_reset(v->insert);
 }
 
-/* Uses the column names of the old table, which may have fewer columns. If it has other names, it is not nmd's
- * table. */
+/* Uses the column names of the old table, which may have fewer columns. A table with other names is not nmd's table. */
 static int prepare_insert(struct salvage *v, sqlite3_stmt *row)
 {
     int n = sqlite3_column_count(row), code;
@@ -129,7 +128,7 @@ static sqlite3_stmt *select_rows(struct salvage *v, const char *rest)
     return stmt;
 }
 
-/* Returns whether the reading reached the other end of the table. */
+/* Reads rows in this direction. Returns whether the reading reached the other end of the table. */
 static bool read_from(struct salvage *v, const char *direction, struct place *ret_last)
 {
     char rest[64];
@@ -164,7 +163,8 @@ static void read_between(struct salvage *v, struct place from, const struct plac
     (void)sqlite3_finalize(row);
 }
 
-/* Reads the rows between. If one end cannot be read at all, the other end shows where to read. */
+/* Reads the rows between the places at which reading from both ends stopped. If one end cannot be read at all, the
+ * other end shows where to read. */
 static void read_gap(struct salvage *v)
 {
     struct place from = v->first_unread, to = v->last_unread;
@@ -310,7 +310,7 @@ int nm_store_open_closed(const char *path, sqlite3 **ret)
     return 0;
 }
 
-/* Removes the log that reading has made. */
+/* Removes the empty log that SQLite has made while it read the file. */
 static void remove_empty_log(const char *path)
 {
     char log[512];

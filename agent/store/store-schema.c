@@ -21,7 +21,7 @@ static const char tables_sql[] =
     "CREATE INDEX decisions_of_container ON decisions (container_id);"
     "CREATE TABLE key_values (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;";
 
-/* Added in a later version than the other tables. */
+/* This table was added in a later version than the other tables. */
 static const char blobs_sql[] = "CREATE TABLE IF NOT EXISTS owner_blobs (id TEXT NOT NULL PRIMARY KEY,"
                                 " data BLOB NOT NULL) WITHOUT ROWID";
 
@@ -44,7 +44,7 @@ static const char *const statements[NM_STMT_COUNT] = {
     [NM_STMT_DELETE_VALUE] = "DELETE FROM key_values WHERE key = ?",
 };
 
-/* Not in the struct: the boot under which the row was written. */
+/* Column that is not in the struct: the boot under which the row was written. */
 #define BOOT_COLUMN "boot"
 
 static const char *column_type(enum nm_store_kind kind)
@@ -52,7 +52,7 @@ static const char *column_type(enum nm_store_kind kind)
     return nm_store_kind_is_text(kind) ? "TEXT" : "INTEGER";
 }
 
-/* Columns added later have a default, for older rows and for those that an older nmd writes after a downgrade. */
+/* Columns added later have a default, for older rows and for rows that an older nmd writes after a downgrade. */
 static void append_column(sqlite3_str *sql, const struct nm_store_column *col)
 {
     sqlite3_str_appendf(sql, "%s %s NOT NULL", col->name, column_type(col->kind));

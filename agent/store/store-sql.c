@@ -7,8 +7,8 @@
 #include "agent/store/store.h"
 #include "util/macros.h"
 
-/* Returns the errno of a failed write to the log or the database. SQLite keeps it per file, whereas its own errno often
- * stems from the clean-up that follows. */
+/* Returns the errno of a failed write to the log or the database. SQLite keeps this errno per file, whereas its own
+ * errno often stems from the clean-up that follows. */
 static int write_errno(sqlite3 *db)
 {
     static const int files[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes to the journal. Each is a prepared statement that names its row by a key. A write that fails because the disk
- * is full (or missing, or read-only) is kept as text in memory, replaces an older write of the same row, and is
- * repeated as soon as there is room. The caller only receives the error. SQLite may roll a whole transaction back if
- * one write in it fails, so the writes since begin are also kept until the commit has succeeded.
+ * Writes to the journal. Each write is a prepared statement that names its row by a key. A write that fails because
+ * the disk is full (or missing, or read-only) is kept as text in memory, replaces an older write of the same row, and
+ * is repeated as soon as there is room. The caller only receives the error code. SQLite may roll a whole transaction
+ * back if one write in it fails, so the writes since begin are also kept until the commit has succeeded.
  */
 
 #include "agent/store/store-write.h"
@@ -54,7 +54,7 @@ static int write_queue(struct nm_store *s)
     return r;
 }
 
-/* Moves the store from memory to the file, which can be made by now. Rows that the file already has are deleted unless
+/* Moves the store from memory to the file, which can be made now. Rows that the file already has are deleted unless
  * they were read before, because nmd never knew them. */
 static int move_to_disk(struct nm_store *s)
 {
@@ -95,13 +95,14 @@ static bool has_backlog(const struct nm_store *s)
     return !s->on_disk || s->pending.n > 0;
 }
 
-/* While the disk is full, not every write repeats all failed writes. */
+/* Flushes the failed writes, unless a flush has failed just before: while the disk is full, not every write repeats
+ * them. */
 static int flush_unless_just_failed(struct nm_store *s)
 {
     return nm_now_usec() < s->retry_usec ? s->backlog_error : flush(s);
 }
 
-/* SQLite continues to use a file that was renamed or removed; such writes are lost when it is closed. */
+/* SQLite continues to use a file that was renamed or removed; such writes are lost when the file is closed. */
 static bool has_moved(struct nm_store *s)
 {
     int moved = 0;

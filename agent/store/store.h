@@ -62,8 +62,8 @@ int nm_store_restart(struct nm_store *s, struct nm_store_opened *ret_opened);
 /* Marks the file as no longer closed, until nm_store_free(). Call it after the rows were processed, and before any
  * action that the rows do not record. */
 void nm_store_take_into_use(struct nm_store *s);
-/* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed as it was.
- * */
+/* Flushes once more and frees the store. A file that was not taken into use keeps its mark of being closed
+ * as it was. */
 struct nm_store *nm_store_free(struct nm_store *s);
 NM_DEFINE_CLEANUP(struct nm_store *, nm_store_free)
 
@@ -94,7 +94,7 @@ int nm_store_load_decisions(struct nm_store *s, const char *container_id, uint64
  * NM_STORE_KEY_SIZE; "store." is the store's own prefix. */
 #define NM_STORE_KEY_SIZE (NM_ID_SIZE + 16)
 int nm_store_put_value(struct nm_store *s, const char *key, const char *value);
-/* -ENOENT if the key has no value */
+/* Returns -ENOENT if the key has no value. */
 int nm_store_get_value(struct nm_store *s, const char *key, char *buf, size_t size);
 int nm_store_delete_value(struct nm_store *s, const char *key);
 /* Calls cb for all values whose keys begin with prefix, in the order of their keys. */

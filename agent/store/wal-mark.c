@@ -12,7 +12,7 @@
 #include "util/error.h"
 #include "util/fileio.h"
 
-#define MAGIC 0x377f0682u /* its last bit: the checksums use big-endian words */
+#define MAGIC 0x377f0682u /* its last bit means that the checksums use big-endian words */
 #define HEADER_SIZE 32u
 #define FRAME_HEADER_SIZE 24u
 #define PAGE_MAX 65536u
@@ -101,7 +101,7 @@ static int read_mark(const char *path, const char *boot_id, struct mark *ret)
 }
 
 /* Returns whether another program has checkpointed the log: the database is then newer than the mark. If the database
- * has gone, too, there is nothing to roll back. */
+ * has gone, too, no change can be rolled back. */
 static bool was_taken_in(const char *path)
 {
     struct stat db, mark;
@@ -154,7 +154,7 @@ static void write_mark(struct nm_wal_mark *k, const char *boot_id, uint32_t n)
     (void)snprintf(m.boot_id, sizeof m.boot_id, "%s", boot_id);
     m.check = check_of(&m);
     if (k->fd >= 0 && pwrite(k->fd, &m, sizeof m, 0) != (ssize_t)sizeof m)
-        (void)!ftruncate(k->fd, 0); /* no mark is better than a wrong one */
+        (void)!ftruncate(k->fd, 0); /* a missing mark is better than a wrong mark */
 }
 
 void nm_wal_mark_open(struct nm_wal_mark *k, const char *path, const char *boot_id)
