@@ -35,7 +35,8 @@ static int find_root(const char *given, char **ret, char **ret_message)
     return 0;
 }
 
-/* Tries systemd first if it answers. If the manager cannot serve this user, the direct backend is used. */
+/* Tries the systemd backend first if systemd answers. If the manager cannot serve this user, the direct backend is
+ * used. */
 static int auto_new(const struct nm_backend_host *host, struct nm_cgroup_backend **ret,
                     char **ret_message)
 {

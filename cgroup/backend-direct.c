@@ -4,9 +4,9 @@
  * The direct backend: nmd makes the cgroupfs directories itself, for hosts without systemd.
  *
  * If the mount has controllers, libcgroup makes, sets and removes the groups, after this file has enabled the
- * controllers in every ancestor's cgroup.subtree_control. If the mount has none (a hybrid host), or is a fake tree,
- * libcgroup does not work: this file then makes, writes and removes the directories. It also repeats a failed operation
- * of libcgroup this way, because libcgroup hides mkdir's error.
+ * controllers in every ancestor's cgroup.subtree_control. If the mount has no controllers (a hybrid host), or is a fake
+ * tree, libcgroup does not work: this file then makes, writes and removes the directories. This file also repeats a
+ * failed operation of libcgroup in this way, because libcgroup hides mkdir's error.
  *
  * Root's slice is at the top of the mount. Any other user's slice is below the user's own cgroup, which must be
  * delegated. There the kernel's "no internal processes" rule applies: a cgroup with processes of its own cannot enable
@@ -68,7 +68,7 @@ static int move_down(int dir_fd)
     _cleanup_close_ int leaf_fd = -EBADF;
     unsigned others = 0;
 
-    /* the root has no cgroup.events, and the rule does not apply to it */
+    /* the root has no cgroup.events, and the rule does not apply to the root */
     if (nm_cgroup_read_events(&cg, &events) < 0)
         return -EBUSY;
     if (nm_procs_walk(dir_fd, count, &others) < 0 || others > 0)
@@ -78,7 +78,7 @@ static int move_down(int dir_fd)
     leaf_fd = openat(dir_fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (leaf_fd < 0)
         return -errno;
-    return nm_attr_write(leaf_fd, "cgroup.procs", "0"); /* 0: the writer */
+    return nm_attr_write(leaf_fd, "cgroup.procs", "0"); /* 0 stands for the writing process */
 }
 
 /* Writes one controller at a time: the kernel accepts or rejects a whole line, and a controller that is not available
@@ -317,7 +317,8 @@ static int create_scope(struct direct *d, const char *scope, pid_t pid,
     }
     if (r < 0) {
         if (born_there && cg)
-            (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1"); /* has only the shim, which waits at its gate */
+            /* the cgroup has only the shim, which waits at its gate */
+            (void)nm_attr_write(cg->dir_fd, "cgroup.kill", "1");
         (void)remove_group(d, scope); /* if the shim has not yet gone, the receiver of its end removes the cgroup */
         return r;
     }
@@ -406,7 +407,7 @@ static int direct_remove(struct nm_cgroup_backend *b, const struct nm_cgroup *cg
     return remove_group(direct_of(b), cg->name);
 }
 
-/* Reuses the cgroup of an earlier nmd. The earlier helper may still be in it, with the same limits. */
+/* Reuses the cgroup of an earlier nmd. The earlier helper may still be in the cgroup, with the same limits. */
 static int place_beside(struct direct *d, const char *scope, pid_t pid, const struct nm_cgroup_limits *l,
                         struct nm_cgroup **ret)
 {
@@ -426,7 +427,7 @@ static int place_beside(struct direct *d, const char *scope, pid_t pid, const st
     if (r >= 0)
         r = nm_cgroup_move_in(cg, pid);
     if (r < 0) {
-        (void)rmdir(path); /* fails while a process is in it */
+        (void)rmdir(path); /* fails while a process is in the cgroup */
         return r;
     }
     free(d->helper_path);

@@ -33,7 +33,7 @@ struct pending {
 struct fake {
     struct nm_cgroup_backend base;
     sd_event *event;
-    char *own_root; /* made and removed by this backend */
+    char *own_root; /* root directory that this backend makes and removes itself */
     struct pending *pending;
     int fail[NM_FAKE_OP_COUNT];
     unsigned n_calls[NM_FAKE_OP_COUNT];

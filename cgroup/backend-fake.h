@@ -14,8 +14,8 @@ enum nm_fake_op { NM_FAKE_CREATE, NM_FAKE_SET_LIMITS, NM_FAKE_SET_SLICE_LIMITS, 
 void nm_fake_fail_next(struct nm_cgroup_backend *b, enum nm_fake_op op, int r);
 /* Returns the number of calls of this operation. */
 unsigned nm_fake_n_calls(const struct nm_cgroup_backend *b, enum nm_fake_op op);
-/* Makes a feature available (missing NULL) or not. At first all features are available except pressure, because there
- * is no fake trigger. */
+/* Makes a feature available if `missing` is NULL; otherwise `missing` is the reason why the feature is missing. At
+ * first all features are available except pressure, because there is no fake trigger. */
 void nm_fake_set_feature(struct nm_cgroup_backend *b, enum nm_cgroup_feature f,
                          const char *missing);
 

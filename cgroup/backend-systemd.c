@@ -273,7 +273,7 @@ static int learn_dialect(struct nm_systemd *s)
         return r;
     digits = text + strcspn(text, "0123456789");
     s->dialect.has_cpu_idle = strtoul(digits, NULL, 10) >= 252;
-    s->dialect.has_scope_oom_policy = true; /* until systemd rejects it */
+    s->dialect.has_scope_oom_policy = true; /* assumed until systemd rejects the property */
     return 0;
 }
 
@@ -341,7 +341,7 @@ int nm_systemd_available(void)
     return access(path, F_OK) == 0;
 }
 
-/* Connects to systemd. Connecting changes nothing on the host. */
+/* Connects to systemd. The connection does not change the host. */
 static int connect_for(const struct nm_backend_host *host, struct nm_systemd **ret, char **ret_message)
 {
     _cleanup_(cleanup_systemd) struct nm_systemd *s = NULL;

@@ -42,7 +42,8 @@ const char *nm_backend_explain(int r)
     }
 }
 
-/* Reads the number after `key` in one of the cgroup's files; UINT64_MAX ("max") if there is none. */
+/* Reads the number after `key` in one of the cgroup's files. Returns UINT64_MAX if the file has no number there, but
+ * "max", or cannot be read. */
 static uint64_t read_limit(int dir_fd, const char *file, const char *key)
 {
     char text[256];

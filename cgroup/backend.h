@@ -41,13 +41,14 @@ int nm_backend_open_slice(struct nm_cgroup_backend *b);
 #define NM_BACKEND_NAME_MAX 256
 int nm_backend_scope_name(const struct nm_cgroup_backend *b, const char *container_id,
                           char name[NM_BACKEND_NAME_MAX]);
-/* Write the name of a helper's cgroup, and open the directory of such a cgroup. It lies beside the slice. */
+/* Write the name of a helper's cgroup, and open the directory of such a cgroup. A helper's cgroup lies beside the
+ * slice. */
 int nm_backend_helper_name(const struct nm_cgroup_backend *b, const char *helper, char name[NM_BACKEND_NAME_MAX]);
 int nm_backend_open_beside(const struct nm_cgroup_backend *b, const char *name, struct nm_cgroup **ret);
 int nm_backend_open_scope(const struct nm_cgroup_backend *b, const char *name,
                           struct nm_cgroup **ret);
-/* Returns whether the slice has no room for another cgroup. Needed where systemd makes the cgroups and thus receives
- * the kernel's error instead of nmd. */
+/* Returns whether the slice has no room for another cgroup. The systemd backend needs this check, because there systemd
+ * makes the cgroups and receives the kernel's error instead of nmd. */
 bool nm_backend_is_full(const struct nm_cgroup_backend *b);
 /* Implements ops.list for backends whose cgroups are directories below slice_fd. */
 int nm_backend_list(struct nm_cgroup_backend *b, nm_cgroup_list_cb_t cb, void *userdata);

@@ -50,9 +50,10 @@ const char *nm_cgroup_feature_name(enum nm_cgroup_feature f);
 /* The limits of one container, in the terms of the kernel's files. */
 struct nm_cgroup_limits {
     uint64_t memory_max_bytes; /* NM_CGROUP_NONE: no limit */
-    uint64_t memory_low_bytes; /* protected, but the page cache may be reclaimed; 0: no protection */
-    uint64_t memory_min_bytes; /* never reclaimed; 0: no protection. Must stay below the maximum (decision 0003) */
-    uint32_t cpu_weight;       /* 1 .. 10000; ignored when cpu_idle */
+    uint64_t memory_low_bytes; /* protected memory, whose page cache may be reclaimed; 0: no protection */
+    /* memory that is never reclaimed; 0: no protection. Must stay below memory_max_bytes (decision 0003) */
+    uint64_t memory_min_bytes;
+    uint32_t cpu_weight;       /* 1 .. 10000; ignored if cpu_idle is true */
     bool cpu_idle;
     /* cpu.max as a rate, rounded up to a multiple of 10; NM_CGROUP_NONE: no limit */
     uint64_t cpu_quota_millicores;
@@ -71,7 +72,7 @@ struct nm_cgroup_limits {
 struct nm_cgroup {
     char *name;     /* "nm-container_1763769112_000001.scope" */
     char *path;     /* absolute, for messages and for comparison with /proc/PID/cgroup */
-    /* opened without O_PATH, because openat() uses it for reading and writing */
+    /* the cgroup's directory, opened without O_PATH, because openat() uses this descriptor for reading and writing */
     int dir_fd;
     uint64_t inode;
 };
@@ -96,11 +97,11 @@ struct nm_cgroup_events {
  * has no such file, or another -errno. */
 int nm_cgroup_read_events(const struct nm_cgroup *cg, struct nm_cgroup_events *ret);
 /* nm_cgroup_freeze() only requests the change; cgroup.events shows when it is complete. */
-int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* the last request */
+int nm_cgroup_read_freeze(const struct nm_cgroup *cg, bool *ret); /* *ret: whether the last request was to freeze */
 int nm_cgroup_freeze(const struct nm_cgroup *cg, bool frozen);
 /* nm_cgroup_kill() sends SIGKILL to all processes, even if they are frozen. Without cgroup.kill it freezes the cgroup
- * first, so that no process can fork away, and kills each process through a pidfd. cgroup.events shows when all have
- * gone. */
+ * first, so that no process can fork away, and kills each process through a pidfd. cgroup.events shows when all
+ * processes have gone. */
 /* Removes CPU quota and idle class before a kill. Dying processes release their memory on their own CPU time, which
  * takes idle-class or throttled processes seconds on a busy node (3.5 s were measured for 350 MiB). */
 void nm_cgroup_lift_cpu_limits(const struct nm_cgroup *cg);
@@ -115,15 +116,16 @@ int nm_cgroup_n_processes(const struct nm_cgroup *cg, unsigned *ret);
 struct nm_cgroup_leftover_procs {
     unsigned n;               /* processes */
     unsigned n_hanging;       /* processes with a thread in uninterruptible sleep, state D */
-    pid_t hanging;            /* one of the hanging processes, 0: none */
-    char comm[NM_COMM_SIZE];  /* name of that process */
+    pid_t hanging;            /* pid of one hanging process; 0 if no process hangs */
+    char comm[NM_COMM_SIZE];  /* name of the process `hanging` */
 };
 int nm_cgroup_leftover_procs(const struct nm_cgroup *cg, struct nm_cgroup_leftover_procs *ret);
 /* Describes the processes in words. The text says "hangs" only of processes in state D. */
 void nm_cgroup_leftover_procs_print(const struct nm_cgroup_leftover_procs *s, char *buf, size_t size);
 int nm_cgroup_set_oom_group(const struct nm_cgroup *cg, bool on);
-/* Marks the sockets that the cgroup's processes create from now on as background traffic (SO_PRIORITY 2), or ends that.
- * The mark outlives nmd and is removed with the cgroup. Returns -EOPNOTSUPP without NM_CGROUP_NET_PRIORITY. */
+/* Marks the sockets that the cgroup's processes create from now on as background traffic (SO_PRIORITY 2), or stops
+ * marking them. The mark outlives nmd and is removed with the cgroup. Returns -EOPNOTSUPP without
+ * NM_CGROUP_NET_PRIORITY. */
 struct nm_cgroup_backend;
 int nm_cgroup_set_net_background(const struct nm_cgroup_backend *b, const struct nm_cgroup *cg, bool on);
 /* Writes memory.reclaim, which blocks until the kernel is done: call it only in a worker process. Returns -EAGAIN if
@@ -206,18 +208,18 @@ struct nm_cgroup_backend;
 typedef void (*nm_cgroup_done_cb_t)(int result, struct nm_cgroup *cg, const char *message,
                                     void *userdata);
 
-/* Called for each container cgroup that exists below the slice; ownership of cg passes to the
- * callee. */
+/* Receives each container cgroup that exists below the slice; ownership of cg passes to the callee. */
 typedef void (*nm_cgroup_list_cb_t)(struct nm_cgroup *cg, const char *container_id, void *userdata);
 
 struct nm_cgroup_ops {
     const char *name; /* "systemd", "direct", "fake" */
-    /* Makes the slice and sets its own limits (memory_max = capacity), now and again at every reload. */
+    /* Makes the slice and sets the slice's own limits (memory_max = capacity). nmd repeats the call when these limits
+     * change. */
     int (*set_slice_limits)(struct nm_cgroup_backend *b, const struct nm_cgroup_limits *limits,
                             nm_cgroup_done_cb_t cb, void *userdata);
-    /* Makes the container's cgroup, still without limits, so that its shim can be born in it, which is faster than
-     * moving the shim. The caller frees *ret, and removes the cgroup if no create() follows. The member is NULL if
-     * systemd makes the cgroups. */
+    /* Makes the container's cgroup, still without limits, so that the container's shim can be born in the cgroup, which
+     * is faster than moving the shim. The caller frees *ret, and removes the cgroup if no create() follows. The member
+     * is NULL if systemd makes the cgroups. */
     int (*prepare)(struct nm_cgroup_backend *b, const char *container_id, struct nm_cgroup **ret);
     /* Makes the container's cgroup with its limits and moves pid (the waiting shim) into it, unless the shim was born
      * there. */
@@ -261,11 +263,11 @@ struct nm_cgroup_backend {
 };
 
 struct nm_cgroup_backend_params {
-    /* FAKE: cgroup_root is an empty temporary directory, or NULL to make one. */
+    /* FAKE: cgroup_root is an empty temporary directory, or NULL if the backend shall make such a directory. */
     enum nm_cgroup_backend_kind kind;
     const char *slice;       /* must end in ".slice" */
     const char *cgroup_root; /* the cgroup2 mount; NULL: search /proc/self/mountinfo */
-    sd_event *event; /* optional for the direct backend */
+    sd_event *event; /* may be NULL for the direct backend */
 };
 
 /* Chooses and opens a backend: finds mount and controllers, fills in the features, makes the slice. Blocks until
@@ -273,8 +275,8 @@ struct nm_cgroup_backend_params {
  * plain words, which the caller frees. */
 int nm_cgroup_backend_new(const struct nm_cgroup_backend_params *params,
                           struct nm_cgroup_backend **ret, char **ret_message);
-/* Checks whether nm_cgroup_backend_new() could succeed, without creating anything. It does not start the slice, so it
- * cannot detect whether systemd would refuse that. */
+/* Checks whether nm_cgroup_backend_new() could succeed, without creating anything. This check does not start the slice,
+ * so it cannot detect whether systemd would refuse the start. */
 int nm_cgroup_backend_check(const struct nm_cgroup_backend_params *params, char **ret_message);
 struct nm_cgroup_backend *nm_cgroup_backend_free(struct nm_cgroup_backend *b);
 NM_DEFINE_CLEANUP(struct nm_cgroup_backend *, nm_cgroup_backend_free)
@@ -305,7 +307,7 @@ uint64_t nm_cgroup_round_to_page(uint64_t bytes); /* the kernel stores limits in
 
 /* ---- the slice's own limits (cgroup/slice.c) --------------------------------------------------- */
 
-/* Read the slice's memory.max and, below, memory.low. They return -EOPNOTSUPP without a memory controller. */
+/* Read the slice's memory.max and, below, memory.low. Both functions return -EOPNOTSUPP without a memory controller. */
 int nm_cgroup_slice_read_max(const struct nm_cgroup_backend *b, uint64_t *ret); /* NM_CGROUP_NONE: no limit */
 /* Returns 100, the kernel's default, if the weight cannot be read. */
 uint32_t nm_cgroup_slice_read_cpu_weight(const struct nm_cgroup_backend *b);

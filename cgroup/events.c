@@ -2,8 +2,8 @@
 
 /*
  * Parses the "key value" files of cgroup v2: cgroup.events and memory.events. Kernels add keys over time
- * (oom_group_kill came with 5.17), so unknown keys are skipped. Their lines must still be well-formed; if not, this is
- * a different file.
+ * (oom_group_kill came with 5.17), so unknown keys are skipped. The lines of unknown keys must still be well-formed; a
+ * malformed line shows that this is a different file.
  */
 
 #include "cgroup/cgroup.h"

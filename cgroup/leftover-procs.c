@@ -3,8 +3,8 @@
 /*
  * Finds the processes that remain in a cgroup some time after a kill or a freeze, and whether they hang.
  *
- * The state of a process in /proc is that of its first thread. Another thread may be the one that hangs, so all are
- * checked. vfork() also waits in state D, and a task that reads from a slow disk is in state D now and then. The caller
+ * The state of a process in /proc is that of its first thread. Another thread may hang, so all threads are checked.
+ * vfork() also waits in state D, and a task that reads from a slow disk is in state D now and then. The caller
  * therefore checks only when such waits should long be over.
  */
 
@@ -15,7 +15,7 @@
 #include "cgroup/procs.h"
 #include "util/fileio.h"
 
-/* Enough to find a thread that hangs; a fork bomb has any number of others. */
+/* Maximum number of threads to check: enough to find a thread that hangs. A fork bomb has any number of threads. */
 #define THREADS_MAX 4096
 #define STAT_SIZE 2048 /* a name of 15 characters and some fifty numbers of up to 20 digits */
 

@@ -91,8 +91,8 @@ size_t nm_limits_files(const struct nm_cgroup_limits *l, bool has_idle,
     return list.n;
 }
 
-/* The two files have one format and, up to 100, one scale. io.weight works only with io.cost, io.bfq.weight only with
- * the BFQ scheduler. */
+/* io.weight and io.bfq.weight have the same format and, up to 100, the same scale. io.weight works only with io.cost,
+ * io.bfq.weight only with the BFQ scheduler. */
 const char *nm_limits_io_file(int dir_fd)
 {
     static const char *const files[] = {"io.weight", "io.bfq.weight"};

@@ -5,9 +5,9 @@
  * restarted nmd does not know whether its predecessor attached one: attaching replaces that program, and detaching also
  * removes it. systemd attaches no such program. Three instructions and three system calls do not need libbpf.
  *
- * This requires CAP_BPF and CAP_NET_ADMIN. nmd.service leaves them out, because with them a process can reconfigure the
- * host's network. The effect depends on the queueing discipline: pfifo_fast and prio use the priority, fq_codel does
- * not.
+ * Loading and attaching the program requires CAP_BPF and CAP_NET_ADMIN. nmd.service leaves these capabilities out,
+ * because with them a process can reconfigure the host's network. The effect depends on the queueing discipline:
+ * pfifo_fast and prio use the priority, fq_codel does not.
  */
 
 #include "cgroup/netprio.h"
@@ -60,8 +60,8 @@ static int attach(int program_fd, int cgroup_fd, bool on)
     return r == -ENOENT && !on ? 0 : r; /* no program was attached */
 }
 
-/* Loading requires CAP_BPF. Attaching requires CAP_NET_ADMIN, as does querying the attached programs, which changes
- * nothing. */
+/* Loading requires CAP_BPF. Attaching requires CAP_NET_ADMIN. Querying the attached programs requires the same
+ * capability and has no effect on the host, so this function tries a query. */
 static int try(struct nm_cgroup_backend *b)
 {
     union bpf_attr attr;

@@ -11,5 +11,5 @@
 
 #define NM_NETPRIO_BACKGROUND 2 /* TC_PRIO_BULK */
 
-/* Loads the program and sets feature[NM_CGROUP_NET_PRIORITY] to whether that succeeded. */
+/* Loads the program and sets feature[NM_CGROUP_NET_PRIORITY] to whether the program can be used. */
 void nm_netprio_probe(struct nm_cgroup_backend *b);

@@ -150,7 +150,7 @@ static void probe_core(struct probe *p)
     }
 }
 
-/* Reads a file; a missing file counts as one without controllers. */
+/* Reads a file. A missing file counts as a file that lists no controllers. */
 static void read_or_empty(int dir_fd, const char *file, char *buf, size_t size)
 {
     if (nm_read_file_at(dir_fd, file, buf, size, NULL) < 0)

@@ -15,7 +15,7 @@
 #include "util/fileio.h"
 #include "util/macros.h"
 
-/* Deeper trees exist only to harm a recursive walk. */
+/* Maximum depth of a walk. Deeper trees exist only to harm a recursive walk. */
 #define MAX_DEPTH 16
 
 /* Limits of one removal: cgroups deeper than this stay, and cgroups beyond this number are left for a later call. */
@@ -129,7 +129,7 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 }
 
 struct prune {
-    unsigned n_removed; /* removed in this directory */
+    unsigned n_removed; /* number of cgroups removed in this directory */
     unsigned *n_removed_in_all;
     char busy[NAME_MAX + 1]; /* a cgroup that is not empty */
 };
@@ -163,9 +163,9 @@ static int step(int *fd, const char *name)
     return 0;
 }
 
-/* Removes from the leaves up, for only an empty cgroup can be removed. It enters a cgroup whose removal fails; if that
- * has no subdirectory, it has processes. It goes much deeper than nm_procs_walk(), since a cgroup that is left would
- * stay for good. */
+/* Removes cgroups from the leaves up, because only an empty cgroup can be removed. The walk enters a cgroup whose
+ * removal fails; if this cgroup has no subdirectory, it has processes. The walk goes much deeper than nm_procs_walk(),
+ * because a cgroup that is left would stay for good. */
 int nm_procs_prune(int dir_fd)
 {
     _cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -192,7 +192,7 @@ int nm_procs_prune(int dir_fd)
 }
 
 /* Returns whether the "0::/..." line of /proc/PID/cgroup contains this cgroup. The name is unique on the node. A path
- * prefix cannot be compared, since a cgroup namespace may hide one. */
+ * prefix cannot be compared, since a cgroup namespace may hide the prefix. */
 static bool line_names(const char *text, const char *name)
 {
     const char *line = strstr(text, "0::");

@@ -25,5 +25,5 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata);
 bool nm_procs_is_member(pid_t pid, const char *name);
 
 /* Removes the empty directories below dir_fd, deepest first. Returns 0, or -EBUSY if a directory is not empty or there
- * were too many to remove all. */
+ * were too many directories to remove all of them. */
 int nm_procs_prune(int dir_fd);

@@ -3,8 +3,8 @@
 /*
  * Pressure stall information: parsing its text, and setting triggers (Documentation/accounting/psi.rst).
  *
- * A trigger is written once into its own descriptor and lives as long as that. The text must include its final NUL,
- * because the kernel overwrites the last byte written.
+ * A trigger is written once into its own descriptor and lives as long as this descriptor. The text must include its
+ * final NUL, because the kernel overwrites the last byte written.
  */
 
 #include "cgroup/cgroup.h"

@@ -10,8 +10,8 @@
 #include "util/parse.h"
 
 /*
- * The kernel reclaims within write() and returns EAGAIN if it reclaimed less. By default it takes page cache first,
- * which is not what is scarce. Since Linux 6.8 the file accepts a swappiness.
+ * The kernel reclaims within write() and returns EAGAIN if it reclaimed less than requested. By default the kernel
+ * takes page cache first, which is not scarce. Since Linux 6.8 the file accepts a swappiness.
  */
 int nm_cgroup_reclaim(const struct nm_cgroup *cg, uint64_t bytes)
 {

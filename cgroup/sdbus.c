@@ -25,8 +25,8 @@ struct nm_sdbus {
     sd_event *event;
     bool user;
     bool attached; /* connections belong to the event loop */
-    sd_bus *bus;   /* its slots are floating: they are freed with it */
-    sd_event_source *retry; /* off unless a retry is due */
+    sd_bus *bus;   /* the slots of the bus are floating: they are freed with the bus */
+    sd_event_source *retry; /* timer, which is off unless a retry is due */
     uint64_t retry_usec;
     const struct nm_sdbus_events *events;
     void *userdata;
@@ -45,7 +45,7 @@ static const struct {
     {"org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", -EACCES},
 };
 
-/* Maps the error names that need special treatment; sd-bus maps those of errno. */
+/* Maps the error names that need special treatment; sd-bus maps the names of errno values. */
 int nm_sdbus_errno(const sd_bus_error *e)
 {
     int n;
@@ -131,7 +131,8 @@ static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
     (void)error;
     if (e && nm_sdbus_is_transient(e)) {
-        retry_later(s); /* the name may return first, but it stays if systemd was only slow */
+        /* the return of systemd's name also causes a retry, but the name never disappears if systemd was only slow */
+        retry_later(s);
         return 0;
     }
     /* The manager itself sent any other error, such as "already subscribed". */

@@ -28,7 +28,7 @@ struct nm_sdbus_events {
     void (*up)(void *userdata);
 };
 
-/* Connects to the system manager, or to the user's own. The connection is not in the event loop before
+/* Connects to the system manager, or to the user's own manager. The connection is not in the event loop before
  * nm_sdbus_attach(). */
 int nm_sdbus_new(sd_event *event, bool user, const struct nm_sdbus_events *events, void *userdata,
                  struct nm_sdbus **ret);

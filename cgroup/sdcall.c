@@ -109,7 +109,8 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
         r = append_string(m, "Slice", scope->slice);
     if (r >= 0)
         r = append_pid(m, scope->pid);
-    /* Unload the unit with its last process, even if that was killed for want of memory: nmd keeps its own records. */
+    /* Unload the unit with its last process, even if this process was killed for want of memory: nmd keeps its own
+     * records. */
     if (r >= 0)
         r = append_string(m, "CollectMode", "inactive-or-failed");
     /* The default ("stop") would stop the shim when one process of its scope was killed. Only the kernel's group kill

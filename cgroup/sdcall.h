@@ -31,7 +31,8 @@ int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret);
 int nm_sdcall_start_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);
 int nm_sdcall_stop_unit(sd_bus *bus, const char *unit, sd_bus_message **ret);
 int nm_sdcall_reset_failed(sd_bus *bus, const char *unit, sd_bus_message **ret);
-/* Sets limits. With limits NULL it only makes systemd enable the memory, cpu and pids controllers for the unit. */
+/* Sets limits. With limits NULL the call only makes systemd enable the memory, cpu and pids controllers for the
+ * unit. */
 int nm_sdcall_set_limits(sd_bus *bus, const char *unit, const struct nm_cgroup_limits *limits,
                          const struct nm_sdcall_dialect *dialect, sd_bus_message **ret);
 /* Builds a call that systemd answers only after the work that earlier calls have deferred. */

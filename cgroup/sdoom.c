@@ -59,7 +59,7 @@ static void keep(struct nm_systemd *s, const char *unit)
         return;
     entry = calloc(1, sizeof *entry);
     if (!entry)
-        return; /* the drift check will repair it */
+        return; /* the drift check will repair the file */
     (void)snprintf(entry->unit, sizeof entry->unit, "%s", unit);
     entry->next = s->oom_groups;
     s->oom_groups = entry;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Operations of the systemd backend. Each exists from the call until its callback.
+ * Operations of the systemd backend. An operation exists from the call until its callback.
  *
  * The start of a unit ends with its job: the JobRemoved signal is matched by unit, because it may come before the reply
  * that names the job. The setting of properties ends one round trip after its reply: systemd answers first and writes
@@ -49,15 +49,15 @@ struct nm_sdop {
     pid_t pid;
     struct nm_cgroup_limits limits;
     struct nm_cgroup cg; /* OP_SET on a container: a descriptor owned by the operation, for memory.oom.group */
-    bool exists;   /* OP_START_SLICE: the unit exists, only start it */
+    bool exists;   /* OP_START_SLICE: the unit exists and only has to be started */
     bool repeated; /* systemd may have received an earlier message */
     bool slice_started; /* OP_CREATE: the slice was missing and has been started */
-    bool is_helper;     /* OP_CREATE: its scope is beside the slice, not in it */
-    bool simplified;    /* OP_CREATE: a property was unknown and is left out */
+    bool is_helper;     /* OP_CREATE: the scope is beside the slice, not in the slice */
+    bool simplified;    /* OP_CREATE: systemd did not know a property, which is left out */
     uint64_t deadline_usec;
     sd_bus_slot *slot;
     char *job;
-    char early_job[64], early_result[24]; /* job removed before its name was known; one is always kept */
+    char early_job[64], early_result[24]; /* latest removed job whose name was not known yet */
     nm_cgroup_done_cb_t cb;
     void *userdata;
 };
@@ -156,8 +156,8 @@ static int op_try_send(struct nm_sdop *op)
     return sd_bus_call_async(bus, &op->slot, m, on_reply, op, 2 * OP_TIMEOUT_USEC);
 }
 
-/* Without a connection, the operation waits for one until its deadline. A lost connection may become visible only here,
- * when writing fails with ECONNRESET. */
+/* Without a connection, the operation waits until its deadline for a connection. A lost connection may become visible
+ * only here, when writing fails with ECONNRESET. */
 static int op_send(struct nm_sdop *op)
 {
     int r = op_try_send(op);
@@ -194,7 +194,7 @@ static void finish_create(struct nm_sdop *op)
                           : nm_backend_open_scope(&op->s->base, op->unit, &cg);
 
     assert(op->kind == OP_CREATE && op->pid > 1);
-    if (r == -ENOENT) /* started, and already ended */
+    if (r == -ENOENT) /* the scope was started and has already ended */
         r = -ESRCH;
     if (r >= 0 && !op->is_helper) {
         nm_sdoom_set(op->s, cg, op->limits.oom_group);
@@ -288,7 +288,7 @@ static void on_error(struct nm_sdop *op, const sd_bus_error *e)
         return;
     }
     if (op->kind == OP_START_SLICE && r == -EEXIST && !op->exists) {
-        op->exists = true; /* installed, or left by an earlier nmd */
+        op->exists = true; /* the unit is installed, or was left by an earlier nmd */
         r = op_send(op);
         if (r < 0)
             op_finish(op, r, NULL, NULL);

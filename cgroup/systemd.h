@@ -3,8 +3,8 @@
 
 /*
  * Internal to the systemd backend: backend-systemd.c (the ops table, startup), sdop.c (operations in flight), sdoom.c
- * (memory.oom.group, which systemd resets) and sdstop.c (stops by other processes). They use sdbus.c (the connection)
- * and sdcall.c (its messages).
+ * (memory.oom.group, which systemd resets) and sdstop.c (stops by other processes). These files use sdbus.c (the
+ * connection) and sdcall.c (its messages).
  */
 
 #include "cgroup/backend.h"
@@ -18,7 +18,7 @@ struct nm_systemd {
     struct nm_cgroup_backend base;
     sd_event *event;
     struct nm_sdbus *bus;
-    sd_event_source *tick; /* runs while there are operations */
+    sd_event_source *tick; /* timer that runs while operations exist */
     struct nm_sdcall_dialect dialect;
     char *root;            /* the cgroup2 mount */
     bool is_transient;     /* nmd started the slice and stops it */
@@ -31,10 +31,10 @@ struct nm_systemd {
 /* ---- sdop.c ---------------------------------------------------------------------------------- */
 
 /* Starts an operation, which calls cb at its end as struct nm_cgroup_ops describes. Without a connection the operation
- * waits for one. */
+ * waits for a connection. */
 int nm_sdop_create(struct nm_systemd *s, const char *unit, const char *description, pid_t pid,
                    const struct nm_cgroup_limits *limits, nm_cgroup_done_cb_t cb, void *userdata);
-/* Starts the same operation for a helper process of nmd, in a scope beside the slice. */
+/* Starts an operation like that of nm_sdop_create() for a helper process of nmd, in a scope beside the slice. */
 int nm_sdop_place_helper(struct nm_systemd *s, const char *unit, pid_t pid, const struct nm_cgroup_limits *limits,
                          nm_cgroup_done_cb_t cb, void *userdata);
 /* Sets limits. With cg NULL the unit is the slice. */

@@ -9,8 +9,8 @@
  *
  * The rmdir of a cgroup is visible neither to poll nor to an inotify watch on the directory itself (an open descriptor
  * keeps its inode). A watch on the parent directory reports it (IN_DELETE). As a populated cgroup cannot be removed,
- * that watch exists only while this cgroup is empty: a thousand live containers have none, so a removal does not wake a
- * thousand watches.
+ * that watch exists only while this cgroup is empty: a thousand live containers have no such watch, so a removal does
+ * not wake a thousand watches.
  *
  * In fake trees the files are regular files, which epoll refuses (EPERM): there inotify watches the file.
  */
@@ -100,7 +100,7 @@ static int on_removal(sd_event_source *s, const struct inotify_event *ev, void *
 
     (void)s;
     (void)ev;
-    /* Other cgroups of the slice are removed, too. Call back only for the end of this one. */
+    /* Other cgroups of the slice are removed, too. Call back only for the end of this cgroup. */
     return look(w) == LOOK_GONE ? call_back(w) : 0;
 }
 
