@@ -12,7 +12,7 @@
  * unchanged and no CPU time was used, then no memory was allocated or reclaimed, and the other files are not read.
  *
  * memory.peak, memory.swap.current and memory.events change seldom, and hardly without a large change of
- * memory.current: swapping out and the OOM killer lower it, a new peak raises it. So they are read after a large
+ * memory.current: swapping out and the OOM killer lower it, a new peak raises it. So these files are read after a large
  * change, and else every few seconds. No decision uses peak and events from here: a watch on memory.events reports OOM
  * kills to nmd, and the shim reports the last peak. The amount in swap matters when a paused container is to be
  * resumed. While it is above 0 it is read each time, because a container at its limit swaps pages in and others out,
@@ -39,8 +39,8 @@
 
 #define BUF_SIZE ((size_t)8 << 10) /* memory.stat has 1.5 to 3 KiB */
 
-/* Maximum time to assume that nothing has changed: page cache can become locked, for example, without a change of the
- * total. */
+/* Maximum time to assume that a container's figures are unchanged: page cache can become locked, for example, without a
+ * change of the total. */
 #define IDLE_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 
 /* Change of memory.current below which the seldom changing files are not read. The kernel's counters are not more
@@ -60,7 +60,7 @@ struct nm_cgroup_sampler {
     bool read_before;
     struct nm_cgroup_sample last;
     uint64_t last_current_bytes;
-    /* The same for the seldom changing files. */
+    /* The last reading of the seldom changing files, and of memory.current then. */
     bool seldom_read_before;
     uint64_t seldom_usec, seldom_current_bytes;
     struct nm_rate cpu;

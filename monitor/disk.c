@@ -2,7 +2,7 @@
 
 /*
  * Reads space and inodes of a file system. statvfs may block on a network file system whose server does not respond:
- * pass only paths of local ones.
+ * pass only paths of local file systems.
  */
 
 #include "monitor/monitor.h"

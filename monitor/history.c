@@ -128,7 +128,7 @@ unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec)
     return from;
 }
 
-/* The samples of the last remaining point are no longer known: it counts as one sample. */
+/* The samples of the last remaining point are no longer known: the point counts as one sample. */
 void nm_history_cut(struct nm_history *h, uint64_t at_usec)
 {
     unsigned n = h->n;

@@ -40,8 +40,8 @@ static inline int nm_monitor_read_at(int fd, off_t at, char *buf, size_t size)
     return (int)len;
 }
 
-/* Reads the whole file as above. Returns -E2BIG for a longer one, because a figure that was cut off must not count as
- * missing. */
+/* Reads the whole file as nm_monitor_read_at() does. Returns -E2BIG for a longer file, because a figure that was cut
+ * off must not count as missing. */
 static inline int nm_monitor_read(int fd, char *buf, size_t size)
 {
     int r = nm_monitor_read_at(fd, 0, buf, size);
@@ -52,7 +52,8 @@ static inline int nm_monitor_read(int fd, char *buf, size_t size)
 /*
  * Reads the lines that begin with one of the words from a file of up to NM_MONITOR_LINES_MAX bytes. The text is
  * NUL-terminated and in the file's order. Returns its length, -E2BIG if the lines or the file are longer, -ENOENT, or
- * -errno. It serves files of which a part grows with the user's data, such as the groups in /proc/PID/status.
+ * -errno. This function serves files of which a part grows with the user's data, such as the groups in
+ * /proc/PID/status.
  */
 #define NM_MONITOR_LINES_MAX ((off_t)2 << 20) /* 65536 groups are 704 KiB */
 #define NM_MONITOR_WORD_MAX 16

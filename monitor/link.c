@@ -34,7 +34,7 @@
 #define SPEED_MAX_AGE_USEC (60 * NM_USEC_PER_SEC)
 
 struct link {
-    int ifindex; /* 0: free */
+    int ifindex; /* 0: this entry is free */
     bool up, fresh;
     uint64_t speed_mbit, speed_usec;
     struct nm_rate rx, tx;
@@ -266,7 +266,7 @@ static uint64_t read_speed(const char *name)
     return v;
 }
 
-/* Returns the state of a link between samples, or a free one for a new link. An uplink always gets one. */
+/* Returns the state of a link between samples, or a free entry for a new link. An uplink always gets an entry. */
 static struct link *find_link(struct nm_link_sampler *s, int ifindex, bool uplink)
 {
     struct link *available = NULL;
@@ -305,7 +305,7 @@ struct dump {
     unsigned n;
 };
 
-/* Returns room for one more link. Hosts with many virtual links may have too many; the uplink must always be
+/* Returns room for one more link. Hosts with many virtual links may have too many links; the uplink must always be
  * included. */
 static struct nm_link_sample *next_sample(struct dump *d, bool uplink)
 {
@@ -326,7 +326,7 @@ static void on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_
     struct link *l;
     bool uplink;
 
-    /* A link whose message cannot be parsed is left out; the others still count. */
+    /* A link whose message cannot be parsed is left out; the other links still count. */
     if (nm_monitor_parse_link(nlh, size, &m) < 0 || m.loopback)
         return;
     uplink = is_uplink(s, m.ifindex);
@@ -338,7 +338,7 @@ static void on_link(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_
     memcpy(out->name, m.name, sizeof out->name);
     l = find_link(s, m.ifindex, uplink);
     if (!l)
-        return; /* no room for its state: no rate */
+        return; /* without room for the link's state, the link has no rate */
     l->fresh = true;
     update_speed(s, l, &m, d->now_usec);
     nm_rate_update(&l->rx, d->now_usec, m.rx_bytes);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * monitor/ contains the samplers. They convert kernel files to plain structs and contain no policy. Each keeps its
- * descriptors open between samples and allocates no memory while sampling. -ENOENT (the object has gone) is a normal
- * result. `now_usec` is CLOCK_BOOTTIME and always a parameter.
+ * monitor/ contains the samplers. The samplers convert kernel files to plain structs and contain no policy. Each
+ * sampler keeps its descriptors open between samples and allocates no memory while sampling. -ENOENT (the object has
+ * gone) is a normal result. `now_usec` is CLOCK_BOOTTIME and always a parameter.
  */
 
 #include <stdbool.h>
@@ -43,9 +43,9 @@ int nm_node_sampler_sample_memory(struct nm_node_sampler *s, uint64_t now_usec, 
 
 /*
  * memory_bytes = anon + shmem + kernel (without reclaimable slab) + unevictable page cache: memory that can only be
- * freed by swapping or killing. If the cgroup2 mount has no memory controller, it is estimated from /proc/PID of the
- * cgroup's processes (anonymous + shared resident memory), and `from_proc` is true. A container needs 6 descriptors, or
- * 3 and one per process (at most 64), and one for its stall: raise RLIMIT_NOFILE.
+ * freed by swapping or killing. If the cgroup2 mount has no memory controller, memory_bytes is estimated from /proc/PID
+ * of the cgroup's processes (anonymous + shared resident memory), and `from_proc` is true. A container needs 6
+ * descriptors, or 3 and one per process (at most 64), and one for its stall: raise RLIMIT_NOFILE.
  *
  * A container that has used no CPU time since the last sample is not read again for up to 10 s, unless memory.current
  * has changed. Figures that seldom change (oom_kills, peaks between two samples, swap_bytes while it is 0) can be 10 s
@@ -56,15 +56,15 @@ struct nm_cgroup_sample {
     uint64_t memory_bytes;
     uint64_t charged_bytes;      /* memory.current: includes page cache; 0: not known */
     uint64_t memory_peak_bytes;  /* memory.peak, or the highest memory_bytes of all samples */
-    uint64_t swap_bytes;         /* in swap, including pages in zswap */
+    uint64_t swap_bytes;         /* memory in swap, including pages in zswap */
     uint64_t zswap_bytes;        /* compressed size in zswap, which is also part of memory_bytes */
-    uint64_t cpu_usage_usec;     /* since the container's start */
+    uint64_t cpu_usage_usec;     /* CPU time since the container's start */
     uint64_t cpu_throttled_usec; /* 0 without the cpu controller */
     uint32_t cpu_millicores;     /* rate since the previous sample */
     bool cpu_valid;              /* false for the first sample */
-    /* Share of time in which some of its processes waited for a CPU (cpu.pressure). The time since an earlier sample is
-     * at least 250 ms; a sample that follows sooner repeats the previous share. Only known after
-     * nm_cgroup_sampler_watch_stall(). */
+    /* Share of time in which some of the container's processes waited for a CPU (cpu.pressure). The time since an
+     * earlier sample is at least 250 ms; a sample that follows sooner repeats the previous share. The share is only
+     * known after nm_cgroup_sampler_watch_stall(). */
     bool stall_known;
     uint32_t stall_permille;
     bool from_proc;
@@ -72,13 +72,13 @@ struct nm_cgroup_sample {
 };
 
 struct nm_cgroup_sampler;
-/* Makes a sampler. It opens its own files and keeps no reference to cg. proc_root as above. */
+/* Makes a sampler, which opens its own files and keeps no reference to cg. proc_root: as for nm_node_sampler_new(). */
 int nm_cgroup_sampler_new(const struct nm_cgroup *cg, bool memory_controller, const char *proc_root,
                           struct nm_cgroup_sampler **ret);
 struct nm_cgroup_sampler *nm_cgroup_sampler_free(struct nm_cgroup_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_cgroup_sampler *, nm_cgroup_sampler_free)
-/* Sets the container's shim, whose memory does not change: without the memory controller it is read only every 10 s. 0:
- * no shim (any more). */
+/* Sets the container's shim, whose memory does not change: without the memory controller the shim's memory is read only
+ * every 10 s. 0: the container has no shim (any more). */
 void nm_cgroup_sampler_set_shim(struct nm_cgroup_sampler *s, pid_t shim);
 /* Starts or stops measuring the container's stall in each sample, which needs one more descriptor. Returns -EOPNOTSUPP
  * if there is no cpu.pressure. */
@@ -86,13 +86,13 @@ int nm_cgroup_sampler_watch_stall(struct nm_cgroup_sampler *s, const struct nm_c
 int nm_cgroup_sampler_sample(struct nm_cgroup_sampler *s, uint64_t now_usec, struct nm_cgroup_sample *ret);
 /*
  * Makes the kernel collect the statistics of all cgroups below one at once, before they are sampled. This changes no
- * figure, but makes the cost of reading them linear in their number (cgsample.c). stat_fd: cpu.stat of the upper
- * cgroup, and in a second call its memory.stat, because Linux 6.16 and later collect them separately. Returns -ENOENT
- * if the cgroup has gone.
+ * figure, but makes the cost of reading the cgroups linear in their number (cgsample.c). stat_fd: cpu.stat of the upper
+ * cgroup, and in a second call its memory.stat, because Linux 6.16 and later collect both files separately. Returns
+ * -ENOENT if the cgroup has gone.
  */
 int nm_cgroup_collect(int stat_fd);
-/* Reads the memory of a cgroup and all cgroups below it, counted like a container's memory_bytes; collects memory.stat
- * as above. */
+/* Reads the memory of a cgroup and all cgroups below it, counted like a container's memory_bytes. Collects memory.stat
+ * as nm_cgroup_collect() does. */
 int nm_cgroup_read_used(int memory_stat_fd, uint64_t *ret);
 
 /* ---- network links (monitor/link.c) ---------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ struct nm_link_sample {
 #define NM_LINKS_MAX 32
 
 struct nm_link_sampler;
-/* configured_speed_mbit: used if the link itself reports no speed; 0 for none. */
+/* configured_speed_mbit: speed of links that report no speed; 0 if the speed of such links is unknown. */
 int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler **ret);
 struct nm_link_sampler *nm_link_sampler_free(struct nm_link_sampler *s);
 NM_DEFINE_CLEANUP(struct nm_link_sampler *, nm_link_sampler_free)
@@ -134,10 +134,10 @@ int nm_tasks_max(const char *proc_root, uint64_t *ret);
 
 /* The parts of the node's use, as the policy counted them, and the promises. */
 enum nm_history_part {
-    NM_HISTORY_USED_BY_GUARANTEED, /* as measured */
+    NM_HISTORY_USED_BY_GUARANTEED, /* measured use of guaranteed containers */
     NM_HISTORY_USED_BY_OPPORTUNISTIC,
     NM_HISTORY_USED_BY_OTHERS,
-    NM_HISTORY_RESERVED,           /* for containers in their warm-up, beyond their measured use */
+    NM_HISTORY_RESERVED,           /* reserved for containers in their warm-up, beyond their measured use */
     NM_HISTORY_ALLOCATED_GUARANTEED,
     NM_HISTORY_ALLOCATED_OPPORTUNISTIC,
     NM_HISTORY_PARTS,
@@ -150,14 +150,14 @@ struct nm_history_use {
 /* Pressure of the node (PSI) in the last ten seconds. */
 enum nm_history_pressure {
     NM_HISTORY_MEMORY_SOME, /* some task waited for memory, ... */
-    NM_HISTORY_MEMORY_FULL, /* ... or all of them at once */
+    NM_HISTORY_MEMORY_FULL, /* ... or all tasks waited at once */
     NM_HISTORY_CPU_SOME,
     NM_HISTORY_PRESSURES,
 };
 
 /* One sample, or the merged samples of one step of the history. */
 struct nm_history_point {
-    uint64_t at_usec, realtime_usec; /* of the newest sample */
+    uint64_t at_usec, realtime_usec; /* times of the newest sample */
     struct nm_history_use use[NM_HISTORY_PARTS];
     uint16_t guaranteed_running, opportunistic_running, paused, queued;
     uint32_t uplink_permille;
@@ -165,16 +165,16 @@ struct nm_history_point {
     uint16_t pressure[NM_HISTORY_PRESSURES]; /* permille of the time; highest of the samples */
 };
 
-/* The last span_usec in about 600 steps. */
+/* The node's history: the last span_usec in about 600 steps. */
 struct nm_history;
 int nm_history_new(uint64_t span_usec, struct nm_history **ret);
 struct nm_history *nm_history_free(struct nm_history *h);
 NM_DEFINE_CLEANUP(struct nm_history *, nm_history_free)
-/* Adds a point, which must not be older than the newest one. */
+/* Adds a point, which must not be older than the newest point. */
 void nm_history_add(struct nm_history *h, const struct nm_history_point *p);
 unsigned nm_history_n(const struct nm_history *h);
 uint64_t nm_history_step_usec(const struct nm_history *h);
-/* Returns point i; 0 is the oldest. NULL past the end. */
+/* Returns point i, or NULL past the end. Point 0 is the oldest. */
 const struct nm_history_point *nm_history_get(const struct nm_history *h, unsigned i);
 /* Returns the index of the first point that is not older than at_usec, or nm_history_n() if all are older. */
 unsigned nm_history_since(const struct nm_history *h, uint64_t at_usec);

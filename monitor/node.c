@@ -136,7 +136,7 @@ static int sample_cpu(struct nm_node_sampler *s, uint64_t now_usec, struct nm_no
         r = nm_monitor_parse_stat(s->buf, &t);
     if (r < 0)
         return r;
-    /* Ticks are 10 ms: over less than a few ticks a share is meaningless, and the previous one is kept. */
+    /* Ticks are 10 ms: over less than a few ticks a share is meaningless, and the previous share is kept. */
     if (!s->primed || now_usec < s->cpu_at_usec || now_usec - s->cpu_at_usec >= NM_RATE_MIN_USEC) {
         s->cpu_valid = s->primed && now_usec > s->cpu_at_usec &&
                        busy_millicores(&s->ticks, &t, &s->cpu_busy_millicores);

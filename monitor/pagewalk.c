@@ -4,7 +4,7 @@
  * Reads smaps_rollup, which takes the lock of the target's address space. Other processes can hold this lock for long:
  * a fork of a large process under memory pressure, or deliberately a process whose page fault waits for its own FUSE
  * server. A reader of the file waits as long, which nmd must not, because its only thread serves all containers. So a
- * short-lived child reads the file. Its wait is killable, and it dies with nmd.
+ * short-lived child reads the file. The child's wait is killable, and the child dies with nmd.
  */
 
 #include "monitor/pagewalk.h"
@@ -57,8 +57,8 @@ static _Noreturn void walk(pid_t nmd, int fd, const char *proc_root, const pid_t
 
 /*
  * Killed children that have not yet ended. Their end may take a while: if the target has died meanwhile, the child is
- * the last user of its address space and frees gigabytes of pages. They belong to no sampler any more, so the list is
- * global.
+ * the last user of its address space and frees gigabytes of pages. These children belong to no sampler any more, so the
+ * list is global.
  */
 static pid_t dying[32];
 
@@ -132,7 +132,7 @@ int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagew
         return -EAGAIN;
     nm_pagewalk_done(w);
     if (n != sizeof result)
-        return -EIO; /* killed, or out of memory */
+        return -EIO; /* the child was killed, or ran out of memory */
     *ret = result;
     return 0;
 }

@@ -26,7 +26,8 @@ struct nm_pagewalk_result {
 /* Starts a walk over the n processes, of which bytes[i] are resident, up to max_bytes in total. */
 int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t *pids,
                       const uint64_t *bytes, unsigned n, uint64_t max_bytes);
-/* Waits at most this long. Returns 0 if done, -EAGAIN if the walk is still running, else its error. */
+/* Waits at most timeout_msec for the walk. Returns 0 if the walk is done, -EAGAIN if it is still running, else its
+ * error. */
 int nm_pagewalk_collect(struct nm_pagewalk *w, int timeout_msec, struct nm_pagewalk_result *ret);
 /* Ends a running walk. */
 void nm_pagewalk_done(struct nm_pagewalk *w);

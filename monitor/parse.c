@@ -3,8 +3,8 @@
 /*
  * Parses kernel text files, see parse.h. Nearly all of them are lists of "key value" (cgroup files) or "key:  value kB"
  * (/proc), so one table-driven scanner reads them: a table has the wanted keys and the member for each. The scanner
- * runs a thousand times per sampling round. So it reads each byte once or twice, copies nothing, and parses only the
- * numbers of wanted keys.
+ * runs a thousand times per sampling round. So the scanner reads each byte once or twice, doesn't copy text, and parses
+ * only the numbers of wanted keys.
  */
 
 #include "monitor/parse.h"
@@ -19,7 +19,7 @@
 struct field {
     const char *key;
     size_t key_len;
-    size_t offset; /* of a uint64_t in the output struct */
+    size_t offset; /* offset of a uint64_t in the output struct */
     bool required;
 };
 
@@ -114,7 +114,7 @@ int nm_monitor_parse_meminfo(const char *text, struct nm_meminfo *ret)
         /* without CONFIG_SWAP these lines are missing */
         FIELD("SwapTotal", struct nm_meminfo, swap_total_bytes, false),
         FIELD("SwapFree", struct nm_meminfo, swap_free_bytes, false),
-        FIELD("Hugetlb", struct nm_meminfo, hugetlb_bytes, false), /* of all sizes */
+        FIELD("Hugetlb", struct nm_meminfo, hugetlb_bytes, false), /* huge pages of all sizes */
     };
     struct nm_meminfo m = {0};
     int r = parse_fields(text, fields, NM_ARRAY_SIZE(fields), &m);
@@ -235,9 +235,9 @@ int nm_monitor_parse_memory_stat(const char *text, struct nm_memory_stat *ret)
  * include the first two, so adding the whole list would count them twice: a JVM or database that locks its heap would
  * appear twice as large, and be chosen as a victim.
  *
- * The kernel does not report their part of the list, but it follows from the other lists: all swap-backed pages (anon +
- * shmem) are on inactive_anon, active_anon or unevictable, so those missing on the first two are on the third. The
- * counters are updated in batches and not at one instant, hence the clamps.
+ * The kernel does not report the size of these two parts, but it follows from the other lists: all swap-backed pages
+ * (anon + shmem) are on inactive_anon, active_anon or unevictable, so those missing on the first two are on the third.
+ * The counters are updated in batches and not at one instant, hence the clamps.
  *
  * Pages being written to swap have left anon, but they stay on the lists and in memory until they are written, which
  * takes up to a minute on a slow disk, so they count as used. Other pages in the swap cache, read ahead or already
@@ -296,9 +296,9 @@ struct status_fields {
 
 #define STATUS_FIELD(key, member, required) FIELD(key, struct status_fields, member, required)
 
-/* The number of threads follows the memory lines in each process's file. If it is present and the memory lines are
- * missing, the thread has no memory, and the text was not cut off. The first thread, whose file is also the process's,
- * may end before the others: pthread_exit() in main(). */
+/* The number of threads follows the memory lines in each process's file. If this number is present and the memory lines
+ * are missing, the thread has no memory, and the text was not cut off. The first thread, whose file is also the
+ * process's, may end before the others: pthread_exit() in main(). */
 int nm_monitor_parse_status(const char *text, struct nm_proc_memory *ret)
 {
     static const struct field of_all[] = {

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The samplers' parsers, kept apart from the reading of files so that tests and fuzzers call them directly. All are
- * pure functions from NUL-terminated text to a plain struct. They return 0, -EBADMSG if a mandatory value is missing or
- * is not a number, or -ERANGE if a number does not fit. Outputs are untouched on failure. Unknown keys are ignored
- * whatever their value, because kernels add lines over time.
+ * The samplers' parsers, kept apart from the reading of files so that tests and fuzzers call them directly. All parsers
+ * are pure functions from NUL-terminated text to a plain struct. They return 0, -EBADMSG if a mandatory value is
+ * missing or is not a number, or -ERANGE if a number does not fit. Outputs are untouched on failure. Unknown keys are
+ * ignored whatever their value, because kernels add lines over time.
  *
  * Only monitor/ and its tests include this header.
  */
@@ -56,7 +56,7 @@ int nm_monitor_parse_counter(const char *text, uint64_t *ret);
 /* /proc/PID/statm */
 struct nm_proc_statm {
     uint64_t resident_pages;
-    uint64_t shared_pages; /* the file and shared memory among them; the rest is anonymous */
+    uint64_t shared_pages; /* file and shared memory among the resident pages; the rest is anonymous */
 };
 int nm_monitor_parse_statm(const char *text, struct nm_proc_statm *ret);
 

@@ -52,7 +52,7 @@
 /* Maximum number of listed processes that are counted; the rest of a longer list is not read. */
 #define LISTED_MAX 65536u
 /* Maximum number of threads read if a process's first thread has ended. A process can keep ended threads listed by
- * tracing them from another. */
+ * tracing them from another process. */
 #define THREADS_MAX 32u
 #define PROCS_TEXT_SIZE ((size_t)64 << 10)
 
@@ -61,7 +61,7 @@
 #define WALK_MAX_AGE_USEC (10 * NM_USEC_PER_SEC)
 #define WALK_MAX_BYTES (2048 * NM_MIB)
 #define SHARING_MIN_BYTES (16 * NM_MIB)
-/* Most walks end within this time. The result of a longer one is collected at the next sample. */
+/* Most walks end within this time. The result of a longer walk is collected at the next sample. */
 #define WALK_WAIT_MSEC 5
 
 /* How long the figures of a container that used no CPU are kept. They may still change: the kernel swaps out, and a
@@ -75,7 +75,7 @@
 struct process {
     pid_t pid;
     int statm_fd;
-    struct nm_proc_statm statm;   /* at the last reading of status */
+    struct nm_proc_statm statm;   /* figures at the last reading of status */
     struct nm_proc_memory memory; /* the current figures */
     bool known;
     struct nm_proc_statm latest; /* at read_usec */
@@ -87,7 +87,7 @@ struct nm_procmem {
     int cgroup_fd, procs_fd;
     char *proc_root;
     uint64_t page_bytes;
-    pid_t shim; /* 0: none */
+    pid_t shim; /* 0: the container has no shim */
 
     /* The latest result, and the cgroup's CPU time read just before. */
     bool measured;
@@ -98,7 +98,7 @@ struct nm_procmem {
     struct process *cache;
     unsigned n_cached, cache_size;
 
-    /* The walk started last, and the result of the newest complete one: of resident_bytes, overcount_bytes are counted
+    /* The walk started last, and the result of the newest complete walk: of resident_bytes, overcount_bytes are counted
      * more than once. */
     struct nm_pagewalk walk;
     bool walked, overcount_known;
@@ -248,9 +248,9 @@ static int read_status_file(const struct nm_procmem *p, pid_t pid, const char *n
     return r < 0 ? r : nm_monitor_parse_status(buf, ret);
 }
 
-/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. Any live
- * thread has them. Returns -EBADMSG if the first threads of the list have all ended; the memory is then unknown, and
- * not 0. */
+/* Reads the memory from another thread, since the first thread has ended and its file lacks the figures. The file of
+ * any live thread has these figures. Returns -EBADMSG if the first threads of the list have all ended; the memory is
+ * then unknown, and not 0. */
 static int read_thread_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_memory *ret)
 {
     _cleanup_closedir_ DIR *dir = NULL;
@@ -281,8 +281,8 @@ static int read_status(const struct nm_procmem *p, pid_t pid, struct nm_proc_mem
     return r == NM_MONITOR_THREAD_ENDED ? read_thread_status(p, pid, ret) : r;
 }
 
-/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the others
- * use. */
+/* Returns whether status must be read again. statm is all zero if the first thread has ended, whatever the other
+ * threads use. */
 static bool status_is_stale(const struct process *q, const struct nm_proc_statm *now)
 {
     uint64_t anon = now->resident_pages - NM_MIN(now->shared_pages, now->resident_pages);
@@ -434,7 +434,7 @@ static int measure_all(struct nm_procmem *p, struct census *c, uint64_t now_usec
         }
         c->bytes[i] = 0;
         if (r == -ENOENT)
-            continue; /* ended since it was listed */
+            continue; /* the process has ended since it was listed */
         if (r < 0)
             return r;
         c->bytes[i] = m.anon_bytes + m.shmem_bytes;
@@ -457,7 +457,7 @@ static void walk_finish(struct nm_procmem *p, const struct nm_pagewalk_result *r
     p->overcount_known = true;
 }
 
-/* Collects the result of a walk, if it has one by now. */
+/* Collects the result of a walk, if the walk has ended by now. */
 static void walk_poll(struct nm_procmem *p, int timeout_msec)
 {
     struct nm_pagewalk_result result;
@@ -547,7 +547,7 @@ static int sample(struct nm_procmem *p, uint64_t now_usec, struct nm_proc_memory
     if (r < 0)
         return r;
     twice = overcount(p, &c, now_usec, sum.anon_bytes + sum.shmem_bytes);
-    /* It does not matter which of the two is reduced. */
+    /* It does not matter which of the two sums, anonymous or shared, is reduced. */
     from_anon = NM_MIN(twice, sum.anon_bytes);
     sum.anon_bytes -= from_anon;
     sum.shmem_bytes -= NM_MIN(twice - from_anon, sum.shmem_bytes);
