@@ -2,8 +2,8 @@
 
 /*
  * Reads the cgroup's figures at the container's end. systemd removes a scope as soon as it is empty, and with it the
- * kernel's count of OOM kills; nmd may read too late, or may not run at all. The shim is still inside when its command
- * ends, so it can always read them.
+ * kernel's count of OOM kills; nmd may read too late, or may not run at all. The shim is still in the cgroup when its
+ * command ends, so the shim can always read these figures.
  */
 
 #include "agent/launch/shim.h"

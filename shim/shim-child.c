@@ -5,9 +5,9 @@
  * namespaces, groups) precede the change of user. All steps that use the user's names (working directory, the command
  * itself) follow it, so that no path is walked with root's rights.
  *
- * The kernel kills the command when its shim dies (PR_SET_PDEATHSIG), because nobody could record its end. The kernel
- * clears this setting when a set-user-ID program is executed. nmd notices the shim's death through its pidfd and then
- * kills the cgroup.
+ * The kernel kills the command when its shim dies (PR_SET_PDEATHSIG), because without the shim no process could record
+ * the command's end. The kernel clears this setting when a set-user-ID program is executed. nmd notices the shim's
+ * death through its pidfd and then kills the cgroup.
  */
 
 #include "agent/launch/shim.h"
@@ -31,7 +31,7 @@ static _Noreturn void fail(int report_fd, enum nm_launch_stage stage, int error)
 {
     struct nm_shim_failure f = {.stage = (int32_t)stage, .error = error < 0 ? -error : error};
 
-    /* a message is written completely or not at all; if the shim has gone, it has no receiver */
+    /* a message is written completely or not at all; if the shim has gone, the message has no receiver */
     ssize_t n = write(report_fd, &f, sizeof f);
 
     (void)n;
@@ -100,7 +100,7 @@ static int exec_in_path(const char *path, char **argv, char **env)
 }
 
 /* Uses the system call, because nmd's parent may have left libc's two internal signals (32 and 33) ignored, as
- * posix_spawn does, and sigaction() rejects them. A command linked with another libc needs them. */
+ * posix_spawn does, and sigaction() rejects them. A command linked with another libc needs these signals. */
 static void reset_signals(void)
 {
     /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
@@ -108,7 +108,7 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < _NSIG; i++)
-        /* fails for SIGKILL and SIGSTOP */
+        /* the call fails for SIGKILL and SIGSTOP */
         (void)syscall(SYS_rt_sigaction, i, sa_default, NULL, _NSIG / 8);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -208,7 +208,7 @@ _Noreturn void nm_shim_child(const struct nm_shim_spec *spec, const struct nm_sh
     r = become(spec);
     if (r < 0)
         fail(REPORT_FD, NM_LAUNCH_STAGE_USER, r);
-    /* set after the change of user, which clears it */
+    /* the signal is set after the change of user, which would clear this setting */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != shim_pid)
         fail(REPORT_FD, NM_LAUNCH_STAGE_SHIM, ESRCH);
     r = nm_shim_env_make(spec, &env);

@@ -3,9 +3,9 @@
 /*
  * Makes the environment of a command. A container's command gets the account's variables and the requested ones. A
  * session gets the current environment of the container's command: for a YARN application it differs from the shim's
- * spec, since the application's script sets most variables and then becomes the command. It is read with the user's
- * rights from inside the container's namespaces, so the user learns nothing new. Its text is the user's, so only its
- * length is relied on.
+ * spec, since the application's script sets most variables and then becomes the command. The shim reads it with the
+ * user's rights from inside the container's namespaces, so the user gains no access to further data. The user controls
+ * the text, so the shim relies only on its length.
  */
 
 #include "agent/launch/shim.h"
@@ -38,7 +38,7 @@ const char *nm_shim_env_find(char *const *env, const char *name)
     return find(env, name, strlen(name));
 }
 
-/* Makes the account's variables, unless the spec has them, and then the spec's. */
+/* Makes the account's variables, unless the spec has them, and then the spec's variables. */
 static int make_new(const struct nm_shim_spec *spec, char ***ret)
 {
     const struct nm_shim_account *a = &spec->account;

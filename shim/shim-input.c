@@ -6,10 +6,10 @@
  * affect it.
  *
  * With a pipe, a client that goes, or sends something other than input, ends the input; the command keeps running and
- * reads end-of-file. With a terminal this hangs up (shim-output.c). While the client does not read, the terminal is not
- * read either, so the command blocks in write(), as with any terminal. The client sends the first frame (mostly the
- * terminal's size), because the command may run before nmd has sent its answer, which must be the first data that the
- * client receives. Output frames show the client that the command runs.
+ * reads end-of-file. With a terminal, the end of the client hangs up the terminal (shim-output.c). While the client
+ * does not read, the terminal is not read either, so the command blocks in write(), as with any terminal. The client
+ * sends the first frame (mostly the terminal's size), because the command may run before nmd has sent its answer, which
+ * must be the first data that the client receives. Output frames show the client that the command runs.
  */
 
 #include "agent/launch/shim.h"
@@ -27,7 +27,8 @@ enum { CLIENT, COMMAND };
 
 static int client = -EBADF, command = -EBADF; /* source and destination of input */
 static bool is_terminal, is_heard, owes_taken;
-static struct nm_frame in, pending, out; /* from the client; waiting for the command; waiting for the client */
+/* frames: received from the client; waiting for the command; waiting for the client */
+static struct nm_frame in, pending, out;
 static size_t put, sent;                 /* bytes written of pending and out */
 
 int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd)
@@ -38,7 +39,7 @@ int nm_shim_input_open(const struct nm_shim_spec *spec, int *ret_read_fd)
         return 0;
     is_terminal = spec->terms.rows > 0;
     if (is_terminal)
-        command = NM_SHIM_FD_OUTPUT; /* shim-output.c closes it */
+        command = NM_SHIM_FD_OUTPUT; /* shim-output.c closes this descriptor */
     else
         r = nm_shim_pipe_open(spec, 1, &command, ret_read_fd);
     if (r >= 0)

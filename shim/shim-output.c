@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Copies the command's output into the log (output.h). It reads a pipe whenever it has data, and waits for the disk
- * only during a write. Output that cannot be written is dropped, so that a full disk does not stop the command. The
- * buffer's pages are touched only for commands that write much.
+ * Copies the command's output into the log (output.h). The shim reads a pipe whenever the pipe has data, and waits for
+ * the disk only during a write. Output that cannot be written is dropped, so that a full disk does not stop the
+ * command. The buffer's pages are touched only for commands that write much.
  *
  * The pipes belong to the command's user, who may open them by name (/dev/stdout, /proc/self/fd/1). A pipe cannot be
  * truncated, and has no file position that could be moved.
  *
- * All output of a terminal (nmctl run -t) is standard output, and also goes to its user. When the user's connection has
- * gone, the terminal hangs up: the kernel sends SIGHUP to the command, and processes that continue can no longer write
- * to the terminal.
+ * All output of a terminal (nmctl run -t) is standard output, and also goes to the terminal's user. When the user's
+ * connection has gone, the terminal hangs up: the kernel sends SIGHUP to the command, and processes that continue can
+ * no longer write to the terminal.
  */
 
 #include "agent/launch/shim.h"
@@ -32,12 +32,12 @@ static_assert(BUFFER_SIZE <= NM_FRAME_MAX, "what is read is shown in one frame")
 
 static struct nm_output outputs[NM_OUTPUT_N_STREAMS];
 static char buffer[BUFFER_SIZE];
-/* The command's side of the terminal, held open so that the terminal does not end while no process has it open. Only
- * for terminals. */
+/* The command's side of the terminal, held open so that the terminal does not end while no process has it open. Used
+ * for terminals only. */
 static int slave = -EBADF;
-static int children = -EBADF; /* becomes readable when a child has ended */
+static int children = -EBADF; /* descriptor that becomes readable when a child has ended */
 
-/* Makes the command's standard output or error; moves the reading end to its number. */
+/* Makes the command's standard output or error; moves the reading end to the descriptor `number`. */
 static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
 {
     _cleanup_close_ int other = -EBADF;
@@ -53,7 +53,7 @@ static int make_pipe(const struct nm_shim_spec *spec, int number, int *ret)
     return 0;
 }
 
-/* Makes the terminal; moves the shim's end to the first of those numbers. */
+/* Makes the terminal; moves the shim's end to NM_SHIM_FD_OUTPUT. */
 static int make_terminal(const struct nm_shim_spec *spec, int ret[2])
 {
     _cleanup_close_ int other = -EBADF;
@@ -119,7 +119,7 @@ static void take_rest(int i)
     }
 }
 
-/* Does the same for a terminal, and sends the output to the user. */
+/* Copies the rest of a terminal's output like take_rest(), and also sends it to the user. */
 static void take_terminal_rest(void)
 {
     uint64_t until = nm_now_usec() + LINGER_USEC;
@@ -136,7 +136,7 @@ static void take_terminal_rest(void)
             break;
         n = pass_on(0, left);
         if (n <= 0 && n != -EAGAIN && n != -EINTR)
-            break; /* EIO: no process has it open */
+            break; /* EIO: no process has the terminal open */
         left -= n > 0 ? (size_t)n : 0;
     }
     nm_shim_input_flush();

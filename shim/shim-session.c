@@ -6,9 +6,9 @@
  * namespaces and environment.
  *
  * nmd hands the client's connection to this shim, and client and shim communicate directly (util/frame.h). The data
- * does not pass through nmd's event loop, a restart of nmd does not affect the session, and its memory (three buffers
- * of a frame's size) is charged to the container. The client's descriptors are not passed instead, since a user's
- * process must not get an administrator's terminal.
+ * does not pass through nmd's event loop, a restart of nmd does not affect the session, and the session's memory (three
+ * buffers of a frame's size) is charged to the container. The client's descriptors are not passed instead, since a
+ * user's process must not get an administrator's terminal.
  *
  * The session ends with its command, as a container does: background processes of the command continue in the
  * container, but their output is no longer read. If the connection ends first, the command receives SIGHUP, as from a
@@ -34,17 +34,18 @@
 #define TERMINAL_REST ((size_t)64 << 10)
 
 static struct {
-    pid_t pid; /* pid of the command; 0: it has been reaped */
+    pid_t pid; /* pid of the command; 0: the command has been reaped */
     int client;            /* -EBADF: the client has gone */
-    int input;             /* destination of input; -EBADF: none (any more) */
-    int output[2];         /* sources of output; -EBADF: at its end */
+    int input;             /* destination of input; -EBADF: the command reads no input (any more) */
+    int output[2];         /* sources of output; -EBADF: the output has ended */
     bool is_terminal;
     size_t left[2];        /* bytes still to be read after the command's end */
     uint64_t rest_usec;    /* time until which a terminal's rest is read */
-    uint64_t hung_up_usec; /* time of the SIGKILL; 0: none is due */
+    uint64_t hung_up_usec; /* time of the SIGKILL; 0: no SIGKILL is due */
     bool owes_taken;
     size_t sent, put;      /* bytes written of out and pending */
-    struct nm_frame in, pending, out; /* from the client; waiting for the command; waiting for the client */
+    /* frames: received from the client; waiting for the command; waiting for the client */
+    struct nm_frame in, pending, out;
     struct nm_frame_end end;
 } s = {.client = NM_SHIM_FD_CLIENT, .input = -EBADF, .output = {-EBADF, -EBADF}};
 
@@ -367,7 +368,7 @@ static void round_of(int children)
 
 _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
 {
-    int children = nm_shim_children_open(); /* without it no command is started */
+    int children = nm_shim_children_open(); /* without this descriptor no command is started */
 
     if (children < 0)
         end_failed(NM_LAUNCH_STAGE_SHIM, children);

@@ -95,7 +95,7 @@ int nm_shim_children_open(void)
     return RET_NERRNO(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/* Consumes the signal. It does not tell how many children have ended. */
+/* Consumes the signal. One signal may stand for several ended children. */
 void nm_shim_children_heard(int fd)
 {
     struct signalfd_siginfo si;

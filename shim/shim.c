@@ -2,14 +2,14 @@
 
 /*
  * nm-shim: the parent of one container's command. nmd may be restarted, upgraded or crash, but only a process's parent
- * can learn its exit status. So that parent is this small program, which records the status, copies the command's
- * output (shim-output.c), and does nothing else. See shim.h for its descriptors and launch.h for its files.
+ * can learn its exit status. So this parent is a small program, which only records the status and copies the command's
+ * output (shim-output.c). See shim.h for its descriptors and launch.h for its files.
  *
  * The shim lives in the container's cgroup: it is frozen and killed with the container, and its memory is charged to
  * the container. It stays root without capabilities, so that the container's user can neither signal nor trace it. All
  * signals are blocked (SIGKILL ends the shim and thus also its command), and as leader of its own session it gets no
- * signals from a terminal. OOM score -1000 spares it even if the kernel kills a whole group (memory.oom.group), so the
- * end is recorded.
+ * signals from a terminal. OOM score -1000 spares the shim even if the kernel kills a whole group (memory.oom.group),
+ * so the end is recorded.
  *
  * The container ends when its command ends. The shim does not wait for remaining descendants: nmd kills them with the
  * cgroup. Until then it reaps orphans, since not every host's PID 1 does so.
@@ -67,7 +67,7 @@ static int write_record(const char *text)
 }
 
 /* Writes the record for a later nmd, then sends it to the present nmd. Fails if the file is not written; *ret_told: the
- * present nmd has received it. */
+ * present nmd has received the record. */
 static int publish(bool *ret_told)
 {
     char text[NM_LAUNCH_RECORD_SIZE];
@@ -121,7 +121,7 @@ static void set_up_self(void)
     (void)sigfillset(&all);
     /* nmd's child has blocked signals, too, but each libc excludes its internal signals from "all" */
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
-    (void)setsid(); /* nmd's child has already done it */
+    (void)setsid(); /* nmd's child has already called setsid() */
     (void)chdir("/");
     (void)umask(077);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
