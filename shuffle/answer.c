@@ -122,7 +122,7 @@ struct request {
     int fd;
     const struct nm_shuffle_job *job;
     const struct nm_shuffle_request *q;
-    uint64_t deadline_usec; /* for sending */
+    uint64_t deadline_usec; /* time until which the answer must have been sent */
 };
 
 /* Waits until the time is over. Returns -ECONNRESET if the other side closes or the connection is shut down before.
@@ -184,15 +184,16 @@ static int spend_check_on_sending(uint64_t index_bytes, void *userdata)
 /* ---- planning the answer ------------------------------------------------------------------ */
 
 /* The plan of an answer. A range has very many heads, so they are made twice, HEADS_AT_ONCE in a row: first for their
- * length, then to be sent. If there is no room for the lengths of all maps' parts, those of a map are looked up again
- * before it is sent: so a request's memory does not grow with its size. */
+ * length, then to be sent. If there is no room for the lengths of all maps' parts, the lengths of a map's parts are
+ * looked up again before the map is sent: so a request's memory does not grow with its size. */
 struct plan {
     struct nm_shuffle_output outputs[NM_SHUFFLE_MAPS_MAX];
     unsigned first[NM_SHUFFLE_MAPS_MAX];       /* index of the first map of the same name */
     uint64_t head_bytes[NM_SHUFFLE_MAPS_MAX];  /* sum over all parts of the map */
     uint64_t fingerprint[NM_SHUFFLE_MAPS_MAX]; /* hash of the planned lengths */
     struct nm_shuffle_lengths *lengths;        /* n_slots slots, each with an entry per reducer of the request */
-    unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX]; /* map whose lengths are in the slot; NM_SHUFFLE_MAPS_MAX: none */
+    /* map whose lengths are in the slot; NM_SHUFFLE_MAPS_MAX: the slot is empty */
+    unsigned n_slots, in_slot[NM_SHUFFLE_MAPS_MAX];
     struct nm_writer heads;
     uint64_t length_bytes;
 };
@@ -277,7 +278,7 @@ static uint64_t parts_usec(const struct nm_shuffle_request *q)
 }
 
 /* Plans a map. The length of the whole answer must be sent before its first byte; the data are checked again when they
- * are sent. A map that is named again uses the first one's plan. */
+ * are sent. A map that is named again uses the plan of its first occurrence. */
 static int plan_map(struct request *t, unsigned i, struct plan *p)
 {
     const struct nm_shuffle_request *q = t->q;
@@ -441,8 +442,8 @@ static int send_map(struct request *t, unsigned i, struct plan *p)
     return send_part(t, file, &p->outputs[i].part);
 }
 
-/* Sends either all maps of a request or none: after the head a failure can only be shown by breaking the connection,
- * and the reducer does not learn which map failed. */
+/* Finds all maps of a request before any is sent: after the head a failure can only be shown by breaking the
+ * connection, and the reducer does not learn which map failed. */
 static int send_maps(struct request *t, const char *reply_hash)
 {
     _cleanup_(plan_done) struct plan p = {0};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Has no padding, so that it can be compared bytewise. */
+/* This struct has no padding, so that it can be compared bytewise. */
 struct file {
     uint64_t dev, ino, size;
     int64_t modified[2], changed[2];

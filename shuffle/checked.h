@@ -3,8 +3,8 @@
 
 /*
  * Remembers which index files have been read completely and had the right checksum. A file is identified by its device,
- * inode, size and times, so a modified file counts as a new one. The number of files is fixed; newer ones replace older
- * ones. Several threads may use it.
+ * inode, size and times, so a modified file counts as a new one. The number of files is fixed; newer files replace
+ * older files. Several threads may use the table.
  */
 
 #include <stdbool.h>

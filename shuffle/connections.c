@@ -14,7 +14,7 @@
 #include "util/fnv1a.h"
 
 struct slot {
-    int fd; /* -EBADF: free */
+    int fd; /* -EBADF: the slot is free */
     bool known, spare;
     uid_t uid;
     uint64_t host, job; /* hashes of the names; names with the same hash share a limit */

@@ -4,8 +4,9 @@
 /*
  * The open connections. Each has a thread, so their number is limited. A user may have at most half of them, and a job
  * three quarters of that; otherwise a job whose reducers do not read could keep all others from their map outputs. A
- * connection belongs to a user once it has signed a request. Of the connections that have not, one host may have a
- * quarter: a host that only holds connections open thus blocks only itself. Several threads may use it.
+ * connection belongs to a user once it has signed a request. Of the connections that have not signed a request, one
+ * host may have a quarter: a host that only holds connections open thus blocks only itself. Several threads may use
+ * these functions.
  */
 
 #include <stdbool.h>
@@ -19,7 +20,7 @@
 struct nm_shuffle_connections;
 
 int nm_shuffle_connections_new(unsigned max, struct nm_shuffle_connections **ret);
-/* All slots must have been left before. */
+/* Frees the struct. All connections must have left their slots before. */
 struct nm_shuffle_connections *nm_shuffle_connections_free(struct nm_shuffle_connections *p);
 NM_DEFINE_CLEANUP(struct nm_shuffle_connections *, nm_shuffle_connections_free)
 
@@ -34,5 +35,5 @@ bool nm_shuffle_connections_belongs(struct nm_shuffle_connections *p, unsigned s
 void nm_shuffle_connections_leave(struct nm_shuffle_connections *p, unsigned slot);
 unsigned nm_shuffle_connections_count(struct nm_shuffle_connections *p);
 
-/* Shuts down all connections, refuses new ones, and waits until the last has left. */
+/* Shuts down all connections, refuses new ones, and waits until the last connection has left its slot. */
 void nm_shuffle_connections_close(struct nm_shuffle_connections *p);

@@ -149,7 +149,7 @@ int nm_shuffle_control_run(struct nm_shuffle_service *s, FILE *in, FILE *out)
         _cleanup_free_ char *reply = NULL;
 
         nm_shuffle_control(s, line, strlen(line), &reply);
-        explicit_bzero(line, sizeof line); /* it may have contained a key */
+        explicit_bzero(line, sizeof line); /* the line may have contained a key */
         if (fprintf(out, "%s\n", reply ? reply : "{\"error\": \"no memory\"}") < 0 || fflush(out) != 0)
             return -errno;
     }

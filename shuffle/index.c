@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 #define CHECKSUM_BYTES 8u
-/* A million reducers. A longer index would only serve to keep this process reading. */
+/* Size of the index of a million reducers. A longer index would only serve to keep this process reading. */
 #define INDEX_MAX_BYTES (1000000u * NM_SHUFFLE_RECORD_BYTES + CHECKSUM_BYTES)
 
 /* Uses pread, because several places of the file are read. */
@@ -97,7 +97,8 @@ static int append(struct nm_shuffle_part *whole, const struct nm_shuffle_part *p
         return -EBADMSG;
     if (whole->part_bytes == 0)
         whole->start_bytes = part->start_bytes;
-    whole->part_bytes += part->part_bytes; /* cannot overflow: it ends where this valid part ends */
+    /* the sum cannot overflow, because the whole ends where this valid part ends */
+    whole->part_bytes += part->part_bytes;
     whole->raw_bytes = nm_add_u64(whole->raw_bytes, part->raw_bytes);
     return 0;
 }
@@ -130,8 +131,8 @@ static int read_records(int fd, struct nm_shuffle_range range, struct nm_shuffle
 }
 
 /* Checks the checksum before a record is used, as Hadoop does. So this node detects a disk that returns wrong data;
- * otherwise the reducer would, and blame the network. Each reducer requests another record of the same file, so checked
- * files are remembered. */
+ * otherwise the reducer would detect wrong data and blame the network. Each reducer requests another record of the same
+ * file, so checked files are remembered. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
                           struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret)

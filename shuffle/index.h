@@ -28,15 +28,15 @@ struct nm_shuffle_lengths {
     uint64_t raw_bytes, part_bytes;
 };
 
-/* Returns the number of bytes to read before a record of the file may be used: the whole file, or 0 if it was checked
- * already. Returns -EBADMSG if the file is not an index, -ERANGE if it lacks one of these reducers. */
+/* Returns the number of bytes to read before a record of the file may be used: the whole file, or 0 if the file was
+ * checked already. Returns -EBADMSG if the file is not an index, -ERANGE if the index lacks one of these reducers. */
 int nm_shuffle_index_unchecked(const struct stat *st, struct nm_shuffle_range range, struct nm_shuffle_checked *checked,
                                uint64_t *ret_bytes);
 
 /* Reads the parts of some reducers from a file that is open for reading. Returns -EBADMSG if the file is not an index,
  * is corrupt, or its parts are not contiguous; -ERANGE if it lacks one of these reducers; or a read error. With checked
- * NULL nothing is remembered. ret_lengths may be NULL; else it has room for the reducers of the range, and its content
- * after an error is undefined. */
+ * NULL the file is not remembered. ret_lengths may be NULL; else it has room for the reducers of the range, and its
+ * content after an error is undefined. */
 int nm_shuffle_index_read(int fd, const struct stat *st, struct nm_shuffle_range range,
                           struct nm_shuffle_checked *checked, struct nm_shuffle_lengths *ret_lengths,
                           struct nm_shuffle_part *ret);

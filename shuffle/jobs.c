@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See jobs.h. Uses libc's binary tree: jobs come and go some times a minute, and each request looks one up. */
+/* See jobs.h. Uses libc's binary tree: jobs come and go some times a minute, and each request looks up a job. */
 
 #include "shuffle/jobs.h"
 
@@ -9,7 +9,7 @@
 
 #include "util/error.h"
 
-/* An entry of the tree; compared by its first member. */
+/* An entry of the tree, which compares entries by their first member. */
 struct known {
     struct nm_shuffle_job job;
     uint64_t booked_usec; /* time until which the job's share is used */

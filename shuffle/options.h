@@ -9,7 +9,7 @@ struct nm_shuffle_options {
     const char *listen;
     uint32_t max_connections;
     const char *user; /* NULL: keep the current user */
-    char **dirs;      /* NULL-terminated, at least one */
+    char **dirs;      /* local directories, NULL-terminated, at least one directory */
 };
 
 /* Returns 0 to continue; 1 after help or version was printed; -EINVAL after an error was printed on stderr. */

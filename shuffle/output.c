@@ -61,7 +61,7 @@ struct search {
     const struct nm_shuffle_payer *payer;
 };
 
-/* A local directory's part of a map's output: 0 and its value, or the error. */
+/* A local directory's part of a map's output: result 0 with the value, or the error. */
 struct found {
     int index_result, data_result;
     struct nm_shuffle_part part;
@@ -83,7 +83,7 @@ static int read_index(const struct search *s, int fd, const struct stat *st, str
     return nm_shuffle_index_read(fd, st, s->range, s->dirs->checked, ret_lengths, ret);
 }
 
-/* ret_lengths may be NULL. */
+/* Looks for the map's files in directory i. ret_lengths may be NULL. */
 static void look_in(const struct search *s, unsigned i, struct nm_shuffle_lengths *ret_lengths, struct found *ret)
 {
     _cleanup_close_ int dir = open_dir(s->dirs->names[i]), index = -EBADF, data = -EBADF;
@@ -107,7 +107,7 @@ static bool agree(const struct found *index, const struct found *data)
            index->part.start_bytes + index->part.part_bytes <= data->data_bytes;
 }
 
-/* Returns the first result that says more than that the file is missing. */
+/* Returns a, or b if a is success or only means that the file is missing. */
 static int prefer(int a, int b)
 {
     return a == 0 || a == -ENOENT ? b : a;
@@ -159,7 +159,7 @@ int nm_shuffle_output_find(const struct nm_shuffle_dirs *dirs, const struct nm_s
 {
     const struct search s = {dirs, job, map, range, payer};
     struct found found[NM_SHUFFLE_DIRS_MAX];
-    unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: none */
+    unsigned lengths_of = dirs->n, index_dir = dirs->n; /* dirs->n: not found yet */
     struct nm_shuffle_output output;
     int r;
 

@@ -26,7 +26,7 @@ struct nm_shuffle_dirs {
 };
 
 /* The account that pays for a lookup. spend() is called before work whose amount the job's user determines: checking an
- * index or reading many records of it. It returns 0, or an error if the work must not be done. */
+ * index or reading many records of it. spend() returns 0, or an error if the work must not be done. */
 struct nm_shuffle_payer {
     int (*spend)(uint64_t index_bytes, void *userdata);
     void *userdata;
@@ -35,7 +35,7 @@ struct nm_shuffle_payer {
 /* The output of a map for a reducer. */
 struct nm_shuffle_output {
     unsigned dir; /* index of the directory that has file.out */
-    struct nm_shuffle_part part; /* of all requested reducers */
+    struct nm_shuffle_part part; /* parts of all requested reducers */
 };
 
 /* Searches the directories. Returns -ENOENT if there is no such output (yet, or any more), -EPERM if it belongs to

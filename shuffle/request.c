@@ -30,7 +30,7 @@ static bool is_header(struct nm_bytes b, const char *name)
     return b.size == strlen(name) && strncasecmp((const char *)b.data, name, b.size) == 0;
 }
 
-/* Takes the text before the first `stop` and also removes the `stop`; takes all text if there is none. */
+/* Takes the text before the first `stop` and also removes the `stop`; takes all text if there is no `stop`. */
 static struct nm_bytes take_until(struct nm_bytes *from, char stop)
 {
     const uint8_t *end = from->size > 0 ? memchr(from->data, stop, from->size) : NULL;

@@ -25,8 +25,8 @@
 /* Maximum length of a head, with its empty line. Fetcher requests 20 maps at once, with names of some 40 characters. */
 #define NM_SHUFFLE_HEAD_MAX 16384u
 #define NM_SHUFFLE_MAPS_MAX 256u
-/* Maximum number of reducers in a request's range. The lengths of this many parts, 16 bytes each, are kept while it is
- * answered: of all its maps if they fit, else of some maps at a time. */
+/* Maximum number of reducers in a request's range. The lengths of this many parts, 16 bytes each, are kept while the
+ * request is answered: of all its maps if they fit, else of some maps at a time. */
 #define NM_SHUFFLE_PARTS_MAX 4096u
 
 /* Positive outcomes: the HTTP status for the client. */
@@ -41,16 +41,17 @@ enum nm_shuffle_status {
 };
 
 struct nm_shuffle_request {
-    struct nm_bytes target, url_hash; /* as received */
+    struct nm_bytes target, url_hash; /* both as received */
     struct nm_bytes job;              /* job_<digits>_<digits> */
     struct nm_bytes maps[NM_SHUFFLE_MAPS_MAX]; /* attempt_<letters, digits and '_'>: safe as file names */
     unsigned n_maps;
-    uint32_t reduce, n_reduces; /* the first one, and their number */
-    bool is_range;              /* written as a range, even if of one reducer */
+    uint32_t reduce, n_reduces; /* first reducer, and number of reducers */
+    bool is_range;              /* the request has the form of a range, even if only of one reducer */
     bool keep_alive;
 };
 
-/* Returns the length of the head at the front of the received bytes, with its empty line; 0: it is not complete yet. */
+/* Returns the length of the head at the front of the received bytes, with its empty line; 0: the head is not complete
+ * yet. */
 size_t nm_shuffle_head_size(struct nm_bytes come);
 
 /* Parses a head that nm_shuffle_head_size() found, of at most NM_SHUFFLE_HEAD_MAX bytes. Returns 0, or a status with a

@@ -128,8 +128,8 @@ static void *serve(void *arg)
 
 /* ---- accepting connections ---------------------------------------------------------------- */
 
-/* Takes fd in all cases. No thread is started for a connection without a slot, which limits the cost of
- * unauthenticated clients. */
+/* Takes the accepted descriptor over in all cases. No thread is started for a connection without a slot, which limits
+ * the cost of unauthenticated clients. */
 static int begin(struct nm_shuffle_server *server, int accepted, const struct sockaddr_storage *from)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_SEC};
@@ -151,7 +151,7 @@ static int begin(struct nm_shuffle_server *server, int accepted, const struct so
         return r;
     }
     c->service = s;
-    c->fd = STEAL_FD(fd); /* owned by the slot from here on */
+    c->fd = STEAL_FD(fd); /* the slot owns the descriptor from here on */
     c->slot = slot;
     c->spare = r == NM_SHUFFLE_CONNECTIONS_E_SPARE;
     c->come = 0;
@@ -179,7 +179,7 @@ static bool is_of_the_connection(int error)
 }
 
 /* Accepts connections. Without descriptors or memory the loop would spin, because the waiting connection stays in the
- * queue. So it pauses and meanwhile checks whether to end. */
+ * queue. So the thread pauses and meanwhile checks whether to end. */
 static void *accept_all(void *arg)
 {
     struct nm_shuffle_server *server = arg;
@@ -213,7 +213,7 @@ static void *accept_all(void *arg)
 
 /* ---- listening ---------------------------------------------------------------------------- */
 
-/* Splits "[::1]:13562" into host and port; without a host it means all addresses. */
+/* Splits "[::1]:13562" into host and port; an address without a host means all addresses. */
 static int split(const char *address, char *host, size_t host_size, const char **ret_port)
 {
     const char *colon = strrchr(address, ':'), *begin = address, *end = colon ? colon : address;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Accepts connections and starts a thread for each, because disk and network block. A thread's stack holds all its
- * data.
+ * Accepts connections and starts a thread for each, because disk and network block. All data of a thread are on its
+ * stack.
  */
 
 #include "shuffle/answer.h"
