@@ -19,7 +19,7 @@ struct nm_identity {
 };
 
 struct nm_become_terms {
-    uint64_t kept_capabilities; /* bit mask of capabilities that stay permitted and effective; 0: none */
+    uint64_t kept_capabilities; /* bit mask of capabilities that stay permitted and effective; 0: no capability stays */
     bool no_new_privs;          /* a later execve() can't gain rights */
 };
 
@@ -34,5 +34,6 @@ int nm_become(const struct nm_identity *who, const struct nm_become_terms *terms
 /* Returns all groups of an account, including gid; the caller frees *ret. Queries the name services, which may block.
  * Returns -E2BIG if there are more groups than the kernel accepts, or -ENOMEM. */
 int nm_groups_find(const char *account, gid_t gid, gid_t **ret, size_t *ret_n);
-/* Does the same for the first account with that uid. If no account has the uid, the result is gid alone. */
+/* Returns the groups of the first account with that uid, as nm_groups_find() does. If no account has the uid, the
+ * result is gid alone. */
 int nm_groups_find_uid(uid_t uid, gid_t gid, gid_t **ret, size_t *ret_n);

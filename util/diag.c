@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* See diag.h. The name printed is the one by which the program was called, which differs from its own for a symlink. */
+/* See diag.h. The printed name is the one by which the program was called. For a symlink it differs from the program's
+ * own name. */
 
 #include "util/diag.h"
 

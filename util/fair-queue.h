@@ -3,10 +3,10 @@
 
 /*
  * Fair queue of work items. Each item belongs to a key (for instance a user), and keys take turns, so that a key with
- * hundreds of items delays the first item of another key by one item only. The items of a key may be divided into
- * parts (for instance one per application). Parts take turns within the turns of their key, so more parts don't give a
- * key more turns. Items of one part keep their order. The queue does no I/O and allocates nothing: the list pointers
- * are members of the items.
+ * hundreds of items delays the first item of another key by one item only. The items of a key may be divided into parts
+ * (for instance one per application). Parts take turns within the turns of their key, so more parts don't give a key
+ * more turns. Items of one part keep their order. The queue does no I/O and allocates no memory: the list pointers are
+ * members of the items.
  *
  * nm_fair_put() walks the waiting keys and the parts of its own key, not the items. All other functions take constant
  * time.

@@ -14,7 +14,7 @@
 
 #ifdef NM_FAULT_INJECTION
 void nm_fault_point(const char *step);
-char *nm_fault_variable(void); /* "NMD_FAULT=..." for an environment; NULL: not set */
+char *nm_fault_variable(void); /* "NMD_FAULT=..." for an environment; NULL: the variable is not set */
 #define NM_FAULT(step) nm_fault_point(step)
 #define NM_FAULT_VARIABLE nm_fault_variable()
 /* Returns a time for which the host pretends to have been suspended, in addition to its real suspend time. The value

@@ -15,7 +15,8 @@
  * fit, or -errno. -ENOENT and -ENODEV mean that the cgroup or process no longer exists, which is a normal result. */
 int nm_read_file_at(int dir_fd, const char *name, char *buf, size_t size, size_t *ret_len);
 
-/* Does the same with an open descriptor, from offset 0: pread() at offset 0 makes kernfs generate the content again. */
+/* Reads an open file as nm_read_file_at() does, from offset 0: pread() at offset 0 makes kernfs generate the content
+ * again. */
 int nm_pread_file(int fd, char *buf, size_t size, size_t *ret_len);
 
 /* Reads a regular file of at most max bytes into memory that the caller frees. Returns -EBADMSG if the file isn't
@@ -32,7 +33,8 @@ int nm_write_file_at(int dir_fd, const char *name, const char *text);
 
 /* Writes all data with as many write(2) calls as necessary. */
 int nm_write_all(int fd, const char *data, size_t size);
-/* Does the same at an offset. If a write was short, the next write returns the reason, such as ENOSPC or EFBIG. */
+/* Writes all data at an offset, as nm_write_all() does. If a write was short, the next write returns the reason, such
+ * as ENOSPC or EFBIG. */
 int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset);
 
 /* Replaces a regular file atomically through a temporary file and rename(2): readers see the old or the new content.
@@ -40,8 +42,8 @@ int nm_pwrite_all(int fd, const char *data, size_t size, off_t offset);
 int nm_write_bytes_atomic_at(int dir_fd, const char *name, const void *data, size_t size, mode_t mode);
 int nm_write_file_atomic_at(int dir_fd, const char *name, const char *text, mode_t mode);
 
-/* Opens a directory stream. It gets a descriptor of its own, because streams that share a descriptor share their
- * position. The caller closes the stream. */
+/* Opens a directory stream. The stream gets a descriptor of its own, because streams that share a descriptor share
+ * their position. The caller closes the stream. */
 int nm_opendir_at(int dir_fd, DIR **ret);
 
 /* Opens a stream on fd and takes fd over, also on failure. A negative fd is returned as the error. */
@@ -58,8 +60,8 @@ int nm_check_mkdir_p(const char *path);
  * root_fd). */
 int nm_open_beneath(int root_fd, const char *path, int flags);
 
-/* Does the same, but fails on any symlink (-ELOOP) or mount crossing (-EXDEV). A path that a user prepared then can't
- * lead to another file system, which might block. */
+/* Opens path as nm_open_beneath() does, but fails on any symlink (-ELOOP) or mount crossing (-EXDEV). A path that a
+ * user prepared then can't lead to another file system, which might block. */
 int nm_open_plain_beneath(int root_fd, const char *path, int flags);
 
 /* Opens path as a process with the root directory root_fd would: absolute paths and symlinks start there, ".." stops

@@ -50,7 +50,8 @@ enum { NM_FRAME_E_WHOLE = 1 };
 
 /* Returns how many bytes to read to data + len, so that the read stops at the end of this frame. */
 size_t nm_frame_wants(const struct nm_frame *f);
-/* Adds n received bytes. Returns 0 if the frame needs more, NM_FRAME_E_WHOLE, or -EBADMSG if the frame is invalid. */
+/* Adds n received bytes. Returns 0 if the frame needs more bytes, NM_FRAME_E_WHOLE, or -EBADMSG if the frame is
+ * invalid. */
 int nm_frame_took(struct nm_frame *f, size_t n);
 
 static inline uint8_t nm_frame_type(const struct nm_frame *f)
@@ -66,6 +67,6 @@ size_t nm_frame_size(const struct nm_frame *f); /* size of the body */
 /* Fills the head of a frame to send, for a body of n bytes. */
 void nm_frame_make(struct nm_frame *f, enum nm_frame_type type, size_t n);
 void nm_frame_make_size(struct nm_frame *f, uint16_t rows, uint16_t columns);
-/* Parse the bodies of such frames. Return 0 or -EBADMSG. */
+/* Parse the bodies of SIZE and END frames. Return 0 or -EBADMSG. */
 int nm_frame_parse_size(const struct nm_frame *f, uint16_t *ret_rows, uint16_t *ret_columns);
 int nm_frame_parse_end(const struct nm_frame *f, struct nm_frame_end *ret);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NM_HOST_IPV6_SIZE 50 /* in brackets, with its NUL */
+#define NM_HOST_IPV6_SIZE 50 /* size of an address in brackets, with the NUL */
 
 /* Prints the IPv6 address in the first `size` bytes of text in its canonical form, because one address can be written
  * in several ways. Omits a zone after '%', because it is only valid on this node. Returns false if the text isn't an

@@ -40,7 +40,8 @@ int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags)
 
 /* Called by a child that must not outlive its parent, right after fork(): the kernel then kills the child when the
  * thread that forked it ends. Exits at once if the parent has ended already. The kernel clears the setting
- * (PR_SET_PDEATHSIG) at a change of user or capabilities, so the child must call this again after one. */
+ * (PR_SET_PDEATHSIG) at a change of user or capabilities, so the child must call this function again after such a
+ * change. */
 void nm_inherited_end_with(pid_t parent);
 
 /* Prints the table as rows of nmd(8). Returns 0 or -EIO. */

@@ -60,7 +60,7 @@ static int try_lock(const char *path, pid_t *ret_holder)
         return r;
     if (!is_at_path(fd, path))
         return -EAGAIN;
-    (void)STEAL_FD(fd); /* stays open until the process ends, since closing it would release the lock */
+    (void)STEAL_FD(fd); /* the descriptor stays open until the process ends, since closing it would release the lock */
     return 0;
 }
 

@@ -17,18 +17,19 @@
  * namespace. Other -errno: the file can't be used. */
 int nm_lockfile_take(const char *path, uint64_t wait_usec, pid_t *ret_holder);
 
-/* Does the same for one byte of a file. The byte `place` represents an object that must not contain an open file, such
- * as a file system that is going to be unmounted. All bytes of a file must be locked through one descriptor. */
+/* Locks one byte of a file as nm_lockfile_take() locks a file. The byte `place` represents an object that must not
+ * contain an open file, such as a file system that is going to be unmounted. All bytes of a file must be locked through
+ * one descriptor. */
 int nm_lockfile_take_byte(int fd, int64_t place, uint64_t wait_usec, pid_t *ret_holder);
 /* Unlocks the byte if this process holds its lock. */
 void nm_lockfile_drop_byte(int fd, int64_t place);
 
-/* Creates the directory for locks that depend only on the user and not on an option (/run/nmd for root), and stores
- * its path in buf. Returns -EPERM if it belongs to another user, or if others may write to it. */
+/* Creates the directory for locks that depend only on the user and not on an option (/run/nmd for root), and stores its
+ * path in buf. Returns -EPERM if the directory belongs to another user, or if others may write to it. */
 int nm_lockfile_dir(char buf[PATH_MAX]);
 
-/* Returns the pid of another process that holds the lock, 0 if it isn't locked or doesn't exist, or -errno. -EBUSY:
- * the holder is in another PID namespace. Takes no lock. */
+/* Returns the pid of another process that holds the lock, 0 if the file isn't locked or doesn't exist, or -errno.
+ * -EBUSY: the holder is in another PID namespace. Takes no lock. */
 pid_t nm_lockfile_holder(const char *path);
 
 /* Formats the holder as "pid 123", or as a text if its pid isn't visible in this PID namespace. Returns buf. */

@@ -18,9 +18,9 @@
  *
  * sd-event dispatches sources of one priority in the order in which they became pending. This order holds for
  * descriptors and timers. A deferred source counts as pending since its creation and always precedes the others of its
- * priority, so one that is enabled in every turn would starve them. nmd therefore uses nm_loop_add_work(), whose
- * source moves to the end of the line. Because each source has its own place in the line, many objects of one kind
- * (for instance containers) share one source that processes them one by one.
+ * priority, so a deferred source that is enabled in every turn would starve the others. nmd therefore uses
+ * nm_loop_add_work(), whose source moves to the end of the line. Because each source has its own place in the line,
+ * many objects of one kind (for instance containers) share one source that processes them one by one.
  */
 
 #include <systemd/sd-event.h>
@@ -34,7 +34,8 @@
 
 #define NM_LOOP_TURN_USEC (10 * NM_USEC_PER_MSEC)
 
-/* Adds a work source with the priority NM_LOOP_WORK. It is disabled until nm_loop_want(), and again after each turn. */
+/* Adds a work source with the priority NM_LOOP_WORK. The source is disabled until nm_loop_want(), and again after each
+ * turn. */
 int nm_loop_add_work(sd_event *event, const char *description, sd_event_time_handler_t handler, void *userdata,
                      sd_event_source **ret);
 int nm_loop_want(sd_event_source *work);

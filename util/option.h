@@ -13,7 +13,7 @@
 
 struct nm_option;
 
-/* Outcome of an option after which the program has nothing more to do, such as --help. */
+/* Outcome of an option after which the program ends with success, such as --help. */
 #define NM_OPTION_DONE 1
 
 struct nm_option_type {
@@ -26,7 +26,7 @@ struct nm_option_type {
 };
 
 struct nm_option {
-    char brief;        /* the short form, or '\0' */
+    char brief;        /* the short form; '\0': the option has no short form */
     const char *name;
     const char *arg;   /* name of the value in --help; NULL for a flag */
     const struct nm_option_type *type;

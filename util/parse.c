@@ -36,7 +36,7 @@ static const struct suffix duration_suffixes[] = {
     {"d", 86400 * NM_USEC_PER_SEC},
 };
 
-/* Parses digits at *s into *ret and advances *s. Returns -EINVAL if there are none. */
+/* Parses digits at *s into *ret and advances *s. Returns -EINVAL if there are no digits. */
 static int take_digits(const char **s, uint64_t *ret)
 {
     uint64_t v = 0;

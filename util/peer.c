@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOPBACK_NET 127u /* the first byte of its addresses */
+#define LOOPBACK_NET 127u /* the first byte of loopback addresses */
 
 static bool find_in(const struct sockaddr_storage *sa, struct in_addr *ret)
 {

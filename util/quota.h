@@ -54,7 +54,7 @@ struct nm_turn {
 
 /* Appends the request to the account's line. */
 void nm_turn_wait(struct nm_turn *t, struct nm_quota_account *a);
-/* Removes the request from its line, if it is in one. */
+/* Removes the request from its line, if the request is in a line. */
 void nm_turn_cancel(struct nm_turn *t);
 
 /* Charges the account for the time that its requests took. An account that isn't an administrator's then waits
@@ -68,5 +68,5 @@ bool nm_quota_account_is_free(const struct nm_quota_account *a, uint64_t now_use
 /* Calls go() for the next waiting request. Accounts take turns, and the requests of each account keep their order.
  * Returns false if no waiting request may go now. */
 bool nm_quota_next_turn(struct nm_quota *r, uint64_t now_usec);
-/* Returns when the next request may go; UINT64_MAX if none waits. */
+/* Returns when the next request may go; UINT64_MAX if no request waits. */
 uint64_t nm_quota_due_usec(const struct nm_quota *r);

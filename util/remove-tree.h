@@ -8,5 +8,5 @@
  * not.
  */
 int nm_remove_tree_at(int dir_fd, const char *name);
-/* Does the same, and calls `progress` for each entry. */
+/* Removes the tree as nm_remove_tree_at() does, and calls `progress` for each entry. */
 int nm_remove_tree_telling(int dir_fd, const char *name, void (*progress)(void *userdata), void *userdata);
