@@ -19,7 +19,7 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Reports missing permission for the socket, and names its group, whose members may use it. If that is root's group,
+/* Reports missing permission for the socket, and names its group, whose members may use it. If the group is root's,
  * which users can't join, the default group nmd is named. */
 static void print_no_permission(const char *path)
 {

@@ -22,17 +22,17 @@ static inline void nm_json_freep(json_t **j)
 int nm_api_call(struct nm_ctl *ctl, const char *method, const char *target, json_t *body,
                 json_t **ret);
 int nm_api_get(struct nm_ctl *ctl, const char *target, json_t **ret);
-/* Does the same, but at most until deadline_usec (CLOCK_BOOTTIME). Returns NM_CTL_TIMED_OUT then, and prints
- * nothing. */
+/* Gets the target as nm_api_get() does, but at most until deadline_usec (CLOCK_BOOTTIME). Then returns NM_CTL_TIMED_OUT
+ * without a message. */
 int nm_api_get_by(struct nm_ctl *ctl, const char *target, uint64_t deadline_usec, json_t **ret);
 
-/* Does the same without printing errors. Returns 0, -errno of the connection, or -EREMOTEIO if nmd refused the
- * request. */
+/* Gets the target as nm_api_get() does, but prints no errors. Returns 0, -errno of the connection, or -EREMOTEIO if nmd
+ * refused the request. */
 int nm_api_try_get(struct nm_ctl *ctl, const char *target, uint64_t timeout_usec, json_t **ret);
 
-/* Gets the list of containers. nmd sends it in parts, which are joined into one array. */
+/* Gets the list of containers. nmd sends the list in parts, which are joined into one array. */
 int nm_api_get_containers(struct nm_ctl *ctl, bool all, json_t **ret);
-/* Does the same without printing errors, and gets a limited number of parts. */
+/* Gets the list as nm_api_get_containers() does, but prints no errors, and gets a limited number of parts. */
 int nm_api_try_get_containers(struct nm_ctl *ctl, bool all, uint64_t timeout_usec, json_t **ret);
 
 /* Prints why nmd can't be reached. r: an error of rpc/local/client/client.h. Returns NM_CTL_UNREACHABLE. */

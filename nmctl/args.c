@@ -63,7 +63,7 @@ static const char *find_word(const char *value, const char *const *words, size_t
     return NULL;
 }
 
-/* Accepts the state names of the JSON output, too, because users copy them from there. */
+/* Accepts the state names of the JSON output, too, because users copy the names from JSON. */
 static const char *find_state(const char *value)
 {
     if (strcasecmp(value, "SCHEDULED") == 0)

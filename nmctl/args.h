@@ -9,15 +9,15 @@
 void nm_args_init(struct nm_args *a);
 void nm_args_done(struct nm_args *a);
 
-/* Parses argv[1..] with the verb's options (verb NULL: none) and the global ones. Called twice for each command line.
- * With `stop`, parsing ends at the first operand, so that the verb's options stay behind the verb. Returns the index of
- * the first operand in the (reordered) argv, or -EINVAL after a message. */
+/* Parses argv[1..] with the verb's options and the global options, or with verb NULL only the global options. Called
+ * twice for each command line. With `stop`, parsing ends at the first operand, so that the verb's options stay behind
+ * the verb. Returns the index of the first operand in the (reordered) argv, or -EINVAL after a message. */
 int nm_args_parse(struct nm_args *a, const struct nm_verb *verb, bool stop, int argc, char **argv);
 
 /* Returns the option that a word of the command line names ("-m", "--memory"), or NULL. */
 const struct nm_option *nm_args_find_option(const struct nm_verb *verb, const char *word);
 
-extern const struct nm_option_type nm_args_text;     /* not empty */
+extern const struct nm_option_type nm_args_text;     /* text that isn't empty */
 extern const struct nm_option_type nm_args_name;     /* a valid container or application name */
 extern const struct nm_option_type nm_args_sort;     /* a key to sort by */
 extern const struct nm_option_type nm_args_state;    /* a container's state, in letters of any case */
@@ -27,12 +27,12 @@ extern const struct nm_option_type nm_args_duration; /* uint64_t, usec */
 extern const struct nm_option_type nm_args_interval; /* uint64_t, usec: time between two refreshes */
 extern const struct nm_option_type nm_args_count;    /* uint64_t */
 extern const struct nm_option_type nm_args_last;     /* uint64_t, up to the number that nmd sends at once */
-extern const struct nm_option_type nm_args_env;      /* appended to env */
+extern const struct nm_option_type nm_args_env;      /* environment variable, appended to nm_args.env */
 
 extern const char *const nm_sort_keys[];
 extern const size_t nm_n_sort_keys;
-/* States of containers as lists show them. The last ones are those of ended containers. */
+/* States of containers as lists show them. The last words are those of ended containers. */
 extern const char *const nm_state_words[];
 extern const size_t nm_n_state_words;
-/* Returns whether only ended containers have this state. False for NULL. */
+/* Returns whether only ended containers have this state. Returns false for NULL. */
 bool nm_args_state_has_ended(const char *word);

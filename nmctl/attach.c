@@ -5,7 +5,7 @@
  * is read only while its buffer is empty, and the buffer is written only as far as poll() guarantees that write()
  * doesn't block. A slow reader therefore delays only its own stream, and Ctrl-C always works.
  *
- * A container outlives nmd. If nmd disappears, for instance for an upgrade, the loop waits until it is back and
+ * A container outlives nmd. If nmd disappears, for instance for an upgrade, the loop waits until nmd is back and
  * continues to follow the logs at the same position.
  */
 
@@ -28,16 +28,16 @@
 #include "util/error.h"
 
 #define BUFFER_SIZE 16384 /* at least the maximum that one nm_client_process() reads */
-#define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* time without data after the end */
+#define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* maximum time without data after the container's end */
 #define KILL_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 #define NEVER UINT64_MAX
 
 struct stream {
     const char *name;
     bool wanted, ended, stamped;
-    int out_fd;             /* -EBADF: the reader has closed it, and further output is dropped */
+    int out_fd;             /* -EBADF: the reader has closed the output, and further output is dropped */
     struct nm_client *call;
-    uint64_t begin;         /* position in the output at which it began; NM_CTL_UNSET: unknown */
+    uint64_t begin;         /* position in the output at which the stream began; NM_CTL_UNSET: unknown */
     bool told;              /* begin is known from nmd's first answer */
     uint64_t received;      /* bytes of output received in all calls */
     size_t stamp_left;      /* remaining bytes of the time before a line, which isn't part of the output */
@@ -103,7 +103,7 @@ static int take_output(const char *data, size_t n, void *userdata)
     return 0;
 }
 
-/* Closes the call. Gets the initial position from the first answer; later calls continue from there. */
+/* Closes the call. Gets the initial position from the first answer; later calls continue from this position. */
 static void close_stream(struct stream *s)
 {
     if (s->call && !s->told && nm_client_status(s->call) == 200)
@@ -141,7 +141,7 @@ static void close_calls(struct attach *a)
     nm_client_answer_done(&a->end_answer);
 }
 
-/* Opens the calls that are still needed. After an error lose() closes those that were opened. */
+/* Opens the calls that are still needed. After an error lose() closes the calls that were opened. */
 static int open_calls(struct attach *a)
 {
     char target[256];
@@ -329,7 +329,7 @@ static void on_writable(struct attach *a, struct stream *s)
         if (a->p->signal_fd < 0)
             a->status = closed ? 128 + SIGPIPE : NM_CTL_FAILED;
         else if (!a->kill_sent) {
-            /* End the container as a pipe in a shell would end the command: its reader has gone. */
+            /* End the container as a pipe in a shell would end the command: the output's reader has gone. */
             nm_message("%s is closed: killing %s", s->name, a->p->id);
             send_kill(a, false);
         }
@@ -338,8 +338,8 @@ static void on_writable(struct attach *a, struct stream *s)
         s->at = s->len = 0;
 }
 
-/* Handles the terminal connection when it becomes readable. It ends without data if the command couldn't be executed,
- * or if the container waits and nmd was restarted, because the new nmd doesn't have the connection. */
+/* Handles the terminal connection when it becomes readable. The connection ends without data if the command couldn't be
+ * executed, or if the container waits and nmd was restarted, because the new nmd doesn't have the connection. */
 static void on_until(struct attach *a)
 {
     char first;
@@ -405,7 +405,7 @@ static void look(struct attach *a)
 }
 
 /* Runs one iteration of the loop. poll() ignores a descriptor of -1: a stream isn't read while its buffer is full, and
- * not written while it is empty. */
+ * isn't written while its buffer is empty. */
 static void round_of(struct attach *a)
 {
     enum { SIGNAL, UNTIL, END, STREAM, N = STREAM + 2 };

@@ -7,7 +7,7 @@
 #include "nmctl/nmctl.h"
 
 struct nm_away {
-    uint64_t since_usec; /* CLOCK_BOOTTIME at which the connection was lost; 0: connected */
+    uint64_t since_usec; /* CLOCK_BOOTTIME at which the connection was lost; 0: nmctl is connected */
     uint64_t retry_usec; /* time of the next attempt */
     uint64_t said_usec;  /* time of the last message */
 };

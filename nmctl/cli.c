@@ -16,8 +16,8 @@
 
 #define SYSTEM_SOCKET "/run/nmd/nmd.sock"
 
-/* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if that doesn't exist, the nmd of the
- * user's session. */
+/* Chooses the socket: --socket, NMD_SOCKET, the system's nmd, or for a user, if the system's nmd has no socket, the nmd
+ * of the user's session. */
 static void choose_socket(struct nm_ctl *ctl)
 {
     const char *env = getenv("NMD_SOCKET"), *session = getenv("XDG_RUNTIME_DIR");

@@ -22,7 +22,7 @@ static bool needs_quotes(const char *s)
 }
 
 /* Prints the word in single quotes, inside which a shell interprets no characters. A single quote in the text is
- * printed outside of them. */
+ * printed outside of the quotes. */
 static void print_quoted(FILE *f, const char *s)
 {
     if (!needs_quotes(s)) {

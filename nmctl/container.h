@@ -10,8 +10,8 @@
 /* Returns the container's command in shell syntax, which the caller frees. For a container from a list it is only the
  * beginning of the command. Ends the program if memory runs out. */
 char *nm_container_command(const json_t *c);
-/* Returns the time that the container has been running or waiting, or for an ended one, the time that it ran. Returns
- * buf. */
+/* Returns the time that the container has been running or waiting, or for an ended container, the time that it ran.
+ * Returns buf. */
 const char *nm_container_age(const json_t *c, char *buf, size_t size);
 /* Returns nmctl's name of a state (JSON's "state"): QUEUED for SCHEDULED, ENDED for COMPLETED, else the same. */
 const char *nm_container_state_word(const char *state);
@@ -28,5 +28,5 @@ const char *nm_container_end(const json_t *c, char *buf, size_t size);
 /* Returns the exit status for a container's end, as shells do: 128 + N after signal N, 126 and 127 if the command
  * couldn't be executed, NM_CTL_NOT_RUN if the container never started. */
 int nm_container_exit_status(const json_t *c);
-/* Formats "container_1_000002 (name)", or the id alone without a name. Returns buf. */
+/* Formats "container_1_000002 (name)", or the id alone if the container has no name. Returns buf. */
 const char *nm_container_title(const json_t *c, char *buf, size_t size);

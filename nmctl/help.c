@@ -30,7 +30,7 @@ nm_printf(2, 3) static void print_wrapped(unsigned indent, const char *format, .
     (void)nm_term_wrap(stdout, text, term.width, term.width < 80 ? NM_MIN(indent, term.width / 4) : indent);
 }
 
-/* Prints a table of options, if there are any. */
+/* Prints a table of options, unless the table is empty. */
 static void print_options(const char *title, const struct nm_option *options)
 {
     char label[64];
@@ -81,7 +81,7 @@ void nm_help_verb_usage(const struct nm_verb *verb)
     print_options("Options of every verb", nm_global_options);
 }
 
-/* Suggests the most similar verb. If none is similar, refers to the list of verbs. */
+/* Suggests the most similar verb. If no verb is similar, refers to the list of verbs. */
 int nm_help_unknown_verb(const char *name)
 {
     const char *names[64], *near, *hint = nm_docker_hint_verb(name);

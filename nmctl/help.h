@@ -7,5 +7,5 @@
 
 void nm_help_all(void);
 void nm_help_verb_usage(const struct nm_verb *verb);
-/* Prints that the verb doesn't exist and suggests a similar one. Returns NM_CTL_USAGE. */
+/* Prints that the verb doesn't exist and suggests a similar verb. Returns NM_CTL_USAGE. */
 int nm_help_unknown_verb(const char *name);

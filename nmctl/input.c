@@ -2,8 +2,8 @@
 
 /*
  * See input.h. Reading a terminal or pipe may block forever, while the parent polls three other descriptors. Therefore
- * a child process reads the input. It ends with its parent. The connection is then closed, which ends the command's
- * input.
+ * a child process reads the input. The child process ends with its parent. The connection is then closed, which ends
+ * the command's input.
  */
 
 #include "nmctl/input.h"

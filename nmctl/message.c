@@ -18,7 +18,7 @@
 
 static FILE *sink;
 static unsigned sink_width;
-static char *rewritable; /* lines of the message that the next one replaces; NULL: none */
+static char *rewritable; /* lines of the message that the next message replaces; NULL: no message is to be replaced */
 
 void nm_message_to(FILE *f, unsigned width)
 {
@@ -53,7 +53,9 @@ nm_printf(1, 0) static char *print_message(const char *format, va_list ap)
 
     (void)setlocale(
         LC_CTYPE,
-        ""); /* here and not at the start, because most commands never print a message and start faster without it */
+        /* the locale is set here and not at the start, because most commands never print a message and start faster
+         * without this call */
+        "");
     text = nm_xvasprintf(format, ap);
     if (asprintf(&line, "nmctl: %s", nm_term_clean(text)) < 0)
         nm_message_oom();

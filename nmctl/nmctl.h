@@ -64,10 +64,10 @@ enum nm_complete {
 struct nm_verb {
     const char *name;
     const char *also;                /* names in other tools, separated by blanks; or NULL */
-    const char *operands;            /* as shown by --help */
-    const char *summary;             /* one line */
-    const char *details;             /* additional text for --help; NULL: none */
-    const struct nm_option *options; /* ends with an entry without name; NULL: none */
+    const char *operands;            /* operands, as shown by --help */
+    const char *summary;             /* description in one line */
+    const char *details;             /* additional text for --help; NULL: no additional text */
+    const struct nm_option *options; /* ends with an entry without name; NULL: the verb has no options */
     unsigned min_operands, max_operands;
     const char *missing;             /* error message for too few operands */
     bool stops_at_operand; /* the first operand begins a command, to which all further words belong */

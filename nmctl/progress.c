@@ -3,8 +3,8 @@
 /*
  * See progress.h. Queries nmd once a second while the container waits, and then every two seconds if stderr is a
  * terminal or nmctl only waits. A terminal shows one message, which is kept up to date. Otherwise a new message is
- * printed when the state, position or reason changes, but not for every changed figure, and once a minute if nothing
- * changes.
+ * printed when the state, position or reason changes, but not for every changed figure, and once a minute without a
+ * change.
  */
 
 #include "nmctl/progress.h"
@@ -102,7 +102,7 @@ static void print_paused(struct nm_progress *n, const json_t *c, bool again)
                   nm_json_str(c, "id"));
 }
 
-/* Prints a state other than queued and paused. Only printed if nmctl merely waits for the container. */
+/* Prints a state other than queued and paused. This message is only printed if nmctl merely waits for the container. */
 static void print_state(struct nm_progress *n, const json_t *c, bool again)
 {
     const char *state = nm_json_str(c, "state"), *progress = nm_json_str(c, "progress");
@@ -133,12 +133,12 @@ static bool print_going_on(struct nm_progress *n, const json_t *c)
     return true;
 }
 
-/* Prints what has changed since the last message, or that nothing has. */
+/* Prints what has changed since the last message, or that the container still waits in the same state. */
 static void print_progress(struct nm_progress *n, struct nm_ctl *ctl, const json_t *c)
 {
     bool queued = is_queued(c) && !n->started, paused = is_paused(c), live, changed, again, said;
     const char *state = nm_json_str(c, "state");
-    bool ended = nm_streq(state, "COMPLETED"); /* another message reports how it ended */
+    bool ended = nm_streq(state, "COMPLETED"); /* another message reports how the container ended */
     uint64_t now = nm_now_usec();
     char of[sizeof n->said_of];
 
@@ -226,7 +226,7 @@ void nm_progress_resume(struct nm_progress *n)
     n->answered_usec = nm_now_usec();
 }
 
-/* Reports that nmd answers again. On a terminal the message about the current state replaces the one about nmd. */
+/* Reports that nmd answers again. On a terminal the message about the current state replaces the message about nmd. */
 static void tell_answer(struct nm_progress *n)
 {
     if (n->silent && !nm_message_can_rewrite())
@@ -234,8 +234,8 @@ static void tell_answer(struct nm_progress *n)
     nm_progress_resume(n);
 }
 
-/* Queries nmd. Prints nothing about a lost connection, because the code that follows the streams or waits for the end
- * does. */
+/* Queries nmd. Doesn't report a lost connection, because the code that follows the streams or waits for the end reports
+ * it. */
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id)
 {
     _cleanup_json_ json_t *c = NULL;

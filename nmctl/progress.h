@@ -15,18 +15,19 @@ struct nm_progress {
     bool waits;              /* the container existed before, so messages name it, its state, and the continued wait */
     bool tty;
     unsigned others;         /* waits: number of other containers that nmctl waits for */
-    uint64_t deadline_usec;  /* CLOCK_BOOTTIME at which a query ends at the latest; UINT64_MAX: none */
+    /* CLOCK_BOOTTIME at which a query ends at the latest; UINT64_MAX: queries have no deadline */
+    uint64_t deadline_usec;
     uint64_t answered_usec;  /* time of nmd's last answer */
     bool silent;             /* a message has reported that nmd doesn't answer */
     char title[160];         /* name of the container; "": not known yet */
 };
 
 void nm_progress_init(struct nm_progress *n, bool waits);
-/* Returns the time of the next query; UINT64_MAX: none is needed. */
+/* Returns the time of the next query; UINT64_MAX: no query is needed. */
 uint64_t nm_progress_next(const struct nm_progress *n);
 /* Queries nmd and prints what has changed. */
 void nm_progress_look(struct nm_progress *n, struct nm_ctl *ctl, const char *id);
-/* Resumes after nmd was unreachable. The caller has printed a message about that. */
+/* Resumes after nmd was unreachable. The caller has printed a message about the lost connection. */
 void nm_progress_resume(struct nm_progress *n);
 /* Erases the message that was being updated, because no more messages follow. */
 void nm_progress_done(void);

@@ -37,7 +37,7 @@ static void add_reserved(const json_t *node, bool memory, char *buf, size_t size
 {
     const char *amount = memory ? "memory_bytes" : "cpu_millicores";
     double capacity = nm_json_num(nm_json_at(node, "capacity"), amount);
-    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't report it */
+    uint64_t for_usec = nm_json_u64(node, "warmup_usec"); /* 0: an earlier nmd doesn't report this time */
     double reserved = capacity > 0 ? nm_json_num(nm_json_at(node, "reserved"), amount) / capacity : 0;
     size_t len = strlen(buf);
     char warmup[32];
@@ -85,7 +85,7 @@ static void asked(const json_t *c, bool memory, char *buf, size_t size)
 }
 
 /* Formats "memory is at 71 % of capacity, and with the 3.7 GiB that it asks for would be at 106.2 %, over the limit of
- * 95 %": the text of nmd's decision with current figures. Returns whether that is still true. */
+ * 95 %": the text of nmd's decision with current figures. Returns whether this text is still true. */
 static bool would_exceed(const json_t *node, const json_t *c, bool memory, char *buf, size_t size)
 {
     const char *key = memory ? "memory" : "cpu", *amount = memory ? "memory_bytes" : "cpu_millicores";

@@ -36,7 +36,7 @@ typedef bool (*nm_screen_key_t)(int key, void *userdata);
 
 /*
  * Draws pictures until q, Ctrl-C or SIGTERM, on the terminal's alternate screen, and restores the terminal at the end.
- * If stdout isn't a terminal, the pictures are printed one after the other, and a failed one ends the loop.
+ * If stdout isn't a terminal, the pictures are printed one after the other, and a failed picture ends the loop.
  * *period_usec: time between two pictures, which `key` (may be NULL) may change. Returns the exit status.
  */
 int nm_screen_run(struct nm_ctl *ctl, const uint64_t *period_usec, nm_screen_draw_t draw,

@@ -150,7 +150,7 @@ static bool is_output(const struct session *s)
     return nm_frame_type(&s->in) == NM_FRAME_STDOUT || nm_frame_type(&s->in) == NM_FRAME_STDERR;
 }
 
-/* Returns the descriptor to which the received frame must be written; -1: none. */
+/* Returns the descriptor to which the received frame must be written; -1: the frame contains no output. */
 static int output_fd(const struct session *s)
 {
     if (s->in.len == 0 || nm_frame_wants(&s->in) > 0 || !is_output(s))
@@ -191,7 +191,7 @@ static int take_frame(struct session *s)
     int r = 0;
 
     if (is_output(s))
-        return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* the loop writes it */
+        return nm_frame_size(&s->in) > 0 ? 0 : -EBADMSG; /* the loop writes the output */
     if (nm_frame_type(&s->in) == NM_FRAME_TAKEN)
         s->wants_input = s->p->input;
     else if (nm_frame_type(&s->in) == NM_FRAME_END) {

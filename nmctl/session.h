@@ -7,7 +7,7 @@
 #include "nmctl/nmctl.h"
 #include "util/frame.h"
 
-/* Returns the size of nmctl's terminal, or a default if there is none. */
+/* Returns the size of nmctl's terminal, or a default size if nmctl has no terminal. */
 void nm_session_size(uint16_t *ret_rows, uint16_t *ret_columns);
 
 /* Sends the terminal size, the first frame on a connection for a terminal. Returns 0 or -errno. */

@@ -24,7 +24,7 @@ struct cell {
 struct nm_table {
     const struct nm_column *columns;
     size_t n_columns;
-    bool *left_out; /* for each column */
+    bool *left_out; /* for each column: whether it is omitted */
     struct cell *cells;
     size_t n_cells, size;
 };
@@ -171,8 +171,9 @@ static void print_cell(const struct nm_table *t, FILE *f, const struct nm_term *
 #define WRAPS_LEAST 30 /* columns; if fewer are left, the text is printed below the row */
 #define BELOW 4        /* indentation of text below the row */
 
-/* Returns the offset at which the last column is wrapped between words. 0: it isn't wrapped, or all columns fit.
- * BELOW: its text is printed on separate lines, and the other columns share the width. */
+/* Returns the offset at which the last column is wrapped between words. 0: the last column isn't wrapped, or all
+ * columns fit. BELOW: the text of the last column is printed on separate lines, and the other columns share the
+ * width. */
 static unsigned place_last(struct nm_table *t, unsigned *widths, unsigned width)
 {
     size_t last = t->n_columns - 1;

@@ -16,8 +16,8 @@ struct nm_column {
     unsigned spare; /* order of omission if the minimum width still is too wide, lowest first; 0: never omitted */
 };
 
-/* `least` of a last column that is wrapped between words instead of truncated. In a narrow terminal it is printed
- * below its row. */
+/* `least` of a last column that is wrapped between words instead of truncated. In a narrow terminal the text of such a
+ * column is printed below its row. */
 #define NM_COLUMN_WRAPS UINT_MAX
 
 struct nm_table;

@@ -70,7 +70,7 @@ const char *nm_term_off(const struct nm_term *t, enum nm_style s)
     return t->color && s != NM_STYLE_NONE ? "\033[0m" : "";
 }
 
-/* Returns the bytes and columns of the character at s. Returns false if it must not be printed. */
+/* Returns the bytes and columns of the character at s. Returns false if the character must not be printed. */
 static bool take_character(const char *s, size_t *ret_bytes, unsigned *ret_columns)
 {
     mbstate_t state = {0};
@@ -110,7 +110,7 @@ char *nm_term_clean(char *text)
     return text;
 }
 
-/* Returns the width in columns: East Asian characters take two columns, combining characters none. */
+/* Returns the width in columns: East Asian characters take two columns, combining characters take no column. */
 unsigned nm_term_columns(const char *text)
 {
     unsigned total = 0;

@@ -9,7 +9,7 @@
 
 struct nm_term {
     bool tty, utf8, color;
-    unsigned width, height; /* of a terminal; width 0: unlimited (a pipe or file) */
+    unsigned width, height; /* size of a terminal; width 0: unlimited (a pipe or file) */
 };
 
 enum nm_style {

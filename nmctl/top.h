@@ -25,7 +25,7 @@ struct nm_top {
 };
 
 /* Returns whether each word of the filter equals the container's number or is part of its id, name, application, user,
- * type, state or command, ignoring case. A word after '!' must match none of them. */
+ * type, state or command, ignoring case. A word after '!' must not match any of these texts. */
 bool nm_top_matches(const json_t *container, const char *filter);
 
 /* Filters and sorts the containers of the list, which must outlive the view. nm_top_done() releases the array, but

@@ -64,7 +64,8 @@ static int act_on(struct nm_ctl *ctl, const char *id)
     return r;
 }
 
-/* Applies the operation to each container, also if it fails for some of them. Stops if nmd can't be reached. */
+/* Applies the operation to each container, also if the operation fails for some containers. Stops if nmd can't be
+ * reached. */
 int nm_act_verb(struct nm_ctl *ctl)
 {
     int worst = NM_CTL_OK;

@@ -45,7 +45,7 @@ static void offer_containers(struct nm_ctl *ctl, const char *prefix, bool all)
     }
 }
 
-/* Prints the verbs. Hidden ones, such as __complete, are for programs. */
+/* Prints the verbs. Hidden verbs, such as __complete, are for programs. */
 static void offer_verbs(const char *prefix)
 {
     for (const struct nm_verb *v = nm_verbs; v->name; v++)

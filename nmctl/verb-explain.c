@@ -128,8 +128,8 @@ static void print_now(struct nm_ctl *ctl, const char *id)
                        nm_json_str(c, "message"));
 }
 
-/* Gets the newest `last` decisions, the oldest first. nmd limits the number per answer, so requests older ones until
- * there are enough or no more. */
+/* Gets the newest `last` decisions, the oldest first. nmd limits the number per answer, so older decisions are
+ * requested until there are enough or nmd has no more. */
 static int get_decisions(struct nm_ctl *ctl, const char *path, uint64_t last, json_t **ret)
 {
     _cleanup_json_ json_t *list = json_array();

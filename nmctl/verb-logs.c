@@ -56,11 +56,11 @@ struct events {
     struct nm_ctl *ctl;
     struct nm_client *call;
     struct nm_term term;
-    const char *only; /* id, name or number; NULL: all */
+    const char *only; /* id, name or number of the wanted container; NULL: all containers */
     char id[64];      /* id of the container that `only` refers to; "": unknown */
-    uint64_t from_usec; /* CLOCK_REALTIME; omits earlier events */
+    uint64_t from_usec; /* CLOCK_REALTIME; earlier events are omitted */
     json_t *kept;       /* past events, the newest of which are printed at the end; NULL: print at once */
-    uint64_t newest;    /* largest number so far */
+    uint64_t newest;    /* largest number of an event so far */
     bool on;            /* the stream has future events and ends only with nmd */
     bool connected;     /* nmd has answered */
     bool lost;          /* the connection to nmd was lost */
@@ -171,8 +171,8 @@ static void take_line(struct events *e)
         output_event(e, j);
 }
 
-/* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise -f would show nothing in
- * a pipe. */
+/* Assembles lines from pieces of any size. Flushes stdout after each piece, because otherwise -f would delay lines in a
+ * pipe. */
 static int take_bytes(const char *data, size_t n, void *userdata)
 {
     struct events *e = userdata;
@@ -270,7 +270,7 @@ static bool nmd_is_back(struct events *e)
     return false;
 }
 
-/* Follows events across restarts of nmd. Continues after the last event received, so that none is repeated or
+/* Follows events across restarts of nmd. Continues after the last event received, so that no event is repeated or
  * omitted. */
 static int follow_on(struct events *e, uint64_t after)
 {

@@ -65,7 +65,7 @@ static void report(const struct nm_ctl *ctl, const json_t *status, const char *s
 
 #define NAMED 10 /* maximum number of names; further containers are counted */
 
-/* Prints "3 containers that wait: a, container_1_2, c", or nothing if there are none. */
+/* Prints "3 containers that wait: a, container_1_2, c", or no message if no such containers exist. */
 static void print_discarded(const char *what, uint64_t n, const json_t *list)
 {
     char text[1024];
@@ -99,7 +99,7 @@ static json_t *keep_waiting(json_t *list)
     return list;
 }
 
-/* Prints which containers will be discarded before the drain, because it can't be undone. */
+/* Prints which containers will be discarded before the drain, because discarding can't be undone. */
 static int foretell(struct nm_ctl *ctl)
 {
     _cleanup_json_ json_t *list = NULL;

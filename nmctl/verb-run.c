@@ -311,7 +311,8 @@ static int submit(struct nm_ctl *ctl, const char *text, int signal_fd, struct nm
     return nm_client_answer_gather("", 0, ret);
 }
 
-/* Returns the exit status. If a signal to nmctl ended the container before it ran, it is that of the signal. */
+/* Returns the exit status. If a signal to nmctl ended the container before it ran, the exit status is that of the
+ * signal. */
 static int exit_status(const json_t *c, int signal)
 {
     return signal && !nm_json_has(c, "exit_code") ? 128 + signal : nm_container_exit_status(c);
@@ -341,8 +342,8 @@ static void use_terminal(const struct nm_ctl *ctl, int fd, struct nm_attach_para
     p->show_progress = false;
 }
 
-/* Follows the container to its end, also across restarts of nmd. terminal_fd: connection of its terminal, which is
- * taken over; negative: none. */
+/* Follows the container to its end, also across restarts of nmd. terminal_fd: connection of the container's terminal,
+ * which is taken over; negative: the container has no terminal. */
 static int wait_for(struct nm_ctl *ctl, const json_t *container, int signal_fd, int signal, int terminal_fd)
 {
     _cleanup_close_ int fd = terminal_fd;

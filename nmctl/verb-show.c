@@ -75,7 +75,7 @@ static void line_text(const struct nm_term *term, const char *label, const json_
         line_word(term, label, "%s", nm_json_str(c, member));
 }
 
-/* Prints use next to the request, because one means little without the other. */
+/* Prints use next to the request, because either figure means little without the other. */
 static void show_use(const struct nm_term *term, const json_t *c)
 {
     double used = nm_json_num(c, "cpu_used_millicores") / 1000, vcores = nm_json_num(c, "vcores");

@@ -53,7 +53,8 @@ static void print_state(FILE *f, const struct nm_term *term, const json_t *node)
                 nm_json_str(node, "health_reason"), nm_term_off(term, NM_STYLE_BAD));
 }
 
-/* Prints what this kernel or backend doesn't enforce. It precedes the figures, because it changes their meaning. */
+/* Prints what this kernel or backend doesn't enforce. These notes precede the figures, because they change the meaning
+ * of the figures. */
 static void print_notes(FILE *f, const struct nm_term *term, const json_t *node)
 {
     const json_t *note;

@@ -18,7 +18,7 @@
 
 #define N_COLUMNS 11
 
-/* Prints one or two lines about the node, as top(1) does about the host. Returns how many. */
+/* Prints one or two lines about the node, as top(1) does about the host. Returns the number of lines. */
 static unsigned print_head(FILE *to, const struct nm_term *term, const json_t *status)
 {
     const json_t *node = nm_json_at(status, "node"), *c = nm_json_at(status, "containers");

@@ -18,8 +18,8 @@
 #include "nmctl/message.h"
 #include "util/clock.h"
 
-/* Maximum number of calls at the same time, because nmd limits the connections of all users to half of its
- * descriptors. When a call is answered, the next container gets one. */
+/* Maximum number of calls at the same time, because nmd limits the connections of all users to half of its descriptors.
+ * When a call is answered, the next container gets a call. */
 #define MAX_CALLS 64u
 #define CONNECT_USEC NM_USEC_PER_SEC
 #define LATE_USEC NM_USEC_PER_SEC /* total time after the deadline for querying the final states */
@@ -42,7 +42,7 @@ bool nm_wait_has_ended(const json_t *c)
     return nm_streq(nm_json_str(c, "state"), "COMPLETED");
 }
 
-/* Returns the first container that isn't over, or NULL, and their number in *ret_n. */
+/* Returns the first container that isn't over, or NULL. *ret_n: number of containers that aren't over. */
 static struct nm_waited *first_left(const struct wait *w, unsigned *ret_n)
 {
     struct nm_waited *first = NULL;
