@@ -3,7 +3,8 @@
 /*
  * See apply.h. Every refresh is graceful: a plain -refreshNodes would forcibly decommission all nodes that are under
  * way, also those that others have excluded. Without --force-after the ResourceManager has no time-out: it waits for
- * containers and for running applications with data on the node. The time-out is here; after it the nodes are put back.
+ * containers and for running applications with data on the node. This file has a time-out of its own, after which the
+ * nodes are put back.
  */
 
 #include "nmscale/apply.h"
@@ -25,8 +26,8 @@
 #define RMADMIN_USEC (120 * NM_USEC_PER_SEC)  /* a JVM on a busy host, and Hadoop's own attempts to connect */
 #define TAKEN_UP_USEC (60 * NM_USEC_PER_SEC)  /* after rmadmin has returned, the state changes within moments */
 #define PUT_BACK_USEC (60 * NM_USEC_PER_SEC)
-/* Number of rmadmin runs to put nodes back: a failed one leaves them excluded. Each makes its own attempts to connect,
- * for minutes with Hadoop's default configuration, so few runs are enough. */
+/* Number of rmadmin runs to put nodes back: a failed run leaves the nodes excluded. Each run makes its own attempts to
+ * connect, for minutes with Hadoop's default configuration, so few runs are enough. */
 #define TRIES 3
 
 /* Sleeps in steps, because a signal that arrives just before a sleep doesn't wake it. */
@@ -71,7 +72,7 @@ static int refresh(const struct nm_scale_apply *a, char **ret_message)
     return nm_scale_command(a->options->rmadmin, more, RMADMIN_USEC, ret_message);
 }
 
-/* Writes the exclude file. A new one is readable for all, since the ResourceManager seldom has the account that runs
+/* Writes the exclude file. A new file is readable for all, since the ResourceManager seldom has the account that runs
  * nmscale. */
 static int write_exclude(const struct nm_scale_apply *a, const char *text, char **ret_message)
 {
@@ -255,7 +256,7 @@ static void settle(const struct nm_scale_apply *a, struct nm_scale_result *res)
 /*
  * Puts the waiting nodes back. They are removed from the file first, since a starting ResourceManager reads it. A
  * failure of rmadmin doesn't matter if the nodes are running in the end, as the ResourceManager reports. Signals don't
- * interrupt this: a request to end caused it or has to wait.
+ * interrupt this function: a request to end is its cause, or has to wait.
  */
 static void put_back(const struct nm_scale_apply *a, struct nm_scale_result *res)
 {
@@ -307,8 +308,8 @@ void nm_scale_apply(const struct nm_scale_apply *a, const struct nm_scale_model 
         put_back(a, ret);
 }
 
-/* Readmits all hosts or none: with one wrong name, the others may be wrong, too. nmscale doesn't check that the
- * NodeManagers return: they were shut down, and the machine's administrator starts them again. */
+/* Readmits all hosts, or refuses the whole list: if one name is wrong, the others may be wrong, too. nmscale doesn't
+ * check that the NodeManagers return: they were shut down, and the machine's administrator starts them again. */
 int nm_scale_readmit(const struct nm_scale_apply *a, char **ret_message)
 {
     const struct nm_scale_options *o = a->options;

@@ -17,7 +17,7 @@
 struct nm_scale_apply {
     const struct nm_scale_options *options;
     struct nm_scale_rm *rm;
-    const volatile bool *stop; /* NULL: can't be interrupted */
+    const volatile bool *stop; /* NULL: the functions below can't be interrupted */
 };
 
 /* Sleeps, and returns early when *stop becomes true. */

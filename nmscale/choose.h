@@ -18,8 +18,9 @@ enum nm_scale_reason {
     NM_SCALE_IN_USE,
     NM_SCALE_SHARED_HOST,
     NM_SCALE_IDLE_SHORT,
-    NM_SCALE_HAS_DATA,     /* a running application was seen there, or the node reports data of one */
-    NM_SCALE_UNKNOWN_DATA, /* a running application may have been there before the first look */
+    /* a running application was seen on the node, or the node reports such an application's data */
+    NM_SCALE_HAS_DATA,
+    NM_SCALE_UNKNOWN_DATA, /* a running application may have been on the node before the first look */
     NM_SCALE_NODE_SILENT,  /* the node was asked for its applications, and didn't answer */
     NM_SCALE_DEMAND,
     NM_SCALE_MIN_NODES,
@@ -31,7 +32,7 @@ enum nm_scale_reason {
 struct nm_scale_rules {
     uint64_t idle_for_msec;
     uint64_t min_nodes;     /* running nodes that stay */
-    uint64_t min_per_label; /* the same in each partition that has a name */
+    uint64_t min_per_label; /* running nodes that stay in each partition that has a name */
     uint64_t at_most;       /* nodes per run, UINT64_MAX: no limit */
     bool trust_unknown;     /* possible data from before the first look is left to the ResourceManager's own check */
 };
@@ -39,12 +40,13 @@ struct nm_scale_rules {
 struct nm_scale_verdict {
     const struct nm_scale_node *node;
     enum nm_scale_reason reason;
-    uint64_t since_msec; /* Low since then; 0: not Low */
-    const char *app;     /* borrowed; for HAS_DATA and UNKNOWN_DATA */
+    uint64_t since_msec; /* time since which the node has been Low; 0: the node isn't Low */
+    const char *app;     /* id of the application, borrowed; for HAS_DATA and UNKNOWN_DATA */
 };
 
 /* Returns one verdict for each node of the model: first the nodes to give back, the least useful first, then the others
- * in the same order. They point into the model and the memory, which must outlive them. 0 or -ENOMEM. */
+ * in the same order. The verdicts point into the model and the memory, which must outlive the verdicts. Fails with
+ * -ENOMEM. */
 int nm_scale_choose(const struct nm_scale_model *model, const struct nm_scale_memory *memory,
                     const struct nm_scale_rules *rules, struct nm_scale_verdict **ret);
 
@@ -55,9 +57,9 @@ const char *nm_scale_reason_name(enum nm_scale_reason reason);
 const char *nm_scale_reason_text(const struct nm_scale_verdict *v, const struct nm_scale_rules *rules,
                                  uint64_t now_msec, char *buf, size_t size);
 
-/* Returns whether demand has returned: more waits in a partition than its running nodes except `without` have room for,
- * and the nodes in `without`, each of this capacity, would help. Requests that none of these nodes could take don't
- * count, except in a partition with a name, where the sizes of requests aren't known. */
+/* Returns whether demand has returned: more requests wait in a partition than its running nodes except `without` have
+ * room for, and the nodes in `without`, each of this capacity, would help. Requests that don't fit on any of these
+ * nodes don't count, except in a partition with a name, where the sizes of requests aren't known. */
 struct nm_scale_capacity {
     const char *id, *label;
     uint64_t mb, vcores;

@@ -15,7 +15,7 @@
 #include "util/parse.h"
 
 #define WORDS_MOST 64
-#define KEPT 4096 /* bytes of its output */
+#define KEPT 4096 /* bytes of the command's output that are kept */
 
 extern char **environ;
 

@@ -19,7 +19,7 @@ static size_t line_length(const char *at)
     return end ? (size_t)(end - at) + 1 : strlen(at);
 }
 
-/* Finds the first word of a line; "" if there is none before the comment. */
+/* Finds the first word of a line; "" if the line has no word before its comment. */
 static size_t first_word(const char *line, size_t size, const char **ret)
 {
     size_t n = 0, skip = 0;
@@ -38,8 +38,8 @@ static bool is_word(const char *word, size_t n, const char *host)
     return strlen(host) == n && memcmp(word, host, n) == 0;
 }
 
-/* Finds the host of a line that consists of one host and the mark. A line with further words belongs to whoever added
- * them. */
+/* Finds the host of a line that consists of one host and the mark. A line with further words belongs to the
+ * administrator or program that added them. */
 static size_t marked_host(const char *line, size_t size, const char **ret)
 {
     size_t n = first_word(line, size, ret), mark = sizeof NM_SCALE_EXCLUDE_MARK - 1;
@@ -74,7 +74,7 @@ bool nm_scale_exclude_has(const char *text, const char *host)
     return false;
 }
 
-/* Adds the missing hosts only: with two lines for one host, removing nmscale's line would leave it excluded. */
+/* Adds the missing hosts only: with two lines for one host, removing nmscale's line would leave the host excluded. */
 char *nm_scale_exclude_add(const char *text, char *const *hosts, size_t n)
 {
     char *buf = NULL;
@@ -150,8 +150,8 @@ int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n)
     return 0;
 }
 
-/* Returns whether the ResourceManager reads the file as XML, which depends on its ending. It would read XML in a file
- * with another ending as hosts called "<host>". */
+/* Returns whether the ResourceManager reads the file as XML, which depends on its ending. The ResourceManager would
+ * read XML in a file with another ending as hosts called "<host>". */
 static bool is_xml(const char *path, const char *text)
 {
     size_t n = strlen(path);

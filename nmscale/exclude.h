@@ -24,5 +24,5 @@ char *nm_scale_exclude_remove(const char *text, char *const *hosts, size_t n);
 /* Returns the hosts that nmscale has added; the caller frees them. */
 int nm_scale_exclude_marked(const char *text, char ***ret, size_t *ret_n);
 
-/* Reads the file ("" if it doesn't exist). -EPROTO: it is of the XML kind, which nmscale doesn't write. */
+/* Reads the file ("" if it doesn't exist). -EPROTO: the file is of the XML kind, which nmscale doesn't write. */
 int nm_scale_exclude_read(const char *path, char **ret, char **ret_message);

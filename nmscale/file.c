@@ -40,7 +40,7 @@ int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_si
     return 0;
 }
 
-/* Copies mode and owner of the old file, or uses the caller's mode for a new one. Only root can give a file away: a
+/* Copies mode and owner of the old file, or uses the caller's mode for a new file. Only root can give a file away: a
  * failure to keep the group is ignored, but losing the owner is an error, since the ResourceManager might no longer be
  * able to read the file. */
 static int copy_mode(int fd, const char *path, mode_t mode)
@@ -121,9 +121,9 @@ int nm_scale_replace_file(const char *path, const char *text, mode_t mode)
     return sync_parent(real);
 }
 
-/* Takes a lock on a separate file, because the file itself is replaced, and a lock on the old inode would protect
- * nothing. The lock file is never removed: a process that waits for a removed one and a process that makes a new one
- * would both get a lock. */
+/* Takes a lock on a separate file, because the file itself is replaced, and a lock on the old inode would not exclude
+ * other processes. The lock file is never removed: a process that waits for a removed file and a process that makes a
+ * new file would both get a lock. */
 int nm_scale_lock(const char *path, int *ret_fd)
 {
     _cleanup_free_ char *name = NULL;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Reads a file; the text is NUL-terminated and freed by the caller. -E2BIG: larger than most. Other errors, such as
- * -EISDIR, are passed on. */
+/* Reads a file; the text is NUL-terminated and freed by the caller. -E2BIG: the file is larger than `most`. Other
+ * errors, such as -EISDIR, are passed on. */
 int nm_scale_read_file(const char *path, size_t most, char **ret, size_t *ret_size);
 
 /*

@@ -97,7 +97,8 @@ static int failed(const struct nm_scale_http *h, CURLcode code, char **ret_messa
     return nm_fail(ret_message, nm_curl_errno(code), "%s", *h->reason ? h->reason : curl_easy_strerror(code));
 }
 
-/* Reports a redirect. A standby ResourceManager redirects to the active one, or has no target if it knows none. */
+/* Reports a redirect. A standby ResourceManager redirects to the active one, or sends no target if it doesn't know the
+ * active one. */
 static int sent_elsewhere(struct nm_scale_http *h, long status, char **ret_location, char **ret_message)
 {
     char *to = NULL;

@@ -18,13 +18,13 @@ struct nm_scale_idle {
 
 struct nm_scale_known_app {
     char *id;
-    bool followed; /* seen since before its first container */
-    char **nodes;  /* nodes where a look has found its containers; sorted */
+    bool followed; /* the application has been seen since before its first container */
+    char **nodes;  /* nodes where a look has found containers of the application; sorted */
     size_t n_nodes;
 };
 
 struct nm_scale_memory {
-    uint64_t looked_msec; /* 0: never */
+    uint64_t looked_msec; /* time of the last look; 0: no look has been made */
     struct nm_scale_idle *idle; /* sorted by node */
     size_t n_idle;
     struct nm_scale_known_app *apps; /* sorted by id */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The answers of the ResourceManager's REST API, as plain structs. The model owns the strings; missing ones are "". The
- * answers are untrusted: parse.c bounds each number and each length.
+ * The answers of the ResourceManager's REST API, as plain structs. The model owns the strings; missing strings are "".
+ * The answers are untrusted: parse.c bounds each number and each length.
  */
 
 #include <stdbool.h>
@@ -20,9 +20,9 @@
 struct nm_scale_node {
     char *id;    /* host:port */
     char *host;
-    char *http;  /* host:port of the NodeManager's own pages, "" if it is gone */
-    char *label; /* its partition; "": the default partition */
-    char *state; /* as YARN spells it: RUNNING, DECOMMISSIONING, ... */
+    char *http;  /* host:port of the NodeManager's own pages, "" if the NodeManager has gone */
+    char *label; /* the node's partition; "": the default partition */
+    char *state; /* the node's state as YARN spells it: RUNNING, DECOMMISSIONING, ... */
     uint64_t containers, opportunistic, queued;
     uint64_t used_mb, used_vcores, free_mb, free_vcores;
 };
@@ -33,7 +33,7 @@ struct nm_scale_app {
     bool accepted; /* the application waits for a master: the first, or another one after a failure */
     bool fresh;    /* the application waits for its first master: it can't have data on any node yet */
     bool seen;     /* `nodes` is known; false: the ResourceManager could not be asked */
-    char **nodes;  /* ids of the nodes where it has containers now */
+    char **nodes;  /* ids of the nodes where the application has containers now */
     size_t n_nodes;
 };
 
@@ -67,7 +67,7 @@ struct nm_scale_model {
     struct nm_scale_app *apps;
     size_t n_apps;
     struct nm_scale_demand demand;
-    struct nm_scale_waiting *waiting; /* each partition once */
+    struct nm_scale_waiting *waiting; /* one entry per partition */
     size_t n_waiting;
     struct nm_scale_answer *answers; /* one per node; NULL: no NodeManager was asked */
 };

@@ -42,7 +42,7 @@ static int load(const char *text, size_t size, json_t **ret, char **ret_message)
 /* A page with one list in it. */
 struct page {
     json_t *root;
-    json_t *list; /* borrowed; NULL: empty; an object: a list of one */
+    json_t *list; /* borrowed; NULL: the list is empty; an object: a list of one element */
 };
 
 static void page_done(struct page *p)
@@ -50,7 +50,7 @@ static void page_done(struct page *p)
     json_decref(p->root);
 }
 
-/* Returns the length of the list, 1 if it is a single object. */
+/* Returns the length of the list, 1 if the list is a single object. */
 static size_t page_size(const struct page *p)
 {
     return json_is_array(p->list) ? json_array_size(p->list) : p->list ? 1 : 0;
@@ -67,7 +67,7 @@ static bool is_bare(const char *outer)
     return nm_streq(outer, "containers");
 }
 
-/* Finds the list. Without the outer name it is another page, or an error page that happens to be JSON. */
+/* Finds the list. A text without the outer name is another page, or an error page that happens to be JSON. */
 static int find_list(json_t *root, const char *outer, const char *inner, json_t **ret, char **ret_message)
 {
     json_t *o = json_object_get(root, outer), *list;
@@ -135,7 +135,7 @@ static int copy_word(const char *s, const char *name, char **ret, char **ret_mes
     return 0;
 }
 
-/* Reads a word. A needed one must be there and not empty; another one may be missing, and is "" then. */
+/* Reads a word. A needed word must be there and not empty; another word may be missing, and is "" then. */
 static int take_word(const json_t *o, const char *name, bool needed, char **ret, char **ret_message)
 {
     const json_t *j = json_object_get(o, name);
@@ -389,7 +389,7 @@ static void words_done(struct words *w)
     nm_scale_words_free(w->list, w->n);
 }
 
-/* Collects the word `name` of each entry, or `instead` if it is empty (NULL: the entry is skipped). */
+/* Collects the word `name` of each entry, or `instead` if this word is empty (NULL: the entry is skipped). */
 static int collect(const struct page *p, const char *name, const char *instead, struct words *w,
                    char **ret_message)
 {

@@ -5,8 +5,8 @@
  * Parses the JSON of the ResourceManager and of NodeManagers into the model. The text is untrusted: any process may
  * listen at the address. Each function returns 0 or a negative errno with a sentence in *ret_message (freed by the
  * caller).
- *   -EBADMSG  it is not JSON, or doesn't have the structure of this page
- *   -E2BIG    it exceeds this program's limits
+ *   -EBADMSG  the text is not JSON, or doesn't have the structure of this page
+ *   -E2BIG    the text exceeds this program's limits
  */
 
 #include "nmscale/model.h"

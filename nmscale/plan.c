@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See plan.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses it, so
- * no other record could disagree with it, and it outlives nmscale. The mark shows which lines nmscale may remove.
+ * See plan.h. The exclude file is the only record of nodes that are under way. The ResourceManager itself uses this
+ * file, so no other record could disagree with it, and the file outlives nmscale. The mark shows which lines nmscale
+ * may remove.
  */
 
 #include "nmscale/plan.h"
@@ -108,7 +109,7 @@ static int take_over(const struct nm_scale_model *m, char *const *marked, size_t
     return 0;
 }
 
-/* Adds the chosen nodes, but no host that others have excluded: nmscale must not put that back. */
+/* Adds the chosen nodes, but no host that others have excluded: nmscale must not put such a host back. */
 static int add_chosen(const struct nm_scale_model *m, const struct nm_scale_verdict *verdicts, const char *text,
                       struct nm_scale_result *res)
 {

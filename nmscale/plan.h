@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The plan of --apply: the nodes to give back, and the new text of the exclude file. Nothing is written here: apply.c
- * carries the plan out, and records the result of each node.
+ * The plan of --apply: the nodes to give back, and the new text of the exclude file. This code doesn't write the file:
+ * apply.c carries the plan out, and records the result of each node.
  */
 
 #include "nmscale/choose.h"
@@ -11,16 +11,16 @@
 #include "nmscale/options.h"
 
 enum nm_scale_fate {
-    NM_SCALE_WAITING,   /* not decommissioned yet */
-    NM_SCALE_GONE,      /* decommissioned: it can be switched off */
-    NM_SCALE_BACK,      /* put back, and in use again */
-    NM_SCALE_IN_DOUBT,  /* not decommissioned, and could not be put back */
+    NM_SCALE_WAITING,   /* the node isn't decommissioned yet */
+    NM_SCALE_GONE,      /* the node is decommissioned and can be switched off */
+    NM_SCALE_BACK,      /* the node was put back and is in use again */
+    NM_SCALE_IN_DOUBT,  /* the node isn't decommissioned and could not be put back */
 };
 
 /* A node to be given back. It owns its strings, since it outlives the look that found it. */
 struct nm_scale_target {
     char *id, *host, *label;
-    uint64_t mb, vcores; /* its room for demand that returns; 0: not known */
+    uint64_t mb, vcores; /* the node's room for demand that returns; 0: not known */
     enum nm_scale_fate fate;
 };
 
@@ -34,7 +34,7 @@ struct nm_scale_result {
 void nm_scale_result_done(struct nm_scale_result *r);
 const char *nm_scale_fate_name(enum nm_scale_fate fate);
 
-/* Returns the hosts of all targets, or of the waiting ones only. The caller frees the list, but not its strings. NULL:
+/* Returns the hosts of all targets, or only of those that wait. The caller frees the list, but not its strings. NULL:
  * no memory. */
 char **nm_scale_target_hosts(const struct nm_scale_result *res, bool waiting_only, size_t *ret_n);
 

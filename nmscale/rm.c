@@ -25,7 +25,7 @@ static void page_done(struct page *p)
     free(p->body);
 }
 
-/* Gets a page. All messages begin with the address, since several may be configured. */
+/* Gets a page. All messages begin with the address, since several addresses may be configured. */
 static int get(struct nm_scale_rm *rm, const char *base, const char *path, size_t most, struct page *ret,
                char **ret_message)
 {
@@ -254,7 +254,7 @@ static int look_at_active(struct nm_scale_rm *rm, enum nm_scale_depth depth, str
     if (r < 0)
         return r;
     *ret = m;
-    m = (struct nm_scale_model){0}; /* the caller owns it now */
+    m = (struct nm_scale_model){0}; /* the caller owns the model now */
     return 0;
 }
 

@@ -17,7 +17,7 @@
 
 struct run {
     const struct nm_scale_options *options;
-    char *state; /* NULL: no memory is kept */
+    char *state; /* path of the memory; NULL: no memory is kept */
     int state_lock, exclude_lock;
     struct nm_scale_rm rm;
     struct nm_scale_memory memory;
@@ -66,8 +66,8 @@ static enum nm_scale_exit lock_exit(int r)
     return r == -EWOULDBLOCK ? NM_SCALE_BUSY : NM_SCALE_FAILED;
 }
 
-/* Opens the memory and locks it for the whole run: two that watch would overwrite each other's findings. The first
- * address identifies the cluster, so the order of addresses matters, and another cluster's memory is refused. */
+/* Opens the memory and locks it for the whole run: two processes that watch would overwrite each other's findings. The
+ * first address identifies the cluster, so the order of addresses matters, and another cluster's memory is refused. */
 static enum nm_scale_exit open_memory(struct run *run)
 {
     const struct nm_scale_options *o = run->options;
@@ -212,7 +212,7 @@ static enum nm_scale_exit look(struct run *run)
 }
 
 /* Repeats looks. A failed look doesn't end the watch, because the ResourceManager may be down for a while. Nodes in
- * doubt after an attempt to give back end it, since an administrator has to act. */
+ * doubt after an attempt to give back end the watch, since an administrator has to act. */
 static enum nm_scale_exit watch(struct run *run)
 {
     while (!stop) {
@@ -226,8 +226,8 @@ static enum nm_scale_exit watch(struct run *run)
     return NM_SCALE_OK;
 }
 
-/* Readmits hosts. It doesn't look at the ResourceManager or the memory: the result is success if the file was written
- * and rmadmin succeeded. */
+/* Readmits hosts. This command doesn't look at the ResourceManager or the memory: the result is success if the file was
+ * written and rmadmin succeeded. */
 static enum nm_scale_exit readmit(struct run *run)
 {
     const struct nm_scale_apply a = {.options = run->options};

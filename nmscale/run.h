@@ -3,7 +3,7 @@
 
 /*
  * A run: take the locks and read the memory. Then, once or repeatedly: look, remember, choose, print, and with --apply
- * give nodes back. The memory is written after each look, so that a killed run loses none of it.
+ * give nodes back. The memory is written after each look, so that a killed run loses no findings.
  */
 
 #include "nmscale/options.h"
