@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Memory in which messages from the network are unpacked. protobuf-c may create a structure of a hundred bytes from
- * two received bytes. Each message therefore has a limit for its memory and an account that is charged for it. All
- * memory of an arena is released at once, and none before. Unknown fields, which protobuf-c copies, count too.
+ * Memory in which messages from the network are unpacked. protobuf-c may create a structure of a hundred bytes from two
+ * received bytes. Each message therefore has a limit for its memory and an account that is charged for it. All memory
+ * of an arena is released at once, and no part of it earlier. Unknown fields, which protobuf-c copies, count too.
  *
  * protobuf-c unpacks nested messages recursively without a depth limit, so no message type in nmd's .proto files may
  * contain itself.
@@ -21,9 +21,9 @@
 
 struct nm_arena {
     ProtobufCAllocator allocator; /* first member; must not be copied, because its userdata is this arena */
-    struct nm_quota_account *account;   /* account to charge; NULL: none */
+    struct nm_quota_account *account;   /* account to charge; NULL: no account is charged */
     struct nm_arena_piece *pieces;
-    size_t left;    /* rest of the limit, bytes */
+    size_t left;    /* bytes that remain of the limit */
     size_t charged; /* bytes charged to the account */
     bool no_memory; /* an allocation within the limit failed with ENOMEM */
 };
@@ -40,7 +40,7 @@ void *nm_arena_alloc(struct nm_arena *a, size_t size);
  * the event loop. */
 bool nm_arena_has_room(const struct nm_arena *a, size_t size);
 
-/* Returns a NUL-terminated copy, or NULL as above. */
+/* Returns a NUL-terminated copy, or NULL if the limit is exceeded or memory ran out. */
 char *nm_arena_text(struct nm_arena *a, struct nm_bytes bytes);
 
 /* Returns the limit for a message of this size. */
@@ -51,5 +51,6 @@ size_t nm_arena_limit(size_t message_size);
 ProtobufCMessage *nm_arena_unpack(struct nm_arena *a, const ProtobufCMessageDescriptor *type,
                                   struct nm_bytes message);
 /* Returns why nm_arena_unpack() returned NULL: -ENOMEM if the node had no memory, so that the message may be valid,
- * else -EBADMSG. Callers that discard invalid messages must distinguish these. Call it before nm_arena_done(). */
+ * else -EBADMSG. Callers that discard invalid messages must distinguish both errors. Call this function before
+ * nm_arena_done(). */
 int nm_arena_error(const struct nm_arena *a);

@@ -120,7 +120,7 @@ void nm_hadoop_call_answer(struct nm_hadoop_call *call, const ProtobufCMessage *
     free_call(call);
 }
 
-/* Refuses a call. The detail is limited to those that keep the connection open. */
+/* Refuses a call. The detail is limited to values that keep the connection open. */
 void nm_hadoop_call_refuse(struct nm_hadoop_call *call, const struct nm_exception *why)
 {
     struct nm_exception e = *why;

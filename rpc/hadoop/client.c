@@ -26,7 +26,7 @@ struct call {
     int32_t id;
     uint64_t due_usec;
     const ProtobufCMessageDescriptor *answer;
-    struct nm_packet_frame *frame; /* kept until the server has accepted the client */
+    struct nm_packet_frame *frame; /* the call's frame, kept until the server has accepted the client */
     nm_hadoop_reply reply;
     void *userdata;
 };
@@ -39,12 +39,12 @@ struct nm_hadoop_client {
     struct nm_protocol_id id; /* its call member is the id of the next call */
     sd_event *event;
     sd_event_source *connecting, *timer;
-    int fd; /* used while connecting */
+    int fd; /* socket, used while connecting */
     int early_error;
     enum phase phase;
     Gsasl *library;
     struct nm_sasl_client *sasl;
-    struct call *calls, **calls_end; /* oldest first */
+    struct call *calls, **calls_end; /* calls in progress, oldest first */
     uint64_t connect_due_usec, spoke_usec;
     struct nm_exception why; /* reason for the end, if the server refused the client; it may be empty */
     bool refused;
@@ -205,7 +205,7 @@ static int build_call(struct nm_hadoop_client *c, struct nm_bytes context, const
     c->id.retry = retry;
     c->id.caller_context = context;
     r = nm_protocol_request(&c->id, &header.base, request, ret);
-    c->id.caller_context = (struct nm_bytes){}; /* belongs to the caller */
+    c->id.caller_context = (struct nm_bytes){}; /* the context belongs to the caller */
     return r;
 }
 
@@ -397,7 +397,7 @@ static int on_frame(struct nm_wire *w, struct nm_bytes packet)
     nm_arena_init(&a, nm_arena_limit(packet.size), NULL);
     c->depth++;
     r = take_packet(c, &a, packet);
-    c->depth--; /* if the client was freed, its wire has been aborted, and on_ended() frees it */
+    c->depth--; /* if the owner has freed the client, its wire has been aborted, and on_ended() frees the client */
     nm_arena_done(&a);
     return r;
 }

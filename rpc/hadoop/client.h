@@ -43,8 +43,8 @@ struct nm_hadoop_client_options {
      * recognizes the repetition. */
     const uint8_t *client_id;
     nm_hadoop_closed closed;
-    void *userdata;   /* event loop priority of the client's sources */
-    int64_t priority; /* of its event sources */
+    void *userdata;   /* argument of `closed` */
+    int64_t priority; /* event loop priority of the client's sources */
     /* Limits; 0 selects the default. */
     uint64_t connect_usec; /* time until the server has accepted the client: 20 s */
     uint64_t ping_usec;    /* interval after the last packet after which a client with calls in progress sends a ping:

@@ -14,7 +14,7 @@
 int nm_digest_hmac(const uint8_t *key, size_t key_size, const uint8_t *data, size_t size,
                    uint8_t ret[NM_DIGEST_SIZE]);
 
-#define NM_DIGEST_TEXT_SIZE 29 /* with its NUL */
+#define NM_DIGEST_TEXT_SIZE 29 /* size of a digest in base64, with the NUL */
 /* Encodes a digest in base64. */
 void nm_digest_text(const uint8_t digest[NM_DIGEST_SIZE], char ret[NM_DIGEST_TEXT_SIZE]);
 

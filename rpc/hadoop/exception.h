@@ -39,7 +39,7 @@ enum nm_exception_detail {
 };
 
 struct nm_exception {
-    int detail; /* enum nm_exception_detail, or another received value; 0: none received */
+    int detail; /* enum nm_exception_detail, or another received value; 0: no detail was received */
     char class_name[160];
     char message[1024];
 };

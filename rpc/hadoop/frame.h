@@ -4,13 +4,13 @@
 /*
  * Reader of frames: four bytes of length, big endian, followed by that many bytes. The reader returns where to store
  * the next bytes, so that they are copied once, and reads at most one frame from the socket. Memory grows with the
- * received bytes, so a large announced length alone costs none.
+ * received bytes, so a large announced length alone costs no memory.
  */
 
 #include "util/quota.h"
 
-/* A connection begins with "hrpc", the version, an unused service class, and the authentication method: none (0) or
- * SASL. */
+/* A connection begins with "hrpc", the version, an unused service class, and the authentication method: 0 (no
+ * authentication) or SASL. */
 #define NM_FRAME_MAGIC "hrpc"
 #define NM_FRAME_VERSION 9
 #define NM_FRAME_AUTH_NONE 0x00

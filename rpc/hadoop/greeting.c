@@ -2,8 +2,8 @@
 
 /*
  * Handles the start of a connection (server-state.h, protocol.h). A server that authenticates clients by tokens
- * requires SASL. A server that doesn't answers NEGOTIATE with SUCCESS, as the ResourceManager of a cluster without
- * security does.
+ * requires SASL. A server that doesn't authenticate clients answers NEGOTIATE with SUCCESS, as the ResourceManager of a
+ * cluster without security does.
  */
 
 #include "rpc/hadoop/server-state.h"

@@ -21,7 +21,7 @@ enum {
     NM_PROTOCOL_SASL = -33,
 };
 
-/* Java's clients use ids of 16 bytes, and none during SASL. */
+/* Java's clients use ids of 16 bytes, and no id during SASL. */
 #define NM_PROTOCOL_CLIENT_ID_SIZE 16u
 
 /* Maximum packet size before the client is authenticated: enough for a token's identifier in base64 and a few
@@ -32,8 +32,8 @@ struct nm_protocol_id {
     int32_t call, retry;
     uint8_t client[NM_PROTOCOL_CLIENT_ID_SIZE];
     size_t client_size; /* 0 or 16 */
-    struct nm_bytes caller_context; /* context of a request as received; refers to bytes of another owner; empty:
-                                       none */
+    /* context of a request as received; refers to bytes of another owner; empty: the request has no context */
+    struct nm_bytes caller_context;
 };
 
 /* Builds a client's packet: RPC header, an optional second header, and a message. */

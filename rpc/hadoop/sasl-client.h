@@ -18,7 +18,7 @@ int nm_sasl_client_new(Gsasl *library, const struct nm_token *token, bool simple
 struct nm_sasl_client *nm_sasl_client_free(struct nm_sasl_client *c);
 NM_DEFINE_CLEANUP(struct nm_sasl_client *, nm_sasl_client_free)
 
-/* Returns the first message. */
+/* Returns the client's first message. */
 const Hadoop__RpcSasl *nm_sasl_client_begin(struct nm_sasl_client *c);
 
 /* Processes a message of the server. Returns 0: send *ret_out. Returns NM_SASL_E_DONE or _SIMPLE: send *ret_out unless

@@ -40,10 +40,10 @@ static inline bool nm_sasl_is_text(const ProtobufCBinaryData *token)
 struct nm_sasl_bearer {
     uint8_t password[64];
     size_t password_size;
-    char user[256]; /* user name allowed in a connection context; "": none */
+    char user[256]; /* user name allowed in a connection context; "": no user name is allowed */
 };
 
-/* Finds the password for the identifier that a client sent. Returns -EKEYREJECTED and *why if there is none. */
+/* Finds the password for the identifier that a client sent. Returns -EKEYREJECTED and *why if there is no password. */
 typedef int (*nm_sasl_lookup)(void *userdata, struct nm_bytes identifier, struct nm_sasl_bearer *ret,
                               struct nm_exception *why);
 

@@ -24,7 +24,7 @@ struct nm_hadoop_call;
 struct nm_hadoop_method {
     const char *name;
     const ProtobufCMessageDescriptor *request;
-    /* Must answer or refuse the call, now or later. */
+    /* Handles a call. Must answer or refuse the call, now or later. */
     void (*handle)(struct nm_hadoop_call *call, void *userdata);
 };
 
@@ -43,8 +43,8 @@ struct nm_hadoop_server_options {
     int64_t priority;      /* event loop priority of the server's sources */
     /* Limits; 0 selects the default. */
     unsigned connections_max;     /* open connections: 1024 */
-    uint64_t bytes_max;           /* all connections together: 32 MiB */
-    size_t frame_max;             /* request of an authenticated client: 4 MiB */
+    uint64_t bytes_max;           /* memory of all connections together: 32 MiB */
+    size_t frame_max;             /* maximum size of a request of an authenticated client: 4 MiB */
     uint64_t handshake_usec;      /* from the connection to the context: 30 s; an eighth of it while many connections
                                      have no context */
     uint64_t frame_usec;          /* from a frame's first byte to its last: 30 s */
@@ -68,8 +68,8 @@ const ProtobufCMessage *nm_hadoop_call_request(const struct nm_hadoop_call *call
 struct nm_bytes nm_hadoop_call_identifier(const struct nm_hadoop_call *call); /* identifier of the token; empty without
                                                                                  SASL */
 const char *nm_hadoop_call_user(const struct nm_hadoop_call *call);
-struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call); /* the caller's context, packed; empty:
-                                                                              none */
+/* the caller's context, packed; empty: the caller has sent no context */
+struct nm_bytes nm_hadoop_call_context(const struct nm_hadoop_call *call);
 /* Returns the account to charge for data that is kept for the call elsewhere. A new reference may outlive the call. */
 struct nm_quota_account *nm_hadoop_call_account(const struct nm_hadoop_call *call);
 /* Returns the arena for building the answer. */

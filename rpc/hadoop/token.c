@@ -18,7 +18,7 @@ int nm_token_read(struct nm_bytes *from, struct nm_token *ret)
         return -EBADMSG;
     if (t.identifier.size > NM_TOKEN_PART_MAX || t.password.size > NM_TOKEN_PART_MAX)
         return -EBADMSG;
-    if (nm_bytes_have_nul(t.kind) || nm_bytes_have_nul(t.service)) /* both become C strings */
+    if (nm_bytes_have_nul(t.kind) || nm_bytes_have_nul(t.service)) /* kind and service become C strings */
         return -EBADMSG;
     *from = rest;
     *ret = t;

@@ -125,7 +125,7 @@ void nm_wire_finish(struct nm_wire *w)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* Receives data. Returns -EAGAIN if there is none, or 0 if the peer has closed the connection. */
+/* Receives data. Returns -EAGAIN if no data has arrived, or 0 if the peer has closed the connection. */
 static ssize_t receive(struct nm_wire *w, uint8_t *to, size_t size)
 {
     ssize_t n = recv(w->fd, to, size, MSG_DONTWAIT);

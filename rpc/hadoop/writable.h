@@ -9,7 +9,7 @@
  *          big endian: -113 ... -120 for 1 ... 8 bytes of the number, -121 ... -128 for 1 ... 8 bytes of the
  *          complement of a negative number
  *   bytes  a vint with the length, and the bytes
- *   Text   the same, in UTF-8
+ *   Text   a vint with the length, and the text in UTF-8
  */
 
 #include "rpc/hadoop/bytes.h"

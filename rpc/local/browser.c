@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Returns whether the origin is nmd's own page. "null", the origin of a sandboxed page, isn't. */
+/* Returns whether the origin is nmd's own page. "null", the origin of a sandboxed page, isn't nmd's. */
 static bool is_own(const char *origin, const char *host)
 {
     static const char *const schemes[] = {"http://", "https://"};

@@ -4,9 +4,9 @@
 /*
  * One request: its client, target, body and answer. Internal to the server and its handlers.
  *
- * A handler returns 0 after it has set an answer, or after it has suspended the connection, in which case it is called
- * again. Otherwise it returns a positive nm_agent_outcome with call->problem filled in, or -errno. call.c converts
- * both to an error answer.
+ * A handler returns 0 after it has set an answer, or after it has suspended the connection, in which case the handler
+ * is called again. Otherwise it returns a positive nm_agent_outcome with call->problem filled in, or -errno. call.c
+ * converts both to an error answer.
  */
 
 #include <microhttpd.h>
@@ -39,9 +39,9 @@ struct nm_call {
     void (*free_stream)(struct nm_stream *s);
     bool endless; /* the client decides when the answer ends */
 
-    uint64_t session; /* id of the session that waits until the answer has been sent (exec.c); 0: none */
+    uint64_t session; /* id of the session that waits until the answer has been sent (exec.c); 0: no session waits */
 
-    char done_to[NM_ID_SIZE]; /* object on which the operation was completed; "": not completed */
+    char done_to[NM_ID_SIZE]; /* object on which the operation was completed; "": the operation isn't completed */
 
     struct MHD_Response *answer;
     unsigned answer_status;
@@ -78,12 +78,12 @@ bool nm_call_may_go(struct nm_call *call);
 void nm_call_went(struct nm_call *call);
 /* Suspends the connection until nm_call_wake(). */
 void nm_call_sleep(struct nm_call *call);
-/* Requests that the connection is resumed in its turn. Does nothing if it isn't suspended. */
+/* Requests that the connection is resumed in its turn. A connection that isn't suspended isn't affected. */
 void nm_call_wake(struct nm_call *call);
 
 /* ---- for handlers ------------------------------------------------------------------------- */
 
-/* Answers with j and takes over its reference. NULL returns -ENOMEM. */
+/* Answers with j and takes over its reference. Returns -ENOMEM if j is NULL. */
 int nm_call_answer_json(struct nm_call *call, unsigned status, json_t *j);
 /* Answers with the text, and releases it, also on failure. */
 int nm_call_answer_text(struct nm_call *call, unsigned status, const char *content_type,

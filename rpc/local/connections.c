@@ -23,7 +23,7 @@ static unsigned host_share(const struct nm_connections *all)
     return NM_MAX(tcp_max(all) / 4, 1u);
 }
 
-/* Returns whether a new connection may be accepted. One user may not use all places, and some are reserved for
+/* Returns whether a new connection may be accepted. One user may not use all places, and some places are reserved for
  * administrators. One host may use a quarter of the places for TCP, so that idle connections of one host can't exclude
  * others. */
 static bool has_place(const struct nm_connections *all, const struct nm_connection *new)
@@ -78,8 +78,8 @@ static bool make_place(struct nm_connections *all, const struct nm_connection *n
     return true;
 }
 
-/* Identifies the client. A TCP client has no user: routes and messages decide what every client may read. It sees what
- * administrators see, but doesn't use their quota; its host's account is charged. */
+/* Identifies the client. A TCP client has no user: routes and messages decide what every client may read. A TCP client
+ * sees what administrators see, but doesn't use their quota; the account of the client's host is charged. */
 static int identify(struct nm_connections *all, struct nm_connection *c, const struct sockaddr_storage *sa)
 {
     char who[NM_PEER_NAME_SIZE];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handlers for containers. Each parses the request (messages.h), calls the manager for the operation, and answers with
- * the resulting state of the container, so that the client needn't ask again. The manager checks which containers a
- * user may see and change. Handlers get the same error for a container of another user as for one that doesn't exist.
+ * Handlers for containers. Each handler parses the request (messages.h), calls the manager for the operation, and
+ * answers with the resulting state of the container, so that the client needn't ask again. The manager checks which
+ * containers a user may see and change. Handlers get the same error for a container of another user as for one that
+ * doesn't exist.
  *
  * A handler returns 0 after setting an answer, or an error as in util/error.h, with call->problem for the message.
  * call.c makes the error answer.
@@ -184,7 +185,7 @@ int nm_handle_submit(struct nm_call *call)
 }
 
 /* Applies an operation to the container that call->id names, and answers with it. Looks up the id first, because after
- * the operation the name may belong to another container or to none. */
+ * the operation the name may belong to another container or to no container. */
 static int act(struct nm_call *call, int (*operation)(struct nm_call *call, const char *id))
 {
     const struct nm_container *c;
@@ -281,7 +282,7 @@ int nm_handle_kill(struct nm_call *call)
     return act(call, do_kill);
 }
 
-/* Answers with the container's state before the removal, because it doesn't exist afterwards. */
+/* Answers with the container's state before the removal, because the container doesn't exist afterwards. */
 int nm_handle_remove(struct nm_call *call)
 {
     const struct nm_container *c;

@@ -40,7 +40,8 @@ void nm_gate_turn_away(struct nm_connection *c)
     c->passed(c, -EUSERS);
 }
 
-/* Returns whether the cluster knows this node by the name. It may become known only after the start. */
+/* Returns whether the cluster knows this node by the name. The cluster's name for the node may become known only after
+ * the start. */
 static bool is_upstream_name(const struct nm_host *h, const char *name)
 {
     struct nm_upstream upstream = {};

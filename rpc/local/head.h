@@ -17,7 +17,7 @@ enum {
 };
 
 struct nm_head {
-    const char *host; /* the value of Host, a pointer into the data; NULL: missing */
+    const char *host; /* the value of Host, a pointer into the data; NULL: the header is missing */
     size_t host_size;
     const char *why; /* the error as a sentence, if the head is invalid */
 };

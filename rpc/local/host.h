@@ -36,7 +36,7 @@ struct nm_host {
     bool handed_over;       /* an upgraded connection must be released by libmicrohttpd, in another run */
 };
 
-/* An accepted connection. It is libmicrohttpd's socket context. */
+/* An accepted connection. This struct is libmicrohttpd's socket context. */
 struct nm_connection {
     struct nm_host *host;
     struct nm_connection *next, **prev_next;
@@ -47,9 +47,9 @@ struct nm_connection {
     sd_event_source *gate; /* event source while the connection waits at the gate (gate.h) and isn't libmicrohttpd's
                               yet */
     void (*passed)(struct nm_connection *c, int r);
-    bool heard; /* its request has been received or is being answered */
+    bool heard; /* the connection's request has been received or is being answered */
     bool is_leaving; /* shut down to make room for another one; libmicrohttpd hasn't noticed yet */
-    uint64_t deadline_usec; /* CLOCK_BOOTTIME; the connection is shut down after it. UINT64_MAX: none */
+    uint64_t deadline_usec; /* CLOCK_BOOTTIME after which the connection is shut down; UINT64_MAX: no time limit */
 };
 
 struct nm_connection *nm_host_connection(struct MHD_Connection *c);

@@ -174,8 +174,8 @@ int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_m
     return nm_fail(ret_message, r, "socket path %s: %s", path, strerror(-r));
 }
 
-/* Splits "[::1]:8042" into "::1" and "8042", in place. A port without address is one on the loopback address, so that
- * omitting the address doesn't expose the host to the network. */
+/* Splits "[::1]:8042" into "::1" and "8042", in place. A port without an address means a port on the loopback address,
+ * so that omitting the address doesn't expose the host to the network. */
 static void split_address(char *s, const char **ret_host, const char **ret_port)
 {
     char *colon = strrchr(s, ':');
@@ -309,8 +309,8 @@ static int in_peer_groups(int fd, gid_t gid, bool *ret)
     return 0;
 }
 
-/* Returns the identity that the kernel recorded when the client connected. It doesn't change if the process changes
- * its user later or passes the socket on. */
+/* Returns the identity that the kernel recorded when the client connected. The identity doesn't change if the process
+ * changes its user later or passes the socket on. */
 int nm_listen_peer(int fd, gid_t admin_gid, struct nm_caller *ret)
 {
     struct ucred cred;

@@ -14,7 +14,8 @@
  * frees. */
 int nm_listen_unix(const char *path, mode_t mode, gid_t group, int *ret_fd, char **ret_message);
 
-/* Returns -EADDRINUSE and the same sentence if a process listens on the socket. Creates and removes nothing. */
+/* Returns -EADDRINUSE and the sentence of nm_listen_unix() if a process listens on the socket. Creates and removes no
+ * file. */
 int nm_listen_look_unix(const char *path, char **ret_message);
 
 /* Creates a listening TCP socket on "ADDRESS:PORT", "[ADDRESS]:PORT" or "PORT" (loopback). ADDRESS is numeric or
@@ -24,9 +25,9 @@ int nm_listen_tcp(const char *address, int *ret_fd, char **ret_message);
 /* Parses an address in the format of nm_listen_tcp(). Returns 0, or -EINVAL if it is invalid. */
 int nm_listen_parse_tcp(const char *address, struct sockaddr_storage *ret);
 
-/* Check whether these sockets could be created, without creating anything. They don't check whether an nmd answers at
- * the path. A port in use is accepted if nmd itself may be using it (may_be_ours). `dirs`: directories that nmd will
- * create before, ending with NULL. */
+/* Check whether these sockets could be created, without creating anything. These functions don't check whether an nmd
+ * answers at the path. A port in use is accepted if nmd itself may be using it (may_be_ours). `dirs`: directories that
+ * nmd will create before, ending with NULL. */
 int nm_listen_check_unix(const char *path, const char *const *dirs, char **ret_message);
 int nm_listen_check_tcp(const char *address, bool may_be_ours, char **ret_message);
 

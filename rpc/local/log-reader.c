@@ -41,7 +41,7 @@ static uint64_t size_of(const struct nm_output_piece *p)
     return fstat(p->fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Opens the file in which the newest lines begin, which may be the one before the newest. */
+/* Opens the file in which the newest lines begin, which may be the file before the newest. */
 static int open_tail(struct nm_log_reader *r, struct nm_problem *ret_problem)
 {
     struct nm_output_piece p, older;
@@ -124,7 +124,7 @@ static int move_on(struct nm_log_reader *r)
     struct stat a, b;
     int k;
 
-    if (r->next == 0 && r->piece.base > 0) /* its head isn't written yet */
+    if (r->next == 0 && r->piece.base > 0) /* the piece's head isn't written yet */
         return false;
     k = open_piece(r, at, &p, &problem);
     if (k != 0) /* -ENOENT: the file or the container was removed; a positive outcome: more output exists but can't be

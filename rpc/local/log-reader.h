@@ -23,15 +23,15 @@ struct nm_log_reader {
 /* Initializes the reader. The caller then sets `from` and `tail`. */
 void nm_log_reader_init(struct nm_log_reader *r, struct nm_manager *m, const struct nm_caller *who, const char *id,
                         const char *stream);
-/* Opens the first file. Returns 0, also if there is none yet, or an error as a handler does. */
+/* Opens the first file. Returns 0, also if there is no file yet, or an error as a handler does. */
 int nm_log_reader_open(struct nm_log_reader *r, struct nm_problem *ret_problem);
 /* Limits the reader to the output that exists now, so that a reader that doesn't follow ends even if the log grows
  * quickly. *ret_size: number of bytes to read. *ret_whole: these bytes haven't been cut and won't be soon. Returns 0,
  * or an error as a handler does. */
 int nm_log_reader_stop_at_end(struct nm_log_reader *r, uint64_t *ret_size, bool *ret_whole,
                               struct nm_problem *ret_problem);
-/* Reads the next bytes. Returns 0 if there are none yet, or -errno. *ret_moved: another file was opened, which the
- * caller should watch. */
+/* Reads the next bytes. Returns 0 if there are no more bytes yet, or -errno. *ret_moved: another file was opened, which
+ * the caller should watch. */
 ssize_t nm_log_reader_read(struct nm_log_reader *r, char *buf, size_t max, bool *ret_moved);
 /* Returns whether no output is stored yet. */
 bool nm_log_reader_is_empty(const struct nm_log_reader *r);

@@ -185,7 +185,7 @@ static json_t *pressure(const struct nm_history_point *p, enum nm_history_pressu
     return nm_make_real((double)p->pressure[which] / 10);
 }
 
-/* Uses the same format as the status. */
+/* Converts a point of the history to the format of the status. */
 json_t *nm_messages_history_point(const struct nm_history_point *p)
 {
     return NM_OBJECT({"time_usec", nm_make_integer(p->realtime_usec)},

@@ -315,7 +315,7 @@ static json_t *counters(const struct nm_counters *c)
                   {"unkillable", nm_make_integer(c->unkillable)});
 }
 
-/* Returns the reason why the head of the queue waits. Readers of redacted messages don't get its id. */
+/* Returns the reason why the head of the queue waits. Readers of redacted messages don't get the container's id. */
 static json_t *queue_reason(const struct nm_status *s, bool redacted)
 {
     if (s->queue_reason == NM_REASON_NONE)

@@ -263,7 +263,8 @@ static void sampling(FILE *f, const struct nm_status *s)
     histogram(f, "nm_reaction_seconds", "action", "kill", &s->reaction_kill);
 }
 
-/* Writes nothing without an upstream, so that no alert reports missing heartbeats of a node without a cluster. */
+/* Writes the upstream's metrics only for a node with an upstream, so that no alert reports missing heartbeats of a node
+ * without a cluster. */
 static void upstream(FILE *f, const struct nm_upstream *u)
 {
     if (!u->kind || nm_streq(u->kind, "none"))

@@ -30,7 +30,7 @@ struct nm_names {
     unsigned n;
     struct in6_addr *addresses; /* IPv4 addresses are stored as IPv4-mapped IPv6 addresses */
     size_t n_addresses;
-    uint64_t read_usec; /* 0: never */
+    uint64_t read_usec; /* time of the last read; 0: the addresses haven't been read */
 };
 
 struct nm_names *nm_names_free(struct nm_names *n)
@@ -169,7 +169,7 @@ static bool parse_address(const char *text, struct in6_addr *ret)
     return true;
 }
 
-/* Reads the addresses. Keeps the old ones if that fails. */
+/* Reads the addresses. Keeps the old addresses if reading fails. */
 static void read_addresses(struct nm_names *n)
 {
     struct ifaddrs *first;

@@ -21,7 +21,7 @@ NM_DEFINE_CLEANUP(struct nm_names *, nm_names_free)
 
 /* Adds names separated by spaces or commas. Returns 0 or -ENOMEM. */
 int nm_names_add(struct nm_names *n, const char *names);
-/* Adds the names of a host from such files. Used by tests. */
+/* Adds the names of a host from files in the format of /etc/hosts and resolv.conf. Used by tests. */
 int nm_names_add_from(struct nm_names *n, const char *host, const char *hosts_file, const char *resolv_file);
 
 /* Extracts the name or address from the value of a Host header, without port, brackets and trailing dot. Returns false

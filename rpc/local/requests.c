@@ -23,7 +23,7 @@ enum field_kind {
     FIELD_BOOL,    /* bool */
     FIELD_TYPE,    /* enum nm_execution_type */
     FIELD_COMMAND, /* checked and taken by the caller */
-    FIELD_ENV,     /* likewise */
+    FIELD_ENV,     /* checked and taken by the caller, too */
 };
 
 struct field {

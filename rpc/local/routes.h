@@ -23,7 +23,7 @@ struct nm_route {
     const char *method;
     const char *pattern; /* one segment may be "{id}" */
     unsigned flags;
-    const char *query; /* names of the query parameters, separated by spaces; "" for none */
+    const char *query; /* names of the query parameters, separated by spaces; "": the route has no query parameters */
     nm_handler_t handler;
 };
 

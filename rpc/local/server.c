@@ -62,8 +62,8 @@ struct nm_local_server {
 
 /* ---- runs of libmicrohttpd ------------------------------------------------------------------- */
 
-/* Sets the timer anew, because libmicrohttpd's timeout changes with every request. It has no timeout if it only waits
- * for data. */
+/* Sets the timer anew, because libmicrohttpd's timeout changes with every request. libmicrohttpd has no timeout while
+ * it only waits for data. */
 static void rearm(struct nm_local_server *s)
 {
     MHD_UNSIGNED_LONG_LONG msec;
@@ -275,8 +275,8 @@ static int accept_out_of_fds(struct nm_local_server *s, int listen_fd)
     return fd >= 0 ? 0 : -EMFILE;
 }
 
-/* Accepts a connection. Returns 0 to continue with the next one, -EAGAIN if there is none, or an error that concerns
- * all connections. */
+/* Accepts a connection. Returns 0 to continue with the next connection, -EAGAIN if no connection waits, or an error
+ * that concerns all connections. */
 static int accept_one(struct nm_local_server *s, int listen_fd, bool tcp)
 {
     struct sockaddr_storage sa = {};

@@ -18,15 +18,16 @@ struct nm_local_server;
 
 struct nm_local_server_params {
     const char *socket_path; /* created here, replacing a stale socket; unused with listen_fd */
-    int listen_fd; /* listening UNIX socket (socket activation), taken over on success; 0 or negative: none */
+    int listen_fd; /* listening UNIX socket (socket activation), taken over on success; 0 or negative: no such socket */
     mode_t socket_mode;
     const char *admin_group; /* group of administrators; NULL, "" or unknown: only root and nmd's own uid */
     const char
         *http_address; /* "127.0.0.1:8042", "[::1]:8042", "8042" (loopback); NULL or "": no TCP */
-    const char *http_hosts; /* additional names by which clients may address this host over TCP (names.h); NULL or "":
-                               none */
+    /* additional names by which clients may address this host over TCP (names.h); NULL or "": no additional names */
+    const char *http_hosts;
     unsigned max_connections; /* 0: 2,048, or half of RLIMIT_NOFILE if that is lower */
-    uint64_t timeout_usec; /* time limit for receiving a request and for idle clients; 0: 30 s. Streams have none */
+    /* time limit for receiving a request and for idle clients; 0: 30 s. Streams have no time limit */
+    uint64_t timeout_usec;
 };
 
 /* Starts to serve m, which must outlive the server. On failure returns -errno and *ret_message, a sentence that the
@@ -51,7 +52,8 @@ int nm_local_server_listen(struct nm_local_server *s, int fd);
 /* Adds names by which clients may address this host over TCP, separated by spaces or commas. Returns 0 or -ENOMEM. */
 int nm_local_server_add_hosts(struct nm_local_server *s, const char *names);
 
-/* Adds the names by which a cluster knows this host. fd: as above, or negative: no socket. */
+/* Adds the names by which a cluster knows this host. fd: a listening socket as for nm_local_server_listen(); negative:
+ * no socket. */
 int nm_local_server_join(struct nm_local_server *s, int fd, const char *host, const char *web_host);
 
 /* Returns the port of the TCP address, for tests with port 0; 0 without TCP. */

@@ -64,7 +64,7 @@ static int refill(struct nm_stream *s, FILE *to)
     do {
         f.any = false;
         nm_manager_foreach_event(s->call->manager, &everything, s->after, refill_event, &f);
-    } while (f.any && f.n == 0); /* none of these events was visible */
+    } while (f.any && f.n == 0); /* repeat while no event was visible to the reader */
     if (f.error < 0)
         return f.error; /* the connection ends, and the client asks again for the missing events */
     return f.n > 0 ? 0 : -ENODATA;

@@ -112,8 +112,8 @@ static int open_times(struct nm_stream *s, int *ret_fd, struct nm_problem *ret_p
                                      ret_problem);
 }
 
-/* Opens the file of times if it has appeared or was replaced. It is created with the first output and replaced when it
- * is full. Without the file, lines have no times. */
+/* Opens the file of times if it has appeared or was replaced. This file is created with the first output and replaced
+ * when it is full. Without the file, lines have no times. */
 static void refresh_times(struct nm_stream *s)
 {
     struct nm_problem problem;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * See stream.h. libmicrohttpd requests data through a callback. If there is none, the callback suspends its connection
- * and returns 0. libmicrohttpd doesn't watch a suspended connection, so it wouldn't notice a disconnect until the next
- * event. Each stream therefore watches its socket for EPOLLHUP while suspended.
+ * See stream.h. libmicrohttpd requests data through a callback. If there is no data, the callback suspends its
+ * connection and returns 0. libmicrohttpd doesn't watch a suspended connection, so it wouldn't notice a disconnect
+ * until the next event. Each stream therefore watches its socket for EPOLLHUP while suspended.
  */
 
 #include "rpc/local/stream.h"
@@ -25,8 +25,8 @@ struct nm_streams {
 
 /* ---- all streams -------------------------------------------------------------------------- */
 
-/* Only resumes the connection. Data is collected when libmicrohttpd requests it, so that several events are sent as
- * one piece. */
+/* Resumes the connection without collecting data. Data is collected when libmicrohttpd requests it, so that several
+ * events are sent as one piece. */
 void nm_stream_wake(struct nm_stream *s)
 {
     (void)sd_event_source_set_enabled(s->hangup, SD_EVENT_OFF);
@@ -194,8 +194,8 @@ static int refill_pending(struct nm_stream *s, int (*refill)(struct nm_stream *s
     return r;
 }
 
-/* Reads text. If there is none yet, the connection is suspended, because after a mere 0 libmicrohttpd would call again
- * immediately and continuously. */
+/* Reads text. If there is no text yet, the connection is suspended, because after a mere 0 libmicrohttpd would call
+ * again immediately and continuously. */
 ssize_t nm_stream_read_text(struct nm_stream *s, int (*refill)(struct nm_stream *s, FILE *f), char *buf, size_t max)
 {
     size_t n;

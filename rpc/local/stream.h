@@ -3,8 +3,8 @@
 
 /*
  * Answers that are sent over a longer time: followed events and logs, the history, which is long, and the wait for a
- * container's end. The connection is suspended while there is nothing to send. Events of the manager or changes of a
- * log file resume it.
+ * container's end. The connection is suspended while the stream has no data to send. Events of the manager or changes
+ * of a log file resume it.
  *
  * A slow reader uses no additional memory: a stream keeps a position in the manager's ring of events or samples, or in
  * the log file, and doesn't buffer unsent data. If an event reader falls behind the ring, it receives {"lost":N}.
@@ -83,8 +83,8 @@ struct nm_stream_logs {
     bool follow;
     uint64_t from; /* first byte of the output to send */
     uint64_t tail; /* number of newest lines to start with; UINT64_MAX: start at `from` */
-    uint64_t since_usec; /* CLOCK_REALTIME; omits older lines; 0: all */
-    bool stamped;  /* adds the time at which it was written to each line */
+    uint64_t since_usec; /* CLOCK_REALTIME; older lines are omitted; 0: no lines are omitted */
+    bool stamped;  /* each line begins with the time at which it was written */
 };
 int nm_stream_logs(struct nm_call *call, const struct nm_stream_logs *p);
 

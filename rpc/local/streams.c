@@ -2,8 +2,8 @@
 
 /*
  * Handlers of answers that are sent over a longer time: until a container has ended (wait), for as long as the client
- * wants (followed logs and events), or because they are long (history). They check the request. stream.c suspends a
- * connection and resumes it when there is data.
+ * wants (followed logs and events), or because they are long (history). The handlers check the request. stream.c
+ * suspends a connection and resumes it when there is data.
  */
 
 #include "rpc/local/handlers.h"

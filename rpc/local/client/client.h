@@ -22,7 +22,7 @@ struct nm_client_request {
     const char *socket_path;
     const char *method;
     const char *target; /* path and query, already percent-encoded */
-    const char *body;   /* JSON, or NULL for none */
+    const char *body;   /* JSON; NULL: the request has no body */
 };
 
 /* A call in progress. */
@@ -35,10 +35,11 @@ struct nm_client;
  */
 int nm_client_new(const struct nm_client_request *q, nm_reply_body_cb_t body_cb, void *userdata,
                   struct nm_client **ret);
-/* Does the same, and waits at most timeout_usec for room in the daemon's backlog. */
+/* Starts a call as nm_client_new() does, and waits at most timeout_usec for room in the daemon's backlog. */
 int nm_client_new_within(const struct nm_client_request *q, uint64_t timeout_usec, nm_reply_body_cb_t body_cb,
                          void *userdata, struct nm_client **ret);
-/* Does the same for a connection that switches to `protocol` after an answer with status 101. */
+/* Starts a call as nm_client_new() does, on a connection that switches to `protocol` after an answer with status
+ * 101. */
 int nm_client_new_upgrade(const struct nm_client_request *q, const char *protocol, nm_reply_body_cb_t body_cb,
                           void *userdata, struct nm_client **ret);
 struct nm_client *nm_client_free(struct nm_client *c);
@@ -57,8 +58,8 @@ int nm_client_process(struct nm_client *c);
 unsigned nm_client_status(const struct nm_client *c);
 
 #define NM_CLIENT_LOCATION_SIZE 128
-/* Returns the non-blocking connection after NM_CLIENT_E_SWITCHED; the caller owns it. Call it once. Only the head of
- * the answer has been read from it. ret_location: value of the header Location, "" if it is missing. */
+/* Returns the non-blocking connection after NM_CLIENT_E_SWITCHED; the caller owns it. Call this function once. Only the
+ * head of the answer has been read from it. ret_location: value of the header Location, "" if it is missing. */
 int nm_client_switched(struct nm_client *c, char ret_location[NM_CLIENT_LOCATION_SIZE]);
 
 /* Gets the position in the container's output at which an answer with a log begins, in bytes. Valid once the headers
@@ -80,11 +81,12 @@ int nm_client_answer_gather(const char *data, size_t n, void *userdata);
 /* Positive outcome of nm_client_upgrade(): the status isn't 101. */
 enum { NM_CLIENT_E_REFUSED = 1 };
 /* Runs a complete call that switches to another protocol. Blocks as nm_client_fetch() does. Returns 0 and the
- * connection in *ret_fd, which the caller owns; NM_CLIENT_E_REFUSED and *ret_answer; or an error as above. */
+ * connection in *ret_fd, which the caller owns; NM_CLIENT_E_REFUSED and *ret_answer; or an error of
+ * nm_client_fetch(). */
 int nm_client_upgrade(const struct nm_client_request *q, const char *protocol, uint64_t timeout_usec, int *ret_fd,
                       struct nm_client_answer *ret_answer);
 
 /* Runs a complete call. Waits at most timeout_usec for each next piece of data (UINT64_MAX: no limit). Returns the
- * errors above, and -ETIMEDOUT. Signals don't interrupt it. */
+ * errors of nm_client_new() and nm_client_process(), and -ETIMEDOUT. Signals don't interrupt the call. */
 int nm_client_fetch(const struct nm_client_request *q, uint64_t timeout_usec,
                     struct nm_client_answer *ret);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Parser of HTTP/1.1 replies. It takes input in pieces of any size and passes on the body. It does no I/O and
- * allocates nothing, so that it can be fuzzed and tested with every split of the input. See reply.c for what it
- * rejects.
+ * Parser of HTTP/1.1 replies. It takes input in pieces of any size and passes on the body. It does no I/O and allocates
+ * no memory, so that it can be fuzzed and tested with every split of the input. See reply.c for what it rejects.
  */
 
 #include <stdbool.h>
@@ -41,7 +40,7 @@ enum nm_reply_state {
 struct nm_reply {
     unsigned status;
     enum nm_reply_state state;
-    int failed;      /* the error that stopped the parser; it stays stopped */
+    int failed;      /* the error that stopped the parser, which stays stopped */
     bool has_length, chunked;
     bool has_log_position;
     uint64_t log_position; /* value of the header NM_REPLY_LOG_POSITION */
