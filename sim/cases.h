@@ -17,7 +17,7 @@
 
 struct nm_sim_case {
     char name[64];
-    char sets[160]; /* the assignments behind the name; "" if there are none or the name shows them */
+    char sets[160]; /* the assignments behind the name; "" if the case has no assignments or the name shows them */
     struct nm_config *config;
 };
 
@@ -28,7 +28,7 @@ struct nm_sim_cases {
 };
 
 void nm_cases_done(struct nm_sim_cases *s);
-/* Takes ownership of the configuration, also on failure. `sets`: see above. */
+/* Takes ownership of the configuration, also on failure. `sets`: as in struct nm_sim_case. */
 int nm_cases_add(struct nm_sim_cases *s, const char *name, const char *sets, struct nm_config *config);
 /* Adds "name: a=b, c=d" or "a=b, c=d", applied after base and the assignments in `set`. */
 int nm_cases_add_spec(struct nm_sim_cases *s, const struct nm_config *base, const char *spec,

@@ -248,7 +248,7 @@ static int add(const struct generator *g, struct nm_job *job)
 
     job->started = true;
     job->end = NM_JOB_DONE;
-    /* The job is complete, as load.c reads such jobs, so nm_workload_finish() adds nothing. */
+    /* The job is complete, as load.c reads such jobs, so nm_workload_finish() leaves it unchanged. */
     if (job->submit_usec < g->p->duration_usec) /* the last jobs of a clump may be too late */
         r = nm_workload_add_job(g->w, job, &i);
     if (r != 0)
@@ -383,7 +383,7 @@ static int add_opportunistic(struct generator *g, struct chance *c, uint64_t t, 
     (void)snprintf(app, sizeof app, "app-%u", (unsigned)(draw(c) % APPS) + 1);
     r = nm_workload_app(g->w, app, &job.app);
     if (r >= 0)
-        /* the same random number: liars and sleepers state nothing */
+        /* the same random number: liars and sleepers state no run time */
         r = work(&job, c, !rough || luck < 0.7 ? HONEST : luck < 0.85 ? LIAR : SLEEPER);
     if (r < 0) {
         free(job.curve.points);

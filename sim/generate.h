@@ -33,7 +33,7 @@ struct nm_generate_params {
     enum nm_generate_kind kind;
     uint64_t seed;
     uint64_t duration_usec;
-    uint64_t memory_bytes; /* of the node */
+    uint64_t memory_bytes; /* memory of the node */
     uint32_t n_cpus;
     uint32_t services; /* number of guaranteed services; number and size of jobs follow from it */
 };

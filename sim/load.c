@@ -36,7 +36,7 @@ struct follower {
     bool running;
     uint64_t since_usec;    /* if running: start of the present stretch of running */
     uint64_t progress_usec; /* progress before that stretch */
-    bool resumed;           /* the next sample includes a part of its pause */
+    bool resumed;           /* the next sample includes a part of the job's pause */
     struct nm_use use;      /* last row */
 };
 
@@ -48,7 +48,7 @@ struct load {
     const char *name;
     unsigned long line;
     char *message;
-    const char *event; /* of this line */
+    const char *event; /* name of this line's event */
     uint64_t now_usec, sampled_usec;
     uint64_t containers_memory; /* sum of the last rows */
     uint64_t containers_cpu;
@@ -378,7 +378,7 @@ static int fill_submit(struct load *l, const json_t *j, struct nm_job *job)
     job->present = job->started = json_object_get(j, "ran") != NULL;
     if (r < 0 || !curve)
         return r;
-    /* A made-up job is complete. It counts as done, its end if nothing hinders it. */
+    /* A made-up job is complete. It counts as done, because it ends by itself unless the policy prevents that. */
     r = take_curve(l, curve, &job->curve);
     job->run_usec = NM_RUN_FOR_EVER;
     if (r >= 0)
@@ -544,7 +544,7 @@ static int take_row(struct load *l, const json_t *row, uint64_t v[4], size_t *re
 }
 
 /*
- * Handles one row: v is container, memory, millicores and CPU time so far. It makes two points: `before`, at the
+ * Handles one row: v is container, memory, millicores and CPU time so far. The row makes two points: `before`, at the
  * progress of the previous sample, with the CPU used since then; and `now`, with the memory held from here on. A job's
  * first row covers all the time since its start.
  *
@@ -612,7 +612,7 @@ static int on_sample(struct load *l, const json_t *j)
         if (r < 0)
             return r;
     }
-    /* Without a figure for the node (nmd's first sample has none) the system's use stays as it was. */
+    /* Without a figure for the node the system's use stays as it was. nmd's first sample has no such figure. */
     if (cpu != UINT64_MAX)
         l->system_cpu = (uint32_t)nm_sub_u64(cpu, l->containers_cpu);
     system = (struct nm_use){holds_from(l), nm_sub_u64(memory, l->containers_memory),
@@ -625,7 +625,7 @@ static int on_sample(struct load *l, const json_t *j)
 
 /* ---- lines --------------------------------------------------------------- */
 
-/* Does nothing: the time of the last line, whatever its event, is the end of the trace. */
+/* Accepts the event, which needs no action: the time of the last line, whatever its event, is the end of the trace. */
 static int on_stop(struct load *l, const json_t *j)
 {
     (void)l, (void)j;

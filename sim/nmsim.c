@@ -5,8 +5,9 @@
  * command line.
  *
  * run and compare replay one workload under a list of configurations. The first is always the base with over-allocation
- * off, with which the others are compared, and the second the requested one. run has no others. All configurations are
- * prepared before the first replay, so that an error in the last one is reported at once, and not after minutes.
+ * off, with which the others are compared, and the second the requested one. `run` replays only these two. All
+ * configurations are prepared before the first replay, so that an error in the last one is reported at once, and not
+ * after minutes.
  */
 
 #include <inttypes.h>
@@ -163,7 +164,7 @@ static int add_configs(struct nm_sim_cases *s, const struct nm_sim_options *o,
     return r;
 }
 
-/* Default cases, if the command line names none to compare. */
+/* Default cases, if the command line names no cases to compare. */
 static const char *const suggestions[] = {
     "cautious: alpha=0.6, beta=0.85",
     /* the CPU defaults may be bolder than that */

@@ -17,7 +17,7 @@ struct nm_sim_words {
 
 struct nm_sim_options {
     enum nm_sim_verb verb;
-    const char *trace; /* NULL: generate */
+    const char *trace; /* path of the trace; NULL: a workload is generated */
     bool generate;
     struct nm_generate_params params;
     struct nm_sim_words configs, cases, sweeps, set;

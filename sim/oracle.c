@@ -3,8 +3,8 @@
 /*
  * See oracle.h. Time advances in steps of a sampling period. The capacity that guaranteed containers and the system
  * leave is divided among the submitted opportunistic jobs, those with the most CPU per memory first. A part of a job
- * may run if there is no room for all of it. A job that doesn't run costs nothing, not even memory. So no real node can
- * do as much.
+ * may run if there is no room for all of it. A job that doesn't run uses no CPU and no memory. So no real node can do
+ * as much.
  */
 
 #include "sim/oracle.h"
@@ -21,7 +21,7 @@ struct pending {
 struct oracle {
     const struct nm_workload *load;
     const struct nm_policy_settings *s;
-    const bool *refused; /* by job */
+    const bool *refused; /* for each job */
     struct pending *guaranteed, *jobs; /* submitted and not done; jobs sorted by density */
     size_t n_guaranteed, n_jobs, next_job, next_system;
     struct nm_use system;

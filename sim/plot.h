@@ -12,5 +12,5 @@
  * with *ret_message, which the caller frees. */
 int nm_plot(const struct nm_workload *load, const struct nm_sim_result *results, size_t n,
             const char *path, char **ret_message);
-/* Checks the path before any replay. -EINVAL, with a message: it has neither ending. */
+/* Checks the path before any replay. -EINVAL, with a message: the path has neither ending. */
 int nm_plot_check_path(const char *path, char **ret_message);

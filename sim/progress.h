@@ -4,7 +4,8 @@
 /*
  * Progress of nmsim on standard error: the step, how far it is, and the time since nmsim was started. A thread prints
  * it whenever standard error has been silent for two seconds, so a step that waits (for a pipe, for gnuplot) is covered
- * as well as one that computes. On a terminal it is one line that is rewritten, elsewhere a new line each time.
+ * as well as one that computes. On a terminal the progress is one line that is rewritten, elsewhere a new line each
+ * time.
  *
  * There is one progress per process. Without nm_progress_start() the other functions only store their arguments.
  */
@@ -15,7 +16,7 @@
 
 /* Starts the thread. Failure is not reported: the work itself does not need it. */
 void nm_progress_start(void);
-/* Ends the thread, and removes the line from the terminal. Does nothing if there is no thread. */
+/* Ends the thread, and removes the line from the terminal. Has no effect without a thread. */
 void nm_progress_stop(void);
 
 /* Sets the name of the step that begins now. */

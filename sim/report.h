@@ -18,5 +18,5 @@ void nm_report_compare(const struct nm_workload *load, const struct nm_sim_case 
 json_t *nm_report_to_json(const struct nm_workload *load, const struct nm_sim_result *results,
                           size_t n, const struct nm_sim_result *off);
 
-/* Returns the useful work relative to that of `off`; 0 if `off` did none. */
+/* Returns the useful work relative to that of `off`; 0 if `off` has no useful work. */
 double nm_report_gain(const struct nm_sim_result *r, const struct nm_sim_result *off);

@@ -12,18 +12,19 @@
 
 /* An interval of time, for plots. */
 struct nm_sim_bucket {
-    uint64_t usec; /* time accounted in it */
+    uint64_t usec; /* time accounted in the interval */
     double memory, cpu, memory_most, memory_allocated; /* shares of the capacity */
     double opportunistic;                              /* running */
     uint32_t kills;
 };
 
 struct nm_sim_jobs {
-    uint64_t submitted, refused, done, preempted, oom, limit, running, waiting; /* submitted is the sum */
+    /* `submitted` is the sum of the other numbers */
+    uint64_t submitted, refused, done, preempted, oom, limit, running, waiting;
     /* wait until the start, or until the trace's end for opportunistic jobs that were refused or never started */
     double wait_mean_usec, wait_p95_usec;
-    double slowdown_mean; /* of done jobs: time since the start, relative to time at full speed */
-    double slowdown_p99; /* of running jobs, over all their time: 99th percentile */
+    double slowdown_mean; /* done jobs' time since the start, relative to time at full speed */
+    double slowdown_p99; /* 99th percentile of running jobs' slowdown, over all their time */
     double work_done, work_open, work_lost; /* CPU-seconds of done, live and killed jobs */
     double time_done, time_lost;            /* container-seconds, without pauses */
 };
@@ -36,7 +37,7 @@ struct nm_sim_result {
     double memory_mean, memory_p95, memory_most, cpu_mean, cpu_p95;
     double memory_over_beta, cpu_over_beta; /* share of the time */
     double memory_allocated, cpu_allocated; /* mean share of the capacity; may be above 1 */
-    struct nm_sim_jobs jobs[2];             /* by type */
+    struct nm_sim_jobs jobs[2];             /* one element per execution type */
 
     uint64_t kills[NM_REASON_COUNT]; /* kills by the policy, by reason */
     uint64_t n_kills, n_pauses, n_resumes, n_reclaims, n_admissions;
@@ -58,7 +59,7 @@ struct nm_sim_result {
     unsigned n_buckets;
 };
 
-/* Called at the end for every job with its outcome, if given. */
+/* If given, this function is called at the end for every job with its outcome. */
 typedef void (*nm_sim_job_cb_t)(const struct nm_sim_container *c, uint64_t begin_usec,
                                 void *userdata);
 
@@ -69,7 +70,7 @@ int nm_sim_run(const struct nm_workload *load, const struct nm_config *config, c
 
 /* Returns the CPU-seconds of work that was not lost. */
 double nm_sim_useful_work(const struct nm_sim_result *r);
-/* Returns the opportunistic work that was not lost, as a share of the oracle's; 0 if the oracle has none. */
+/* Returns the opportunistic work that was not lost, as a share of the oracle's; 0 if the oracle has no such work. */
 double nm_sim_oracle_share(const struct nm_sim_result *r);
-/* Returns the share of opportunistic containers' CPU time that was lost with kills; 0 if there was none. */
+/* Returns the share of opportunistic containers' CPU time that was lost with kills; 0 if they used no CPU time. */
 double nm_sim_lost_share(const struct nm_sim_result *r);

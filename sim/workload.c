@@ -4,8 +4,8 @@
  * See workload.h. This file builds workloads, and completes recordings.
  *
  * Completion is deliberately simple: medians, means, repetitions. A clever guess would be mistaken for the node's
- * history, and settings chosen by it. It is done once, before any replay, and is the same for all replays, because
- * configurations must be compared on the same workload.
+ * history, and settings chosen by it. The completion is done once, before any replay, and is the same for all replays,
+ * because configurations must be compared on the same workload.
  */
 
 #include "sim/workload.h"
@@ -17,8 +17,8 @@
 #define POINTS_MAX (1 << 17) /* limit for one curve, against short traces that expand greatly */
 #define OWN_LIMIT 0.95 /* share of its request: a job with a higher peak died of its own limit */
 
-/* Makes a workload. Application 0 is "", for jobs that name none: so each job has one, and the policy's array of
- * applications needs no exception. */
+/* Makes a workload. Application 0 is "", for jobs that name no application: so each job has an application, and the
+ * policy's array of applications needs no exception. */
 int nm_workload_new(struct nm_workload **ret)
 {
     _cleanup_(nm_workload_freep) struct nm_workload *w = calloc(1, sizeof *w);
@@ -262,8 +262,8 @@ static int gather_experience(const struct nm_workload *w, struct experience *e)
 
 /* ---- completion ---------------------------------------------------------- */
 
-/* Repeats the last part of the recorded curve, up to `until`. It isn't extrapolated: memory that grew falls back with
- * each repetition, since nothing shows that it would have grown forever. */
+/* Repeats the last part of the recorded curve, up to `until`. The curve isn't extrapolated: memory that grew falls back
+ * with each repetition, because the recording doesn't show whether it would have grown forever. */
 static int extend(struct nm_job *job, uint64_t seen, uint64_t until)
 {
     struct nm_curve *c = &job->curve;

@@ -33,37 +33,37 @@ struct nm_use {
 };
 
 struct nm_curve {
-    struct nm_use *points; /* the first at 0 */
+    struct nm_use *points; /* the first point is at 0 */
     size_t n, size;
 };
 
 /* How a job ended in the recording. */
 enum nm_job_end {
     NM_JOB_ALIVE,  /* the job did not end */
-    NM_JOB_DONE,   /* by itself, or at a user's request */
-    NM_JOB_KILLED, /* killed by nmd or the kernel before it was done */
+    NM_JOB_DONE,   /* the job ended by itself, or at a user's request */
+    NM_JOB_KILLED, /* nmd or the kernel killed the job before it was done */
 };
 
 #define NM_RUN_FOR_EVER UINT64_MAX
 
 struct nm_job {
-    uint64_t number; /* its number in the trace; 0 if it was refused there */
+    uint64_t number; /* the job's number in the trace; 0: the job was refused in the recording */
     char name[NM_NAME_SIZE];
-    uint32_t app;    /* index into the workload's */
+    uint32_t app;    /* index into the workload's applications */
     enum nm_execution_type type;
     struct nm_resources request;
     bool exempt, cpu_is_share;
     uint64_t min_runtime_usec, expected_usec;
     uint64_t submit_usec;
-    bool present;      /* it was running when the trace began */
-    uint64_t ran_usec; /* if present: how long it had run */
+    bool present;      /* the job was running when the trace began */
+    uint64_t ran_usec; /* if present: how long the job had run by then */
     struct nm_curve curve;
     uint64_t run_usec; /* progress at which the job is done */
-    /* how it went in the recording */
+    /* whether the job was started or refused in the recording */
     bool started, refused;
     enum nm_job_end end;
     enum nm_exit_reason end_reason;
-    uint64_t peak_bytes, cpu_usec; /* at its end */
+    uint64_t peak_bytes, cpu_usec; /* at the job's end */
 };
 
 /* A promotion, demotion or resizing that a user requested in the recording. */
@@ -75,20 +75,20 @@ struct nm_job_change {
 };
 
 /* Default interference through caches and memory bandwidth, on a host whose CPUs are separate cores. On two such cores
- * of a large server none could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores have more
- * neighbours. Two threads of one core together do 1.2 to 1.5 times the work of one, which is 0.25 to 0.4.
+ * of a large server no interference could be measured (tests/bench/interference-bench.c: 0.3 % at most); more cores
+ * have more neighbours. Two threads of one core together do 1.2 to 1.5 times the work of one, which is 0.25 to 0.4.
  * --interference sets a measured value. */
 #define NM_SIM_INTERFERENCE 0.05
 
 struct nm_workload {
     struct nm_trace_header header;
-    struct nm_config *config; /* as recorded, or the defaults */
-    char title[128];          /* for people, such as "node17, 24h" */
-    struct nm_job *jobs;      /* by submit_usec */
+    struct nm_config *config; /* configuration as recorded, or the defaults */
+    char title[128];          /* title for people, such as "node17, 24h" */
+    struct nm_job *jobs;      /* sorted by submit_usec */
     size_t n_jobs, jobs_size;
     struct nm_job_change *changes;
     size_t n_changes, changes_size;
-    char (*apps)[NM_NAME_SIZE]; /* the first is "" */
+    char (*apps)[NM_NAME_SIZE]; /* the first application is "" */
     size_t n_apps, apps_size;
     struct nm_curve system;     /* use of the system, by time of the trace */
     uint64_t duration_usec;
@@ -101,7 +101,7 @@ int nm_workload_new(struct nm_workload **ret);
 struct nm_workload *nm_workload_free(struct nm_workload *w);
 NM_DEFINE_CLEANUP(struct nm_workload *, nm_workload_free)
 
-/* Returns the index of an application; a new one is added. */
+/* Returns the index of an application; a new application is added. */
 int nm_workload_app(struct nm_workload *w, const char *name, uint32_t *ret);
 /* Takes ownership of the job's curve. *ret: the job's index. */
 int nm_workload_add_job(struct nm_workload *w, const struct nm_job *job, size_t *ret);
@@ -109,7 +109,8 @@ int nm_workload_add_change(struct nm_workload *w, const struct nm_job_change *ch
 /* Adds a point. Its at_usec must not be before the last point's. A point at the same time replaces the last one, and a
  * point with the same values is left out. */
 int nm_curve_add(struct nm_curve *c, const struct nm_use *use);
-/* The same, but a point with the same values is kept: it shows that nothing changed up to it. */
+/* Adds a point as nm_curve_add() does, but keeps a point with the same values: it shows that the values did not change
+ * until then. */
 int nm_curve_put(struct nm_curve *c, const struct nm_use *use);
 
 /* Completes the jobs as described above. Must be called once, after everything has been added. */

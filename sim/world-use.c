@@ -81,8 +81,8 @@ void nm_world_schedule(struct nm_world *w, struct nm_sim_container *c)
     nm_world_set_change(w, c, nm_world_on_grid(w, w->now_usec + NM_MAX(left, UINT64_C(1))));
 }
 
-/* Sets the memory that a container holds and the CPU that it wants. It must be settled. The sums are updated by
- * differences, which may be negative: unsigned arithmetic wraps and gives the right result. */
+/* Sets the memory that a container holds and the CPU that it wants. The container must be settled. The sums are updated
+ * by differences, which may be negative: unsigned arithmetic wraps and gives the right result. */
 void nm_world_set_use(struct nm_world *w, struct nm_sim_container *c, uint64_t memory_bytes,
                       uint32_t wanted)
 {
@@ -131,8 +131,8 @@ static uint64_t quota_of(const struct nm_world *w, const struct nm_sim_container
     return NM_MAX(w->settings.squeeze_floor_millicores, quota);
 }
 
-/* Returns whether a container gets CPU. One that is being launched, frozen or killed wants none, and gets no part of
- * the quota. */
+/* Returns whether a container gets CPU. A container that is being launched, frozen or killed wants no CPU, and gets no
+ * part of the quota. */
 static bool takes_part(const struct nm_policy_container *v, enum nm_execution_type type)
 {
     return v->type == type && v->state == NM_RUNNING;
@@ -224,7 +224,7 @@ static void interfere(struct nm_world *w)
 }
 
 /* Divides the CPU, first among guaranteed containers, then among the rest. The kernel gives idle-class cgroups a small
- * part beside busy ones (their weight is 3); the model gives none. */
+ * part beside busy ones (their weight is 3); the model gives them no CPU. */
 void nm_world_share_cpu(struct nm_world *w)
 {
     uint64_t cpus = (uint64_t)w->load->header.n_cpus * 1000;
@@ -251,7 +251,7 @@ static void sample_one(struct nm_world *w, struct nm_sim_container *c, uint64_t 
     struct nm_policy_container *v = &c->view;
     uint64_t elapsed;
 
-    /* counts also while waiting; only containers that run or ran are measured */
+    /* samples count also while the container waits; only containers that run or ran are measured */
     v->state_samples++;
     if (v->state < NM_RUNNING)
         return;
@@ -293,10 +293,10 @@ void nm_world_sample(struct nm_world *w)
 }
 
 /*
- * Returns whether nmd would take an extra sample now. As in agent/node/growth-probe.c, it would if memory can be taken
- * back from some container and has grown enough since the last sample. The check is made at the end of each step with
- * growth, while nmd glances every 20 ms. nmd's glances at the CPU are omitted: between two samples only memory triggers
- * a round.
+ * Returns whether nmd would take an extra sample now. As in agent/node/growth-probe.c, nmd would take one if memory can
+ * be taken back from some container and has grown enough since the last sample. The check is made at the end of each
+ * step with growth, while nmd glances every 20 ms. nmd's glances at the CPU are omitted: between two samples only
+ * memory triggers a round.
  */
 bool nm_world_worth_a_sample(const struct nm_world *w)
 {

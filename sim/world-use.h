@@ -22,20 +22,20 @@ enum nm_sim_end {
 struct nm_sim_container {
     struct nm_policy_container view;
     const struct nm_job *job;
-    size_t slot;            /* in the world's arrays */
-    size_t cursor;          /* in the curve */
+    size_t slot;            /* index in the world's arrays */
+    size_t cursor;          /* index in the curve */
     uint64_t progress_usec, settled_usec; /* progress as of settled_usec */
     uint64_t cpu_work;      /* usec * millicores, as of settled_usec */
     uint64_t sampled_work, sampled_usec;
     uint64_t memory_bytes, swapped_bytes; /* memory held; memory in swap */
     uint64_t cold_bytes; /* part of swapped_bytes that the container no longer needs */
-    uint32_t wanted, got;   /* millicores, now */
-    uint64_t running_usec;  /* time when its command began; 0: not yet */
+    uint32_t wanted, got;   /* present CPU in millicores */
+    uint64_t running_usec;  /* time when the container's command began; 0: the command hasn't begun */
     uint64_t paused_total_usec;
     uint64_t swapping_in_usec; /* time spent waiting for swap */
     enum nm_sim_end end;
     enum nm_reason killed_for;
-    bool at_limit;          /* it wanted more than its limit */
+    bool at_limit;          /* the container wanted more memory than its limit */
     uint64_t ended_usec;
 };
 
@@ -58,16 +58,16 @@ struct nm_world {
     struct nm_policy_app *apps;
 
     struct nm_use system; /* use of the system now */
-    uint64_t memory_bytes, swapped_bytes; /* of all containers */
-    uint64_t wanted[2];                   /* millicores, by type */
+    uint64_t memory_bytes, swapped_bytes; /* memory of all containers: held; in swap */
+    uint64_t wanted[2];                   /* millicores that all containers want, by type */
     bool contended, stale_shares, changed;
     uint64_t squeeze_millicores;
-    uint64_t got_millicores; /* of all containers */
+    uint64_t got_millicores; /* CPU that all containers get */
     double interference;     /* slowdown of guaranteed containers beside a node full of others */
     double speed;            /* present speed of guaranteed containers */
     bool memory_grew;
     uint32_t kernel_kills; /* since the last round */
-    uint64_t in_use_bytes, opportunistic_bytes; /* from the last verdict */
+    uint64_t in_use_bytes, opportunistic_bytes; /* memory according to the last verdict */
 
     struct nm_policy_node node; /* the newest sample */
     struct nm_policy_input input;

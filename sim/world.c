@@ -3,9 +3,9 @@
 /*
  * See world.h. This file has the life cycle of simulated containers, and the order within one step.
  *
- * States are nmd's own, and views are filled as nmd's manager fills them, since the policy uses nothing else. A
- * temporary state (launch, freeze, thaw, death) has the time of its end in change_usec. For a running container,
- * change_usec is the time of the next point of its curve. Other states last until the policy acts.
+ * States are nmd's own, and views are filled as nmd's manager fills them, since the policy uses no other data of
+ * containers. A temporary state (launch, freeze, thaw, death) has the time of its end in change_usec. For a running
+ * container, change_usec is the time of the next point of its curve. Other states last until the policy acts.
  */
 
 #include "sim/world.h"
@@ -194,7 +194,7 @@ static void follow_curve(struct nm_world *w, struct nm_sim_container *c)
         c->cursor++;
     u = &curve->points[c->cursor];
     if (w->settings.memory_limits && u->memory_bytes > c->view.request.memory_bytes) {
-        c->at_limit = true; /* memory.oom.group kills all of it */
+        c->at_limit = true; /* memory.oom.group kills the whole container */
         pass_through(w, c, NM_KILLING);
         return;
     }
@@ -252,7 +252,7 @@ static void leave(struct nm_world *w, struct nm_sim_container *c, enum nm_sim_en
     app->running--;
     app->completed++;
     set_state(w, c, NM_COMPLETED);
-    /* Keep the order of arrival, which oom_victim() uses for two that started at the same time. */
+    /* Keep the order of arrival, which oom_victim() uses for containers that started at the same time. */
     w->n_live--;
     memmove(&w->views[i], &w->views[i + 1], (w->n_live - i) * sizeof *w->views);
     memmove(&w->change_usec[i], &w->change_usec[i + 1], (w->n_live - i) * sizeof *w->change_usec);
@@ -326,7 +326,7 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     if (r < 0)
         return r;
     c->slot = w->n_live;
-    w->change_usec[w->n_live] = NEVER; /* until it is admitted */
+    w->change_usec[w->n_live] = NEVER; /* the container has no event until it is admitted */
     w->views[w->n_live++] = &c->view;
     c->view.submitted_usec = c->settled_usec = w->now_usec;
     w->changed = true;
@@ -347,8 +347,8 @@ static int arrive(struct nm_world *w, struct nm_sim_container *c)
     return 0;
 }
 
-/* Carries out a change that the recording had. Here the container may be done already, or there may be no room: then
- * the change is refused, as nmd would do, and the container is unchanged. */
+/* Carries out a change that the recording had. In the replay the container may be done already, or there may be no
+ * room: then the change is refused, as nmd would do, and the container is unchanged. */
 static void carry_out_wish(struct nm_world *w, const struct nm_job_change *change)
 {
     struct nm_sim_container *c = &w->all[change->job];
@@ -360,7 +360,7 @@ static void carry_out_wish(struct nm_world *w, const struct nm_job_change *chang
         w->ignored_changes++;
         return;
     }
-    /* move what it wants from one type's sum to the other's */
+    /* move the container's demand from one type's sum to the other's */
     w->wanted[v->type] -= c->wanted;
     v->type = change->type;
     v->request = change->request;
@@ -497,8 +497,8 @@ static void let_happen(struct nm_world *w)
 }
 
 /* Advances one step, in this order: ending containers make room before arrivals are handled. The kernel kills when the
- * new demand of all is known, and before the CPU is divided, since dying containers want none. A sample comes last and
- * sees everything. */
+ * new demand of all is known, and before the CPU is divided, since dying containers want no CPU. A sample comes last
+ * and sees everything. */
 int nm_world_advance(struct nm_world *w, uint64_t to_usec)
 {
     int r;

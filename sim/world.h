@@ -12,15 +12,15 @@
  *             speed of a disk, while the container waits without progress. Of memory that is reclaimed
  *             from a running container, half is needed again
  *   CPU       if the demand exceeds the CPUs, the system gets what it had in the recording.
- *             Guaranteed containers share the rest in proportion to their requests (a part that one
- *             doesn't want goes to the others), and opportunistic ones share what is left then,
- *             within the squeeze. A container with less CPU than it wants is slower in proportion
+ *             Guaranteed containers share the rest in proportion to their requests (a part that a
+ *             container doesn't want goes to the others). Opportunistic containers share what is
+ *             left then, within the squeeze. A container with less CPU than it wants is slower in proportion
  *   caches    and threads of one core are shared: guaranteed containers slow down in proportion to
  *             the share of the node's CPUs that opportunistic ones use (interference)
  *   limits    a container that wants more memory than it asked for is killed, if there are limits
  *   kernel    if the containers hold more than the capacity, or all processes more than the node,
- *             it kills the latest-started opportunistic container, or, if there is none, the
- *             largest guaranteed one
+ *             the kernel kills the latest-started opportunistic container, or, without
+ *             opportunistic containers, the largest guaranteed one
  *   samples   are taken every period, and at once if memory grows much or crosses the threshold
  *             (nmd's glances, or the kernel's pressure events)
  *
