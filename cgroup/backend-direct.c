@@ -185,7 +185,7 @@ static int write_files(int dir_fd, const struct nm_limits_file *files, size_t n)
     for (size_t i = 0; i < n; i++) {
         int r = nm_attr_write(dir_fd, files[i].file, files[i].text);
 
-        if (r == -EOPNOTSUPP) /* memory.oom.group is newer than its controller */
+        if (r == -EOPNOTSUPP) /* a kernel with the memory controller may lack memory.oom.group, which is newer */
             continue;
         if (r < 0)
             return r;

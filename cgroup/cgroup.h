@@ -34,10 +34,10 @@ enum nm_cgroup_feature {
     NM_CGROUP_CPU_WEIGHT,    /* cpu controller: cpu.weight, cpu.max */
     NM_CGROUP_CPU_IDLE,      /* cpu.idle (SCHED_IDLE for a whole cgroup) */
     NM_CGROUP_FREEZE,
-    NM_CGROUP_KILL,          /* cgroup.kill; without it each process is killed through a pidfd */
+    NM_CGROUP_KILL,          /* cgroup.kill; without this file each process is killed through a pidfd */
     NM_CGROUP_PRESSURE,      /* PSI files per cgroup */
     NM_CGROUP_RECLAIM,       /* memory.reclaim */
-    NM_CGROUP_SWAP,          /* swap is configured and the memory controller accounts it */
+    NM_CGROUP_SWAP,          /* the host has swap, and the memory controller accounts swap */
     NM_CGROUP_PIDS,          /* pids controller */
     NM_CGROUP_IO_WEIGHT,     /* io controller: io.weight, or io.bfq.weight */
     NM_CGROUP_NET_PRIORITY,  /* priority of sockets created by the cgroup's processes */

@@ -22,8 +22,9 @@
  * it waits for "populated 0" and calls again. */
 #define KILL_ROUNDS 8
 
-/* One signal takes some 20 us. A container with more processes than this gets no more of nmd's time at once: the
- * remaining processes do not get the SIGTERM, and are ended by the SIGKILL that follows. */
+/* Maximum number of processes signalled at once, because one signal takes some 20 us. A container with more processes
+ * gets no more of nmd's time: the remaining processes do not get the SIGTERM, and are ended by the SIGKILL that
+ * follows. */
 #define SIGNALS_MAX 4096u
 
 struct target {

@@ -131,7 +131,7 @@ int nm_procs_walk(int dir_fd, nm_procs_fn_t fn, void *userdata)
 struct prune {
     unsigned n_removed; /* number of cgroups removed in this directory */
     unsigned *n_removed_in_all;
-    char busy[NAME_MAX + 1]; /* a cgroup that is not empty */
+    char busy[NAME_MAX + 1]; /* name of a cgroup that is not empty */
 };
 
 static int remove_empty(int parent_fd, const char *name, unsigned depth, void *userdata)

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Called for each process id. A result other than 0 stops the walk, which then returns this result. */
+/* A function that a walk calls for each process id. A result other than 0 stops the walk, which then returns this
+ * result. */
 typedef int (*nm_procs_fn_t)(pid_t pid, void *userdata);
 
 /* The walk is incomplete: there are more cgroups than NM_PROCS_CGROUPS_MAX, or fn stopped it. */

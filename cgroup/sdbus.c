@@ -304,7 +304,7 @@ struct nm_sdbus *nm_sdbus_free(struct nm_sdbus *s)
     return NULL;
 }
 
-/* Used at startup, before the event loop runs, so blocking delays no other work. */
+/* This function is used at startup, before the event loop runs, so blocking delays no other work. */
 int nm_sdbus_run_until(struct nm_sdbus *s, const bool *done, uint64_t timeout_usec)
 {
     uint64_t deadline = nm_now_usec() + timeout_usec;

@@ -122,7 +122,7 @@ static int append_scope(sd_bus_message *m, const struct nm_sdcall_scope *scope,
     return r;
 }
 
-/* With scope NULL the unit is the slice. */
+/* Starts a transient unit: the scope, or with scope NULL the slice. */
 static int start_transient(sd_bus *bus, const char *unit, const struct nm_sdcall_scope *scope,
                            const struct nm_sdcall_dialect *dialect, sd_bus_message **ret)
 {
@@ -159,7 +159,7 @@ int nm_sdcall_start_slice(sd_bus *bus, const char *slice, sd_bus_message **ret)
     return start_transient(bus, slice, NULL, NULL, ret);
 }
 
-/* With mode NULL the method takes only the unit. */
+/* Builds a call of a method for a unit. With mode NULL the method takes only the unit. */
 static int unit_call(sd_bus *bus, const char *method, const char *unit, const char *mode,
                      sd_bus_message **ret)
 {

@@ -32,11 +32,11 @@
 
 enum op_kind { OP_START_SLICE, OP_CREATE, OP_SET };
 enum op_state {
-    OP_SENT,     /* waits for the reply */
-    OP_JOB,      /* waits for JobRemoved */
-    OP_SETTLING, /* properties are accepted; waits for one more round trip */
-    OP_AGAIN,    /* send when the manager is up */
-    OP_TAKEN,    /* send again: the name was taken */
+    OP_SENT,     /* the operation waits for the reply */
+    OP_JOB,      /* the operation waits for JobRemoved */
+    OP_SETTLING, /* systemd has accepted the properties; the operation waits for one more round trip */
+    OP_AGAIN,    /* the message is sent when the manager is up */
+    OP_TAKEN,    /* the message is sent again, because the name was taken */
 };
 
 struct nm_sdop {
@@ -413,7 +413,7 @@ static void start_ticking(struct nm_systemd *s)
 {
     int enabled = SD_EVENT_OFF;
 
-    if (!s->tick) /* startup: backend-systemd.c waits with a deadline of its own */
+    if (!s->tick) /* without a timer, at startup, backend-systemd.c waits with a deadline of its own */
         return;
     (void)sd_event_source_get_enabled(s->tick, &enabled);
     if (enabled != SD_EVENT_OFF)
