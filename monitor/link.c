@@ -113,7 +113,7 @@ int nm_link_sampler_new(uint64_t configured_speed_mbit, struct nm_link_sampler *
 
 /* ---- requests to the kernel ------------------------------------------------------------------ */
 
-/* Called for each message of the answer. */
+/* A function that is called for each message of the answer. */
 typedef void (*message_cb_t)(struct nm_link_sampler *s, const struct nlmsghdr *nlh, size_t size,
                              void *userdata);
 

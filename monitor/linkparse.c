@@ -42,7 +42,7 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
 {
     static const struct nla_policy policy[IFLA_MAX + 1] = {
         [IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 2, .maxlen = IFNAMSIZ},
-        /* Only the part that is read is required: newer kernels append counters. */
+        /* Only the part of the attribute that is read is required: newer kernels append counters. */
         [IFLA_STATS64] = {.minlen = offsetof(struct rtnl_link_stats64, rx_errors)},
     };
     struct nm_link_message m = {0};
@@ -66,7 +66,7 @@ int nm_monitor_parse_link(const struct nlmsghdr *nlh, size_t size, struct nm_lin
     /* IFF_RUNNING is the operational state; IFF_UP alone only means that the link is administratively up. */
     m.up = (ifi->ifi_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
     m.loopback = (ifi->ifi_flags & IFF_LOOPBACK) != 0;
-    /* Copied because attributes are aligned to 4 bytes, and these numbers need 8. */
+    /* The numbers are copied, because attributes are aligned to 4 bytes, and 64-bit numbers need 8. */
     memcpy(&m.rx_bytes,
            (const char *)nla_data(tb[IFLA_STATS64]) + offsetof(struct rtnl_link_stats64, rx_bytes),
            sizeof m.rx_bytes);

@@ -23,8 +23,9 @@ struct nm_node_sample {
     uint64_t hugetlb_bytes;          /* pools of huge pages of all sizes, used or not */
     uint64_t memory_held_bytes;      /* AnonPages and Shmem: memory of processes without page cache; 0 if unknown */
     uint64_t swap_total_bytes, swap_free_bytes;
-    uint32_t n_cpus;           /* online */
-    uint32_t cpu_busy_millicores; /* since the previous sample: all time except idle and iowait; steal counts as busy */
+    uint32_t n_cpus;           /* number of online CPUs */
+    /* CPU use since the previous sample: all time except idle and iowait; steal counts as busy */
+    uint32_t cpu_busy_millicores;
     bool cpu_valid;            /* false for the first sample, which has no predecessor */
     double memory_pressure_some_avg10, memory_pressure_full_avg10, cpu_pressure_some_avg10; /* percent; 0 if no PSI */
 };

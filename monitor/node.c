@@ -26,7 +26,7 @@ struct nm_node_sampler {
     int meminfo_fd, stat_fd;
     int memory_pressure_fd, cpu_pressure_fd;
     uint64_t cpu_at_usec;
-    struct nm_cpu_ticks ticks; /* at cpu_at_usec */
+    struct nm_cpu_ticks ticks; /* ticks at the time cpu_at_usec */
     uint32_t cpu_busy_millicores;
     bool primed, cpu_valid;
     char buf[BUF_SIZE];

@@ -104,7 +104,7 @@ int nm_pagewalk_start(struct nm_pagewalk *w, const char *proc_root, const pid_t 
     int fds[2];
     pid_t pid;
 
-    assert(w->pid == 0); /* one walk at a time: collect its result first */
+    assert(w->pid == 0); /* there is one walk at a time: collect the result of the previous walk first */
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     read_fd = fds[0];

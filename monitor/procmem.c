@@ -78,7 +78,7 @@ struct process {
     struct nm_proc_statm statm;   /* figures at the last reading of status */
     struct nm_proc_memory memory; /* the current figures */
     bool known;
-    struct nm_proc_statm latest; /* at read_usec */
+    struct nm_proc_statm latest; /* figures read at the time read_usec */
     uint64_t read_usec;
     bool at_rest; /* latest equals the reading before */
 };
