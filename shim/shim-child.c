@@ -103,7 +103,7 @@ static int exec_in_path(const char *path, char **argv, char **env)
  * posix_spawn does, and sigaction() rejects them. A command linked with another libc needs these signals. */
 static void reset_signals(void)
 {
-    /* as large as any kernel's struct: SIG_DFL, no flags, empty mask */
+    /* the array is as large as any kernel's struct: SIG_DFL, no flags, empty mask */
     const unsigned long sa_default[8] = {0};
     sigset_t none;
 

@@ -28,14 +28,14 @@
 #include "util/clock.h"
 #include "util/frame.h"
 
-#define HANG_UP_USEC (5 * NM_USEC_PER_SEC) /* from SIGHUP to SIGKILL */
+#define HANG_UP_USEC (5 * NM_USEC_PER_SEC) /* time from SIGHUP to SIGKILL */
 /* Data written to a terminal becomes readable a moment later, and its amount cannot be queried. */
 #define LINGER_USEC (100 * NM_USEC_PER_MSEC)
 #define TERMINAL_REST ((size_t)64 << 10)
 
 static struct {
     pid_t pid; /* pid of the command; 0: the command has been reaped */
-    int client;            /* -EBADF: the client has gone */
+    int client;            /* connection of the client; -EBADF: the client has gone */
     int input;             /* destination of input; -EBADF: the command reads no input (any more) */
     int output[2];         /* sources of output; -EBADF: the output has ended */
     bool is_terminal;
@@ -375,7 +375,7 @@ _Noreturn void nm_shim_session_run(struct nm_shim_spec *spec)
     start_command(spec);
     nm_shim_spec_done(spec);
     (void)close(NM_SHIM_FD_OWNER);
-    nm_shim_drop_capabilities(1U << CAP_KILL); /* for signals that the client sends */
+    nm_shim_drop_capabilities(1U << CAP_KILL); /* the shim needs CAP_KILL for signals that the client sends */
     (void)hear_children(children); /* children that have already ended are not announced */
     while (s.pid > 0 || s.output[0] >= 0 || s.output[1] >= 0)
         round_of(children);

@@ -268,7 +268,7 @@ int main(void)
         end_failed(NM_LAUNCH_STAGE_SHIM, r);
     start_command(&spec, log_fd);
     cgroup_fd = nm_shim_cgroup_open();
-    (void)publish(&told); /* if this fails, the record of the end replaces it */
+    (void)publish(&told); /* if publishing fails, the record of the end replaces this record */
     reserve_record();
     nm_shim_spec_done(&spec);
     free(text);
