@@ -381,7 +381,8 @@ static int send_part(const struct request *t, int file, const struct nm_shuffle_
         if (n < 0)
             return (int)n;
         if (n == 0)
-            return -EBADMSG; /* the file was truncated: as its length was promised, the connection must break */
+            /* the file was truncated; the connection must break, because the answer's length was promised */
+            return -EBADMSG;
         atomic_fetch_add(&t->service->count.sent_bytes, (uint_fast64_t)n);
         if (nm_now_usec() > t->deadline_usec)
             return -ETIMEDOUT;

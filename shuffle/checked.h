@@ -19,6 +19,6 @@ struct nm_shuffle_checked;
 int nm_shuffle_checked_new(struct nm_shuffle_checked **ret);
 struct nm_shuffle_checked *nm_shuffle_checked_free(struct nm_shuffle_checked *c);
 
-/* With c NULL no file is known or remembered. */
+/* Return whether a file has been checked, and remember a checked file. With c NULL no file is known or remembered. */
 bool nm_shuffle_checked_has(struct nm_shuffle_checked *c, const struct stat *st);
 void nm_shuffle_checked_add(struct nm_shuffle_checked *c, const struct stat *st);

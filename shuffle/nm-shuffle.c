@@ -14,6 +14,6 @@ int main(int argc, char **argv)
 
     if (r != 0)
         return r < 0 ? 2 : 0;
-    signal(SIGPIPE, SIG_IGN); /* sendfile(2) has no flag to suppress it */
+    signal(SIGPIPE, SIG_IGN); /* sendfile(2) has no flag to suppress SIGPIPE */
     return nm_shuffle_run(&o, stdin, stdout) < 0 ? 1 : 0;
 }

@@ -191,7 +191,7 @@ int nm_shuffle_output_open(const struct nm_shuffle_dirs *dirs, const struct nm_s
     if (r < 0)
         return r;
     if (output->part.start_bytes + output->part.part_bytes > (uint64_t)st.st_size)
-        return -EBADMSG; /* the file was truncated since it was found */
+        return -EBADMSG; /* the file has been truncated since the lookup */
     *ret_fd = STEAL_FD(fd);
     return 0;
 }

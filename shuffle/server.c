@@ -65,7 +65,7 @@ static int read_head(struct connection *c, uint64_t wait_usec, size_t *ret_size)
         if (now >= deadline || (r = poll(&p, 1, (int)((deadline - now) / NM_USEC_PER_MSEC) + 1)) == 0)
             return -ETIMEDOUT;
         if (r < 0 && errno != EINTR)
-            return -errno; /* to continue would be a busy loop */
+            return -errno; /* the loop would spin if it continued */
         n = recv(c->fd, c->buffer + c->come, sizeof c->buffer - c->come, MSG_DONTWAIT);
         if (n == 0)
             return 0;
@@ -122,7 +122,8 @@ static void *serve(void *arg)
     if (r > 0)
         linger(c);
     free(c);
-    nm_shuffle_connections_leave(connections, slot); /* a thread that waits for this may free everything else */
+    /* a thread that waits for the last connection's end may now free everything else */
+    nm_shuffle_connections_leave(connections, slot);
     return NULL;
 }
 
