@@ -15,7 +15,8 @@
 
 struct nm_inherited {
     const char *name;
-    void (*reset)(void);                    /* called in nmd at its start; NULL: nmd doesn't change the attribute */
+    /* nmd calls this function at its start; NULL: nmd doesn't change the attribute */
+    void (*reset)(void);
     const char *nmd, *helpers, *commands; /* value for each kind of process */
 };
 
@@ -38,8 +39,8 @@ void nm_inherited_keep_children(void);
  * this function overwrites all flags. Returns 0 or -errno. */
 int nm_inherited_spawn_signals(posix_spawnattr_t *attributes, short other_flags);
 
-/* Called by a child that must not outlive its parent, right after fork(): the kernel then kills the child when the
- * thread that forked it ends. Exits at once if the parent has ended already. The kernel clears the setting
+/* A child that must not outlive its parent calls this function right after fork(): the kernel then kills the child when
+ * the thread that forked it ends. Exits at once if the parent has ended already. The kernel clears the setting
  * (PR_SET_PDEATHSIG) at a change of user or capabilities, so the child must call this function again after such a
  * change. */
 void nm_inherited_end_with(pid_t parent);

@@ -12,7 +12,7 @@
 #include "util/macros.h"
 
 enum nm_log_target {
-    NM_LOG_AUTO, /* journal if stderr is connected to it ($JOURNAL_STREAM), else stderr */
+    NM_LOG_AUTO, /* journal if stderr is connected to the journal ($JOURNAL_STREAM), else stderr */
     NM_LOG_STDERR,
     NM_LOG_JOURNAL,
 };

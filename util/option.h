@@ -73,7 +73,8 @@ struct nm_option_fault {
     enum nm_option_fault_kind kind;
     const struct nm_option *option; /* NULL: the option is unknown */
     const char *word;               /* the value; for an unknown option, the word as it was typed */
-    const char *nearest;            /* name of the known option that is most similar to an unknown one, or NULL */
+    /* name of the known option that is most similar to the unknown option; NULL: no option is similar */
+    const char *nearest;
 };
 
 #define NM_OPTION_TABLES_MAX 2

@@ -48,7 +48,7 @@ unsigned nm_quota_account_places(const struct nm_quota_account *a);
 /* A request that waits for its turn. The owner allocates it, zeroed. */
 struct nm_turn {
     struct nm_turn *next;
-    struct nm_quota_account *account; /* account in whose line the request waits; NULL: it doesn't wait */
+    struct nm_quota_account *account; /* account in whose line the request waits; NULL: the request doesn't wait */
     void (*go)(struct nm_turn *t);
 };
 

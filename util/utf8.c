@@ -12,7 +12,7 @@ size_t nm_utf8_size(const char *s)
     size_t n = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
 
     for (size_t i = 1; i < n; i++)
-        if ((b[i] & 0xc0) != 0x80) /* also rejects the NUL at the end */
+        if ((b[i] & 0xc0) != 0x80) /* this check also rejects the NUL at the end */
             return 0;
     if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) || (b[0] == 0xf0 && b[1] < 0x90) ||
         (b[0] == 0xf4 && b[1] > 0x8f))
