@@ -26,7 +26,8 @@ extern const struct nm_option_type nm_args_vcores;   /* uint64_t, thousandths */
 extern const struct nm_option_type nm_args_duration; /* uint64_t, usec */
 extern const struct nm_option_type nm_args_interval; /* uint64_t, usec: time between two refreshes */
 extern const struct nm_option_type nm_args_count;    /* uint64_t */
-extern const struct nm_option_type nm_args_last;     /* uint64_t, up to the number that nmd sends at once */
+/* uint64_t, a number of items, limited to the number that nmd sends at once */
+extern const struct nm_option_type nm_args_last;
 extern const struct nm_option_type nm_args_env;      /* environment variable, appended to nm_args.env */
 
 extern const char *const nm_sort_keys[];

@@ -27,7 +27,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-#define BUFFER_SIZE 16384 /* at least the maximum that one nm_client_process() reads */
+#define BUFFER_SIZE 16384 /* at least the number of bytes that one nm_client_process() reads */
 #define DRAIN_USEC (10 * NM_USEC_PER_SEC)    /* maximum time without data after the container's end */
 #define KILL_TIMEOUT_USEC (5 * NM_USEC_PER_SEC)
 #define NEVER UINT64_MAX

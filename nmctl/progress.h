@@ -12,7 +12,8 @@ struct nm_progress {
     uint64_t said_usec;      /* CLOCK_BOOTTIME of the last message */
     char said_of[128];       /* state, position and reason in the last message; "": no message yet */
     bool told_waiting, started, paused;
-    bool waits;              /* the container existed before, so messages name it, its state, and the continued wait */
+    /* the container existed before nmctl, so messages name the container, its state, and the continued wait */
+    bool waits;
     bool tty;
     unsigned others;         /* waits: number of other containers that nmctl waits for */
     /* CLOCK_BOOTTIME at which a query ends at the latest; UINT64_MAX: queries have no deadline */

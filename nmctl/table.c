@@ -24,7 +24,7 @@ struct cell {
 struct nm_table {
     const struct nm_column *columns;
     size_t n_columns;
-    bool *left_out; /* for each column: whether it is omitted */
+    bool *left_out; /* for each column: whether the column is omitted */
     struct cell *cells;
     size_t n_cells, size;
 };
@@ -74,7 +74,7 @@ void nm_table_add(struct nm_table *t, enum nm_style style, const char *format, .
     va_start(ap, format);
     text = nm_xvasprintf(format, ap);
     va_end(ap);
-    padded = realloc(text, strlen(text) + 5); /* room for the ellipsis, if nm_term_cut() needs one */
+    padded = realloc(text, strlen(text) + 5); /* includes room for the ellipsis that nm_term_cut() may append */
     if (!padded)
         nm_message_oom();
     c = &t->cells[t->n_cells++];

@@ -12,7 +12,7 @@
 #define NM_TOP_FILTER_SIZE 64
 
 struct nm_top {
-    const char *sort;                  /* one of nm_sort_keys */
+    const char *sort;                  /* sort key, an element of nm_sort_keys */
     bool reverse;
     char filter[NM_TOP_FILTER_SIZE];   /* words that must all match, see nm_top_matches(); "": all containers */
     char before[NM_TOP_FILTER_SIZE];   /* while the filter is edited: the previous filter, which Escape restores */

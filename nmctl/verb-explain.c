@@ -216,7 +216,8 @@ int nm_explain_verb(struct nm_ctl *ctl)
     if (decisions && json_array_extend(list, decisions) < 0)
         nm_message_oom();
     if (ctl->args.json) {
-        nm_api_print_json(list, false); /* an array even if it is empty, so that jq needs no special case */
+        /* prints an array even if the list is empty, so that jq needs no special case */
+        nm_api_print_json(list, false);
         return NM_CTL_OK;
     }
     print_all(ctl, list);

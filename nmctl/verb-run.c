@@ -413,7 +413,7 @@ int nm_run_verb(struct nm_ctl *ctl)
     if (r != NM_CTL_OK)
         return r;
     if (ctl->args.tty) {
-        (void)nm_session_greet(input_fd); /* a closed connection is detected when it is read */
+        (void)nm_session_greet(input_fd); /* a closed connection is detected when nmctl reads from the connection */
         return wait_for(ctl, container, signal_fd, signal, STEAL_FD(input_fd));
     }
     if (!ctl->args.detach || signal) {

@@ -152,7 +152,7 @@ static void fit(struct nm_top *t, const struct nm_term *term, unsigned above)
 
     if (!f)
         nm_message_oom();
-    t->page = 1; /* the view has its longest text then */
+    t->page = 1; /* with one row, the view has its longest text */
     above += print_view(f, term, t) + 1;
     if (fclose(f) != 0)
         nm_message_oom();

@@ -9,10 +9,10 @@
 #include "rpc/local/client/client.h"
 
 struct nm_waited {
-    json_t *c;  /* the latest JSON from nmd; a reference that this struct's owner owns */
+    json_t *c;  /* the container's latest JSON from nmd; a reference that this struct's owner owns */
     bool over;  /* the container has ended or can't be waited for, and status is final */
     int status; /* exit status for the container's end, or NM_CTL_* */
-    struct nm_client *call;         /* used by nm_wait_for_ends() only */
+    struct nm_client *call;         /* call in progress, used by nm_wait_for_ends() only */
     struct nm_client_answer answer;
 };
 
