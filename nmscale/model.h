@@ -31,7 +31,8 @@ struct nm_scale_node {
 struct nm_scale_app {
     char *id;
     bool accepted; /* the application waits for a master: the first, or another one after a failure */
-    bool fresh;    /* the application waits for its first master: it can't have data on any node yet */
+    /* the application waits for its first master, so the application can't have data on any node yet */
+    bool fresh;
     bool seen;     /* `nodes` is known; false: the ResourceManager could not be asked */
     char **nodes;  /* ids of the nodes where the application has containers now */
     size_t n_nodes;
@@ -69,7 +70,7 @@ struct nm_scale_model {
     struct nm_scale_demand demand;
     struct nm_scale_waiting *waiting; /* one entry per partition */
     size_t n_waiting;
-    struct nm_scale_answer *answers; /* one per node; NULL: no NodeManager was asked */
+    struct nm_scale_answer *answers; /* one answer per node; NULL: no NodeManager was asked */
 };
 
 void nm_scale_model_done(struct nm_scale_model *m);

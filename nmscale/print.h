@@ -10,7 +10,7 @@
 
 struct nm_scale_finding {
     const struct nm_scale_model *model;
-    const struct nm_scale_verdict *verdicts; /* one per node */
+    const struct nm_scale_verdict *verdicts; /* one verdict per node */
     const struct nm_scale_rules *rules;
     const char *rm;
     uint64_t now_msec;

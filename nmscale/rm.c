@@ -12,8 +12,8 @@
 
 #define MOST_CLUSTER (UINT64_C(128) << 20) /* 20,000 nodes take about 30 MiB, 50,000 applications about 80 */
 #define MOST_ONE (UINT64_C(64) << 20)      /* limit for one application or node: 0.7 KiB for each container */
-#define APPS_ASKED 2000 /* at two pages each, more would exceed the time for a look */
-#define SILENT_MOST 5 /* after this many consecutive nodes without an answer the others aren't asked */
+#define APPS_ASKED 2000 /* maximum number of applications per look: with two pages each, more would take too long */
+#define SILENT_MOST 5 /* after this many consecutive nodes without an answer the other nodes aren't asked */
 
 struct page {
     char *body;

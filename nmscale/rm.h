@@ -17,13 +17,13 @@ struct nm_scale_rm {
     const char *const *urls; /* http://host:port, without a trailing slash */
     size_t n_urls;
     size_t active; /* index of the address that answered last */
-    bool ask_nodes; /* also query the NodeManagers of Low nodes (nm_scale_is_low()): /ws/v1/node/apps */
+    bool ask_nodes; /* whether the NodeManagers of Low nodes (nm_scale_is_low()) are queried, too: /ws/v1/node/apps */
 };
 
 /* The parts of the model to fetch. */
 enum nm_scale_depth {
-    NM_SCALE_BRIEF, /* nodes and demand */
-    NM_SCALE_FULL,  /* also applications, their containers' nodes, and the NodeManagers' answers */
+    NM_SCALE_BRIEF, /* fetch nodes and demand */
+    NM_SCALE_FULL,  /* fetch applications, their containers' nodes, and the NodeManagers' answers, too */
 };
 
 int nm_scale_rm_look(struct nm_scale_rm *rm, enum nm_scale_depth depth, struct nm_scale_model *ret,
